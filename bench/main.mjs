@@ -1,0 +1,22 @@
+// Runs the benchmarks named on the command line: `npm run bench -- start`.
+const benchmarks = new Map([
+  ['start', () => import('./start/start.mjs')],
+  ['rpc', () => import('./rpc/rpc.mjs')],
+  ['eds', () => import('./eds/eds.mjs')],
+  ['clusters', () => import('./clusters/clusters.mjs')],
+]);
+
+const names = process.argv.slice(2);
+const unknown = names.filter((name) => !benchmarks.has(name));
+if (names.length === 0 || unknown.length > 0) {
+  if (unknown.length > 0) console.error(`There is no benchmark ${unknown.join(', ')}.`);
+  console.error(
+    `Usage: npm run bench -- NAME...   NAME is one of: ${[...benchmarks.keys()].join(', ')}`,
+  );
+  process.exit(2);
+}
+for (const name of names) {
+  const load = benchmarks.get(name);
+  const { run } = await load();
+  await run();
+}

@@ -1,0 +1,8 @@
+// Small statistics over repeated measurements.
+
+/** The middle value; the mean of the two middle ones for an even count. */
+export function median(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}

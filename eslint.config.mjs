@@ -1,0 +1,243 @@
+// What the compiler cannot see. The import ranks are in .dependency-cruiser.cjs, layout is Prettier's.
+import js from '@eslint/js';
+import { defineConfig } from 'eslint/config';
+import tseslint from 'typescript-eslint';
+import { describedDisable } from './scripts/eslint/described-disable.mjs';
+
+const typescript = ['src/**/*.ts', 'test/**/*.ts'];
+const plain = ['**/*.mjs', '**/*.cjs', '**/*.js'];
+
+// Only these files may ask for the time, a random number or the environment; the rest gets them
+// passed in, so that tests decide them.
+const sources = [
+  'src/util/clock.ts',
+  'src/util/random.ts',
+  'src/util/feature-flags.ts',
+  'src/util/tracers.ts',
+  'src/bootstrap/load-bootstrap.ts',
+  'src/cli/**/*.ts',
+];
+const injectedGlobals = [
+  'setTimeout',
+  'setInterval',
+  'setImmediate',
+  'queueMicrotask',
+  'performance',
+].map((name) => ({ name, message: 'Take a Clock instead.' }));
+const injectedProperties = [
+  { object: 'Date', property: 'now', message: 'Take a Clock instead.' },
+  { object: 'process', property: 'nextTick', message: 'Take a Clock instead.' },
+  { object: 'process', property: 'hrtime', message: 'Take a Clock instead.' },
+  { object: 'Math', property: 'random', message: 'Take a Random instead.' },
+  {
+    object: 'process',
+    property: 'env',
+    message: 'Only feature-flags and load-bootstrap read the environment; take the value instead.',
+  },
+];
+const injectedModules = ['node:timers', 'timers', 'node:timers/promises', 'timers/promises'].map(
+  (name) => ({ name, message: 'Take a Clock instead.' }),
+);
+
+const noDefaultExport = {
+  selector: 'ExportDefaultDeclaration, ExportSpecifier[exported.name="default"]',
+  message: 'Export by name.',
+};
+const currentDate = {
+  selector: 'NewExpression[callee.name="Date"][arguments.length=0]',
+  message: 'Take a Clock instead.',
+};
+// A type guard is where an assertion belongs: its result is checked by the code around it.
+const guard = ['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']
+  .map((kind) => `${kind}[returnType.typeAnnotation.type="TSTypePredicate"]`)
+  .join(', ');
+const noAssertion = {
+  selector:
+    ':matches(TSAsExpression, TSTypeAssertion)' +
+    ':not([typeAnnotation.typeName.name="const"])' +
+    `:not(:matches(${guard}) *)`,
+  message:
+    'No `as`: narrow with a type guard. At the grpc-js border, disable this line with a reason.',
+};
+// Overriding is for the filters, whose methods the host library made asynchronous.
+const noAsync = {
+  selector: ':function[async=true]:not(MethodDefinition[override=true] > *)',
+  message: 'The control path is synchronous: go through the serial queue.',
+};
+
+export default defineConfig(
+  { ignores: ['**/node_modules/', 'dist/', 'build/', 'coverage/', 'temp/', 'src/generated/'] },
+  {
+    linterOptions: { reportUnusedDisableDirectives: 'error' },
+    plugins: { local: { rules: { 'described-disable': describedDisable } } },
+    rules: { 'local/described-disable': 'error' },
+  },
+
+  // TypeScript, library and tests.
+  {
+    files: typescript,
+    extends: [js.configs.recommended, tseslint.configs.strictTypeChecked],
+    languageOptions: { parserOptions: { projectService: true } },
+    rules: {
+      'prefer-const': 'error',
+      'no-console': 'error',
+      eqeqeq: 'error',
+      'no-unused-expressions': 'off',
+      '@typescript-eslint/no-unused-expressions': 'error',
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/no-misused-promises': 'error',
+      // A default that somebody wrote is a decision; `assertNever` in it makes the compiler complain.
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { considerDefaultExhaustiveForUnions: true },
+      ],
+      '@typescript-eslint/restrict-plus-operands': 'error',
+      '@typescript-eslint/prefer-readonly': 'error',
+      '@typescript-eslint/no-unnecessary-condition': [
+        'error',
+        { allowConstantLoopConditions: 'only-allowed-literals' },
+      ],
+      '@typescript-eslint/no-explicit-any': 'error',
+      '@typescript-eslint/no-non-null-assertion': 'error',
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/consistent-type-exports': 'error',
+      '@typescript-eslint/restrict-template-expressions': [
+        'error',
+        { allowNumber: true, allowBoolean: true },
+      ],
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      // `_` marks a parameter that an interface demands and this implementation ignores.
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_' }],
+    },
+  },
+
+  // The library.
+  {
+    files: ['src/**/*.ts'],
+    rules: {
+      'max-lines': ['error', { max: 400, skipBlankLines: true, skipComments: true }],
+      'max-lines-per-function': ['error', { max: 60, skipBlankLines: true, skipComments: true }],
+      'max-depth': ['error', 4],
+      'no-restricted-syntax': ['error', noDefaultExport, currentDate, noAssertion],
+      'no-restricted-globals': ['error', ...injectedGlobals],
+      'no-restricted-properties': ['error', ...injectedProperties],
+      'no-restricted-imports': [
+        'error',
+        {
+          paths: [
+            ...injectedModules,
+            { name: '@grpc/grpc-js', message: 'Import from src/grpc-js instead.' },
+          ],
+        },
+      ],
+    },
+  },
+  {
+    files: ['xds-client', 'dependency-manager', 'lb', 'resolver', 'load-reporting'].map(
+      (folder) => `src/${folder}/**/*.ts`,
+    ),
+    rules: {
+      'no-restricted-syntax': ['error', noDefaultExport, currentDate, noAssertion, noAsync],
+    },
+  },
+  {
+    files: ['src/grpc-js/**/*.ts'],
+    rules: { 'no-restricted-imports': ['error', { paths: injectedModules }] },
+  },
+  {
+    // The island speaks to grpc-js itself, through its stable interface.
+    files: ['src/control-plane/**/*.ts', 'src/cli/**/*.ts'],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          paths: [
+            ...injectedModules,
+            {
+              name: '@grpc/grpc-js',
+              importNames: ['experimental'],
+              message: 'Only src/grpc-js names `experimental`.',
+            },
+          ],
+        },
+      ],
+    },
+  },
+  {
+    files: sources,
+    rules: {
+      'no-restricted-syntax': ['error', noDefaultExport, noAssertion],
+      'no-restricted-globals': 'off',
+      'no-restricted-properties': 'off',
+    },
+  },
+  {
+    files: ['src/cli/**/*.ts'],
+    rules: { 'no-console': 'off' },
+  },
+
+  // Tests say what they expect at length, and Jest's matchers and JSON are `any`.
+  {
+    files: ['test/**/*.ts'],
+    rules: {
+      'no-restricted-syntax': ['error', noDefaultExport],
+      '@typescript-eslint/no-unsafe-argument': 'off',
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+      '@typescript-eslint/no-unsafe-call': 'off',
+      '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
+      '@typescript-eslint/no-unsafe-enum-assignment': 'off',
+      '@typescript-eslint/no-unsafe-member-access': 'off',
+      '@typescript-eslint/no-unsafe-return': 'off',
+      // A flag that a callback changes looks constant to the compiler.
+      '@typescript-eslint/no-unnecessary-condition': 'off',
+      '@typescript-eslint/require-await': 'off',
+      '@typescript-eslint/unbound-method': 'off',
+      '@typescript-eslint/use-unknown-in-catch-callback-variable': 'off',
+      '@typescript-eslint/no-empty-function': 'off',
+    },
+  },
+
+  // Scripts, benchmarks, examples and configuration.
+  {
+    files: plain,
+    extends: [js.configs.recommended],
+    languageOptions: {
+      globals: Object.fromEntries(
+        [
+          'AbortController',
+          'AbortSignal',
+          'Buffer',
+          'TextDecoder',
+          'TextEncoder',
+          'URL',
+          'clearImmediate',
+          'clearInterval',
+          'clearTimeout',
+          'console',
+          'fetch',
+          'global',
+          'performance',
+          'process',
+          'queueMicrotask',
+          'setImmediate',
+          'setInterval',
+          'setTimeout',
+          'structuredClone',
+        ].map((name) => [name, 'readonly']),
+      ),
+    },
+    rules: { 'prefer-const': 'error', eqeqeq: 'error' },
+  },
+  {
+    files: ['**/*.cjs'],
+    languageOptions: {
+      sourceType: 'commonjs',
+      globals: Object.fromEntries(
+        ['__dirname', '__filename', 'exports', 'module', 'require'].map((name) => [
+          name,
+          'readonly',
+        ]),
+      ),
+    },
+  },
+);

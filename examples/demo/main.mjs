@@ -1,0 +1,120 @@
+// The whole of grpc-xds at work, on this machine and in under half a minute: a control plane that serves a
+// YAML file, real backends in two localities, and a client on an `xds:` target while the file changes.
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parse, stringify } from 'yaml';
+import { ControlPlane, watchResourceFile } from '../../dist/control-plane/index.js';
+import { register } from '../../dist/index.js';
+import { Backend } from './backends.mjs';
+import { Load } from './load.mjs';
+import { steps } from './steps.mjs';
+
+// The ports in resources.yaml stand for these backends.
+const BACKENDS = new Map([
+  [50051, 'west-1'],
+  [50052, 'west-2'],
+  [50053, 'west-3'],
+  [50054, 'east-1'],
+  [50055, 'v2-1'],
+]);
+
+async function startBackends() {
+  const backends = new Map();
+  for (const name of BACKENDS.values()) {
+    const backend = new Backend(name);
+    await backend.start();
+    backends.set(name, backend);
+  }
+  return backends;
+}
+
+function loadResources(backends) {
+  const text = readFileSync(new URL('resources.yaml', import.meta.url), 'utf8');
+  const withPorts = text.replace(/port_value: (\d+)/g, (whole, port) => {
+    const name = BACKENDS.get(Number(port));
+    return name === undefined ? whole : `port_value: ${backends.get(name).port}`;
+  });
+  return parse(withPorts);
+}
+
+function writeAtomically(file, resources) {
+  writeFileSync(`${file}.new`, stringify(resources));
+  renameSync(`${file}.new`, file);
+}
+
+async function startControlPlane(file) {
+  const controlPlane = new ControlPlane({});
+  const watch = watchResourceFile(file, {
+    onSnapshot: (snapshot) => controlPlane.setSnapshot(snapshot),
+    onError: (message) => console.error(`control plane: ${message}`),
+  });
+  const { address } = await controlPlane.start();
+  return { controlPlane, watch, address };
+}
+
+function printHeading(names) {
+  console.log(`\n${'second'.padStart(6)}  ${names.map((name) => name.padStart(7)).join('')}`);
+}
+
+function printCounts(second, names, counts) {
+  const cells = names.map((name) => String(counts.get(name) ?? '.').padStart(7));
+  console.log(`${String(second).padStart(6)}  ${cells.join('')}`);
+}
+
+async function play(load, backends, file, resources) {
+  const names = [...BACKENDS.values()];
+  let second = 0;
+  printHeading(names);
+  for (const step of steps) {
+    console.log(`        > ${step.text}`);
+    if (step.edit !== undefined) {
+      step.edit(resources, backends);
+      writeAtomically(file, resources);
+    }
+    await step.act?.(backends);
+    for (let i = 0; i < step.seconds; i++) {
+      await sleep(1000);
+      printCounts(++second, names, load.takeCounts());
+    }
+  }
+}
+
+function report(load) {
+  const failed = [...load.failures.values()].reduce((sum, count) => sum + count, 0);
+  console.log(`\n${load.total} calls, ${failed} failed.`);
+  for (const [message, count] of load.failures) console.log(`  ${count}x ${message}`);
+  return failed === 0;
+}
+
+async function main() {
+  const folder = mkdtempSync(join(tmpdir(), 'grpc-xds-demo-'));
+  const file = join(folder, 'resources.yaml');
+  const backends = await startBackends();
+  const resources = loadResources(backends);
+  writeAtomically(file, resources);
+  const { controlPlane, watch, address } = await startControlPlane(file);
+  console.log(`Control plane on ${address}, serving ${file}`);
+
+  register({
+    bootstrap: {
+      xds_servers: [{ server_uri: address, channel_creds: [{ type: 'insecure' }] }],
+      node: { id: 'demo-client' },
+    },
+  });
+  const load = new Load('xds:///shop.example.com');
+  load.start();
+  try {
+    await play(load, backends, file, resources);
+  } finally {
+    await load.stop();
+    watch.release();
+    await controlPlane.stop();
+    for (const backend of backends.values()) backend.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+  if (!report(load)) process.exitCode = 1;
+}
+
+await main();

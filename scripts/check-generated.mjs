@@ -1,0 +1,38 @@
+// Runs `npm run generate` and fails when that changes a file of src/generated/: the committed code is
+// then not what protos/ and the generator give. The new files stay in place, ready to be committed.
+
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const folder = join(root, 'src', 'generated');
+
+const readAll = () =>
+  new Map(
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .map((path) => [path, readFileSync(path, 'utf8')]),
+  );
+
+const before = readAll();
+const script = join(root, 'scripts', 'generate.mjs');
+const { status } = spawnSync(process.execPath, [script], { cwd: root, stdio: 'inherit' });
+if (status !== 0) {
+  console.error('check-generated: the generator failed');
+  process.exit(1);
+}
+const after = readAll();
+const changed = [...new Set([...before.keys(), ...after.keys()])]
+  .filter((path) => before.get(path) !== after.get(path))
+  .sort();
+for (const path of changed) {
+  const what = !after.has(path) ? 'removed' : before.has(path) ? 'changed' : 'added';
+  console.error(`check-generated: ${what} ${path.slice(root.length + 1)}`);
+}
+if (changed.length > 0) {
+  console.error('check-generated: src/generated is not up to date; commit what is there now');
+  process.exitCode = 1;
+}

@@ -1,0 +1,112 @@
+// Everything but the tests: runs the steps below, two at a time, prints one line for each and, at the
+// end, the whole output of those that failed.
+//
+//   npm run check                   all steps
+//   npm run check -- lint ranks     only these, and those they need
+
+import { spawn } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const atOnce = Math.min(2, availableParallelism());
+
+// Each name is that of an npm script. The generator comes first: it replaces files the others read.
+const steps = new Map([
+  ['check:generated', []],
+  ['build', ['check:generated']],
+  ['lint', ['check:generated']],
+  ['check:types', ['build']],
+  ['check:package', ['build']],
+  ['check:smoke', ['build']],
+  ['check:api', ['build']],
+  ['typecheck', ['check:generated']],
+  ['unused', ['check:generated']],
+  ['ranks', ['check:generated']],
+  ['check:format', ['check:generated']],
+  ['proto:lint', []],
+  ['proto:breaking', []],
+]);
+
+const select = (names) => {
+  const unknown = names.filter((name) => !steps.has(name));
+  if (unknown.length > 0) {
+    console.error(`There is no step ${unknown.join(', ')}. Steps: ${[...steps.keys()].join(', ')}`);
+    process.exit(2);
+  }
+  const selected = new Set();
+  const add = (name) => {
+    selected.add(name);
+    // The generator is slow and others need it only for order, so it runs when asked for.
+    for (const needed of steps.get(name)) if (needed !== 'check:generated') add(needed);
+  };
+  for (const name of names) add(name);
+  return names.length === 0 ? [...steps.keys()] : [...steps.keys()].filter((n) => selected.has(n));
+};
+
+const runScript = (name) =>
+  new Promise((resolve) => {
+    const started = performance.now();
+    const output = [];
+    const child = spawn('npm', ['run', '--silent', name], {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      shell: process.platform === 'win32',
+    });
+    child.stdout.on('data', (chunk) => output.push(chunk));
+    child.stderr.on('data', (chunk) => output.push(chunk));
+    child.on('error', (error) => output.push(Buffer.from(`${error.message}\n`)));
+    child.on('close', (code) =>
+      resolve({
+        name,
+        verdict: code === 0 ? 'ok' : 'FAILED',
+        seconds: (performance.now() - started) / 1000,
+        output: Buffer.concat(output).toString('utf8').trimEnd(),
+      }),
+    );
+  });
+
+/** What looks at dist/ would only repeat what the build has said. */
+const leaveOut = (name) =>
+  Promise.resolve({ name, verdict: 'NOT RUN', seconds: 0, output: 'the build failed' });
+
+const report = ({ name, verdict, seconds }) =>
+  console.log(`${name.padEnd(16)} ${seconds.toFixed(1).padStart(6)} s  ${verdict}`);
+
+/** Starts every step whose needs have ended, as many at once as there is room for. */
+const runAll = async (names) => {
+  const waiting = new Set(names);
+  const running = new Map();
+  const results = [];
+  const endedOrLeftOut = (name) => !waiting.has(name) && !running.has(name);
+  while (waiting.size > 0 || running.size > 0) {
+    for (const name of waiting) {
+      if (running.size >= atOnce) break;
+      if (!steps.get(name).every(endedOrLeftOut)) continue;
+      waiting.delete(name);
+      const broken = results.some((r) => r.name === 'build' && r.verdict !== 'ok');
+      const run = broken && steps.get(name).includes('build') ? leaveOut : runScript;
+      running.set(name, run(name));
+    }
+    const result = await Promise.race(running.values());
+    running.delete(result.name);
+    results.push(result);
+    report(result);
+  }
+  return results;
+};
+
+const started = performance.now();
+const results = await runAll(select(process.argv.slice(2)));
+const failed = results.filter(({ verdict }) => verdict !== 'ok');
+for (const { name, output } of failed) {
+  console.log(`\n---- npm run ${name}\n${output === '' ? '(no output)' : output}`);
+}
+const total = ((performance.now() - started) / 1000).toFixed(1);
+console.log(
+  failed.length === 0
+    ? `\nAll ${results.length} checks passed in ${total} s.`
+    : `\n${failed.length} of ${results.length} checks failed in ${total} s: ${failed.map(({ name }) => name).join(', ')}`,
+);
+process.exitCode = failed.length === 0 ? 0 : 1;

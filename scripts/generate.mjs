@@ -1,0 +1,107 @@
+// Generates src/generated/ from protos/. Run it with `npm run generate`; the output is committed.
+//
+// Two steps of our own surround `buf generate`:
+//
+// 1. ts-proto turns google.protobuf.Struct, Value and ListValue into plain objects, where a key
+//    named `__proto__` would replace the prototype instead of becoming a member. It recognises
+//    these types by their full name, so the script moves them to another package in the descriptors
+//    it hands over. The generated Struct is then an ordinary message with a Map of its fields. The
+//    wire format does not contain package names, so nothing else changes.
+// 2. The untouched descriptors are written to descriptor-set.ts for proto3-JSON by reflection.
+
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { fromBinary, toBinary } from '@bufbuild/protobuf';
+import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const generated = join(root, 'src', 'generated');
+const structFile = 'google/protobuf/struct.proto';
+const structPackage = 'google.protobuf.structure';
+const structTypes = ['Struct', 'Value', 'ListValue', 'NullValue', 'Struct.FieldsEntry'];
+
+const buf = (...args) =>
+  execFileSync(join(root, 'node_modules', '.bin', 'buf'), args, { cwd: root, stdio: 'inherit' });
+
+/** Gives every reference to a Struct type its new name, in fields of the message and below. */
+const renameStructReferences = (message, names) => {
+  for (const field of message.field) field.typeName = names.get(field.typeName) ?? field.typeName;
+  for (const nested of message.nestedType) renameStructReferences(nested, names);
+};
+
+const moveStructTypes = (set) => {
+  const names = new Map(
+    structTypes.map((name) => [`.google.protobuf.${name}`, `.${structPackage}.${name}`]),
+  );
+  for (const file of set.file) {
+    if (file.name === structFile) file.package = structPackage;
+    for (const message of file.messageType) renameStructReferences(message, names);
+  }
+  return set;
+};
+
+const descriptorModule = (bytes) => {
+  const lines =
+    Buffer.from(bytes)
+      .toString('base64')
+      .match(/.{1,96}/g) ?? [];
+  return [
+    '/* eslint-disable */',
+    '',
+    '/**',
+    ' * The schema in protos/ with its imports, as a base64 FileDescriptorSet. Only for code that',
+    ' * reads or writes proto3-JSON by reflection; the client itself never loads it.',
+    ' */',
+    'export const descriptorSet: string = [',
+    ...lines.map((line) => `  '${line}',`),
+    "].join('');",
+    '',
+  ].join('\n');
+};
+
+const END_TAG = /if \(\(tag & 7\) === 4 \|\| tag === 0\) \{\s*break;\s*\}/g;
+const RETURN = /(\n\s*)return message;(\s*\} finally)/g;
+
+/**
+ * Makes every decoder strict. As generated they stop at a group end or a zero tag, and do not notice when a
+ * message ends elsewhere than its length says: a damaged resource would be taken for a valid one.
+ */
+const makeStrict = (source) =>
+  source
+    .replace(END_TAG, 'if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }')
+    .replace(
+      RETURN,
+      '$1if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }$1return message;$2',
+    );
+
+const makeAllStrict = (folder) => {
+  let decoders = 0;
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+    if (!name.endsWith('.ts')) continue;
+    const path = join(folder, name);
+    const source = readFileSync(path, 'utf8');
+    const strict = makeStrict(source);
+    decoders += strict.split('does not end where it should').length - 1;
+    writeFileSync(path, strict);
+  }
+  if (decoders === 0) throw new Error('ts-proto generates other decoders than this script knows');
+};
+
+const work = mkdtempSync(join(tmpdir(), 'grpc-xds-generate-'));
+try {
+  const original = join(work, 'protos.binpb');
+  const moved = join(work, 'moved.binpb');
+  buf('build', '--as-file-descriptor-set', '--exclude-source-info', '-o', original);
+  const bytes = readFileSync(original);
+  const set = fromBinary(FileDescriptorSetSchema, bytes);
+  writeFileSync(moved, toBinary(FileDescriptorSetSchema, moveStructTypes(set)));
+  rmSync(generated, { recursive: true, force: true });
+  buf('generate', moved);
+  makeAllStrict(generated);
+  writeFileSync(join(generated, 'descriptor-set.ts'), descriptorModule(bytes));
+} finally {
+  rmSync(work, { recursive: true, force: true });
+}

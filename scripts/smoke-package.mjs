@@ -1,0 +1,33 @@
+// Loads the built package as users do, by `require` and by named `import`, and checks that both get the same
+// module, and that loading it has no effect on grpc-js until `register()` is called.
+import { createRequire } from 'node:module';
+import assert from 'node:assert/strict';
+import { register } from 'grpc-xds';
+import { ControlPlane, Snapshot } from 'grpc-xds/control-plane';
+
+const require = createRequire(import.meta.url);
+const grpc = require('@grpc/grpc-js');
+const required = require('grpc-xds');
+
+assert.equal(required.register, register);
+assert.equal(require('grpc-xds/control-plane').ControlPlane, ControlPlane);
+assert.equal(typeof Snapshot.from, 'function');
+
+delete process.env.GRPC_XDS_BOOTSTRAP;
+delete process.env.GRPC_XDS_BOOTSTRAP_CONFIG;
+
+/** Why a call to an `xds:` target fails in a process without a bootstrap. */
+const failure = () =>
+  new Promise((resolve) => {
+    const client = new grpc.Client('xds:///smoke', grpc.credentials.createInsecure());
+    const same = (bytes) => bytes;
+    client.makeUnaryRequest('/a.B/C', same, same, Buffer.alloc(0), (error) => {
+      client.close();
+      resolve(error.details);
+    });
+  });
+
+assert.doesNotMatch(await failure(), /bootstrap/);
+register();
+assert.match(await failure(), /xDS bootstrap is missing/);
+console.log('require and import give the same package; register() makes xds: targets work');

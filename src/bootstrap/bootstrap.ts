@@ -1,0 +1,71 @@
+/** A credential named in the bootstrap: its type and that type's own JSON. */
+export interface CredentialConfig {
+  readonly type: string;
+  /** The `config` member as parsed JSON; `undefined` when absent. */
+  readonly config: unknown;
+}
+
+/** One management server (gRFC A27 `xds_servers[]`). */
+export interface ServerConfig {
+  /** A gRPC target string. */
+  readonly serverUri: string;
+  /** The first entry of `channel_creds` whose type is supported. */
+  readonly channelCreds: CredentialConfig;
+  /** The entries of `call_creds` whose types are supported (gRFC A97). */
+  readonly callCreds: readonly CredentialConfig[];
+  /** The entries of `server_features` that are strings (gRFC A30). */
+  readonly features: ReadonlySet<string>;
+  /**
+   * Equal for two servers exactly when they are the same server: same URI, credentials and features.
+   * ADS channels are shared by this key (gRFC A47).
+   */
+  readonly key: string;
+}
+
+/** One entry of `authorities` (gRFC A47). */
+export interface AuthorityConfig {
+  readonly clientListenerResourceNameTemplate: string;
+  /** In order of priority (gRFC A71). The top-level list when the entry has none of its own. */
+  readonly servers: readonly ServerConfig[];
+  /** gRFC A95. */
+  readonly fallbackOnReachabilityOnly: boolean;
+}
+
+/** Any value JSON can spell. */
+export type JsonValue =
+  null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue };
+
+/** Where the client runs. */
+export interface LocalityConfig {
+  readonly region: string;
+  readonly zone: string;
+  readonly subZone: string;
+}
+
+/** The node identity sent to management servers: the JSON form of `envoy.config.core.v3.Node`. */
+export interface NodeConfig {
+  readonly id: string;
+  readonly cluster: string;
+  readonly locality: LocalityConfig | undefined;
+  /** Passed through untouched. */
+  readonly metadata: ReadonlyMap<string, JsonValue> | undefined;
+}
+
+/** A certificate provider instance (gRFC A29). */
+export interface CertificateProviderConfig {
+  readonly pluginName: string;
+  readonly config: unknown;
+}
+
+/** A validated bootstrap (gRFC A27 and those that extend it). */
+export interface Bootstrap {
+  /** Where it was read from, for messages: a file path or the name of a variable or option. */
+  readonly source: string;
+  /** Never empty; in order of priority. */
+  readonly servers: readonly ServerConfig[];
+  readonly node: NodeConfig;
+  readonly authorities: ReadonlyMap<string, AuthorityConfig>;
+  /** Default `%s`. */
+  readonly clientDefaultListenerResourceNameTemplate: string;
+  readonly certificateProviders: ReadonlyMap<string, CertificateProviderConfig>;
+}

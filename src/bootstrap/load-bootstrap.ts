@@ -1,0 +1,129 @@
+import { readFileSync } from 'node:fs';
+import { errorMessage } from '../util/error-message';
+import { err, ok, type Result } from '../util/result';
+import type { Bootstrap } from './bootstrap';
+import { parseBootstrap } from './bootstrap-parser';
+import { findJsonError } from './json-syntax';
+import type { BootstrapSupport } from './server-config-parser';
+
+/** Why there is no bootstrap. */
+export interface BootstrapError {
+  readonly kind:
+    /** Nobody gave one. */
+    | 'missing'
+    /** The file cannot be read. It may appear later. */
+    | 'unreadable'
+    | 'not-json'
+    /** It is JSON, but not a bootstrap. */
+    | 'invalid';
+  /** One line that names the source and every mistake in it. */
+  readonly message: string;
+}
+
+/** Where to look for a bootstrap. */
+export interface LoadBootstrapOptions {
+  /** What the application passed: the bootstrap itself or its JSON text. Goes before the environment. */
+  readonly inline?: object | string | undefined;
+  /** Default: `process.env`. */
+  readonly env?: NodeJS.ProcessEnv;
+  /** Gives the text of a file or throws. Default: the file system. */
+  readonly readFile?: (path: string) => string;
+  readonly support: BootstrapSupport;
+}
+
+interface Found {
+  /** For `Bootstrap.source`. */
+  readonly source: string;
+  /** What messages are about, such as `xDS bootstrap /etc/x.json (GRPC_XDS_BOOTSTRAP)`. */
+  readonly subject: string;
+  readonly text: string;
+}
+
+/**
+ * Reads the bootstrap from the first place that is given: what the application passed, the file that
+ * `GRPC_XDS_BOOTSTRAP` names, or the JSON in `GRPC_XDS_BOOTSTRAP_CONFIG`. An empty variable counts as unset.
+ * A place that is given and bad is an error; the next one is not tried (gRFC A27).
+ */
+export function loadBootstrap(options: LoadBootstrapOptions): Result<Bootstrap, BootstrapError> {
+  const found = findBootstrap(options);
+  if (!found.ok) return found;
+  const { source, subject, text } = found.value;
+  const json = parseJson(text.startsWith('\uFEFF') ? text.slice(1) : text);
+  if (!json.ok) return fail('not-json', `${subject} is not JSON: ${json.error}`);
+  const bootstrap = parseBootstrap(json.value, source, options.support);
+  if (bootstrap.ok) return bootstrap;
+  return fail('invalid', `${subject} is invalid: ${bootstrap.error.join('; ')}`);
+}
+
+/**
+ * Makes a function that loads the bootstrap when first called. A failure is not remembered, because an agent
+ * may write the file after the application has started; a success is, because the bootstrap of a process does
+ * not change.
+ */
+export function createBootstrapLoader(
+  options: LoadBootstrapOptions,
+): () => Result<Bootstrap, string> {
+  let loaded: Bootstrap | undefined;
+  return () => {
+    if (loaded !== undefined) return ok(loaded);
+    const result = loadBootstrap(options);
+    if (!result.ok) return err(result.error.message);
+    loaded = result.value;
+    return result;
+  };
+}
+
+function findBootstrap(options: LoadBootstrapOptions): Result<Found, BootstrapError> {
+  const { inline, env = process.env, readFile = readTextFile } = options;
+  if (inline !== undefined) return fromOption(inline);
+  const path = env['GRPC_XDS_BOOTSTRAP'];
+  if (path !== undefined && path !== '') return fromFile(path, readFile);
+  const text = env['GRPC_XDS_BOOTSTRAP_CONFIG'];
+  if (text !== undefined && text !== '') {
+    const source = 'GRPC_XDS_BOOTSTRAP_CONFIG';
+    return ok({ source, subject: `xDS bootstrap in ${source}`, text });
+  }
+  return fail(
+    'missing',
+    'xDS bootstrap is missing: set GRPC_XDS_BOOTSTRAP to a file or GRPC_XDS_BOOTSTRAP_CONFIG to JSON, ' +
+      'or pass register({ bootstrap })',
+  );
+}
+
+function fromOption(inline: object | string): Result<Found, BootstrapError> {
+  const source = 'register({ bootstrap })';
+  const subject = `xDS bootstrap given to ${source}`;
+  if (typeof inline === 'string') return ok({ source, subject, text: inline });
+  // By way of text, so that what the application does to the object later changes nothing here.
+  try {
+    return ok({ source, subject, text: JSON.stringify(inline) });
+  } catch (error) {
+    const firstLine = errorMessage(error).split('\n', 1).join();
+    return fail('not-json', `${subject} is not JSON: ${firstLine}`);
+  }
+}
+
+function fromFile(path: string, readFile: (path: string) => string): Result<Found, BootstrapError> {
+  const subject = `xDS bootstrap ${path} (GRPC_XDS_BOOTSTRAP)`;
+  try {
+    return ok({ source: path, subject, text: readFile(path) });
+  } catch (error) {
+    return fail('unreadable', `${subject} cannot be read: ${errorMessage(error)}`);
+  }
+}
+
+function readTextFile(path: string): string {
+  return readFileSync(path, 'utf8');
+}
+
+function parseJson(text: string): Result<unknown, string> {
+  try {
+    return ok(JSON.parse(text));
+  } catch (error) {
+    return err(findJsonError(text) ?? errorMessage(error));
+  }
+}
+
+function fail(kind: BootstrapError['kind'], message: string): Result<never, BootstrapError> {
+  return err({ kind, message });
+}

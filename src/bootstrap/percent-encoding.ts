@@ -1,0 +1,18 @@
+/** Encodes what may not appear in the path of a URI (RFC 3986, section 3.3); `/` stays. */
+export function percentEncodePath(text: string): string {
+  return text.replace(/[^A-Za-z0-9\-._~!$&'()*+,;=:@/]/gu, percentEncode);
+}
+
+/** Encodes what may not appear in the authority of a URI (RFC 3986, section 3.2). */
+export function percentEncodeAuthority(text: string): string {
+  return text.replace(/[^A-Za-z0-9\-._~!$&'()*+,;=:@[\]]/gu, percentEncode);
+}
+
+// Not encodeURIComponent: it throws at half a surrogate pair, which a target may contain.
+function percentEncode(character: string): string {
+  let encoded = '';
+  for (const byte of Buffer.from(character, 'utf8')) {
+    encoded += `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+  }
+  return encoded;
+}

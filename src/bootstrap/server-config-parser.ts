@@ -1,0 +1,148 @@
+import type { Violations } from '../util/violations';
+import type { CredentialConfig, ServerConfig } from './bootstrap';
+import {
+  readArray,
+  readObject,
+  readOpaqueObject,
+  readRequiredString,
+  type JsonFields,
+  type JsonObject,
+} from './json-reader';
+import { stableJson } from './stable-json';
+
+/** The credential types there are of one kind. A plain set of their names will do. */
+export interface CredentialSupport {
+  has(type: string): boolean;
+  keys(): Iterable<string>;
+  /** Adds what is wrong with the configuration of a credential whose type is supported. */
+  check?(credential: CredentialConfig, violations: Violations): void;
+}
+
+/** What a bootstrap may ask for. */
+export interface BootstrapSupport {
+  readonly channelCreds: CredentialSupport;
+  readonly callCreds: CredentialSupport;
+}
+
+interface ParsedCredential {
+  readonly type: string;
+  readonly config: JsonObject | undefined;
+}
+
+/**
+ * Reads a list of management servers (gRFC A27). A server that is listed twice is there once: it cannot stand
+ * in for itself.
+ */
+export function parseServers(
+  json: unknown,
+  support: BootstrapSupport,
+  violations: Violations,
+): readonly ServerConfig[] {
+  const list = readArray(json, violations) ?? [];
+  const servers = new Map<string, ServerConfig>();
+  for (const [position, element] of list.entries()) {
+    const server = parseServer(element, support, violations.index(position));
+    if (server !== undefined && !servers.has(server.key)) servers.set(server.key, server);
+  }
+  return [...servers.values()];
+}
+
+function parseServer(
+  json: unknown,
+  support: BootstrapSupport,
+  violations: Violations,
+): ServerConfig | undefined {
+  const fields = readObject(json, violations);
+  if (fields === undefined) return undefined;
+  const serverUri = readServerUri(fields, violations);
+  const channelCreds = parseChannelCreds(fields, support.channelCreds, violations);
+  const callCreds = parseCallCreds(fields, support.callCreds, violations);
+  const features = parseFeatures(fields, violations);
+  if (serverUri === undefined || channelCreds === undefined) return undefined;
+  const key = stableJson([
+    serverUri,
+    toJson(channelCreds),
+    callCreds.map(toJson),
+    [...features].sort(),
+  ]);
+  return { serverUri, channelCreds, callCreds, features, key };
+}
+
+function readServerUri(fields: JsonFields, violations: Violations): string | undefined {
+  const serverUri = readRequiredString(fields, 'server_uri', violations);
+  if (serverUri?.startsWith('xds:') !== true) return serverUri;
+  // Resolving it would take the very server it leads to.
+  violations.at('server_uri').add('must not be an xds: target');
+  return undefined;
+}
+
+/** The first credential of a supported type (gRFC A27). */
+function parseChannelCreds(
+  fields: JsonFields,
+  support: CredentialSupport,
+  violations: Violations,
+): ParsedCredential | undefined {
+  const place = violations.at('channel_creds');
+  if (!fields.has('channel_creds')) {
+    place.add('field not present');
+    return undefined;
+  }
+  const before = violations.count;
+  const { supported, offered } = parseCredentials(fields.get('channel_creds'), support, place);
+  const first = supported[0];
+  if (first === undefined && violations.count === before) {
+    const types = offered.map((type) => JSON.stringify(type)).join(', ');
+    const known = [...support.keys()].map((type) => JSON.stringify(type)).join(', ');
+    place.add(
+      offered.length === 0
+        ? 'must not be empty'
+        : `none of the types ${types} is supported; supported are ${known}`,
+    );
+  }
+  return first;
+}
+
+/** All credentials of supported types (gRFC A97). */
+function parseCallCreds(
+  fields: JsonFields,
+  support: CredentialSupport,
+  violations: Violations,
+): readonly ParsedCredential[] {
+  if (!fields.has('call_creds')) return [];
+  return parseCredentials(fields.get('call_creds'), support, violations.at('call_creds')).supported;
+}
+
+function parseCredentials(
+  json: unknown,
+  support: CredentialSupport,
+  violations: Violations,
+): { readonly supported: readonly ParsedCredential[]; readonly offered: readonly string[] } {
+  const supported: ParsedCredential[] = [];
+  const offered: string[] = [];
+  const list = readArray(json, violations) ?? [];
+  for (const [position, element] of list.entries()) {
+    const place = violations.index(position);
+    const fields = readObject(element, place);
+    if (fields === undefined) continue;
+    const type = readRequiredString(fields, 'type', place);
+    if (type === undefined) continue;
+    offered.push(type);
+    // What an unknown type is configured with is not ours to judge.
+    if (!support.has(type)) continue;
+    const credential = { type, config: readOpaqueObject(fields, 'config', place) };
+    support.check?.(credential, place.at('config'));
+    supported.push(credential);
+  }
+  return { supported, offered };
+}
+
+/** The features that are strings; anything else is from a later time and means nothing (gRFC A30). */
+function parseFeatures(fields: JsonFields, violations: Violations): ReadonlySet<string> {
+  if (!fields.has('server_features')) return new Set();
+  const list = readArray(fields.get('server_features'), violations.at('server_features')) ?? [];
+  return new Set(list.filter((feature) => typeof feature === 'string'));
+}
+
+function toJson({ type, config }: ParsedCredential): JsonObject {
+  return config === undefined ? { type } : { type, config };
+}

@@ -1,0 +1,152 @@
+import {
+  checkConsistency,
+  ControlPlane,
+  listenerKind,
+  loadResourceFile,
+  Snapshot,
+  watchResourceFile,
+  type ListeningAddress,
+  type ResourceFileError,
+} from '../../control-plane';
+import { errorMessage } from '../../util/error-message';
+import { createHandle, type Handle } from '../../util/handle';
+import type { CliIo } from '../cli-io';
+import { formatEvent } from '../event-lines';
+import { formatSnapshot, kindTitles } from '../snapshot-table';
+import type { FileFlags } from './check';
+
+/** Flags of `serve`. */
+export interface ServeFlags extends FileFlags {
+  readonly port: number;
+  readonly host: string;
+  readonly watch: boolean;
+}
+
+/**
+ * Serves a resource file until interrupted.
+ *
+ * @returns the exit code: 1 when the file is bad at the start or the address cannot be used.
+ */
+export async function serve(file: string, flags: ServeFlags, io: CliIo): Promise<number> {
+  return new Serving(file, flags, io).run();
+}
+
+class Serving {
+  private readonly controlPlane: ControlPlane;
+  private snapshot = Snapshot.empty;
+  private fileIsBad = false;
+
+  constructor(
+    private readonly file: string,
+    private readonly flags: ServeFlags,
+    private readonly io: CliIo,
+  ) {
+    this.controlPlane = new ControlPlane({
+      host: flags.host,
+      clock: io.clock,
+      onClientEvent: (event) => {
+        const line = formatEvent(event, this.snapshot);
+        if (line !== undefined) this.log(line);
+      },
+    });
+  }
+
+  async run(): Promise<number> {
+    const first = loadResourceFile(this.file, this.flags);
+    if (!first.ok) {
+      this.io.printError(first.error.message);
+      return 1;
+    }
+    this.use(first.value);
+    const address = await this.start();
+    if (address === undefined) return 1;
+    this.greet(address);
+    const watch = this.watch();
+    await this.interrupted();
+    watch.release();
+    this.log('stopping');
+    await this.controlPlane.stop();
+    return 0;
+  }
+
+  private async start(): Promise<ListeningAddress | undefined> {
+    try {
+      return await this.controlPlane.start(this.flags.port);
+    } catch (error) {
+      this.io.printError(`${errorMessage(error)}; --port and --host choose another address`);
+      return undefined;
+    }
+  }
+
+  private interrupted(): Promise<void> {
+    return new Promise((resolve) => {
+      const interrupt = this.io.onInterrupt(() => {
+        interrupt.release();
+        resolve();
+      });
+    });
+  }
+
+  private watch(): Handle {
+    if (!this.flags.watch) return createHandle(() => {});
+    const listener = {
+      onSnapshot: (snapshot: Snapshot) => this.reload(snapshot),
+      onError: (error: ResourceFileError) => {
+        this.fileIsBad = true;
+        this.log('the file is bad; clients keep what they have');
+        this.io.printError(error.message);
+      },
+    };
+    return watchResourceFile(this.file, listener, { ...this.flags, clock: this.io.clock });
+  }
+
+  private reload(snapshot: Snapshot): void {
+    const changed = [...kindTitles]
+      .filter(([kind]) => snapshot.set(kind).version !== this.snapshot.set(kind).version)
+      .map(([kind, title]) => `${title} (${snapshot.set(kind).byName.size})`);
+    if (this.fileIsBad) this.log('the file is good again');
+    this.fileIsBad = false;
+    // The watch reports the file once at the start, when it has just been loaded.
+    if (changed.length === 0) return;
+    this.log(`reloaded, changed: ${changed.join(', ')}`);
+    this.use(snapshot);
+  }
+
+  private use(snapshot: Snapshot): void {
+    this.snapshot = snapshot;
+    for (const problem of checkConsistency(snapshot)) this.io.printError(`warning: ${problem}`);
+    this.controlPlane.setSnapshot(snapshot, { allowInconsistent: true });
+  }
+
+  private greet({ address }: ListeningAddress): void {
+    this.io.print(`Serving ${this.file} on ${address}`);
+    for (const line of formatSnapshot(this.snapshot)) this.io.print(line);
+    const bootstrap = {
+      xds_servers: [
+        {
+          server_uri: toReachable(address),
+          channel_creds: [{ type: 'insecure' }],
+          server_features: ['xds_v3'],
+        },
+      ],
+      node: { id: 'my-client' },
+    };
+    this.io.print('');
+    this.io.print('Bootstrap for clients:');
+    this.io.print(`  export GRPC_XDS_BOOTSTRAP_CONFIG='${JSON.stringify(bootstrap)}'`);
+    const [target] = this.snapshot.set(listenerKind).byName.keys();
+    if (target !== undefined) this.io.print(`Target: xds:///${target}`);
+    this.io.print(this.flags.watch ? 'Changes of the file are served at once.' : 'Not watching.');
+    this.io.print('');
+  }
+
+  private log(line: string): void {
+    const time = new Date(this.io.clock.now()).toISOString().slice(11, 19);
+    this.io.print(`${time}Z ${line}`);
+  }
+}
+
+/** An address clients can use for one that means "all interfaces". */
+function toReachable(address: string): string {
+  return address.replace(/^0\.0\.0\.0:/, '127.0.0.1:').replace(/^\[::\]:/, '[::1]:');
+}

@@ -1,0 +1,31 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock } from '../util/clock';
+import { createHandle } from '../util/handle';
+import type { CliIo } from './cli-io';
+import { runCli } from './program';
+
+const io: CliIo = {
+  print: (line) => console.log(line),
+  printError: (line) => console.error(line),
+  onInterrupt(callback) {
+    const signals = ['SIGINT', 'SIGTERM'] as const;
+    for (const signal of signals) process.once(signal, callback);
+    return createHandle(() => {
+      for (const signal of signals) process.off(signal, callback);
+    });
+  },
+  clock: systemClock,
+};
+
+function readVersion(): string {
+  const text = readFileSync(join(__dirname, '..', '..', 'package.json'), 'utf8');
+  const manifest: unknown = JSON.parse(text);
+  const hasVersion = typeof manifest === 'object' && manifest !== null && 'version' in manifest;
+  return hasVersion ? String(manifest.version) : 'unknown';
+}
+
+void runCli(process.argv.slice(2), readVersion(), io).then((code) => {
+  process.exitCode = code;
+});

@@ -1,0 +1,73 @@
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import type { CliIo } from './cli-io';
+import { check, type FileFlags } from './commands/check';
+import { serve, type ServeFlags } from './commands/serve';
+
+/**
+ * Runs the command line.
+ *
+ * @param args Without the program's own name.
+ * @returns the exit code: 0 when all is well, 1 otherwise.
+ */
+export async function runCli(args: readonly string[], version: string, io: CliIo): Promise<number> {
+  let code = 0;
+  const program = createProgram(version, io, (result) => (code = result));
+  try {
+    await program.parseAsync([...args], { from: 'user' });
+    return code;
+  } catch (error) {
+    // Commander has printed help or what is wrong with the arguments.
+    if (error instanceof CommanderError) return error.exitCode;
+    throw error;
+  }
+}
+
+function createProgram(version: string, io: CliIo, setCode: (code: number) => void): Command {
+  const program = new Command('grpc-xds')
+    .description('An xDS control plane for development and tests.')
+    .version(version)
+    .configureOutput({
+      writeOut: (text) => io.print(text.trimEnd()),
+      writeErr: (text) => io.printError(text.trimEnd()),
+    })
+    .showHelpAfterError('Add --help to see what is possible.')
+    .exitOverride();
+
+  addFileCommand(program, 'serve')
+    .summary('serve a resource file over ADS')
+    .description(
+      'Serves a resource file over ADS, without authentication, and reloads it when it changes.\n' +
+        'Prints the bootstrap to use, and what clients ask for, accept and reject.',
+    )
+    .option('-p, --port <number>', 'port to listen on; 0 takes any that is free', parsePort, 18000)
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--no-watch', 'do not reload the file when it changes')
+    .action(async (file: string, flags: ServeFlags) => setCode(await serve(file, flags, io)));
+
+  addFileCommand(program, 'check')
+    .summary('say what is wrong with a resource file')
+    .description('Reads a resource file and lists everything that is wrong with it.')
+    .action((file: string, flags: FileFlags) => setCode(check(file, flags, io)));
+
+  return program;
+}
+
+const fileHelp = `
+The file is YAML or JSON with the lists listeners, routes, clusters and endpoints, whose
+resources are written as in Envoy's configuration; or with the list resources, in which
+each resource has an "@type". See examples/echo.yaml.`;
+
+function addFileCommand(program: Command, name: string): Command {
+  return program
+    .command(name)
+    .argument('<file>', 'resource file')
+    .option('--allow-inconsistent', 'accept references to resources the file does not have')
+    .option('--ignore-unknown-fields', 'skip fields that no gRPC client reads')
+    .addHelpText('after', fileHelp);
+}
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (/^\d{1,5}$/.test(text) && port <= 65535) return port;
+  throw new InvalidArgumentError('Expected a number from 0 to 65535.');
+}

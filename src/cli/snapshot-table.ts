@@ -1,0 +1,29 @@
+import {
+  clusterKind,
+  endpointKind,
+  listenerKind,
+  routeKind,
+  type ResourceKind,
+  type Snapshot,
+} from '../control-plane';
+
+/** The kinds of resources under the names users know them by, in the order clients ask for them. */
+export const kindTitles: ReadonlyMap<ResourceKind, string> = new Map([
+  [listenerKind, 'listeners'],
+  [routeKind, 'routes'],
+  [clusterKind, 'clusters'],
+  [endpointKind, 'endpoints'],
+]);
+
+/** How many names a row of the table shows. */
+const shownNames = 5;
+
+/** A row per kind with the number of resources and their first names. */
+export function formatSnapshot(snapshot: Snapshot): readonly string[] {
+  return [...kindTitles].map(([kind, title]) => {
+    const names = [...snapshot.set(kind).byName.keys()];
+    const more = names.length > shownNames ? `, and ${names.length - shownNames} more` : '';
+    const list = names.slice(0, shownNames).join(', ') + more;
+    return `  ${title.padEnd(9)} ${String(names.length).padStart(5)}  ${list}`.trimEnd();
+  });
+}

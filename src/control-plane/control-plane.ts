@@ -1,0 +1,196 @@
+import { Server, status } from '@grpc/grpc-js';
+import { systemClock, type Clock } from '../util/clock';
+import { errorMessage } from '../util/error-message';
+import { silentLogger, type Logger } from '../util/logger';
+import { adsServiceDefinition } from './ads-protocol';
+import { AdsStream, type AdsCall, type AdsStreamHost } from './ads-stream';
+import type { ClientEvent, ClientIdentity, ClientRequest, ClientState } from './client-state';
+import { checkConsistency, ConsistencyError } from './consistency';
+import { GrpcListener, joinHostPort } from './grpc-listener';
+import { Snapshot } from './snapshot';
+
+/** How a control plane behaves. Every field has a default. */
+export interface ControlPlaneOptions {
+  /** What clients are told at first. Default: nothing. Must be consistent. */
+  readonly snapshot?: Snapshot;
+  /** IP address or name to listen on. Default `127.0.0.1`: this server has no authentication. */
+  readonly host?: string;
+  /** `control_plane.identifier` of every response. Default `grpc-xds`. */
+  readonly identifier?: string;
+  /**
+   * Wraps resources in `envoy.service.discovery.v3.Resource` for clients that announce the feature
+   * `xds.config.resource-in-sotw`. Default false.
+   */
+  readonly wrapResources?: boolean;
+  /** Told of everything that happens between a client and this server. */
+  readonly onClientEvent?: (event: ClientEvent) => void;
+  /** Shown every request before it is answered. */
+  readonly onRequest?: (client: ClientIdentity, request: ClientRequest) => void;
+  /** Default: writes nothing. */
+  readonly logger?: Logger;
+  /** Default: the real time. */
+  readonly clock?: Clock;
+}
+
+/** Where a control plane listens. */
+export interface ListeningAddress {
+  readonly port: number;
+  /** `host:port`, as a bootstrap's `server_uri` wants it. */
+  readonly address: string;
+}
+
+/** How a snapshot is put in place. */
+export interface SetSnapshotOptions {
+  /** The node to tell. Default: every node that has no snapshot of its own. */
+  readonly nodeId?: string;
+  /** Accepts a snapshot with references to resources it does not hold. Default false. */
+  readonly allowInconsistent?: boolean;
+}
+
+type State =
+  | { readonly kind: 'stopped' }
+  | { readonly kind: 'starting' }
+  | { readonly kind: 'started'; readonly server: Server; readonly listener: GrpcListener };
+
+const stopped: State = { kind: 'stopped' };
+
+/** How long `stop` waits for clients to hang up before it hangs up itself, in milliseconds. */
+const stopGraceMs = 1000;
+
+/**
+ * An xDS management server inside this process: for development, tests and demonstrations. Serves
+ * listeners, routes, clusters and endpoints over one aggregated state-of-the-world stream per client,
+ * without authentication or encryption.
+ *
+ * It shares no code with the client, so that one can be tested against the other.
+ */
+export class ControlPlane {
+  private readonly host: string;
+  private readonly logger: Logger;
+  private readonly clock: Clock;
+  private readonly streamHost: AdsStreamHost;
+
+  private snapshot: Snapshot = Snapshot.empty;
+  private readonly nodeSnapshots = new Map<string, Snapshot>();
+  private readonly streams = new Set<AdsStream>();
+  private streamCount = 0;
+  private state: State = stopped;
+
+  /** @throws `ConsistencyError` when the first snapshot is not consistent. */
+  constructor(private readonly options: ControlPlaneOptions = {}) {
+    this.host = options.host ?? '127.0.0.1';
+    this.logger = options.logger ?? silentLogger;
+    this.clock = options.clock ?? systemClock;
+    this.streamHost = this.createStreamHost();
+    if (options.snapshot !== undefined) this.setSnapshot(options.snapshot);
+  }
+
+  /**
+   * Starts to listen. May be called again after `stop` or `kill`, with the same port for clients
+   * that are to find this server again.
+   *
+   * @param port Default 0: any that is free.
+   * @throws when the address cannot be used, or when already started.
+   */
+  async start(port = 0): Promise<ListeningAddress> {
+    if (this.state.kind !== 'stopped') throw new Error('the control plane is already started');
+    const starting: State = { kind: 'starting' };
+    this.state = starting;
+    const server = new Server({ 'grpc.max_receive_message_length': -1 });
+    server.addService(adsServiceDefinition, {
+      StreamAggregatedResources: (call: AdsCall) => this.accept(call),
+    });
+    try {
+      const listener = await GrpcListener.listen(server, this.host, port);
+      if (this.state !== starting) {
+        listener.destroy();
+        throw new Error('the control plane was stopped while it was starting');
+      }
+      this.state = { kind: 'started', server, listener };
+      return { port: listener.port, address: joinHostPort(this.host, listener.port) };
+    } catch (error) {
+      if (this.state === starting) this.state = stopped;
+      server.forceShutdown();
+      throw error;
+    }
+  }
+
+  /**
+   * Replaces what clients are told, and tells them what changed. A snapshot that equals the old one
+   * sends nothing.
+   *
+   * @throws `ConsistencyError` when the snapshot refers to resources it does not hold; the old one
+   *   then stays.
+   */
+  setSnapshot(snapshot: Snapshot, options: SetSnapshotOptions = {}): void {
+    if (options.allowInconsistent !== true) {
+      const problems = checkConsistency(snapshot);
+      if (problems.length > 0) throw new ConsistencyError(problems);
+    }
+    if (options.nodeId === undefined) this.snapshot = snapshot;
+    else this.nodeSnapshots.set(options.nodeId, snapshot);
+    for (const stream of [...this.streams]) stream.onSnapshotChanged();
+  }
+
+  /** The clients connected now, in the order they came. A client with two streams counts twice. */
+  clients(): readonly ClientState[] {
+    const states: ClientState[] = [];
+    for (const stream of this.streams) {
+      const state = stream.describe();
+      if (state !== undefined) states.push(state);
+    }
+    return states;
+  }
+
+  /** Ends all streams with UNAVAILABLE, closes the connections and stops listening. */
+  async stop(): Promise<void> {
+    const { state } = this;
+    this.state = stopped;
+    if (state.kind !== 'started') return;
+    const { server, listener } = state;
+    listener.close();
+    for (const stream of [...this.streams]) {
+      stream.fail(status.UNAVAILABLE, 'the control plane is shutting down');
+    }
+    const timer = this.clock.setTimer(() => listener.destroy(), stopGraceMs);
+    await new Promise<void>((resolve) => {
+      server.tryShutdown(() => resolve());
+    });
+    timer.release();
+  }
+
+  /** Drops all connections and stops listening at once, as a crash would. */
+  kill(): void {
+    const { state } = this;
+    this.state = stopped;
+    if (state.kind !== 'started') return;
+    state.listener.destroy();
+    state.server.forceShutdown();
+  }
+
+  private accept(call: AdsCall): void {
+    this.streams.add(new AdsStream(++this.streamCount, call, this.streamHost));
+  }
+
+  private createStreamHost(): AdsStreamHost {
+    const { onClientEvent, onRequest } = this.options;
+    return {
+      identifier: this.options.identifier ?? 'grpc-xds',
+      wrapResources: this.options.wrapResources ?? false,
+      now: () => this.clock.now(),
+      snapshotFor: (nodeId) => this.nodeSnapshots.get(nodeId) ?? this.snapshot,
+      onEvent: (event) => this.guard(() => onClientEvent?.(event)),
+      onRequest: (client, request) => this.guard(() => onRequest?.(client, request)),
+      onClosed: (stream) => this.streams.delete(stream),
+    };
+  }
+
+  /** Runs an observer. One that throws must not take the stream or the process with it. */
+  private guard(observe: () => void): void {
+    try {
+      observe();
+    } catch (error) {
+      this.logger.error(() => `control plane: an observer threw: ${errorMessage(error)}`);
+    }
+  }
+}

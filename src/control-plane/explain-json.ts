@@ -1,0 +1,187 @@
+import {
+  fromJson,
+  type DescField,
+  type DescMessage,
+  type JsonObject,
+  type JsonReadOptions,
+  type JsonValue,
+  type Registry,
+} from '@bufbuild/protobuf';
+import { errorMessage } from '../util/error-message';
+import type { JsonProblem, PathSegment } from './json-problem';
+
+/** What the search needs to know to read like the reader that failed. */
+export interface ExplainOptions {
+  readonly registry: Registry;
+  readonly ignoreUnknownFields: boolean;
+}
+
+/** Everything that keeps a JSON object from being read as a message, each with its path. */
+export function explainJson(
+  desc: DescMessage,
+  json: JsonValue,
+  options: ExplainOptions,
+): readonly JsonProblem[] {
+  const search = new ProblemSearch(options);
+  search.visitMessage(desc, json, []);
+  return search.problems;
+}
+
+/** Tells objects from the other JSON values. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Says what a JSON value is, short enough for a message. */
+export function describeJson(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object') return 'an object';
+  if (typeof value === 'string') return JSON.stringify(value);
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : typeof value;
+}
+
+type Path = readonly PathSegment[];
+
+/** Walks schema and value side by side. Only leaves are handed to the real reader, one at a time. */
+class ProblemSearch {
+  readonly problems: JsonProblem[] = [];
+
+  constructor(private readonly options: ExplainOptions) {}
+
+  visitMessage(desc: DescMessage, json: JsonValue, path: Path): void {
+    if (desc.typeName === 'google.protobuf.Any') this.visitAny(json, path);
+    else if (desc.typeName.startsWith('google.protobuf.')) this.visitWellKnown(desc, json, path);
+    else if (isJsonObject(json)) this.visitFields(desc, json, path);
+    else this.add(path, `expected an object, got ${describeJson(json)}`);
+  }
+
+  private visitFields(desc: DescMessage, json: JsonObject, path: Path): void {
+    const fields = new Map<string, DescField>();
+    for (const field of desc.fields) fields.set(field.name, field).set(field.jsonName, field);
+    // For each field or oneof, the key that set it.
+    const setBy = new Map<object, string>();
+    for (const [key, value] of Object.entries(json)) {
+      const field = fields.get(key);
+      if (field === undefined) {
+        if (!this.options.ignoreUnknownFields) this.addUnknownField(path, key);
+        continue;
+      }
+      this.checkSetOnce(setBy, field, key, path);
+      if (value !== null) this.visitField(desc, field, key, value, [...path, key]);
+    }
+  }
+
+  private checkSetOnce(
+    setBy: Map<object, string>,
+    field: DescField,
+    key: string,
+    path: Path,
+  ): void {
+    const slot = field.oneof ?? field;
+    const other = setBy.get(slot);
+    if (other === undefined) setBy.set(slot, key);
+    else this.add([...path, key], `excludes "${other}", which is also set`);
+  }
+
+  private visitField(
+    desc: DescMessage,
+    field: DescField,
+    key: string,
+    value: JsonValue,
+    path: Path,
+  ): void {
+    if (field.fieldKind === 'message') {
+      this.visitMessage(field.message, value, path);
+    } else if (field.fieldKind === 'list' && field.listKind === 'message') {
+      this.visitList(field.message, value, path);
+    } else if (field.fieldKind === 'map' && field.mapKind === 'message') {
+      this.visitMap(field.message, value, path);
+    } else if (field.fieldKind === 'enum' && typeof value === 'string') {
+      this.visitEnum(
+        field.enum.values.map((each) => each.name),
+        value,
+        path,
+      );
+    } else {
+      this.tryRead(desc, { [key]: value }, path);
+    }
+  }
+
+  private visitList(element: DescMessage, value: JsonValue, path: Path): void {
+    if (!Array.isArray(value)) {
+      this.add(path, `expected a list, got ${describeJson(value)}`);
+      return;
+    }
+    value.forEach((item, index) => this.visitMessage(element, item, [...path, index]));
+  }
+
+  private visitMap(element: DescMessage, value: JsonValue, path: Path): void {
+    if (!isJsonObject(value)) {
+      this.add(path, `expected an object, got ${describeJson(value)}`);
+      return;
+    }
+    for (const [key, item] of Object.entries(value)) {
+      this.visitMessage(element, item, [...path, key]);
+    }
+  }
+
+  private visitEnum(names: readonly string[], value: string, path: Path): void {
+    if (names.includes(value) || this.options.ignoreUnknownFields) return;
+    this.add(path, `"${value}" is not one of ${names.join(', ')}`);
+  }
+
+  private visitAny(json: JsonValue, path: Path): void {
+    if (!isJsonObject(json)) {
+      this.add(path, `expected an object, got ${describeJson(json)}`);
+      return;
+    }
+    if (Object.keys(json).length === 0) return;
+    const { '@type': typeUrl, ...content } = json;
+    if (typeof typeUrl !== 'string') {
+      this.add(path, '"@type" is missing');
+      return;
+    }
+    const desc = this.options.registry.getMessage(typeUrl.slice(typeUrl.lastIndexOf('/') + 1));
+    if (desc === undefined) this.add([...path, '@type'], `unknown type "${typeUrl}"`);
+    else if (desc.typeName.startsWith('google.protobuf.'))
+      this.tryRead(desc, content['value'] ?? null, path);
+    else this.visitMessage(desc, content, path);
+  }
+
+  private visitWellKnown(desc: DescMessage, json: JsonValue, path: Path): void {
+    if (desc.typeName === 'google.protobuf.Duration' && !isDuration(json)) {
+      this.add(path, `expected a duration such as "1.5s", got ${describeJson(json)}`);
+    } else {
+      this.tryRead(desc, json, path);
+    }
+  }
+
+  private tryRead(desc: DescMessage, json: JsonValue, path: Path): void {
+    const options: Partial<JsonReadOptions> = this.options;
+    try {
+      fromJson(desc, json, options);
+    } catch (error) {
+      this.add(path, readerReason(error));
+    }
+  }
+
+  private addUnknownField(path: Path, key: string): void {
+    this.problems.push({ path, reason: `unknown field ${JSON.stringify(key)}`, key });
+  }
+
+  private add(path: Path, reason: string): void {
+    this.problems.push({ path, reason });
+  }
+}
+
+const durationText = /^-?\d+(\.\d{1,9})?s$/;
+
+function isDuration(json: JsonValue): boolean {
+  return typeof json === 'string' && durationText.test(json);
+}
+
+/** The reader's reason without the type names it starts with; the path says it better. */
+function readerReason(error: unknown): string {
+  return errorMessage(error).replace(/^cannot decode .*? from JSON:? /, '');
+}

@@ -1,0 +1,100 @@
+import { statSync, watch, type FSWatcher } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { systemClock, type Clock } from '../util/clock';
+import { createHandle, type Handle } from '../util/handle';
+
+/** How a file is watched. */
+export interface FileWatchOptions {
+  /** How long the file must rest before a change counts, in milliseconds. Default 100. */
+  readonly debounceMs?: number | undefined;
+  /** How often the file is looked at in case the system says nothing, in milliseconds. Default 1000. */
+  readonly pollMs?: number | undefined;
+  /** Default: the real time. */
+  readonly clock?: Clock | undefined;
+}
+
+/**
+ * Calls `onChange` after the file was written, replaced, removed or created. Watches the directory, as
+ * a watch on the file ends when an editor puts another one in its place, and polls besides, as some
+ * file systems report nothing. May call without a change. Does not keep the process alive.
+ */
+export function watchFile(
+  path: string,
+  onChange: () => void,
+  options: FileWatchOptions = {},
+): Handle {
+  const watching = new FileWatch(path, onChange, options);
+  return createHandle(() => watching.end());
+}
+
+/** The link Kubernetes exchanges when a mounted ConfigMap changes; the files themselves stay. */
+const kubernetesLink = '..data';
+
+class FileWatch {
+  private readonly clock: Clock;
+  private readonly debounceMs: number;
+  private readonly pollMs: number;
+  private readonly watcher: FSWatcher | undefined;
+  private fingerprint: string;
+  private poll: Handle;
+  private pending: Handle | undefined;
+
+  constructor(
+    private readonly path: string,
+    private readonly onChange: () => void,
+    { debounceMs = 100, pollMs = 1000, clock = systemClock }: FileWatchOptions,
+  ) {
+    this.clock = clock;
+    this.debounceMs = debounceMs;
+    this.pollMs = pollMs;
+    this.fingerprint = fingerprintOf(path);
+    this.watcher = this.watchDirectory();
+    this.poll = this.schedulePoll();
+  }
+
+  end(): void {
+    this.watcher?.close();
+    this.poll.release();
+    this.pending?.release();
+  }
+
+  /** Watches the directory if that can be done; polling goes on either way. */
+  private watchDirectory(): FSWatcher | undefined {
+    const names = new Set<string | null>([basename(this.path), kubernetesLink, null]);
+    try {
+      const watcher = watch(dirname(this.path), { persistent: false }, (_kind, name) => {
+        if (names.has(name)) this.debounce();
+      });
+      watcher.on('error', () => watcher.close());
+      return watcher;
+    } catch {
+      return undefined;
+    }
+  }
+
+  private schedulePoll(): Handle {
+    return this.clock.setTimer(() => {
+      this.poll = this.schedulePoll();
+      const fingerprint = fingerprintOf(this.path);
+      if (fingerprint === this.fingerprint) return;
+      this.fingerprint = fingerprint;
+      this.debounce();
+    }, this.pollMs);
+  }
+
+  private debounce(): void {
+    this.pending?.release();
+    this.pending = this.clock.setTimer(this.onChange, this.debounceMs);
+  }
+}
+
+/** What changes whenever the file does; empty when it cannot be looked at. Follows links. */
+function fingerprintOf(path: string): string {
+  try {
+    const { mtimeMs, size, ino } = statSync(path);
+    return `${mtimeMs} ${size} ${ino}`;
+  } catch {
+    // Whoever reads the file finds out why, and can say so.
+    return '';
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * An xDS management server for development and tests: `import … from 'grpc-xds/control-plane'`.
+ */
+
+// The server.
+export { ControlPlane } from './control-plane';
+export type { ControlPlaneOptions, ListeningAddress, SetSnapshotOptions } from './control-plane';
+export type {
+  ClientEvent,
+  ClientIdentity,
+  ClientNode,
+  ClientRequest,
+  ClientState,
+  Rejection,
+  TypeState,
+} from './client-state';
+
+// What it serves.
+export { Snapshot } from './snapshot';
+export type { SnapshotInput } from './snapshot';
+export type { EncodedResource, ResourceInput } from './snapshot-builder';
+export type { JsonOptions } from './json-resources';
+export {
+  clusterKind,
+  endpointKind,
+  findResourceKind,
+  listenerKind,
+  routeKind,
+} from './resource-kind';
+export type { ResourceKind } from './resource-kind';
+export type { ResourceSet, SnapshotResource } from './resource-set';
+export { SnapshotError } from './snapshot-problem';
+export type { SnapshotProblem } from './snapshot-problem';
+export type { JsonProblem, PathSegment } from './json-problem';
+export { checkConsistency, ConsistencyError } from './consistency';
+
+// Snapshots from files.
+export { loadResourceFile, parseResourceFile, ResourceFileError } from './resource-file';
+export type { ResourceFileOptions, ResourceFileProblem } from './resource-file';
+export { watchResourceFile } from './resource-file-watch';
+export type { ResourceFileListener } from './resource-file-watch';
+export type { FileWatchOptions } from './file-watch';
+export type { TextPosition } from './yaml-document';

@@ -1,0 +1,81 @@
+import {
+  createFileRegistry,
+  fromBinary,
+  fromJson,
+  toBinary,
+  type DescMessage,
+  type FileRegistry,
+  type JsonObject,
+  type JsonValue,
+} from '@bufbuild/protobuf';
+import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+import { descriptorSet } from '../generated/descriptor-set';
+import { errorMessage } from '../util/error-message';
+import { err, ok, type Result } from '../util/result';
+import { explainJson } from './explain-json';
+import type { JsonProblem } from './json-problem';
+
+/** How proto3-JSON is read. */
+export interface JsonOptions {
+  /**
+   * Skips fields and enum values that the schema of this package does not have, instead of refusing
+   * them. The schema holds what gRPC clients read, so configurations written for Envoy may need it.
+   * Default false: a typing error is worth more than a skipped field.
+   */
+  readonly ignoreUnknownFields?: boolean | undefined;
+}
+
+let registry: FileRegistry | undefined;
+
+/** The schema, decoded on first use: it costs some milliseconds that a client never pays. */
+function loadRegistry(): FileRegistry {
+  registry ??= createFileRegistry(
+    fromBinary(FileDescriptorSetSchema, Buffer.from(descriptorSet, 'base64')),
+  );
+  return registry;
+}
+
+function findMessage(messageName: string): DescMessage {
+  const desc = loadRegistry().getMessage(messageName);
+  if (desc === undefined) throw new Error(`no message ${messageName} in the schema`);
+  return desc;
+}
+
+/**
+ * Encodes a message written as proto3-JSON. Field names may be spelled as in the .proto file or in
+ * lowerCamelCase; an `Any` is an object with `@type`.
+ *
+ * @returns the bytes, or everything that is wrong, each with its path.
+ */
+export function encodeJson(
+  messageName: string,
+  json: JsonObject,
+  options: JsonOptions = {},
+): Result<Uint8Array, readonly JsonProblem[]> {
+  const desc = findMessage(messageName);
+  const readOptions = {
+    registry: loadRegistry(),
+    ignoreUnknownFields: options.ignoreUnknownFields ?? false,
+  };
+  if (holdsTrailingText(json)) {
+    const problems = explainJson(desc, json, readOptions);
+    if (problems.length > 0) return err(problems);
+  }
+  try {
+    return ok(toBinary(desc, fromJson(desc, json, readOptions)));
+  } catch (error) {
+    // The reader stops at the first mistake and does not say where it was. Look again, slowly.
+    const problems = explainJson(desc, json, readOptions);
+    if (problems.length > 0) return err(problems);
+    return err([{ path: [], reason: errorMessage(error) }]);
+  }
+}
+
+const textAfterDuration = /^-?\d+(\.\d+)?s./s;
+
+/** Whether some text looks like `1s500ms`, which the reader would take for the duration `1s`. */
+function holdsTrailingText(json: JsonValue): boolean {
+  if (typeof json === 'string') return textAfterDuration.test(json);
+  if (typeof json !== 'object' || json === null) return false;
+  return Object.values(json).some(holdsTrailingText);
+}

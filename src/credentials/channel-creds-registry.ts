@@ -1,0 +1,76 @@
+import type { CredentialConfig } from '../bootstrap/bootstrap';
+import type { CredentialSupport } from '../bootstrap/server-config-parser';
+import { credentials, type ChannelCredentials } from '../grpc-js';
+import { systemClock, type Clock } from '../util/clock';
+import { silentLogger, type Logger } from '../util/logger';
+import { err, ok, type Result } from '../util/result';
+import { Violations } from '../util/violations';
+import type { ChannelCredentialsType } from './channel-credentials-type';
+import { createGoogleDefaultCredentialsType } from './google-default';
+import { createTlsCredentialsType } from './tls';
+
+/** The types of channel credentials for management servers. */
+export class ChannelCredentialsRegistry implements CredentialSupport {
+  private readonly byName = new Map<string, ChannelCredentialsType>();
+
+  constructor(types: Iterable<ChannelCredentialsType>) {
+    for (const type of types) this.register(type);
+  }
+
+  /** Adds a type, or replaces the one of that name. */
+  register(type: ChannelCredentialsType): void {
+    this.byName.set(type.type, type);
+  }
+
+  /** Whether there is such a type. */
+  has(type: string): boolean {
+    return this.byName.has(type);
+  }
+
+  /** The names of all types. */
+  keys(): Iterable<string> {
+    return this.byName.keys();
+  }
+
+  /** Adds what is wrong with a configuration, without making anything. */
+  check({ type, config }: CredentialConfig, violations: Violations): void {
+    this.byName.get(type)?.parse(config, violations);
+  }
+
+  /** Makes the credentials, or says why that is not possible now. */
+  create({ type, config }: CredentialConfig): Result<ChannelCredentials, string> {
+    const violations = Violations.root();
+    const subject = `channel credentials of type ${JSON.stringify(type)}`;
+    const known = this.byName.get(type);
+    if (known === undefined) return err(`there are no ${subject}`);
+    const create = known.parse(config, violations);
+    if (create === undefined) return err(`${subject}: ${violations.all.join('; ')}`);
+    const created = create();
+    return created.ok ? created : err(`${subject}: ${created.error}`);
+  }
+}
+
+/** What the built-in types need. */
+export interface BuiltInCredentialsOptions {
+  /** For reading certificates again. Default: the real time. */
+  readonly clock?: Clock;
+  /** Told when that fails. Default: nobody. */
+  readonly logger?: Logger;
+}
+
+/** A registry with the types `insecure`, `google_default` (gRFC A27) and `tls` (gRFC A65). */
+export function createChannelCredentialsRegistry(
+  options: BuiltInCredentialsOptions = {},
+): ChannelCredentialsRegistry {
+  const { clock = systemClock, logger = silentLogger } = options;
+  return new ChannelCredentialsRegistry([
+    insecureCredentialsType,
+    createGoogleDefaultCredentialsType(),
+    createTlsCredentialsType({ clock, logger }),
+  ]);
+}
+
+const insecureCredentialsType: ChannelCredentialsType = {
+  type: 'insecure',
+  parse: () => () => ok(credentials.createInsecure()),
+};

@@ -1,0 +1,172 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createSecureContext, rootCertificates } from 'node:tls';
+import type {
+  CaCertificateListener,
+  CertificateProvider,
+  IdentityCertificateListener,
+} from '../grpc-js';
+import type { Clock } from '../util/clock';
+import { errorMessage } from '../util/error-message';
+import type { Handle } from '../util/handle';
+import type { Logger } from '../util/logger';
+import { err, ok, type Result } from '../util/result';
+
+/** PEM files, named as in the configuration. */
+export interface CertificateFiles {
+  /** Default: the certificates that come with Node. */
+  readonly ca: string | undefined;
+  /** Who we are, if the server asks. */
+  readonly identity: { readonly certificate: string; readonly privateKey: string } | undefined;
+}
+
+/** How files are read again. */
+export interface FileCertificatesOptions {
+  readonly refreshIntervalMs: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface Certificates {
+  readonly ca: Buffer;
+  readonly identity: { readonly certificate: Buffer; readonly privateKey: Buffer } | undefined;
+}
+
+/**
+ * Certificates from files, which may be replaced while they are in use. They are read again at an interval as
+ * long as somebody listens. What cannot be read or used changes nothing: the last good ones stay.
+ */
+export class FileCertificates implements CertificateProvider {
+  private readonly caListeners = new Set<CaCertificateListener>();
+  private readonly identityListeners = new Set<IdentityCertificateListener>();
+  private timer: Handle | undefined;
+  /** On the monotonic clock. */
+  private readAtMs: number;
+  /** Why the last attempt to read failed. */
+  private problem: string | undefined;
+
+  private constructor(
+    private readonly files: CertificateFiles,
+    private certificates: Certificates,
+    private readonly options: FileCertificatesOptions,
+  ) {
+    this.readAtMs = options.clock.monotonicMs();
+  }
+
+  /** Reads the files for the first time. @returns the certificates, or which file is at fault and why. */
+  static load(
+    files: CertificateFiles,
+    options: FileCertificatesOptions,
+  ): Result<FileCertificates, string> {
+    const certificates = readCertificates(files);
+    if (!certificates.ok) return certificates;
+    return ok(new FileCertificates(files, certificates.value, options));
+  }
+
+  /** See `CertificateProvider`. */
+  addCaCertificateListener(listener: CaCertificateListener): void {
+    this.start();
+    this.caListeners.add(listener);
+    listener({ caCertificate: this.certificates.ca });
+  }
+
+  /** See `CertificateProvider`. */
+  removeCaCertificateListener(listener: CaCertificateListener): void {
+    this.caListeners.delete(listener);
+    this.stopIfUnused();
+  }
+
+  /** See `CertificateProvider`. */
+  addIdentityCertificateListener(listener: IdentityCertificateListener): void {
+    this.start();
+    this.identityListeners.add(listener);
+    listener(this.certificates.identity ?? null);
+  }
+
+  /** See `CertificateProvider`. */
+  removeIdentityCertificateListener(listener: IdentityCertificateListener): void {
+    this.identityListeners.delete(listener);
+    this.stopIfUnused();
+  }
+
+  private start(): void {
+    if (this.timer !== undefined) return;
+    const { clock, refreshIntervalMs } = this.options;
+    // Nobody listened for some time, in which the files may have been replaced.
+    if (clock.monotonicMs() - this.readAtMs >= refreshIntervalMs) this.read();
+    this.schedule();
+  }
+
+  private schedule(): void {
+    this.timer = this.options.clock.setTimer(() => {
+      this.schedule();
+      this.read();
+    }, this.options.refreshIntervalMs);
+  }
+
+  private stopIfUnused(): void {
+    if (this.caListeners.size + this.identityListeners.size > 0) return;
+    this.timer?.release();
+    this.timer = undefined;
+  }
+
+  private read(): void {
+    this.readAtMs = this.options.clock.monotonicMs();
+    const read = readCertificates(this.files);
+    if (!read.ok) {
+      if (read.error !== this.problem) {
+        this.options.logger.error(() => `${read.error}; the certificates read before stay in use`);
+      }
+      this.problem = read.error;
+      return;
+    }
+    this.problem = undefined;
+    this.certificates = read.value;
+    for (const listener of this.caListeners) listener({ caCertificate: read.value.ca });
+    for (const listener of this.identityListeners) listener(read.value.identity ?? null);
+  }
+}
+
+function readCertificates(files: CertificateFiles): Result<Certificates, string> {
+  const ca = files.ca === undefined ? ok(systemRoots()) : readCa(files.ca);
+  if (!ca.ok) return ca;
+  if (files.identity === undefined) return ok({ ca: ca.value, identity: undefined });
+  const { certificate: certificateFile, privateKey: keyFile } = files.identity;
+  const certificate = readFile('certificate_file', certificateFile);
+  if (!certificate.ok) return certificate;
+  const privateKey = readFile('private_key_file', keyFile);
+  if (!privateKey.ok) return privateKey;
+  try {
+    createSecureContext({ cert: certificate.value, key: privateKey.value });
+  } catch (error) {
+    return err(
+      `certificate_file ${certificateFile} and private_key_file ${keyFile} cannot be used together: ${errorMessage(error)}`,
+    );
+  }
+  const identity = { certificate: certificate.value, privateKey: privateKey.value };
+  return ok({ ca: ca.value, identity });
+}
+
+function readCa(path: string): Result<Buffer, string> {
+  const read = readFile('ca_certificate_file', path);
+  if (!read.ok) return read;
+  try {
+    // A secure context would take text without any certificate, and trust nobody.
+    new X509Certificate(read.value);
+    return read;
+  } catch (error) {
+    return err(`ca_certificate_file ${path} cannot be used: ${errorMessage(error)}`);
+  }
+}
+
+function readFile(field: string, path: string): Result<Buffer, string> {
+  try {
+    return ok(readFileSync(path));
+  } catch (error) {
+    return err(`${field} ${path} cannot be read: ${errorMessage(error)}`);
+  }
+}
+
+function systemRoots(): Buffer {
+  return Buffer.from(rootCertificates.join('\n'));
+}

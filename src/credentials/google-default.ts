@@ -1,0 +1,86 @@
+import { createRequire } from 'node:module';
+import { CallCredentials, credentials, Metadata } from '../grpc-js';
+import { errorMessage } from '../util/error-message';
+import { err, ok, type Result } from '../util/result';
+import type { ChannelCredentialsType } from './channel-credentials-type';
+
+const PACKAGE = 'google-auth-library';
+const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
+
+/** What is used of an instance of `GoogleAuth`. */
+interface GoogleAuth {
+  /** Up to version 9 an object, `Headers` since. */
+  getRequestHeaders(url: string): Promise<object>;
+}
+
+interface GoogleAuthModule {
+  readonly GoogleAuth: new (options: { readonly scopes: string }) => GoogleAuth;
+}
+
+/**
+ * Credentials of type `google_default` (gRFC A27): TLS, and on each stream a token of Google's application
+ * default credentials. The library that finds those is an optional peer, loaded when a bootstrap asks for it.
+ *
+ * @param load Loads the library or throws. Default: from where this package finds its dependencies.
+ */
+export function createGoogleDefaultCredentialsType(
+  load: () => unknown = loadLibrary,
+): ChannelCredentialsType {
+  return {
+    type: 'google_default',
+    parse: () => () => {
+      const auth = createAuth(load);
+      if (!auth.ok) return auth;
+      return ok(
+        credentials.combineChannelCredentials(
+          credentials.createSsl(),
+          createCallCredentials(auth.value),
+        ),
+      );
+    },
+  };
+}
+
+function loadLibrary(): unknown {
+  return createRequire(__filename)(PACKAGE);
+}
+
+function createAuth(load: () => unknown): Result<GoogleAuth, string> {
+  let library: unknown;
+  try {
+    library = load();
+  } catch (error) {
+    const cause = errorMessage(error).split('\n', 1).join();
+    return err(`the package ${PACKAGE} cannot be loaded, install it: ${cause}`);
+  }
+  if (!isGoogleAuthModule(library)) return err(`the package ${PACKAGE} has no GoogleAuth`);
+  return ok(new library.GoogleAuth({ scopes: SCOPE }));
+}
+
+function isGoogleAuthModule(library: unknown): library is GoogleAuthModule {
+  return (
+    typeof library === 'object' &&
+    library !== null &&
+    'GoogleAuth' in library &&
+    typeof library.GoogleAuth === 'function'
+  );
+}
+
+// Not grpc-js's own conversion: it finds nothing in `Headers`.
+function createCallCredentials(auth: GoogleAuth): CallCredentials {
+  return CallCredentials.createFromMetadataGenerator(({ service_url: url }, callback) => {
+    auth.getRequestHeaders(url).then(
+      (headers) => callback(null, toMetadata(headers)),
+      (error: unknown) => callback(error instanceof Error ? error : new Error(String(error))),
+    );
+  });
+}
+
+function toMetadata(headers: object): Metadata {
+  const metadata = new Metadata();
+  const entries = headers instanceof Headers ? headers : Object.entries(headers);
+  for (const [name, value] of entries) {
+    if (typeof value === 'string') metadata.set(name, value);
+  }
+  return metadata;
+}

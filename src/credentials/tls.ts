@@ -1,0 +1,70 @@
+import { readObject, readRequiredString, type JsonFields } from '../bootstrap/json-reader';
+import { createCertificateProviderChannelCredentials } from '../grpc-js';
+import type { Clock } from '../util/clock';
+import type { Logger } from '../util/logger';
+import { ok } from '../util/result';
+import type { Violations } from '../util/violations';
+import type { ChannelCredentialsType } from './channel-credentials-type';
+import { parseDurationString } from './duration-string';
+import { FileCertificates } from './file-certificates';
+
+const DEFAULT_REFRESH_INTERVAL_MS = 600_000;
+
+/**
+ * Credentials of type `tls` (gRFC A65): `ca_certificate_file`, `certificate_file` with `private_key_file`, and
+ * `refresh_interval`, all of them optional. The files are read when a channel is made, which fails if they
+ * cannot be, and again at the interval.
+ */
+export function createTlsCredentialsType(options: {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}): ChannelCredentialsType {
+  return {
+    type: 'tls',
+    parse(config, violations) {
+      const before = violations.count;
+      const fields = readObject(config ?? {}, violations) ?? new Map<string, unknown>();
+      const files = {
+        ca: readPath(fields, 'ca_certificate_file', violations),
+        identity: readIdentity(fields, violations),
+      };
+      const refreshIntervalMs = readRefreshInterval(fields, violations);
+      if (violations.count > before) return undefined;
+      return () => {
+        const certificates = FileCertificates.load(files, { ...options, refreshIntervalMs });
+        if (!certificates.ok) return certificates;
+        return ok(
+          createCertificateProviderChannelCredentials(
+            certificates.value,
+            files.identity === undefined ? null : certificates.value,
+          ),
+        );
+      };
+    },
+  };
+}
+
+function readIdentity(
+  fields: JsonFields,
+  violations: Violations,
+): { readonly certificate: string; readonly privateKey: string } | undefined {
+  // Either asks for the other, so that one alone is reported as the other's absence.
+  if (!fields.has('certificate_file') && !fields.has('private_key_file')) return undefined;
+  const certificate = readRequiredString(fields, 'certificate_file', violations);
+  const privateKey = readRequiredString(fields, 'private_key_file', violations);
+  if (certificate === undefined || privateKey === undefined) return undefined;
+  return { certificate, privateKey };
+}
+
+function readPath(fields: JsonFields, name: string, violations: Violations): string | undefined {
+  return fields.has(name) ? readRequiredString(fields, name, violations) : undefined;
+}
+
+function readRefreshInterval(fields: JsonFields, violations: Violations): number {
+  const value = fields.get('refresh_interval');
+  if (value === undefined) return DEFAULT_REFRESH_INTERVAL_MS;
+  const ms = typeof value === 'string' ? parseDurationString(value) : undefined;
+  if (ms !== undefined && ms > 0) return ms;
+  violations.at('refresh_interval').add('must be a duration above zero, such as "600s"');
+  return DEFAULT_REFRESH_INTERVAL_MS;
+}

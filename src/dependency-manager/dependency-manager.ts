@@ -1,0 +1,228 @@
+import type { ClusterResource } from '../resources/cluster';
+import type { EndpointsResource } from '../resources/endpoints';
+import type { ListenerResource } from '../resources/listener';
+import type { RouteConfigResource } from '../resources/route-config';
+import { createHandle, type Handle } from '../util/handle';
+import { err, ok, type Result } from '../util/result';
+import type { ResourceType } from '../xds-client/resource-type';
+import type { ResourceWatcher } from '../xds-client/resource-watcher';
+import { buildXdsConfig } from './build-xds-config';
+import type { DnsWatch, DnsWatcherFactory } from './dns-watch';
+import { referencedClusters } from './referenced-clusters';
+import { waiting, type DnsTarget, type Observed } from './observations';
+import { WatchSet } from './watch-set';
+import type { ClusterSubscriber, XdsConfig } from './xds-config';
+
+/** Where resources come from: the XdsClient, seen by its users. */
+export interface ResourceSource {
+  /** Watches one resource. The watcher is never called before `watch` has returned, if called from `run`. */
+  watch<T>(type: ResourceType<T>, name: string, watcher: ResourceWatcher<T>): Handle;
+  /** Runs the task in the source's queue, after everything already in it. */
+  run(task: () => void): void;
+}
+
+/** The four kinds of resources of a client. */
+export interface ClientResourceTypes {
+  readonly listener: ResourceType<ListenerResource>;
+  readonly routeConfig: ResourceType<RouteConfigResource>;
+  readonly cluster: ResourceType<ClusterResource>;
+  readonly endpoints: ResourceType<EndpointsResource>;
+}
+
+/** What a manager is made of. */
+export interface DependencyManagerOptions {
+  readonly source: ResourceSource;
+  readonly types: ClientResourceTypes;
+  readonly dns: DnsWatcherFactory;
+  /** Full resource name. */
+  readonly listenerName: string;
+  /** The data-plane authority, by which the virtual host is chosen. */
+  readonly host: string;
+  /** Says which client is asking, such as `xDS node "n1"`; appended to errors. */
+  readonly clientNote: string;
+  /** Told of each new config, or of why the target cannot be used. Called from the source's queue. */
+  readonly onUpdate: (update: Result<XdsConfig, string>) => void;
+}
+
+type Watches<K, T> = WatchSet<K, Observed<T>>;
+
+/**
+ * Watches everything one target depends on and publishes one consistent config at a time (gRFC A74). Watch
+ * callbacks only record; `buildXdsConfig` decides, once for everything that was recorded in one go.
+ */
+export class XdsDependencyManager implements ClusterSubscriber {
+  private readonly listeners: Watches<true, ListenerResource>;
+  private readonly routeConfigs: Watches<true, RouteConfigResource>;
+  private readonly clusters: Watches<true, ClusterResource>;
+  private readonly endpoints: Watches<true, EndpointsResource>;
+  private readonly dns: Watches<DnsTarget, EndpointsResource>;
+  private readonly dnsWatches = new Set<DnsWatch>();
+  /** Holders per subscribed cluster. */
+  private readonly subscribed = new Map<string, number>();
+  private published: Result<XdsConfig, string> | undefined;
+  /** The last config, kept over an error so that what did not change keeps its identity. */
+  private latestConfig: XdsConfig | undefined;
+  private rebuildQueued = false;
+  private closed = false;
+
+  constructor(private readonly options: DependencyManagerOptions) {
+    const { types } = options;
+    this.listeners = this.watchesOf(types.listener);
+    this.routeConfigs = this.watchesOf(types.routeConfig);
+    this.clusters = this.watchesOf(types.cluster);
+    this.endpoints = this.watchesOf(types.endpoints);
+    this.dns = this.dnsWatchesOf();
+  }
+
+  /** Begins watching. */
+  start(): void {
+    this.options.source.run(() => {
+      if (!this.closed)
+        this.listeners.reconcile(new Map([[this.options.listenerName, true]]), false);
+    });
+  }
+
+  /** Ends every watch. No update is published afterwards. */
+  close(): void {
+    this.closed = true;
+    this.options.source.run(() => {
+      for (const watches of this.allWatches()) watches.clear();
+    });
+  }
+
+  subscribeCluster(name: string): Handle {
+    this.subscribed.set(name, (this.subscribed.get(name) ?? 0) + 1);
+    if (this.latestConfig?.clusters.has(name) !== true) this.queueRebuild();
+    return createHandle(() => this.unsubscribeCluster(name));
+  }
+
+  requestReresolution(): void {
+    for (const watch of this.dnsWatches) watch.requestReresolution();
+  }
+
+  private unsubscribeCluster(name: string): void {
+    const holders = (this.subscribed.get(name) ?? 0) - 1;
+    if (holders > 0) {
+      this.subscribed.set(name, holders);
+      return;
+    }
+    this.subscribed.delete(name);
+    // Of no consequence while the routes name the cluster anyway.
+    const virtualHost = this.latestConfig?.virtualHost;
+    if (virtualHost !== undefined && referencedClusters(virtualHost).has(name)) return;
+    this.queueRebuild();
+  }
+
+  /** One rebuild for however much was recorded in the current run of the queue. */
+  private queueRebuild(): void {
+    if (this.rebuildQueued || this.closed) return;
+    this.rebuildQueued = true;
+    this.options.source.run(() => {
+      this.rebuildQueued = false;
+      if (!this.closed) this.rebuild();
+    });
+  }
+
+  private rebuild(): void {
+    const { listenerName, host, clientNote } = this.options;
+    const { needed, outcome } = buildXdsConfig({
+      listenerName,
+      host,
+      clientNote,
+      subscribed: this.subscribed.keys(),
+      previous: this.latestConfig,
+      observed: {
+        listener: this.listeners.get(listenerName) ?? waiting,
+        routeConfig: (name) => this.routeConfigs.get(name),
+        cluster: (name) => this.clusters.get(name),
+        endpoints: (name) => this.endpoints.get(name),
+        dns: (key) => this.dns.get(key),
+      },
+    });
+    // While something is still missing the old config stays in use, and so do its watches.
+    if (outcome.kind === 'config') {
+      this.reconcile(needed, false);
+      this.publish(ok(outcome.config));
+    } else {
+      this.reconcile(needed, outcome.kind === 'incomplete');
+      if (outcome.kind === 'error') this.publish(err(outcome.message));
+    }
+  }
+
+  private reconcile(
+    needed: ReturnType<typeof buildXdsConfig>['needed'],
+    keepOthers: boolean,
+  ): void {
+    this.routeConfigs.reconcile(asKeys(needed.routeConfigs), keepOthers);
+    this.clusters.reconcile(asKeys(needed.clusters), keepOthers);
+    this.endpoints.reconcile(asKeys(needed.endpoints), keepOthers);
+    this.dns.reconcile(needed.dns, keepOthers);
+  }
+
+  private publish(update: Result<XdsConfig, string>): void {
+    const { published } = this;
+    const same =
+      published !== undefined &&
+      (update.ok
+        ? published.ok && published.value === update.value
+        : !published.ok && published.error === update.error);
+    if (same) return;
+    this.published = update;
+    if (update.ok) this.latestConfig = update.value;
+    this.options.onUpdate(update);
+  }
+
+  private watchesOf<T>(type: ResourceType<T>): Watches<true, T> {
+    const { source } = this.options;
+    return new WatchSet<true, Observed<T>>(
+      waiting,
+      (name, _key, report) =>
+        source.watch(type, name, {
+          onResourceChanged: (update) =>
+            report(() =>
+              update.ok
+                ? { kind: 'value', value: update.value, ambient: undefined }
+                : { kind: 'error', error: update.error },
+            ),
+          onAmbientError: (ambient) =>
+            report((before) => (before.kind === 'value' ? { ...before, ambient } : before)),
+        }),
+      () => this.queueRebuild(),
+    );
+  }
+
+  private dnsWatchesOf(): Watches<DnsTarget, EndpointsResource> {
+    return new WatchSet<DnsTarget, Observed<EndpointsResource>>(
+      waiting,
+      (_name, target, report) => {
+        const watch = this.options.dns.start(target, (result) =>
+          this.options.source.run(() => report((before) => nextDnsObservation(before, result))),
+        );
+        this.dnsWatches.add(watch);
+        return createHandle(() => {
+          this.dnsWatches.delete(watch);
+          watch.release();
+        });
+      },
+      () => this.queueRebuild(),
+    );
+  }
+
+  private allWatches(): readonly { clear(): void }[] {
+    return [this.listeners, this.routeConfigs, this.clusters, this.endpoints, this.dns];
+  }
+}
+
+/** An error after a result leaves the result in use (gRFC A37). */
+function nextDnsObservation(
+  before: Observed<EndpointsResource>,
+  result: Result<EndpointsResource, string>,
+): Observed<EndpointsResource> {
+  if (result.ok) return { kind: 'value', value: result.value, ambient: undefined };
+  const error = { kind: 'unreachable', message: result.error } as const;
+  return before.kind === 'value' ? { ...before, ambient: error } : { kind: 'error', error };
+}
+
+function asKeys(names: ReadonlySet<string>): ReadonlyMap<string, true> {
+  return new Map([...names].map((name) => [name, true]));
+}

@@ -1,0 +1,48 @@
+import type { ClusterResource } from '../resources/cluster';
+import type { EndpointsResource } from '../resources/endpoints';
+import type { ListenerResource } from '../resources/listener';
+import type { RouteConfigResource } from '../resources/route-config';
+import type { XdsError } from '../xds-client/resource-watcher';
+
+/** What a watch has reported so far. */
+export type Observed<T> =
+  /** Nothing yet. */
+  | { readonly kind: 'waiting' }
+  /** A value in use; `ambient` says what is wrong at the same time (gRFC A88). */
+  | { readonly kind: 'value'; readonly value: T; readonly ambient: XdsError | undefined }
+  /** There is no value to use. */
+  | { readonly kind: 'error'; readonly error: XdsError };
+
+/** The one observation of a watch that has just begun. */
+export const waiting = { kind: 'waiting' } as const;
+
+/** What is known of everything being watched; `undefined` for what is not watched yet. */
+export interface Observations {
+  readonly listener: Observed<ListenerResource>;
+  routeConfig(name: string): Observed<RouteConfigResource> | undefined;
+  cluster(name: string): Observed<ClusterResource> | undefined;
+  endpoints(edsResourceName: string): Observed<EndpointsResource> | undefined;
+  /** @param target `host:port` as given by `dnsTarget`. */
+  dns(target: string): Observed<EndpointsResource> | undefined;
+}
+
+/** The names the walk came by: exactly these should be watched, besides the listener. */
+export interface NeededWatches {
+  readonly routeConfigs: ReadonlySet<string>;
+  readonly clusters: ReadonlySet<string>;
+  readonly endpoints: ReadonlySet<string>;
+  readonly dns: ReadonlyMap<string, DnsTarget>;
+}
+
+/** A name to resolve through DNS (gRFC A37). */
+export interface DnsTarget {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The key of a DNS name among the observations. */
+export function dnsTargetKey(target: DnsTarget): string {
+  return target.host.includes(':')
+    ? `[${target.host}]:${target.port}`
+    : `${target.host}:${target.port}`;
+}

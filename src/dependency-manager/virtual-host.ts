@@ -1,0 +1,56 @@
+import type { RouteConfigResource, VirtualHost } from '../resources/route-config';
+
+/** How specific a domain pattern is; the higher, the better. */
+const enum MatchClass {
+  universal,
+  prefix,
+  suffix,
+  exact,
+}
+
+interface DomainMatch {
+  readonly matchClass: MatchClass;
+  readonly length: number;
+}
+
+/**
+ * The virtual host for a host name: exact domain over suffix (`*.x`) over prefix (`x.*`) over `*`, the longer
+ * pattern within a class, the earlier host among equals (gRFC A27). Case does not matter.
+ */
+export function findVirtualHost(
+  routeConfig: RouteConfigResource,
+  host: string,
+): VirtualHost | undefined {
+  const name = host.toLowerCase();
+  let found: VirtualHost | undefined;
+  let best: DomainMatch | undefined;
+  for (const virtualHost of routeConfig.virtualHosts) {
+    for (const domain of virtualHost.domains) {
+      const match = matchDomain(domain.toLowerCase(), name);
+      if (match !== undefined && (best === undefined || isBetter(match, best))) {
+        best = match;
+        found = virtualHost;
+      }
+    }
+  }
+  return found;
+}
+
+function isBetter(a: DomainMatch, b: DomainMatch): boolean {
+  return a.matchClass === b.matchClass ? a.length > b.length : a.matchClass > b.matchClass;
+}
+
+function matchDomain(pattern: string, name: string): DomainMatch | undefined {
+  const length = pattern.length;
+  if (pattern === '*') return { matchClass: MatchClass.universal, length };
+  // The star stands for at least one character, so the name must be longer than what is left of the pattern.
+  if (pattern.startsWith('*')) {
+    const matches = name.length >= length && name.endsWith(pattern.slice(1));
+    return matches ? { matchClass: MatchClass.suffix, length } : undefined;
+  }
+  if (pattern.endsWith('*')) {
+    const matches = name.length >= length && name.startsWith(pattern.slice(0, -1));
+    return matches ? { matchClass: MatchClass.prefix, length } : undefined;
+  }
+  return pattern === name ? { matchClass: MatchClass.exact, length } : undefined;
+}

@@ -1,0 +1,72 @@
+/**
+ * The wall between this package and `@grpc/grpc-js`: the only folder that names its `experimental`
+ * namespace, which changes between minor versions. Everything else imports from here.
+ */
+import { experimental } from '@grpc/grpc-js';
+
+export {
+  Channel,
+  ChannelCredentials,
+  CallCredentials,
+  Metadata,
+  connectivityState as ConnectivityState,
+  credentials,
+  logVerbosity,
+  status as Status,
+} from '@grpc/grpc-js';
+export type { ChannelOptions, StatusObject } from '@grpc/grpc-js';
+
+export type Resolver = experimental.Resolver;
+export type ResolverListener = experimental.ResolverListener;
+export type ConfigSelector = experimental.ConfigSelector;
+export type CallConfig = ReturnType<experimental.ConfigSelector['invoke']>;
+export type MethodConfig = CallConfig['methodConfig'];
+export type GrpcUri = experimental.GrpcUri;
+export type LoadBalancer = experimental.LoadBalancer;
+export type LbHelper = experimental.ChannelControlHelper;
+export type TypedLoadBalancingConfig = experimental.TypedLoadBalancingConfig;
+export type Picker = experimental.Picker;
+export type PickArgs = experimental.PickArgs;
+export type PickResult = experimental.PickResult;
+export type GrpcEndpoint = experimental.Endpoint;
+export type SubchannelAddress = experimental.SubchannelAddress;
+export type Subchannel = experimental.SubchannelInterface;
+export type StatusOr<T> = experimental.StatusOr<T>;
+export type CertificateProvider = experimental.CertificateProvider;
+export type CaCertificateListener = experimental.CaCertificateUpdateListener;
+export type IdentityCertificateListener = experimental.IdentityCertificateUpdateListener;
+export type FilterFactory = CallConfig['dynamicFilterFactories'][number];
+export type Filter = ReturnType<FilterFactory['createFilter']>;
+
+export const {
+  BaseSubchannelWrapper,
+  CHANNEL_ARGS_CONFIG_SELECTOR_KEY,
+  FilterStackFactory,
+  ChildLoadBalancerHandler,
+  LeafLoadBalancer,
+  PickResultType,
+  QueuePicker,
+  SUBCHANNEL_ARGS_EXCLUDE_KEY_PREFIX,
+  UnavailablePicker,
+  createCertificateProviderChannelCredentials,
+  createChildChannelControlHelper,
+  createResolver,
+  isLoadBalancerNameRegistered,
+  log,
+  parseLoadBalancingConfig,
+  registerLoadBalancerType,
+  registerResolver,
+  statusOrFromError,
+  statusOrFromValue,
+  subchannelAddressToString,
+  trace,
+  uriToString,
+} = experimental;
+
+export type LeafLoadBalancer = experimental.LeafLoadBalancer;
+
+/** Pick information as the host library types it. It passes the object itself through, whatever is in it. */
+export function toPickInformation(attributes: object): CallConfig['pickInformation'] {
+  // eslint-disable-next-line no-restricted-syntax -- the host library's type is narrower than what it does
+  return attributes as CallConfig['pickInformation'];
+}

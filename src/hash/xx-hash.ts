@@ -1,0 +1,89 @@
+import { errorMessage } from '../util/error-message';
+import { createHandle, type Handle } from '../util/handle';
+
+/** The function of the engine that is used here. */
+type Hash64 = (text: string, seed: bigint) => bigint;
+
+type State =
+  | { readonly kind: 'unused' }
+  | { readonly kind: 'starting' }
+  | { readonly kind: 'ready'; readonly hash: Hash64 }
+  | { readonly kind: 'failed'; readonly reason: string };
+
+/**
+ * XXH64, the hash that places endpoints and calls on a ring (gRFC A42).
+ *
+ * The engine is WebAssembly, which takes some two milliseconds to compile, outside of the event loop. That
+ * begins when somebody first waits for it: a process that does not hash does not pay.
+ */
+export class XxHash64 {
+  private state: State = { kind: 'unused' };
+  private readonly waiting = new Set<() => void>();
+
+  /** Makes one and begins to get it ready. */
+  static start(): XxHash64 {
+    const hash = new XxHash64();
+    hash.load();
+    return hash;
+  }
+
+  /** Whether {@link hash} can be called. */
+  get isReady(): boolean {
+    return this.state.kind === 'ready';
+  }
+
+  /** Why it never will be ready, such as for want of WebAssembly; `undefined` if it is or may yet be. */
+  get failure(): string | undefined {
+    return this.state.kind === 'failed' ? this.state.reason : undefined;
+  }
+
+  /**
+   * Runs the callback once it is ready or has failed, which may be at once.
+   *
+   * @returns Releasing it withdraws the callback.
+   */
+  whenReady(callback: () => void): Handle {
+    if (this.state.kind === 'ready' || this.state.kind === 'failed') {
+      callback();
+      return createHandle(() => {});
+    }
+    // A function of its own, so that the same callback can wait twice.
+    const waiter = () => callback();
+    this.waiting.add(waiter);
+    if (this.state.kind === 'unused') this.load();
+    return createHandle(() => this.waiting.delete(waiter));
+  }
+
+  /**
+   * The hash of the text in UTF-8, as an unsigned 64-bit number. Throws unless it is ready.
+   *
+   * @param seed An unsigned 64-bit number; default 0, as the gRFCs have it.
+   */
+  hash(text: string, seed = 0n): bigint {
+    if (this.state.kind !== 'ready') throw new Error('XxHash64 is not ready');
+    return this.state.hash(text, seed);
+  }
+
+  private load(): void {
+    this.state = { kind: 'starting' };
+    loadEngine().then(
+      ({ h64: hash }) => this.settle({ kind: 'ready', hash }),
+      (error: unknown) => this.settle({ kind: 'failed', reason: errorMessage(error) }),
+    );
+  }
+
+  private settle(state: State): void {
+    this.state = state;
+    for (const waiter of this.waiting) {
+      this.waiting.delete(waiter);
+      waiter();
+    }
+  }
+}
+
+/** Loads and compiles the engine. Its own types are those of an ES module, which this package is not. */
+function loadEngine(): Promise<{ readonly h64: Hash64 }> {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-assignment -- the only way to load a module late without waiting for it; the type is that of the module
+  const start: () => Promise<{ readonly h64: Hash64 }> = require('xxhash-wasm');
+  return start();
+}

@@ -1,0 +1,167 @@
+import type { HttpFilterConfig } from '../resources/extension-points';
+import { typeNameOf } from '../resources/shared/any';
+import type { ExtensionConfig } from '../resources/shared/extension-parser';
+import { errorMessage } from '../util/error-message';
+import type { Violations } from '../util/violations';
+import type { CallFilter, CallInfo } from './call-filter';
+import type { CallFilterFactory, HttpFilter } from './http-filter';
+import { abandon, isPromiseLike } from './promise-like';
+
+/** The config of a filter as the control plane sent it. */
+export type FilterConfigInput =
+  /** A protobuf message, serialized. */
+  | { readonly kind: 'message'; readonly typeName: string; readonly bytes: Uint8Array }
+  /**
+   * What an `xds.type.v3.TypedStruct` or `udpa.type.v1.TypedStruct` says: plain JSON under a type name that need
+   * not be that of any message.
+   */
+  | {
+      readonly kind: 'json';
+      readonly typeName: string;
+      readonly json: Readonly<Record<string, unknown>>;
+    };
+
+/**
+ * A kind of HTTP filter that an application brings along (gRFC A39). See `registerHttpFilter`.
+ *
+ * @typeParam Config - What the config of a listener is parsed into.
+ * @typeParam Override - What the override of a route is parsed into.
+ */
+export interface HttpFilterDefinition<Config, Override = Config> {
+  /** Names of the types that configure it, such as `acme.v1.Quota`: those of messages, or of TypedStructs. */
+  readonly configTypes: readonly string[];
+  /** Names of the types that override its config for some routes. Default: `configTypes`. */
+  readonly overrideTypes?: readonly string[];
+  /**
+   * Reads and checks a config when a listener arrives. The listener is rejected (NACKed) with the message of what
+   * this throws, or with all the messages of an `AggregateError`, and the last good one stays in force.
+   */
+  parseConfig(input: FilterConfigInput): Config;
+  /** The same for the override of a route. Without this method every override is rejected. */
+  parseOverride?(input: FilterConfigInput): Override;
+  /**
+   * Makes the filter of one call.
+   *
+   * @param override The most specific one of the call's route, if there is any. It need not replace the config.
+   * @returns `undefined` if there is nothing to do for this call, which then costs nothing.
+   */
+  createCallFilter(
+    config: Config,
+    override: Override | undefined,
+    call: CallInfo,
+  ): CallFilter | undefined;
+  /** The config in force as plain JSON, for whoever looks into the client. Default: as it was sent. */
+  describe?(config: Config, override: Override | undefined): unknown;
+}
+
+/** A config or override, and what it was made of. */
+class Parsed<T> implements HttpFilterConfig {
+  constructor(
+    readonly configType: string,
+    readonly input: FilterConfigInput,
+    readonly value: T,
+  ) {}
+}
+
+/** Makes a filter out of its definition. Throws if it cannot be one. */
+export function defineHttpFilter<Config, Override>(
+  definition: HttpFilterDefinition<Config, Override>,
+): HttpFilter {
+  return new DefinedHttpFilter(definition);
+}
+
+class DefinedHttpFilter<Config, Override> implements HttpFilter {
+  readonly configTypes: readonly string[];
+  readonly overrideTypes: readonly string[];
+  readonly isTerminal = false;
+  private readonly configs = new WeakMap<HttpFilterConfig, Parsed<Config>>();
+  private readonly overrides = new WeakMap<HttpFilterConfig, Parsed<Override>>();
+
+  constructor(private readonly definition: HttpFilterDefinition<Config, Override>) {
+    const { configTypes, overrideTypes = configTypes } = definition;
+    this.configTypes = readTypes('configTypes', configTypes);
+    this.overrideTypes =
+      definition.parseOverride === undefined ? [] : readTypes('overrideTypes', overrideTypes);
+  }
+
+  parseConfig(input: ExtensionConfig, violations: Violations): HttpFilterConfig | undefined {
+    const parsed = parse(input, violations, () => this.definition.parseConfig(input));
+    if (parsed !== undefined) this.configs.set(parsed, parsed);
+    return parsed;
+  }
+
+  parseOverride(input: ExtensionConfig, violations: Violations): HttpFilterConfig | undefined {
+    const { definition } = this;
+    if (definition.parseOverride === undefined) {
+      violations.add(`the HTTP filter ${input.typeName} cannot be overridden`);
+      return undefined;
+    }
+    const parser = definition.parseOverride.bind(definition);
+    const parsed = parse(input, violations, () => parser(input));
+    if (parsed !== undefined) this.overrides.set(parsed, parsed);
+    return parsed;
+  }
+
+  prepare(config: HttpFilterConfig, override: HttpFilterConfig | undefined): CallFilterFactory {
+    const { definition } = this;
+    const parsed = mustKnow(this.configs, config);
+    const overriding = override && mustKnow(this.overrides, override);
+    return {
+      create: (call) =>
+        checkCallFilter(definition.createCallFilter(parsed.value, overriding?.value, call)),
+      describe: () =>
+        definition.describe === undefined
+          ? { config: describeInput(parsed), override: overriding && describeInput(overriding) }
+          : definition.describe(parsed.value, overriding?.value),
+    };
+  }
+}
+
+function readTypes(field: string, types: readonly string[]): readonly string[] {
+  const names = types.map(typeNameOf);
+  if (names.length > 0 && !names.includes('')) return names;
+  throw new Error(`An HTTP filter needs ${field} that are names of types`);
+}
+
+/** Whatever the parser throws is taken for what is wrong with the config. */
+function parse<T>(
+  input: FilterConfigInput,
+  violations: Violations,
+  run: () => T,
+): Parsed<T> | undefined {
+  try {
+    const value = run();
+    if (!isPromiseLike<unknown>(value)) return new Parsed(input.typeName, input, value);
+    abandon(value);
+    violations.add('the filter must parse its config at once, not return a promise');
+  } catch (error) {
+    for (const reason of reasonsOf(error)) violations.add(reason === '' ? 'is invalid' : reason);
+  }
+  return undefined;
+}
+
+function reasonsOf(error: unknown): readonly string[] {
+  const isList = error instanceof AggregateError && error.errors.length > 0;
+  return isList ? error.errors.map(errorMessage) : [errorMessage(error)];
+}
+
+function mustKnow<T>(
+  known: WeakMap<HttpFilterConfig, Parsed<T>>,
+  config: HttpFilterConfig,
+): Parsed<T> {
+  const parsed = known.get(config);
+  if (parsed !== undefined) return parsed;
+  throw new Error(`A config of type ${config.configType} was not parsed by its filter`);
+}
+
+function checkCallFilter(filter: CallFilter | undefined): CallFilter | undefined {
+  if (filter === undefined || !isPromiseLike<unknown>(filter)) return filter;
+  abandon(filter);
+  throw new Error('createCallFilter must not return a promise');
+}
+
+function describeInput({ input }: Parsed<unknown>): unknown {
+  return input.kind === 'json'
+    ? input.json
+    : { type: input.typeName, bytes: Buffer.from(input.bytes).toString('base64') };
+}

@@ -1,0 +1,38 @@
+/**
+ * grpc-xds: the xDS client for `@grpc/grpc-js`.
+ *
+ * @packageDocumentation
+ */
+export { explainCall, register } from './register';
+export type { RegisterOptions } from './register';
+export type {
+  CallExplanation,
+  ClusterExplanation,
+  RouteDecision,
+  RouteOutcome,
+  RouteTrial,
+} from './resolver/explain-call';
+export type { RetryPolicy, RetryableCode } from './resources/route-config';
+
+// For HTTP filters of the application.
+export { CallFailedError } from './http-filters/call-filter';
+export type { CallAffinity, CallFailure, CallFilter, CallInfo } from './http-filters/call-filter';
+export type { FilterConfigInput, HttpFilterDefinition } from './http-filters/define-http-filter';
+export { registerHttpFilter } from './http-filters/register-http-filter';
+
+// For load-balancing policies of the application.
+export type {
+  CustomLbPolicy,
+  LbCall,
+  LbConnection,
+  LbConnectionState,
+  LbEndpoint,
+  LbLocality,
+  LbPicker,
+  LbPolicyConfigInput,
+  LbPolicyDefinition,
+  LbPolicyHost,
+  LbPolicyUpdate,
+  LbPublishedState,
+} from './lb/custom/definition';
+export { registerLbPolicy } from './lb/custom/register-lb-policy';

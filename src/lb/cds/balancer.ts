@@ -1,0 +1,202 @@
+import type { ClusterConfig } from '../../dependency-manager/xds-config';
+import { ConnectivityState } from '../../grpc-js';
+import type { ChannelOptions } from '../../grpc-js';
+import { assertNever } from '../../util/assert-never';
+import type { Handle } from '../../util/handle';
+import { ok } from '../../util/result';
+import { ChildPolicy } from '../child-policy';
+import { createFailurePicker, failureText } from '../connectivity';
+import { emptyEndpointSet } from '../endpoint-set';
+import { reportForeignConfig } from '../foreign-config';
+import type { Publication } from '../lb-batch';
+import type { LbHost, LbPolicy, LbPolicyType, LbUpdate, XdsLbContext } from '../lb-policy';
+import { OVERRIDE_HOST } from '../override-host/config';
+import { PriorityConfig } from '../priority/config';
+import { planAggregate, planLeaf, type LeafPlan } from './child-plan';
+import { CDS, CdsConfig, parseCdsConfig } from './config';
+
+/** Makes one cluster of the `XdsConfig` usable (gRFCs A27, A74, A75). */
+export const cdsPolicy: LbPolicyType = {
+  name: CDS,
+  parseConfig: parseCdsConfig,
+  create: (host) => new CdsPolicy(host),
+};
+
+const TRACER = 'cds_balancer';
+
+/** What the child was made for. */
+interface Applied {
+  readonly cluster: ClusterConfig;
+  readonly options: ChannelOptions;
+}
+
+/** Keeps a dynamic cluster in the `XdsConfig`. */
+interface Subscription {
+  readonly cluster: string;
+  readonly clusters: XdsLbContext['clusters'];
+  readonly handle: Handle;
+}
+
+class CdsPolicy implements LbPolicy {
+  private readonly child: ChildPolicy;
+  private readonly publication: Publication;
+  private subscription: Subscription | undefined;
+  /** `undefined` while there is no child. */
+  private applied: Applied | undefined;
+  /** What the child works by, for the next plan to reuse. */
+  private plan: LeafPlan | PriorityConfig | undefined;
+  /** Why the cluster cannot be used; `undefined` if the child is to be asked. */
+  private failure: string | undefined;
+
+  constructor(private readonly host: LbHost) {
+    this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
+    this.child = new ChildPolicy({ host, onStateChanged: () => this.publication.request() });
+  }
+
+  update(update: LbUpdate): void {
+    const { config, xds, endpoints } = update;
+    if (!(config instanceof CdsConfig)) {
+      const text = reportForeignConfig(this.host, CDS, config);
+      if (this.applied === undefined) this.fail(text);
+      return;
+    }
+    if (xds === undefined) {
+      const text = endpoints.ok ? `${CDS} works only under the xds resolver` : endpoints.error;
+      this.failUnlessServing(config.cluster, text);
+      return;
+    }
+    this.updateSubscription(config, xds);
+    const cluster = xds.config.clusters.get(config.cluster);
+    if (cluster === undefined) this.onMissing(config);
+    else if (cluster.ok) this.updateChild(cluster.value, update);
+    else this.fail(cluster.error);
+  }
+
+  exitIdle(): void {
+    this.child.exitIdle();
+  }
+
+  resetBackoff(): void {
+    this.child.resetBackoff();
+  }
+
+  destroy(): void {
+    this.publication.cancel();
+    this.subscription?.handle.release();
+    this.child.destroy();
+  }
+
+  private updateSubscription({ cluster, isDynamic }: CdsConfig, { clusters }: XdsLbContext): void {
+    const { subscription } = this;
+    if (isDynamic && subscription?.cluster === cluster && subscription.clusters === clusters)
+      return;
+    this.subscription = isDynamic
+      ? { cluster, clusters, handle: clusters.subscribeCluster(cluster) }
+      : undefined;
+    // Afterwards, so that a cluster that stays wanted never leaves the config.
+    subscription?.handle.release();
+  }
+
+  private onMissing({ cluster, isDynamic }: CdsConfig): void {
+    // The subscription of a dynamic cluster takes a while to have an effect.
+    if (isDynamic) this.publication.request();
+    else this.failUnlessServing(cluster, `Cluster "${cluster}" is not part of the xDS config`);
+  }
+
+  private updateChild(cluster: ClusterConfig, update: LbUpdate): void {
+    const { children } = cluster;
+    switch (children.kind) {
+      case 'endpoints':
+        this.updateLeaf(cluster, children, update);
+        break;
+      case 'aggregate':
+        this.updateAggregate(cluster, children, update);
+        break;
+      default:
+        assertNever(children);
+    }
+  }
+
+  private updateLeaf(
+    cluster: ClusterConfig,
+    { endpoints, resolutionNote }: Extract<ClusterConfig['children'], { kind: 'endpoints' }>,
+    update: LbUpdate,
+  ): void {
+    const { resource } = cluster;
+    const { options } = update;
+    if (this.applied?.cluster === cluster && this.applied.options === options) return;
+    if (endpoints === undefined || endpoints.priorities.length === 0) {
+      this.fail(failureText(`Cluster "${resource.name}" has no endpoints`, resolutionNote));
+      return;
+    }
+    const previous = this.plan instanceof PriorityConfig ? undefined : this.plan;
+    // Not registered where session affinity is switched off.
+    const hasSessions = this.host.environment.policies.get(OVERRIDE_HOST) !== undefined;
+    const plan = planLeaf(resource, endpoints, previous, { hasSessions });
+    this.plan = plan;
+    this.use({ cluster, options });
+    this.child.update({
+      config: plan.config,
+      endpoints: ok(plan.endpoints),
+      options,
+      // The plan says it all. Without the context, what happens to other clusters does not pass this point.
+      xds: undefined,
+      resolutionNote,
+    });
+  }
+
+  private updateAggregate(
+    cluster: ClusterConfig,
+    { leafClusters }: Extract<ClusterConfig['children'], { kind: 'aggregate' }>,
+    update: LbUpdate,
+  ): void {
+    if (leafClusters.length === 0) {
+      this.fail(`Aggregate cluster "${cluster.resource.name}" has no clusters to use`);
+      return;
+    }
+    const previous = this.plan instanceof PriorityConfig ? this.plan : undefined;
+    const config = planAggregate(leafClusters, previous);
+    this.plan = config;
+    this.use({ cluster, options: update.options });
+    this.child.update({ ...update, config, endpoints: ok(emptyEndpointSet) });
+  }
+
+  /** The child has, or is about to get, something to work with. */
+  private use(applied: Applied): void {
+    if (applied.cluster !== this.applied?.cluster) {
+      this.trace(() => `cluster "${applied.cluster.resource.name}" changed`);
+    }
+    if (this.applied === undefined) this.publication.request();
+    this.applied = applied;
+    this.failure = undefined;
+  }
+
+  /** The control plane may take a cluster away, but silence about one leaves what there is in place. */
+  private failUnlessServing(cluster: string, text: string): void {
+    if (this.applied?.cluster.resource.name !== cluster) this.fail(text);
+  }
+
+  private fail(text: string): void {
+    this.applied = undefined;
+    this.plan = undefined;
+    this.child.destroy();
+    if (text === this.failure) return;
+    this.trace(() => text);
+    this.failure = text;
+    this.publication.request();
+  }
+
+  private publish(): void {
+    const { failure, host, child } = this;
+    if (failure === undefined) {
+      host.updateState(child.state, child.picker, child.errorMessage);
+    } else {
+      const picker = createFailurePicker(failure);
+      host.updateState(ConnectivityState.TRANSIENT_FAILURE, picker, failure);
+    }
+  }
+
+  private trace(text: () => string): void {
+    this.host.environment.logger.trace(TRACER, text);
+  }
+}

@@ -1,0 +1,198 @@
+import type { ClusterResource } from '../../resources/cluster';
+import type { DropCategory, EndpointsResource, PriorityEndpoints } from '../../resources/endpoints';
+import type { LbConfig } from '../../resources/extension-points';
+import type { OutlierDetectionConfig } from '../../resources/outlier-detection';
+import { ClusterImplConfig, type ClusterImplOptions } from '../cluster-impl/config';
+import type { EndpointSet } from '../endpoint-set';
+import { isDetecting, OutlierDetectionLbConfig, sameDetection } from '../outlier-detection/config';
+import { OverrideHostConfig, type OverrideHostOptions } from '../override-host/config';
+import { PriorityConfig, type PriorityChildConfig } from '../priority/config';
+import { CdsConfig } from './config';
+import { nextPriorityNames, type NamedPriority } from './priority-names';
+
+/** What the child of a leaf cluster is updated with. */
+export interface LeafPlan {
+  /** That of outlier_detection, if the cluster is configured to detect any; else that of cluster_impl. */
+  readonly config: LbConfig;
+  readonly clusterImplConfig: ClusterImplConfig;
+  /** `undefined` where sessions are not supported. */
+  readonly overrideHostConfig: OverrideHostConfig | undefined;
+  /** Split by priority. */
+  readonly endpoints: EndpointSet;
+  /** What was planned for each priority, for the next plan to reuse. */
+  readonly priorities: readonly PlannedPriority[];
+  readonly priorityConfig: PriorityConfig;
+}
+
+/** What is planned besides what the cluster is configured to. */
+export interface PlanOptions {
+  /** Whether calls may belong to sessions, so that override_host is needed (gRFC A55). */
+  readonly hasSessions: boolean;
+}
+
+interface PlannedPriority extends NamedPriority {
+  readonly endpoints: EndpointSet;
+}
+
+/**
+ * Plans for a cluster with endpoints: outlier_detection if configured, cluster_impl, override_host if there are
+ * sessions, below it priority, below that the cluster's own policy for each priority (gRFC A75). Whatever did not
+ * change since `previous` is the same object.
+ */
+export function planLeaf(
+  resource: ClusterResource,
+  endpoints: EndpointsResource,
+  previous: LeafPlan | undefined,
+  { hasSessions }: PlanOptions = { hasSessions: false },
+): LeafPlan {
+  const priorities = planPriorities(endpoints.priorities, previous?.priorities ?? []);
+  const priorityConfig = planPriorityConfig(resource, priorities, previous?.priorityConfig);
+  const overrideHostConfig = hasSessions
+    ? planOverrideHost(resource, priorityConfig, previous?.overrideHostConfig)
+    : undefined;
+  const options: ClusterImplOptions = {
+    cluster: resource.name,
+    edsServiceName: resource.discovery.kind === 'eds' ? resource.discovery.serviceName : '',
+    maxRequests: resource.maxRequests,
+    drops: endpoints.drops,
+    childPolicy: overrideHostConfig ?? priorityConfig,
+  };
+  const known = previous?.clusterImplConfig;
+  const same = known !== undefined && sameOptions(known.options, options);
+  const clusterImplConfig = same ? known : new ClusterImplConfig(options);
+  return {
+    config: planOutlierDetection(resource.outlierDetection, clusterImplConfig, previous?.config),
+    clusterImplConfig,
+    overrideHostConfig,
+    endpoints: {
+      localities: [],
+      children: new Map(priorities.map((priority) => [priority.name, priority.endpoints])),
+    },
+    priorities,
+    priorityConfig,
+  };
+}
+
+/**
+ * Plans for an aggregate cluster: one cds per leaf cluster, by priority (gRFC A75). Each leaf sees to it
+ * itself whether requests for re-resolution are heard.
+ */
+export function planAggregate(
+  leafClusters: readonly string[],
+  previous: PriorityConfig | undefined,
+): PriorityConfig {
+  const children = new Map<string, PriorityChildConfig>();
+  for (const leaf of leafClusters) {
+    const known = previous?.priorities.get(leaf);
+    const planned = { config: new CdsConfig(leaf, false), ignoreReresolutionRequests: false };
+    children.set(leaf, known ?? planned);
+  }
+  return reuse(previous, children);
+}
+
+/** A cluster that detects nothing does without the policy: it would cost every call a little. */
+function planOutlierDetection(
+  detection: OutlierDetectionConfig | undefined,
+  child: ClusterImplConfig,
+  previous: LbConfig | undefined,
+): LbConfig {
+  if (detection === undefined || !isDetecting(detection)) return child;
+  const same =
+    previous instanceof OutlierDetectionLbConfig &&
+    previous.childPolicy === child &&
+    sameDetection(previous.detection, detection);
+  return same ? previous : new OutlierDetectionLbConfig(detection, child);
+}
+
+function planPriorities(
+  priorities: readonly PriorityEndpoints[],
+  previous: readonly PlannedPriority[],
+): readonly PlannedPriority[] {
+  const names = nextPriorityNames(previous, priorities);
+  return priorities.map((priority, i) => {
+    const known = previous.find((planned) => planned.priority === priority);
+    if (known !== undefined) return known;
+    const endpoints = { localities: priority.localities, children: undefined };
+    return { name: names[i] ?? '', priority, endpoints };
+  });
+}
+
+function planPriorityConfig(
+  resource: ClusterResource,
+  priorities: readonly PlannedPriority[],
+  previous: PriorityConfig | undefined,
+): PriorityConfig {
+  const planned: PriorityChildConfig = {
+    config: resource.lbConfig,
+    // EDS has no such thing; only what DNS resolved can be resolved again.
+    ignoreReresolutionRequests: resource.discovery.kind !== 'logical-dns',
+  };
+  const children = new Map<string, PriorityChildConfig>();
+  for (const { name } of priorities) {
+    const known = previous?.priorities.get(name);
+    children.set(name, known !== undefined && sameChild(known, planned) ? known : planned);
+  }
+  return reuse(previous, children);
+}
+
+/** The previous config, if it says the same. */
+function planOverrideHost(
+  resource: ClusterResource,
+  childPolicy: PriorityConfig,
+  previous: OverrideHostConfig | undefined,
+): OverrideHostConfig {
+  const options: OverrideHostOptions = {
+    cluster: resource.name,
+    statuses: resource.overrideHostStatuses,
+    idleTimeoutMs: resource.connectionIdleTimeoutMs,
+    childPolicy,
+  };
+  const same = previous !== undefined && sameSessions(previous.options, options);
+  return same ? previous : new OverrideHostConfig(options);
+}
+
+function sameSessions(a: OverrideHostOptions, b: OverrideHostOptions): boolean {
+  return (
+    a.cluster === b.cluster &&
+    a.idleTimeoutMs === b.idleTimeoutMs &&
+    a.childPolicy === b.childPolicy &&
+    a.statuses.size === b.statuses.size &&
+    [...a.statuses].every((status) => b.statuses.has(status))
+  );
+}
+
+/** The previous config, if it lists the same children in the same order. */
+function reuse(
+  previous: PriorityConfig | undefined,
+  children: ReadonlyMap<string, PriorityChildConfig>,
+): PriorityConfig {
+  const before = [...(previous?.priorities ?? [])];
+  const after = [...children];
+  const same =
+    previous !== undefined &&
+    before.length === after.length &&
+    before.every(([name, child], i) => name === after[i]?.[0] && child === after[i][1]);
+  return same ? previous : new PriorityConfig(children);
+}
+
+function sameChild(a: PriorityChildConfig, b: PriorityChildConfig): boolean {
+  return a.config === b.config && a.ignoreReresolutionRequests === b.ignoreReresolutionRequests;
+}
+
+function sameOptions(a: ClusterImplOptions, b: ClusterImplOptions): boolean {
+  return (
+    a.cluster === b.cluster &&
+    a.edsServiceName === b.edsServiceName &&
+    a.maxRequests === b.maxRequests &&
+    a.childPolicy === b.childPolicy &&
+    sameDrops(a.drops, b.drops)
+  );
+}
+
+function sameDrops(a: readonly DropCategory[], b: readonly DropCategory[]): boolean {
+  if (a === b) return true;
+  return (
+    a.length === b.length &&
+    a.every((drop, i) => drop.category === b[i]?.category && drop.perMillion === b[i].perMillion)
+  );
+}

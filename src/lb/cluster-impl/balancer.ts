@@ -1,0 +1,126 @@
+import { ConnectivityState } from '../../grpc-js';
+import type { Picker } from '../../grpc-js';
+import { ChildPolicy } from '../child-policy';
+import { createFailurePicker } from '../connectivity';
+import { reportForeignConfig } from '../foreign-config';
+import type { Publication } from '../lb-batch';
+import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
+import type { CallCounterHold, CallCounterMap } from './call-counter';
+import {
+  CLUSTER_IMPL,
+  ClusterImplConfig,
+  parseClusterImplConfig,
+  type ClusterImplOptions,
+} from './config';
+import { CountedSubchannels } from './counted-subchannels';
+import { ClusterImplPicker, createCallLimits, type CallLimits } from './picker';
+
+/** What the policies of the process share. */
+export interface ClusterImplDependencies {
+  readonly counters: CallCounterMap;
+}
+
+/** Makes the policy that applies to each cluster what holds for all its calls: drops and limit (gRFC A32). */
+export function createClusterImplPolicyType(dependencies: ClusterImplDependencies): LbPolicyType {
+  return {
+    name: CLUSTER_IMPL,
+    parseConfig: parseClusterImplConfig,
+    create: (host) => new ClusterImplPolicy(host, dependencies),
+  };
+}
+
+const TRACER = 'xds_cluster_impl';
+
+/** What the picks go by, besides the child. */
+interface Applied {
+  readonly config: ClusterImplConfig;
+  readonly limits: CallLimits;
+  readonly hold: CallCounterHold;
+  readonly subchannels: CountedSubchannels;
+}
+
+class ClusterImplPolicy implements LbPolicy {
+  private readonly child: ChildPolicy;
+  private readonly publication: Publication;
+  private applied: Applied | undefined;
+  /** Why there is no child; only of interest while there is none. */
+  private failure = '';
+
+  constructor(
+    private readonly host: LbHost,
+    private readonly dependencies: ClusterImplDependencies,
+  ) {
+    this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
+    this.child = new ChildPolicy({ host, onStateChanged: () => this.publication.request() });
+  }
+
+  update(update: LbUpdate): void {
+    const { config } = update;
+    if (!(config instanceof ClusterImplConfig)) {
+      this.failure = reportForeignConfig(this.host, CLUSTER_IMPL, config);
+      if (this.applied === undefined) this.publication.request();
+      return;
+    }
+    if (config !== this.applied?.config) {
+      this.applied = this.apply(config);
+      this.publication.request();
+    }
+    this.child.update({ ...update, config: config.options.childPolicy });
+  }
+
+  exitIdle(): void {
+    this.child.exitIdle();
+  }
+
+  resetBackoff(): void {
+    this.child.resetBackoff();
+  }
+
+  destroy(): void {
+    this.publication.cancel();
+    this.applied?.hold.release();
+    this.child.destroy();
+  }
+
+  private apply(config: ClusterImplConfig): Applied {
+    const { options } = config;
+    const limits = createCallLimits(options);
+    const { applied } = this;
+    this.host.environment.logger.trace(
+      TRACER,
+      () =>
+        `cluster "${options.cluster}" allows ${options.maxRequests} concurrent requests, drops ${JSON.stringify(options.drops)}`,
+    );
+    if (applied !== undefined && isSameService(applied.config.options, options)) {
+      return { ...applied, config, limits };
+    }
+    const hold = this.dependencies.counters.acquire(options.cluster, options.edsServiceName);
+    applied?.hold.release();
+    return { config, limits, hold, subchannels: new CountedSubchannels(hold.counter) };
+  }
+
+  private publish(): void {
+    const { applied, child, host } = this;
+    if (applied === undefined) {
+      const picker = createFailurePicker(this.failure);
+      host.updateState(ConnectivityState.TRANSIENT_FAILURE, picker, this.failure);
+    } else {
+      host.updateState(child.state, this.createPicker(applied), child.errorMessage);
+    }
+  }
+
+  private createPicker({ limits, subchannels }: Applied): Picker {
+    return new ClusterImplPicker({
+      child: this.child.picker,
+      limits,
+      subchannels,
+      isReady: this.child.state === ConnectivityState.READY,
+      random: this.host.environment.random,
+    });
+  }
+}
+
+/** Whether both are counted as one (gRFC A32). */
+function isSameService(a: ClusterImplOptions, b: ClusterImplOptions): boolean {
+  return a.cluster === b.cluster && a.edsServiceName === b.edsServiceName;
+}

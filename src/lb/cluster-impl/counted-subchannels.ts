@@ -1,0 +1,74 @@
+import type { Subchannel } from '../../grpc-js';
+import {
+  InterceptedSubchannel,
+  type CallListener,
+  type CreateCall,
+} from '../../grpc-js/intercepted-subchannel';
+import type { CallCounter } from './call-counter';
+
+/** Told of each call. */
+export interface CallCount {
+  /** A call starts. */
+  start(): void;
+  /** A call that was started has ended. */
+  end(): void;
+}
+
+/**
+ * Makes subchannels whose calls are counted from their start to their status.
+ *
+ * The callbacks of a pick result would not do: grpc-js runs `onCallStarted` for a call that has failed just
+ * before (one with two `authorization` values), and never runs `onCallEnded` for it, so the count would only
+ * ever grow. What a subchannel is asked to start does end.
+ */
+export class CountedSubchannels<Counter extends CallCount = CallCounter> {
+  private readonly counted = new WeakMap<Subchannel, InterceptedSubchannel>();
+
+  constructor(readonly counter: Counter) {}
+
+  /** The counted form of a picked subchannel; the same one each time. */
+  get(subchannel: Subchannel): Subchannel {
+    const known = this.counted.get(subchannel);
+    if (known !== undefined) return known;
+    const created = new InterceptedSubchannel(
+      subchannel,
+      createCountedCall(subchannel, this.counter),
+    );
+    this.counted.set(subchannel, created);
+    return created;
+  }
+}
+
+function createCountedCall(subchannel: Subchannel, counter: CallCount): CreateCall {
+  return (metadata, host, method, listener, callId) => {
+    counter.start();
+    try {
+      const counted = new CountedCallListener(listener, counter);
+      return subchannel.getRealSubchannel().createCall(metadata, host, method, counted, callId);
+    } catch (error) {
+      counter.end();
+      throw error;
+    }
+  };
+}
+
+class CountedCallListener implements CallListener {
+  constructor(
+    private readonly next: CallListener,
+    private readonly counter: CallCount,
+  ) {}
+
+  onReceiveMetadata(metadata: Parameters<CallListener['onReceiveMetadata']>[0]): void {
+    this.next.onReceiveMetadata(metadata);
+  }
+
+  onReceiveMessage(message: unknown): void {
+    this.next.onReceiveMessage(message);
+  }
+
+  onReceiveStatus(status: Parameters<CallListener['onReceiveStatus']>[0]): void {
+    // First, so that a call made from the application's callback finds the place free.
+    this.counter.end();
+    this.next.onReceiveStatus(status);
+  }
+}

@@ -1,0 +1,83 @@
+import { PickResultType, Status } from '../../grpc-js';
+import type { PickArgs, Picker, PickResult } from '../../grpc-js';
+import type { Random } from '../../util/random';
+import { createDropResult } from '../drop-result';
+import type { ClusterImplOptions } from './config';
+import type { CountedSubchannels } from './counted-subchannels';
+
+const MILLION = 1_000_000;
+
+/** A category of calls to drop and what is answered to them. */
+export interface PreparedDrop {
+  readonly perMillion: number;
+  readonly result: PickResult;
+}
+
+/** What a picker needs of the config; the same for all its pickers. */
+export interface CallLimits {
+  /** Without those that drop nothing. */
+  readonly drops: readonly PreparedDrop[];
+  readonly maxRequests: number;
+  /** What is answered to a call that is one too many. */
+  readonly overLimit: PickResult;
+}
+
+/** Prepares what the picks go by. */
+export function createCallLimits(options: ClusterImplOptions): CallLimits {
+  const { cluster, maxRequests } = options;
+  const drops = options.drops
+    .filter(({ perMillion }) => perMillion > 0)
+    .map(({ category, perMillion }) => ({
+      perMillion,
+      result: createDropResult(
+        Status.UNAVAILABLE,
+        `Call dropped by category "${category}" of cluster "${cluster}"`,
+      ),
+    }));
+  const overLimit = createDropResult(
+    Status.UNAVAILABLE,
+    `Cluster "${cluster}" has reached its limit of ${maxRequests} concurrent requests`,
+  );
+  return { drops, maxRequests, overLimit };
+}
+
+/** What a picker is made of. */
+export interface ClusterImplPickerOptions {
+  readonly child: Picker;
+  readonly limits: CallLimits;
+  readonly subchannels: CountedSubchannels;
+  /**
+   * Whether calls can go out. If not, no category applies: a call that waits would be put to the test with
+   * each picker anew, and drop much more often than it should.
+   */
+  readonly isReady: boolean;
+  readonly random: Random;
+}
+
+/** Drops calls by category, then those over the limit, and leaves the others to the child (gRFC A32). */
+export class ClusterImplPicker implements Picker {
+  constructor(private readonly options: ClusterImplPickerOptions) {}
+
+  pick(args: PickArgs): PickResult {
+    const { child, limits, subchannels, isReady, random } = this.options;
+    if (isReady) {
+      for (const { perMillion, result } of limits.drops) {
+        if (random() * MILLION < perMillion) return result;
+      }
+    }
+    const { counter } = subchannels;
+    if (counter.count >= limits.maxRequests) return limits.overLimit;
+    const result = child.pick(args);
+    if (result.pickResultType !== PickResultType.COMPLETE || result.subchannel === null) {
+      return result;
+    }
+    counter.reserve(limits.maxRequests);
+    return {
+      pickResultType: PickResultType.COMPLETE,
+      subchannel: subchannels.get(result.subchannel),
+      status: null,
+      onCallStarted: result.onCallStarted,
+      onCallEnded: result.onCallEnded,
+    };
+  }
+}

@@ -1,0 +1,86 @@
+import { ConnectivityState, PickResultType, Status, UnavailablePicker } from '../grpc-js';
+import type { Picker, PickResult } from '../grpc-js';
+import type { Clock } from '../util/clock';
+
+/**
+ * The state of a policy that uses several children: READY if any child is, else CONNECTING, else IDLE.
+ * When all have failed, or there are none, TRANSIENT_FAILURE.
+ */
+export function aggregateConnectivity(states: Iterable<ConnectivityState>): ConnectivityState {
+  const tally = new ConnectivityTally();
+  for (const state of states) tally.add(state);
+  return tally.aggregate();
+}
+
+/** Counts children by state, so that one change among many costs nothing to aggregate. */
+export class ConnectivityTally {
+  private readonly counts = new Map<ConnectivityState, number>();
+
+  /** Counts a child in. */
+  add(state: ConnectivityState): void {
+    this.counts.set(state, this.count(state) + 1);
+  }
+
+  /** Counts out a child that was in the given state. */
+  remove(state: ConnectivityState): void {
+    this.counts.set(state, this.count(state) - 1);
+  }
+
+  /** How many children are in the state. */
+  count(state: ConnectivityState): number {
+    return this.counts.get(state) ?? 0;
+  }
+
+  /** The state of the whole; see {@link aggregateConnectivity}. */
+  aggregate(): ConnectivityState {
+    return (
+      AGGREGATION_ORDER.find((state) => this.count(state) > 0) ??
+      ConnectivityState.TRANSIENT_FAILURE
+    );
+  }
+}
+
+const AGGREGATION_ORDER = [
+  ConnectivityState.READY,
+  ConnectivityState.CONNECTING,
+  ConnectivityState.IDLE,
+] as const;
+
+const QUEUED: PickResult = {
+  pickResultType: PickResultType.QUEUE,
+  subchannel: null,
+  status: null,
+  onCallStarted: null,
+  onCallEnded: null,
+};
+
+/** Makes calls wait for the next picker. */
+export const queuePicker: Picker = { pick: () => QUEUED };
+
+/**
+ * Makes calls wait for the next picker, and has the first of them start a connection.
+ *
+ * @param connect Runs once the pick is over: it may well replace the picker.
+ */
+export function createIdlePicker(clock: Clock, connect: () => void): Picker {
+  let asked = false;
+  return {
+    pick() {
+      if (!asked) {
+        asked = true;
+        clock.soon(connect);
+      }
+      return QUEUED;
+    },
+  };
+}
+
+/** Fails calls that do not wait for ready, with UNAVAILABLE and the given text. */
+export function createFailurePicker(details: string): Picker {
+  return new UnavailablePicker({ code: Status.UNAVAILABLE, details });
+}
+
+/** The text of a failed pick: what went wrong, and what name resolution had to say (gRFC A61). */
+export function failureText(reason: string, resolutionNote: string): string {
+  return resolutionNote === '' ? reason : `${reason}. Resolution note: ${resolutionNote}`;
+}

@@ -1,0 +1,42 @@
+import type { LoadBalancingPolicy } from '../../generated/envoy/config/cluster/v3/cluster';
+import type { LbConfig, TypedBytes } from '../../resources/extension-points';
+import { readExtension } from '../../resources/shared/extension-parser';
+import { Violations } from '../../util/violations';
+import type { ConversionContext } from './lb-config-converter';
+
+/**
+ * Converts the first supported policy of a list. An error in that one counts, even if a later one would
+ * do (gRFC A52).
+ *
+ * @returns `undefined` after adding a violation.
+ */
+export function convertPolicyList(
+  list: LoadBalancingPolicy,
+  { parser, depth, violations }: ConversionContext,
+): LbConfig | undefined {
+  const unsupported: string[] = [];
+  for (const [i, { typedExtensionConfig }] of list.policies.entries()) {
+    const at = violations.at('policies').index(i).at('typed_extension_config');
+    const typedConfig = typedExtensionConfig?.typedConfig;
+    if (typedConfig === undefined) {
+      at.at('typed_config').add('field not present');
+      return undefined;
+    }
+    const config = parser.fromProto(typedConfig, depth, at.at('typed_config'));
+    if (config !== 'unsupported') return config;
+    unsupported.push(nameOf(typedConfig));
+  }
+  violations
+    .at('policies')
+    .add(
+      unsupported.length === 0
+        ? 'names no load-balancing policy'
+        : `names no supported load-balancing policy, only ${unsupported.join(', ')}`,
+    );
+  return undefined;
+}
+
+/** Of a TypedStruct, what it holds. */
+function nameOf(config: TypedBytes): string {
+  return readExtension(config, Violations.root())?.typeName ?? config.typeUrl;
+}

@@ -1,0 +1,97 @@
+import type { XxHash64 } from '../hash/xx-hash';
+import type { Clock } from '../util/clock';
+import type { FeatureFlags } from '../util/feature-flags';
+import type { Logger } from '../util/logger';
+import type { Random } from '../util/random';
+import { cdsPolicy } from './cds/balancer';
+import { createClusterImplPolicyType } from './cluster-impl/balancer';
+import { CallCounterMap } from './cluster-impl/call-counter';
+import { clusterManagerPolicy } from './cluster-manager/balancer';
+import { createClientSideWeightedRoundRobinConverter } from './converters/client-side-weighted-round-robin';
+import { leastRequestConverter } from './converters/least-request';
+import type { LbConfigConverter } from './converters/lb-config-converter';
+import { pickFirstConverter } from './converters/pick-first';
+import { randomSubsettingConverter } from './converters/random-subsetting';
+import { ringHashConverter } from './converters/ring-hash';
+import { roundRobinConverter } from './converters/round-robin';
+import { wrrLocalityConverter } from './converters/wrr-locality';
+import { grpcJsPolicyLookup } from './grpc-js-policy/lookup';
+import type { LbPolicyType } from './lb-policy';
+import { LbPolicyRegistry } from './lb-policy-registry';
+import { leastRequestPolicy } from './least-request/balancer';
+import { OobReports } from './orca/oob-reports';
+import { openOobStream } from './orca/oob-stream';
+import { outlierDetectionPolicies } from './outlier-detection/balancer';
+import { overrideHostPolicy } from './override-host/balancer';
+import { pickFirstPolicy } from './pick-first/balancer';
+import { priorityPolicy } from './priority/balancer';
+import { createRandomSubsettingPolicyType } from './random-subsetting/balancer';
+import { createRingHashPolicyType } from './ring-hash/balancer';
+import { roundRobinPolicy } from './round-robin/balancer';
+import { createWeightedRoundRobinPolicyTypes } from './weighted-round-robin/balancer';
+import { weightedTargetPolicy } from './weighted-target/balancer';
+import { wrrLocalityPolicy } from './wrr-locality/balancer';
+
+/** What the policies of the process work with. */
+export interface PolicyEnvironment {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly flags: FeatureFlags;
+  readonly hash: XxHash64;
+}
+
+/** Every load-balancing policy of this package, and every message that configures one. */
+export function createPolicyRegistry(environment: PolicyEnvironment): LbPolicyRegistry {
+  return new LbPolicyRegistry({
+    policies: [...structure(environment), ...choices(environment)],
+    converters: converters(environment),
+    fallback: grpcJsPolicyLookup,
+  });
+}
+
+/** The policies a tree is made of, above those that choose among endpoints. */
+function structure({ clock, flags }: PolicyEnvironment): readonly LbPolicyType[] {
+  return [
+    clusterManagerPolicy,
+    cdsPolicy,
+    createClusterImplPolicyType({ counters: new CallCounterMap(clock) }),
+    priorityPolicy,
+    wrrLocalityPolicy,
+    weightedTargetPolicy,
+    ...(flags.outlierDetection ? outlierDetectionPolicies : []),
+    ...(flags.overrideHost ? [overrideHostPolicy] : []),
+  ];
+}
+
+/** The policies that choose among endpoints. */
+function choices(environment: PolicyEnvironment): readonly LbPolicyType[] {
+  const { flags, hash } = environment;
+  const customMetrics = flags.wrrCustomMetrics;
+  const oobReports = new OobReports({ ...environment, openStream: openOobStream });
+  return [
+    roundRobinPolicy,
+    pickFirstPolicy,
+    createRandomSubsettingPolicyType({ hash }),
+    ...(flags.ringHash ? [createRingHashPolicyType({ hash, flags })] : []),
+    ...(flags.leastRequest ? [leastRequestPolicy] : []),
+    ...(flags.weightedRoundRobin
+      ? createWeightedRoundRobinPolicyTypes({ customMetrics, oobReports })
+      : []),
+  ];
+}
+
+function converters({ flags }: PolicyEnvironment): readonly LbConfigConverter[] {
+  const customMetrics = flags.wrrCustomMetrics;
+  return [
+    roundRobinConverter,
+    wrrLocalityConverter,
+    randomSubsettingConverter,
+    ...(flags.pickFirst ? [pickFirstConverter] : []),
+    ...(flags.ringHash ? [ringHashConverter] : []),
+    ...(flags.leastRequest ? [leastRequestConverter] : []),
+    ...(flags.weightedRoundRobin
+      ? [createClientSideWeightedRoundRobinConverter({ customMetrics })]
+      : []),
+  ];
+}

@@ -1,0 +1,261 @@
+import { ConnectivityState } from '../../grpc-js';
+import type { Picker } from '../../grpc-js';
+import { abandon, isPromiseLike } from '../../http-filters/promise-like';
+import type { XdsEndpoint } from '../../resources/endpoints';
+import { errorMessage } from '../../util/error-message';
+import { createFailurePicker, createIdlePicker, failureText, queuePicker } from '../connectivity';
+import { EndpointChildren } from '../endpoint-children';
+import type { EndpointLeaf } from '../endpoint-leaf';
+import type { EndpointSet } from '../endpoint-set';
+import { reportForeignConfig } from '../foreign-config';
+import type { Publication } from '../lb-batch';
+import type { LbHost, LbPolicy, LbUpdate } from '../lb-policy';
+import { sameUpdate } from '../lb-update';
+import type { CustomConfig } from './config';
+import { LeafConnection, connectionState } from './connection';
+import type {
+  CustomLbPolicy,
+  LbConnection,
+  LbLocality,
+  LbPicker,
+  LbPolicyDefinition,
+  LbPublishedState,
+} from './definition';
+import { CustomPicker } from './picker';
+
+const NO_ENDPOINTS = 'No endpoints to connect to';
+
+/** What the balancer of an application's policy is made of. */
+export interface CustomBalancerOptions<Config> {
+  readonly host: LbHost;
+  readonly definition: LbPolicyDefinition<Config>;
+  /** The config as the policy parsed it; `undefined` if another policy did. */
+  readonly unwrap: (config: LbUpdate['config']) => CustomConfig<Config> | undefined;
+}
+
+/**
+ * Runs the policy of an application inside a tree. Owns the connections, so that none can be leaked, and stands
+ * between the policy's exceptions and the tree: they fail the calls of this policy and nothing else.
+ */
+export class CustomBalancer<Config> implements LbPolicy {
+  private readonly children: EndpointChildren;
+  private readonly publication: Publication;
+  private readonly connections = new Map<EndpointLeaf, LeafConnection>();
+  private policy: CustomLbPolicy<Config> | undefined;
+  private lastUpdate: LbUpdate | undefined;
+  private lastEndpoints: EndpointSet | undefined;
+  private localities: readonly LbLocality[] = [];
+  /** What the policy published last. */
+  private chosen: LbPublishedState = { kind: 'connecting' };
+  /** Why there are no endpoints; `undefined` while there are. */
+  private failure: string | undefined = NO_ENDPOINTS;
+  /** What the policy threw; `undefined` if it works. */
+  private broken: string | undefined;
+  /** Whether code runs that must not be surprised by a new picker. */
+  private picking = false;
+  private destroyed = false;
+
+  constructor(private readonly options: CustomBalancerOptions<Config>) {
+    const { host } = options;
+    this.children = new EndpointChildren(host, (leaf, previous) =>
+      this.onLeafChanged(leaf, previous),
+    );
+    this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
+  }
+
+  update(update: LbUpdate): void {
+    const { host, definition, unwrap } = this.options;
+    if (this.lastUpdate !== undefined && sameUpdate(this.lastUpdate, update)) return;
+    const config = unwrap(update.config);
+    if (config === undefined) {
+      const text = reportForeignConfig(host, definition.name, update.config);
+      if (this.lastUpdate === undefined) this.setFailure(text);
+      return;
+    }
+    this.lastUpdate = update;
+    const { endpoints, options } = update;
+    if (!endpoints.ok) {
+      // Bad news matters only to who has no endpoints.
+      if (this.children.size === 0) this.setFailure(endpoints.error);
+      else this.publication.request();
+      return;
+    }
+    const { removed, changed } = this.children.update(endpoints.value, options);
+    for (const leaf of removed) this.connections.delete(leaf);
+    if (changed || endpoints.value !== this.lastEndpoints) this.regroup(endpoints.value);
+    this.setFailure(this.children.size === 0 ? NO_ENDPOINTS : undefined);
+    if (this.children.size > 0) this.tellUpdate(config.value);
+  }
+
+  exitIdle(): void {
+    const { policy } = this;
+    if (policy?.exitIdle !== undefined) this.guard(() => policy.exitIdle?.());
+  }
+
+  /** The connections of grpc-js keep their backoff to themselves. */
+  resetBackoff(): void {}
+
+  destroy(): void {
+    if (this.destroyed) return;
+    this.destroyed = true;
+    this.publication.cancel();
+    const { policy } = this;
+    if (policy?.close !== undefined) this.guard(() => policy.close?.());
+    this.children.destroy();
+    this.connections.clear();
+  }
+
+  private tellUpdate(config: Config): void {
+    this.broken = undefined;
+    this.guard(() => this.ensurePolicy().update({ config, localities: this.localities }));
+    this.publication.request();
+  }
+
+  private ensurePolicy(): CustomLbPolicy<Config> {
+    this.policy ??= this.createPolicy();
+    return this.policy;
+  }
+
+  private createPolicy(): CustomLbPolicy<Config> {
+    const { host, definition } = this.options;
+    return definition.create({
+      publish: (state) => {
+        this.chosen = state;
+        host.environment.batch.run(() => this.publication.request());
+      },
+      random: () => host.environment.random(),
+    });
+  }
+
+  /** Puts the connections in the place of the endpoints. A locality that is what it was stays the same object. */
+  private regroup(endpoints: EndpointSet): void {
+    this.lastEndpoints = endpoints;
+    const unplaced = new Map<XdsEndpoint, LbConnection>();
+    for (const leaf of this.children.leaves()) unplaced.set(leaf.endpoint, this.connectionOf(leaf));
+    const previous = this.localities;
+    this.localities = endpoints.localities.map(({ locality, weight, endpoints: list }, i) => {
+      const connections: LbConnection[] = [];
+      for (const endpoint of list) {
+        const connection = unplaced.get(endpoint);
+        if (connection !== undefined) connections.push(connection);
+        unplaced.delete(endpoint);
+      }
+      const { region, zone, subZone } = locality;
+      const next: LbLocality = Object.freeze({ region, zone, subZone, weight, connections });
+      const before = previous[i];
+      return before !== undefined && sameLocality(before, next) ? before : next;
+    });
+  }
+
+  private connectionOf(leaf: EndpointLeaf): LeafConnection {
+    const known = this.connections.get(leaf);
+    if (known !== undefined) return known;
+    const connection = new LeafConnection(leaf, (target) => this.connect(target));
+    this.connections.set(leaf, connection);
+    return connection;
+  }
+
+  private connect(leaf: EndpointLeaf): void {
+    const { batch, clock } = this.options.host.environment;
+    const connect = () => batch.run(() => leaf.connect());
+    if (this.picking) clock.soon(connect);
+    else connect();
+  }
+
+  private onLeafChanged(leaf: EndpointLeaf, previous: ConnectivityState): void {
+    const { policy, options } = this;
+    const connection = this.connections.get(leaf);
+    if (policy === undefined || connection === undefined) return;
+    this.guard((): unknown => policy.onConnectionChanged(connection, connectionState(previous)));
+    const lost = previous === ConnectivityState.READY && leaf.state !== previous;
+    if (lost) options.host.requestReresolution();
+  }
+
+  private setFailure(failure: string | undefined): void {
+    this.failure = failure;
+    this.publication.request();
+  }
+
+  /** Runs code of the application. What it throws becomes the state of the policy. */
+  private guard(run: () => unknown): void {
+    try {
+      const result = run();
+      if (isPromiseLike(result)) {
+        abandon(result);
+        throw new Error('its methods must not return promises');
+      }
+    } catch (error) {
+      const text = this.describe(errorMessage(error));
+      this.options.host.environment.logger.error(() => text);
+      if (this.destroyed) return;
+      this.broken = text;
+      this.publication.request();
+    }
+  }
+
+  private describe(cause: string): string {
+    return `Load-balancing policy ${this.options.definition.name} failed: ${cause}`;
+  }
+
+  private publish(): void {
+    const reason = this.failure ?? this.broken ?? failureOf(this.chosen);
+    const { host } = this.options;
+    if (reason !== undefined) {
+      const text = failureText(reason, this.lastUpdate?.resolutionNote ?? '');
+      host.updateState(ConnectivityState.TRANSIENT_FAILURE, createFailurePicker(text), text);
+      return;
+    }
+    switch (this.chosen.kind) {
+      case 'ready': {
+        host.updateState(ConnectivityState.READY, this.wrap(this.chosen.picker), null);
+        return;
+      }
+      case 'idle': {
+        host.updateState(ConnectivityState.IDLE, this.idlePicker(this.chosen.picker), null);
+        return;
+      }
+      default: {
+        host.updateState(ConnectivityState.CONNECTING, queuePicker, null);
+        return;
+      }
+    }
+  }
+
+  private idlePicker(picker: LbPicker | undefined): Picker {
+    if (picker !== undefined) return this.wrap(picker);
+    const { batch, clock } = this.options.host.environment;
+    return createIdlePicker(clock, () => batch.run(() => this.exitIdle()));
+  }
+
+  private wrap(picker: LbPicker): Picker {
+    const { logger } = this.options.host.environment;
+    return new CustomPicker({
+      picker,
+      guard: (pick) => {
+        this.picking = true;
+        try {
+          return pick();
+        } finally {
+          this.picking = false;
+        }
+      },
+      describe: (cause) => this.describe(cause),
+      onError: (cause) => logger.error(() => this.describe(cause)),
+    });
+  }
+}
+
+function failureOf(state: LbPublishedState): string | undefined {
+  return state.kind === 'failed' ? state.reason : undefined;
+}
+
+function sameLocality(a: LbLocality, b: LbLocality): boolean {
+  return (
+    a.region === b.region &&
+    a.zone === b.zone &&
+    a.subZone === b.subZone &&
+    a.weight === b.weight &&
+    a.connections.length === b.connections.length &&
+    a.connections.every((connection, i) => connection === b.connections[i])
+  );
+}

@@ -1,0 +1,33 @@
+import type { LocalityEndpoints } from '../resources/endpoints';
+
+/**
+ * The endpoints handed to a policy, as the shared immutable objects of `XdsConfig`. A policy that splits its
+ * endpoints among named children (priority) hands each the set under its name: the typed form of gRFC A56's
+ * hierarchical path.
+ */
+export interface EndpointSet {
+  readonly localities: readonly LocalityEndpoints[];
+  /** By child name; `undefined` where nothing is split further. */
+  readonly children: ReadonlyMap<string, EndpointSet> | undefined;
+}
+
+/** No endpoints. */
+export const emptyEndpointSet: EndpointSet = { localities: [], children: undefined };
+
+/** Whether two sets hold the very same objects, so that an update can be skipped. */
+export function sameEndpoints(a: EndpointSet, b: EndpointSet): boolean {
+  if (a === b) return true;
+  if (a.localities.length !== b.localities.length) return false;
+  if (a.localities.some((locality, i) => locality !== b.localities[i])) return false;
+  return sameChildren(a.children, b.children);
+}
+
+function sameChildren(a: EndpointSet['children'], b: EndpointSet['children']): boolean {
+  if (a === b) return true;
+  if (a === undefined || b === undefined || a.size !== b.size) return false;
+  for (const [name, set] of a) {
+    const other = b.get(name);
+    if (other === undefined || !sameEndpoints(set, other)) return false;
+  }
+  return true;
+}

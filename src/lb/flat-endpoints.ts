@@ -1,0 +1,51 @@
+import type { GrpcEndpoint, SubchannelAddress } from '../grpc-js';
+import type { LocalityEndpoints, SocketAddress, XdsEndpoint } from '../resources/endpoints';
+import { endpointKey, sameAddresses } from './endpoint-key';
+import { emptyEndpointSet, type EndpointSet } from './endpoint-set';
+
+const NOWHERE = { region: '', zone: '', subZone: '' } as const;
+
+/**
+ * Turns the endpoint lists of grpc-js, new objects with every resolution, into sets that share what did
+ * not change. There is one locality, of no name.
+ */
+export class FlatEndpoints {
+  private byKey: ReadonlyMap<string, XdsEndpoint> = new Map();
+  private current: EndpointSet = emptyEndpointSet;
+
+  /** The set of a list; the same one as before if the list says nothing new. Unix sockets are left out. */
+  update(list: readonly GrpcEndpoint[]): EndpointSet {
+    const byKey = new Map<string, XdsEndpoint>();
+    for (const { addresses } of list) {
+      const endpoint = toXdsEndpoint(addresses.filter(isSocketAddress));
+      if (endpoint.addresses.length === 0) continue;
+      const key = endpointKey(endpoint);
+      const known = this.byKey.get(key);
+      const same = known !== undefined && sameAddresses(known.addresses, endpoint.addresses);
+      byKey.set(key, same ? known : endpoint);
+    }
+    this.byKey = byKey;
+    const endpoints = [...byKey.values()];
+    if (!this.isCurrent(endpoints)) this.current = createSet(endpoints);
+    return this.current;
+  }
+
+  private isCurrent(endpoints: readonly XdsEndpoint[]): boolean {
+    const current = this.current.localities[0]?.endpoints ?? [];
+    return current.length === endpoints.length && endpoints.every((e, i) => e === current[i]);
+  }
+}
+
+function createSet(endpoints: readonly XdsEndpoint[]): EndpointSet {
+  if (endpoints.length === 0) return emptyEndpointSet;
+  const locality: LocalityEndpoints = { locality: NOWHERE, weight: 1, endpoints };
+  return { localities: [locality], children: undefined };
+}
+
+function toXdsEndpoint(addresses: readonly SocketAddress[]): XdsEndpoint {
+  return { addresses, weight: 1, health: 'UNKNOWN', hostname: '', hashKey: undefined };
+}
+
+function isSocketAddress(address: SubchannelAddress): address is SocketAddress {
+  return 'host' in address;
+}

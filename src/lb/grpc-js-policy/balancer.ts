@@ -1,0 +1,86 @@
+import { ConnectivityState } from '../../grpc-js';
+import type { GrpcEndpoint } from '../../grpc-js';
+import { ok, type Result } from '../../util/result';
+import { createFailurePicker, failureText } from '../connectivity';
+import { allEndpoints } from '../endpoint-children';
+import type { EndpointSet } from '../endpoint-set';
+import { reportForeignConfig } from '../foreign-config';
+import { createChildHost } from '../lb-host';
+import type { LbHost, LbPolicy, LbUpdate } from '../lb-policy';
+import { sameUpdate } from '../lb-update';
+import { GrpcJsConfig } from './config';
+import { GrpcJsChild } from './grpc-js-child';
+
+/** Makes a policy that leaves everything to one registered with grpc-js. */
+export function createGrpcJsPolicy(host: LbHost): LbPolicy {
+  return new GrpcJsPolicy(host);
+}
+
+class GrpcJsPolicy implements LbPolicy {
+  private readonly child: GrpcJsChild;
+  private lastUpdate: LbUpdate | undefined;
+  private hasReported = false;
+
+  constructor(private readonly host: LbHost) {
+    this.child = new GrpcJsChild(
+      createChildHost(host, {
+        updateState: (state, picker, errorMessage) => {
+          this.hasReported = true;
+          host.updateState(state, picker, errorMessage);
+        },
+      }),
+    );
+  }
+
+  update(update: LbUpdate): void {
+    const { config, endpoints, options, resolutionNote } = update;
+    if (this.lastUpdate !== undefined && sameUpdate(this.lastUpdate, update)) return;
+    if (!(config instanceof GrpcJsConfig)) {
+      const text = reportForeignConfig(this.host, 'A policy of grpc-js', config);
+      if (this.lastUpdate === undefined) this.fail(text);
+      return;
+    }
+    this.lastUpdate = update;
+    const accepted = this.child.update({
+      config: config.typedConfig,
+      endpoints: toGrpcEndpoints(endpoints),
+      options,
+      resolutionNote,
+    });
+    if (!accepted) this.onRefused(config.policyName, update);
+  }
+
+  exitIdle(): void {
+    this.child.exitIdle();
+  }
+
+  resetBackoff(): void {
+    this.child.resetBackoff();
+  }
+
+  destroy(): void {
+    this.child.destroy();
+  }
+
+  /** Some policies refuse an update without a word, and calls would wait forever. */
+  private onRefused(policyName: string, { endpoints, resolutionNote }: LbUpdate): void {
+    const reason = endpoints.ok ? `${policyName} refused the endpoints` : endpoints.error;
+    // What the policy may have reported during the update is still in the queue.
+    this.host.environment.batch.run(() => {
+      if (!this.hasReported) this.fail(failureText(reason, resolutionNote));
+    });
+  }
+
+  private fail(text: string): void {
+    const { TRANSIENT_FAILURE } = ConnectivityState;
+    this.host.updateState(TRANSIENT_FAILURE, createFailurePicker(text), text);
+  }
+}
+
+/** The flat list grpc-js knows: it has no localities. */
+function toGrpcEndpoints(endpoints: Result<EndpointSet, string>): Result<GrpcEndpoint[], string> {
+  if (!endpoints.ok) return endpoints;
+  return ok(
+    Array.from(allEndpoints(endpoints.value), ({ addresses }) => ({ addresses: [...addresses] })),
+  );
+}

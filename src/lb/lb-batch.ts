@@ -1,0 +1,57 @@
+import { SerialQueue } from '../util/serial-queue';
+
+/** A policy's wish to publish a picker, at most once a batch. */
+export interface Publication {
+  /** Publishes at the end of the current batch, or now if there is none. */
+  request(): void;
+  /** Withdraws for good. */
+  cancel(): void;
+}
+
+/**
+ * Runs everything that happens to one tree of policies, one thing at a time, and publishes pickers only
+ * when all of it has happened: however many children changed, a parent publishes one picker. Deeper
+ * policies publish first.
+ */
+export class LbBatch {
+  private readonly queue: SerialQueue;
+  /** Publications requested, by depth. */
+  private readonly requested: Set<() => void>[] = [];
+
+  constructor(onError: (error: unknown) => void) {
+    this.queue = new SerialQueue(onError, () => this.publishDeepest());
+  }
+
+  /** Runs the task as part of the batch under way, or as one of its own. */
+  run(task: () => void): void {
+    this.queue.run(task);
+  }
+
+  /** @param publish Builds and hands up a picker. */
+  createPublication(depth: number, publish: () => void): Publication {
+    const level = (this.requested[depth] ??= new Set());
+    let live = true;
+    return {
+      request: () => {
+        if (!live) return;
+        level.add(publish);
+        this.queue.run(() => {});
+      },
+      cancel: () => {
+        live = false;
+        level.delete(publish);
+      },
+    };
+  }
+
+  private publishDeepest(): void {
+    for (let depth = this.requested.length - 1; depth >= 0; depth--) {
+      const level = this.requested[depth];
+      if (level === undefined || level.size === 0) continue;
+      const due = [...level];
+      level.clear();
+      for (const publish of due) this.queue.run(publish);
+      return;
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import type { LbConfig, LbConfigParser, TypedBytes } from '../resources/extension-points';
+import { readExtension } from '../resources/shared/extension-parser';
+import type { Violations } from '../util/violations';
+import type { LbConfigConverter } from './converters/lb-config-converter';
+import { readObject } from './json-fields';
+import type { LbChildParser, LbPolicyLookup, LbPolicyType } from './lb-policy';
+
+/** What a registry starts with. */
+export interface LbPolicyRegistryOptions {
+  readonly policies: readonly LbPolicyType[];
+  readonly converters: readonly LbConfigConverter[];
+  /** Asked for policies that are not registered here, such as those registered with grpc-js. */
+  readonly fallback?: LbPolicyLookup;
+}
+
+/** Policies nested deeper than this are refused (gRFC A52). */
+const MAX_DEPTH = 16;
+
+/**
+ * The load-balancing policies there are, by gRPC name, and the converters of their xDS configs, by
+ * message type. Later registrations win.
+ */
+export class LbPolicyRegistry implements LbPolicyLookup, LbChildParser, LbConfigParser {
+  private readonly policies = new Map<string, LbPolicyType>();
+  private readonly converters = new Map<string, LbConfigConverter>();
+  private readonly fallback: LbPolicyLookup | undefined;
+
+  constructor(options: LbPolicyRegistryOptions) {
+    this.fallback = options.fallback;
+    for (const policy of options.policies) this.register(policy);
+    for (const converter of options.converters) this.registerConverter(converter);
+  }
+
+  /** Makes a policy available under its name. */
+  register(policy: LbPolicyType): void {
+    this.policies.set(policy.name, policy);
+  }
+
+  /** Makes the policy usable from a cluster's `load_balancing_policy`. */
+  registerConverter(converter: LbConfigConverter): void {
+    this.converters.set(converter.messageType, converter);
+  }
+
+  /** The policies registered here, without those of the fallback. */
+  registered(): Iterable<LbPolicyType> {
+    return this.policies.values();
+  }
+
+  get(policyName: string): LbPolicyType | undefined {
+    return this.policies.get(policyName) ?? this.fallback?.get(policyName);
+  }
+
+  fromJson(json: unknown, violations: Violations): LbConfig | undefined {
+    return this.parseList(json, violations);
+  }
+
+  parseList(json: unknown, violations: Violations): LbConfig | undefined {
+    if (!Array.isArray(json)) {
+      violations.add('must be a list of load-balancing policies');
+      return undefined;
+    }
+    const entries: readonly unknown[] = json;
+    const unknownNames: string[] = [];
+    for (const [i, entry] of entries.entries()) {
+      const choice = readChoice(entry, violations.index(i));
+      if (choice === undefined) return undefined;
+      const type = this.get(choice.name);
+      if (type !== undefined) {
+        return type.parseConfig(choice.config, violations.index(i).at(choice.name), this);
+      }
+      unknownNames.push(choice.name);
+    }
+    violations.add(
+      unknownNames.length === 0
+        ? 'names no load-balancing policy'
+        : `names no supported load-balancing policy, only ${unknownNames.join(', ')}`,
+    );
+    return undefined;
+  }
+
+  fromProto(
+    config: TypedBytes,
+    depth: number,
+    violations: Violations,
+  ): LbConfig | 'unsupported' | undefined {
+    if (depth >= MAX_DEPTH) {
+      violations.add(`load-balancing policies are nested more than ${MAX_DEPTH} deep`);
+      return undefined;
+    }
+    const extension = readExtension(config, violations);
+    switch (extension?.kind) {
+      case undefined:
+        return undefined;
+      case 'json': {
+        const type = this.get(extension.typeName);
+        if (type === undefined) return 'unsupported';
+        return type.parseConfig(extension.json, violations.at('value'), this);
+      }
+      case 'message': {
+        const converter = this.converters.get(extension.typeName);
+        if (converter === undefined) return 'unsupported';
+        return converter.convert(extension.bytes, { parser: this, depth, violations });
+      }
+    }
+  }
+}
+
+/** Reads `{ name: config }`. */
+function readChoice(
+  entry: unknown,
+  violations: Violations,
+): { readonly name: string; readonly config: unknown } | undefined {
+  const fields = readObject(entry, violations);
+  if (fields === undefined) return undefined;
+  const [only, ...others] = fields;
+  if (only === undefined || others.length > 0) {
+    violations.add('must have one field, the name of a load-balancing policy');
+    return undefined;
+  }
+  return { name: only[0], config: only[1] };
+}

@@ -1,0 +1,79 @@
+import type { ClusterSubscriber, XdsConfig } from '../dependency-manager/xds-config';
+import type { ChannelOptions, LbHelper } from '../grpc-js';
+import type { LbConfig } from '../resources/extension-points';
+import type { Clock } from '../util/clock';
+import type { Logger } from '../util/logger';
+import type { Random } from '../util/random';
+import type { Result } from '../util/result';
+import type { Violations } from '../util/violations';
+import type { EndpointSet } from './endpoint-set';
+import type { LbBatch } from './lb-batch';
+
+/** What the whole tree of a channel shares. */
+export interface LbEnvironment {
+  readonly batch: LbBatch;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly policies: LbPolicyLookup;
+}
+
+/** Finds policies by their gRPC name. */
+export interface LbPolicyLookup {
+  get(policyName: string): LbPolicyType | undefined;
+}
+
+/** What a policy may ask of its parent. */
+export interface LbHost extends LbHelper {
+  readonly environment: LbEnvironment;
+  /** Distance from the root; deeper policies publish first. */
+  readonly depth: number;
+}
+
+/** The xDS side of an update; `undefined` under a channel whose resolver is not ours. */
+export interface XdsLbContext {
+  readonly config: XdsConfig;
+  readonly clusters: ClusterSubscriber;
+}
+
+/** One update from above. Parts that did not change are the same objects as in the update before. */
+export interface LbUpdate {
+  readonly config: LbConfig;
+  /** The endpoints, or why there are none. */
+  readonly endpoints: Result<EndpointSet, string>;
+  /** For subchannels. The same object for the life of the channel, so that subchannels stay pooled. */
+  readonly options: ChannelOptions;
+  readonly xds: XdsLbContext | undefined;
+  /** Appended to errors of failed picks (gRFC A61); empty if none. */
+  readonly resolutionNote: string;
+}
+
+/** A load-balancing policy at work. Every method is called from the tree's batch. */
+export interface LbPolicy {
+  /** Takes an update. Never throws for bad input: it fails picks with a reason. */
+  update(update: LbUpdate): void;
+  /** Starts connecting if idle. */
+  exitIdle(): void;
+  /** Forgets connection backoffs. */
+  resetBackoff(): void;
+  /** Releases everything; no call to the host comes after. */
+  destroy(): void;
+}
+
+/** A kind of policy: its gRPC name, its config and how to make one. */
+export interface LbPolicyType {
+  readonly name: string;
+  /**
+   * Validates the gRPC JSON config.
+   * @param children Parses the configs of child policies.
+   * @returns `undefined` after adding a violation.
+   */
+  parseConfig(json: unknown, violations: Violations, children: LbChildParser): LbConfig | undefined;
+  create(host: LbHost): LbPolicy;
+}
+
+/** Parses the child policies inside a JSON config. */
+export interface LbChildParser {
+  /** A list with one `{ name: config }` per choice; the first supported one wins. */
+  parseList(json: unknown, violations: Violations): LbConfig | undefined;
+}

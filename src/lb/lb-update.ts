@@ -1,0 +1,27 @@
+import type { Result } from '../util/result';
+import { sameEndpoints, type EndpointSet } from './endpoint-set';
+import type { LbUpdate, XdsLbContext } from './lb-policy';
+
+/** Whether an update says nothing that the update before did not say. Compares identities only. */
+export function sameUpdate(a: LbUpdate, b: LbUpdate): boolean {
+  return (
+    a === b ||
+    (a.config === b.config &&
+      a.options === b.options &&
+      a.resolutionNote === b.resolutionNote &&
+      sameXdsContext(a.xds, b.xds) &&
+      sameEndpointResult(a.endpoints, b.endpoints))
+  );
+}
+
+function sameXdsContext(a: XdsLbContext | undefined, b: XdsLbContext | undefined): boolean {
+  return a === b || (a?.config === b?.config && a?.clusters === b?.clusters);
+}
+
+function sameEndpointResult(
+  a: Result<EndpointSet, string>,
+  b: Result<EndpointSet, string>,
+): boolean {
+  if (a.ok && b.ok) return sameEndpoints(a.value, b.value);
+  return !a.ok && !b.ok && a.error === b.error;
+}

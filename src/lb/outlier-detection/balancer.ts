@@ -1,0 +1,223 @@
+import { ConnectivityState } from '../../grpc-js';
+import type { ChannelOptions, Subchannel, SubchannelAddress } from '../../grpc-js';
+import type { Handle } from '../../util/handle';
+import { ChildPolicy } from '../child-policy';
+import { createFailurePicker } from '../connectivity';
+import { reportForeignConfig } from '../foreign-config';
+import type { Publication } from '../lb-batch';
+import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
+import {
+  failurePercentageEjections,
+  successRateEjections,
+  type CallOutcomes,
+  type EjectionRoom,
+  type Outlier,
+} from './choose-ejections';
+import {
+  isDetecting,
+  OUTLIER_DETECTION,
+  OutlierDetectionLbConfig,
+  parseOutlierDetectionConfig,
+} from './config';
+import type { ObservedEndpoint } from './observed-endpoint';
+import { ObservedEndpoints } from './observed-endpoints';
+import { ObservedSubchannel } from './observed-subchannel';
+import { OutlierDetectionPicker } from './picker';
+
+/**
+ * Keeps calls away from endpoints that fail more than others (gRFCs A50, A61): under the name of the policy,
+ * and under the one that grpc-js gave it.
+ */
+export const outlierDetectionPolicies: readonly LbPolicyType[] = [
+  OUTLIER_DETECTION,
+  'outlier_detection',
+].map((name) => ({
+  name,
+  parseConfig: (json, violations, children) =>
+    parseOutlierDetectionConfig(json, violations, children, name),
+  create: (host) => new OutlierDetectionPolicy(host),
+}));
+
+const TRACER = 'outlier_detection';
+// A timer that is due at once would be due for ever.
+const MIN_INTERVAL_MS = 1;
+
+/** When endpoints are judged next. */
+interface Schedule {
+  readonly timer: Handle;
+  /** When calls began to be counted for it. */
+  readonly startedAtMs: number;
+  readonly intervalMs: number;
+}
+
+/** An endpoint that had calls, and how they ended. */
+class Candidate implements CallOutcomes {
+  constructor(
+    readonly endpoint: ObservedEndpoint,
+    readonly successes: number,
+    readonly failures: number,
+  ) {}
+
+  get isEjected(): boolean {
+    return this.endpoint.isEjected;
+  }
+}
+
+class OutlierDetectionPolicy implements LbPolicy {
+  private readonly child: ChildPolicy;
+  private readonly publication: Publication;
+  private readonly endpoints = new ObservedEndpoints();
+  private config: OutlierDetectionLbConfig | undefined;
+  /** `undefined` while there is nothing to detect. */
+  private schedule: Schedule | undefined;
+  /** Why there is no child; only of interest while there is none. */
+  private failure = '';
+
+  constructor(private readonly host: LbHost) {
+    this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
+    this.child = new ChildPolicy({
+      host,
+      onStateChanged: () => this.publication.request(),
+      overrides: {
+        createSubchannel: (address, options) => this.createSubchannel(address, options),
+      },
+    });
+  }
+
+  update(update: LbUpdate): void {
+    const { config, endpoints } = update;
+    if (!(config instanceof OutlierDetectionLbConfig)) {
+      this.failure = reportForeignConfig(this.host, OUTLIER_DETECTION, config);
+      if (this.config === undefined) this.publication.request();
+      return;
+    }
+    // First, so that the child's subchannels find their endpoints.
+    if (endpoints.ok) this.endpoints.update(endpoints.value);
+    if (config !== this.config) this.apply(config);
+    this.child.update({ ...update, config: config.childPolicy });
+  }
+
+  exitIdle(): void {
+    this.child.exitIdle();
+  }
+
+  resetBackoff(): void {
+    this.child.resetBackoff();
+  }
+
+  destroy(): void {
+    this.publication.cancel();
+    this.stop();
+    this.child.destroy();
+  }
+
+  private createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
+    const subchannel = this.host.createSubchannel(address, options);
+    const endpoint = this.endpoints.find(address);
+    return endpoint === undefined ? subchannel : new ObservedSubchannel(subchannel, endpoint);
+  }
+
+  private apply(config: OutlierDetectionLbConfig): void {
+    const wasDetecting = this.schedule !== undefined;
+    this.config = config;
+    if (isDetecting(config.detection)) this.reschedule(config.detection.intervalMs);
+    else this.stopDetecting();
+    // Whether calls are counted is a matter of the picker.
+    if (wasDetecting !== (this.schedule !== undefined)) this.publication.request();
+  }
+
+  /** Keeps the phase: the sweep is due one interval after the last one, as if it always had been. */
+  private reschedule(configuredMs: number): void {
+    const intervalMs = Math.max(configuredMs, MIN_INTERVAL_MS);
+    const { schedule } = this;
+    if (schedule?.intervalMs === intervalMs) return;
+    const nowMs = this.host.environment.clock.monotonicMs();
+    if (schedule === undefined)
+      for (const endpoint of this.endpoints.values()) endpoint.takeCalls();
+    const startedAtMs = schedule?.startedAtMs ?? nowMs;
+    this.startTimer(startedAtMs, intervalMs, Math.max(0, startedAtMs + intervalMs - nowMs));
+  }
+
+  private startTimer(startedAtMs: number, intervalMs: number, delayMs: number): void {
+    const { batch, clock } = this.host.environment;
+    this.stop();
+    const timer = clock.setTimer(() => {
+      batch.run(() => {
+        if (this.schedule?.timer === timer) this.sweep(intervalMs);
+      });
+    }, delayMs);
+    this.schedule = { timer, startedAtMs, intervalMs };
+  }
+
+  private stop(): void {
+    this.schedule?.timer.release();
+    this.schedule = undefined;
+  }
+
+  private stopDetecting(): void {
+    this.stop();
+    for (const endpoint of this.endpoints.values()) endpoint.reset();
+  }
+
+  private sweep(intervalMs: number): void {
+    const nowMs = this.host.environment.clock.monotonicMs();
+    this.startTimer(nowMs, intervalMs, intervalMs);
+    const detection = this.config?.detection;
+    if (detection === undefined) return;
+    const { successRate, failurePercentage } = detection;
+    const { random } = this.host.environment;
+    const candidates = this.takeCandidates();
+    if (successRate !== undefined) {
+      const room = this.measureRoom(detection.maxEjectionPercent);
+      this.eject(successRateEjections(candidates, successRate, room, random), nowMs);
+    }
+    if (failurePercentage !== undefined) {
+      const room = this.measureRoom(detection.maxEjectionPercent);
+      this.eject(failurePercentageEjections(candidates, failurePercentage, room, random), nowMs);
+    }
+    for (const endpoint of this.endpoints.values()) {
+      if (endpoint.settle(nowMs, detection)) this.trace(() => `${endpoint.key} is let in again`);
+    }
+  }
+
+  private takeCandidates(): readonly Candidate[] {
+    const candidates: Candidate[] = [];
+    for (const endpoint of this.endpoints.values()) {
+      const calls = endpoint.takeCalls();
+      if (calls === undefined) continue;
+      candidates.push(new Candidate(endpoint, calls.successes, calls.failures));
+    }
+    return candidates;
+  }
+
+  private measureRoom(maxEjectionPercent: number): EjectionRoom {
+    let ejectedCount = 0;
+    for (const endpoint of this.endpoints.values()) if (endpoint.isEjected) ejectedCount++;
+    return { endpointCount: this.endpoints.size, ejectedCount, maxEjectionPercent };
+  }
+
+  private eject(outliers: readonly Outlier<Candidate>[], nowMs: number): void {
+    for (const { candidate, verdict } of outliers) {
+      const { endpoint, successes, failures } = candidate;
+      this.trace(
+        () => `${endpoint.key} had ${successes} successes, ${failures} failures: ${verdict}`,
+      );
+      if (verdict === 'ejected') endpoint.eject(nowMs);
+    }
+  }
+
+  private publish(): void {
+    const { child, host } = this;
+    if (this.config === undefined) {
+      const picker = createFailurePicker(this.failure);
+      host.updateState(ConnectivityState.TRANSIENT_FAILURE, picker, this.failure);
+      return;
+    }
+    const picker = new OutlierDetectionPicker(child.picker, this.schedule !== undefined);
+    host.updateState(child.state, picker, child.errorMessage);
+  }
+
+  private trace(text: () => string): void {
+    this.host.environment.logger.trace(TRACER, text);
+  }
+}

@@ -1,0 +1,96 @@
+import type { OutlierDetectionConfig } from '../../resources/outlier-detection';
+import type { Random } from '../../util/random';
+
+type SuccessRateConfig = NonNullable<OutlierDetectionConfig['successRate']>;
+type FailurePercentageConfig = NonNullable<OutlierDetectionConfig['failurePercentage']>;
+
+/** How the calls to one endpoint ended since the last sweep. */
+export interface CallOutcomes {
+  readonly successes: number;
+  readonly failures: number;
+  /** Whether no calls go there at the moment. Those counted were under way then. */
+  readonly isEjected: boolean;
+}
+
+/** How many endpoints may be ejected. */
+export interface EjectionRoom {
+  /** Of all endpoints, also those without calls. */
+  readonly endpointCount: number;
+  /** Before any is ejected now. */
+  readonly ejectedCount: number;
+  /** 0 to 100. Below it, one more is ejected, however many percent that makes. */
+  readonly maxEjectionPercent: number;
+}
+
+/** What becomes of an endpoint that is an outlier: ejected, spared by the dice, or spared for lack of room. */
+export type Verdict = 'ejected' | 'not-enforced' | 'no-room';
+
+/** An endpoint that is an outlier. */
+export interface Outlier<C extends CallOutcomes> {
+  readonly candidate: C;
+  readonly verdict: Verdict;
+}
+
+// Endpoints of the same rate are no outliers. Their mean may be off by a rounding error.
+const ROUNDING = 1e-12;
+
+/** The endpoints whose share of successful calls is too far below that of the others (gRFC A50). */
+export function successRateEjections<C extends CallOutcomes>(
+  candidates: readonly C[],
+  config: SuccessRateConfig,
+  room: EjectionRoom,
+  random: Random,
+): readonly Outlier<C>[] {
+  const eligible = withVolume(candidates, config.requestVolume);
+  if (eligible.length < config.minimumHosts) return [];
+  const rates = eligible.map(({ successes, failures }) => successes / (successes + failures));
+  const mean = average(rates);
+  const stdev = Math.sqrt(average(rates.map((rate) => (rate - mean) ** 2)));
+  const threshold = mean - stdev * (config.stdevFactor / 1000) - ROUNDING;
+  const outliers = eligible.filter((_, i) => (rates[i] ?? 1) < threshold);
+  return judge(outliers, config.enforcementPercentage, room, random);
+}
+
+/** The endpoints whose share of failed calls is too great, whatever that of the others (gRFC A50). */
+export function failurePercentageEjections<C extends CallOutcomes>(
+  candidates: readonly C[],
+  config: FailurePercentageConfig,
+  room: EjectionRoom,
+  random: Random,
+): readonly Outlier<C>[] {
+  const eligible = withVolume(candidates, config.requestVolume);
+  if (eligible.length < config.minimumHosts) return [];
+  const outliers = eligible.filter(
+    ({ successes, failures }) => (failures * 100) / (successes + failures) > config.threshold,
+  );
+  return judge(outliers, config.enforcementPercentage, room, random);
+}
+
+/** An endpoint without any calls has no rate, even if no calls are required. */
+function withVolume<C extends CallOutcomes>(candidates: readonly C[], requestVolume: number): C[] {
+  const required = Math.max(requestVolume, 1);
+  return candidates.filter(({ successes, failures }) => successes + failures >= required);
+}
+
+function judge<C extends CallOutcomes>(
+  outliers: readonly C[],
+  enforcementPercentage: number,
+  { endpointCount, ejectedCount, maxEjectionPercent }: EjectionRoom,
+  random: Random,
+): readonly Outlier<C>[] {
+  let ejected = ejectedCount;
+  return outliers.map((candidate): Outlier<C> => {
+    if ((ejected * 100) / endpointCount >= maxEjectionPercent) {
+      return { candidate, verdict: 'no-room' };
+    }
+    if (Math.floor(random() * 100) >= enforcementPercentage) {
+      return { candidate, verdict: 'not-enforced' };
+    }
+    if (!candidate.isEjected) ejected++;
+    return { candidate, verdict: 'ejected' };
+  });
+}
+
+function average(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0) / numbers.length;
+}

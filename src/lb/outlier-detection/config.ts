@@ -1,0 +1,149 @@
+import type { LbConfig } from '../../resources/extension-points';
+import type { OutlierDetectionConfig } from '../../resources/outlier-detection';
+import type { Violations } from '../../util/violations';
+import { readDuration, readInteger, readObject, type JsonFields } from '../json-fields';
+import type { LbChildParser } from '../lb-policy';
+
+/** The gRPC name of the policy. */
+export const OUTLIER_DETECTION = 'outlier_detection_experimental';
+
+/** The config of `outlier_detection_experimental` (gRFC A50). */
+export class OutlierDetectionLbConfig implements LbConfig {
+  /** @param policyName Under which of its names the policy is configured. */
+  constructor(
+    readonly detection: OutlierDetectionConfig,
+    readonly childPolicy: LbConfig,
+    readonly policyName: string = OUTLIER_DETECTION,
+  ) {}
+}
+
+/** Whether there is anything to detect. If not, the policy has nothing to do. */
+export function isDetecting(detection: OutlierDetectionConfig): boolean {
+  return detection.successRate !== undefined || detection.failurePercentage !== undefined;
+}
+
+/** Whether two configs say the same. */
+export function sameDetection(a: OutlierDetectionConfig, b: OutlierDetectionConfig): boolean {
+  return (
+    a === b ||
+    (a.intervalMs === b.intervalMs &&
+      a.baseEjectionTimeMs === b.baseEjectionTimeMs &&
+      a.maxEjectionTimeMs === b.maxEjectionTimeMs &&
+      a.maxEjectionPercent === b.maxEjectionPercent &&
+      a.successRate?.stdevFactor === b.successRate?.stdevFactor &&
+      a.failurePercentage?.threshold === b.failurePercentage?.threshold &&
+      sameGate(a.successRate, b.successRate) &&
+      sameGate(a.failurePercentage, b.failurePercentage))
+  );
+}
+
+/** What both algorithms are configured with. */
+interface Gate {
+  readonly enforcementPercentage: number;
+  readonly minimumHosts: number;
+  readonly requestVolume: number;
+}
+
+function sameGate(a: Gate | undefined, b: Gate | undefined): boolean {
+  return (
+    a?.enforcementPercentage === b?.enforcementPercentage &&
+    a?.minimumHosts === b?.minimumHosts &&
+    a?.requestVolume === b?.requestVolume
+  );
+}
+
+const UINT32 = { min: 0, max: 2 ** 32 - 1 };
+const PERCENT = { min: 0, max: 100 };
+const DEFAULT_BASE_EJECTION_TIME_MS = 30_000;
+const DEFAULT_MAX_EJECTION_TIME_MS = 300_000;
+
+/**
+ * Validates the JSON config. Of the two algorithms, `successRateEjection` and `failurePercentageEjection`, those
+ * are used that are there, be it without any fields.
+ */
+export function parseOutlierDetectionConfig(
+  json: unknown,
+  violations: Violations,
+  parser: LbChildParser,
+  policyName: string = OUTLIER_DETECTION,
+): OutlierDetectionLbConfig | undefined {
+  const before = violations.count;
+  const fields = readObject(json, violations);
+  if (fields === undefined) return undefined;
+  const baseEjectionTimeMs = readDuration(
+    fields,
+    'baseEjectionTime',
+    DEFAULT_BASE_EJECTION_TIME_MS,
+    violations,
+  );
+  const detection: OutlierDetectionConfig = {
+    intervalMs: readDuration(fields, 'interval', 10_000, violations),
+    baseEjectionTimeMs,
+    maxEjectionTimeMs: readDuration(
+      fields,
+      'maxEjectionTime',
+      Math.max(DEFAULT_MAX_EJECTION_TIME_MS, baseEjectionTimeMs),
+      violations,
+    ),
+    maxEjectionPercent: readWithin(PERCENT, fields, 'maxEjectionPercent', 10, violations),
+    successRate: parseSuccessRate(
+      fields.get('successRateEjection'),
+      violations.at('successRateEjection'),
+    ),
+    failurePercentage: parseFailurePercentage(
+      fields.get('failurePercentageEjection'),
+      violations.at('failurePercentageEjection'),
+    ),
+  };
+  const childPolicy = parser.parseList(fields.get('childPolicy'), violations.at('childPolicy'));
+  if (childPolicy === undefined || violations.count > before) return undefined;
+  return new OutlierDetectionLbConfig(detection, childPolicy, policyName);
+}
+
+function parseSuccessRate(
+  json: unknown,
+  violations: Violations,
+): OutlierDetectionConfig['successRate'] {
+  const fields = readOptionalObject(json, violations);
+  return (
+    fields && {
+      stdevFactor: readWithin(UINT32, fields, 'stdevFactor', 1900, violations),
+      ...parseGate(fields, 100, violations),
+    }
+  );
+}
+
+function parseFailurePercentage(
+  json: unknown,
+  violations: Violations,
+): OutlierDetectionConfig['failurePercentage'] {
+  const fields = readOptionalObject(json, violations);
+  return (
+    fields && {
+      threshold: readWithin(PERCENT, fields, 'threshold', 85, violations),
+      ...parseGate(fields, 50, violations),
+    }
+  );
+}
+
+function parseGate(fields: JsonFields, requestVolume: number, violations: Violations): Gate {
+  return {
+    enforcementPercentage: readWithin(PERCENT, fields, 'enforcementPercentage', 100, violations),
+    minimumHosts: readWithin(UINT32, fields, 'minimumHosts', 5, violations),
+    requestVolume: readWithin(UINT32, fields, 'requestVolume', requestVolume, violations),
+  };
+}
+
+function readOptionalObject(json: unknown, violations: Violations): JsonFields | undefined {
+  return json === undefined || json === null ? undefined : readObject(json, violations);
+}
+
+function readWithin(
+  bounds: typeof UINT32,
+  fields: JsonFields,
+  name: string,
+  byDefault: number,
+  violations: Violations,
+): number {
+  return readInteger(fields.get(name) ?? byDefault, bounds, violations.at(name)) ?? byDefault;
+}

@@ -1,0 +1,65 @@
+import type { SubchannelAddress } from '../../grpc-js';
+import type { XdsEndpoint } from '../../resources/endpoints';
+import { addressKey, endpointKey } from '../endpoint-key';
+import { emptyEndpointSet, type EndpointSet } from '../endpoint-set';
+import { endpointChanges } from './endpoint-changes';
+import { ObservedEndpoint } from './observed-endpoint';
+
+/** The endpoints of a policy by their set of addresses (gRFC A61), and what was observed of each. */
+export class ObservedEndpoints {
+  private current: EndpointSet = emptyEndpointSet;
+  private readonly byKey = new Map<string, ObservedEndpoint>();
+  /** By each of their addresses, those that have several. */
+  private readonly byAddress = new Map<string, ObservedEndpoint>();
+
+  get size(): number {
+    return this.byKey.size;
+  }
+
+  /** All of them, in no particular order. */
+  values(): Iterable<ObservedEndpoint> {
+    return this.byKey.values();
+  }
+
+  /** Makes the endpoints those of the set. What is listed still, wherever, keeps what was observed of it. */
+  update(set: EndpointSet): void {
+    const { added, removed } = endpointChanges(this.current, set);
+    this.current = set;
+    for (const endpoint of added) this.list(endpoint);
+    for (const endpoint of removed) this.unlist(endpoint);
+  }
+
+  /** The endpoint that has the address. */
+  find(address: SubchannelAddress): ObservedEndpoint | undefined {
+    if (!('host' in address)) return undefined;
+    const key = addressKey(address);
+    return this.byKey.get(key) ?? this.byAddress.get(key);
+  }
+
+  private list(listed: XdsEndpoint): void {
+    const key = endpointKey(listed);
+    const known = this.byKey.get(key);
+    if (known !== undefined) {
+      known.listings++;
+      return;
+    }
+    const endpoint = new ObservedEndpoint(key);
+    this.byKey.set(key, endpoint);
+    const { addresses } = listed;
+    if (addresses.length === 1) return;
+    for (const address of addresses) this.byAddress.set(addressKey(address), endpoint);
+  }
+
+  private unlist(endpoint: XdsEndpoint): void {
+    const key = endpointKey(endpoint);
+    const known = this.byKey.get(key);
+    if (known === undefined || --known.listings > 0) return;
+    this.byKey.delete(key);
+    // Whoever uses it yet is on the way out and not to be hindered.
+    known.reset();
+    for (const address of endpoint.addresses) {
+      const addressed = addressKey(address);
+      if (this.byAddress.get(addressed) === known) this.byAddress.delete(addressed);
+    }
+  }
+}

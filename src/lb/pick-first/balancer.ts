@@ -1,0 +1,162 @@
+import { ConnectivityState, parseLoadBalancingConfig } from '../../grpc-js';
+import type { ChannelOptions, Picker, TypedLoadBalancingConfig } from '../../grpc-js';
+import type { XdsEndpoint } from '../../resources/endpoints';
+import type { Random } from '../../util/random';
+import { ok } from '../../util/result';
+import { createFailurePicker, failureText, queuePicker } from '../connectivity';
+import { allEndpoints } from '../endpoint-children';
+import type { EndpointSet } from '../endpoint-set';
+import { combinedWeights } from '../endpoint-weights';
+import { reportForeignConfig } from '../foreign-config';
+import { withoutResolutionNote } from '../grpc-js-error';
+import { GrpcJsChild } from '../grpc-js-policy/grpc-js-child';
+import type { Publication } from '../lb-batch';
+import { createChildHost } from '../lb-host';
+import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
+import { parsePickFirstConfig, PICK_FIRST, PickFirstConfig } from './config';
+import { shuffleByWeight } from './shuffle-by-weight';
+
+/** Tries the addresses of all endpoints in order and uses the first that connects (gRFC A62). */
+export const pickFirstPolicy: LbPolicyType = {
+  name: PICK_FIRST,
+  parseConfig: parsePickFirstConfig,
+  create: (host) => new PickFirstPolicy(host),
+};
+
+const NO_ENDPOINTS = 'No endpoints to connect to';
+
+/** What the connection attempt under way was given. */
+interface Attempt {
+  readonly endpoints: readonly XdsEndpoint[];
+  readonly shuffled: boolean;
+  readonly options: ChannelOptions;
+}
+
+/** Leaves the connecting to grpc-js's pick_first, except for the shuffling, which is broken there. */
+class PickFirstPolicy implements LbPolicy {
+  private readonly publication: Publication;
+  private readonly hostConfig: TypedLoadBalancingConfig;
+  private child: GrpcJsChild | undefined;
+  private attempt: Attempt | undefined;
+  private state = ConnectivityState.CONNECTING;
+  private picker: Picker = queuePicker;
+  /** Why picks fail, without resolution note; `undefined` unless in TRANSIENT_FAILURE. */
+  private failure: string | undefined;
+  private resolutionNote = '';
+
+  constructor(private readonly host: LbHost) {
+    this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
+    this.hostConfig = parseLoadBalancingConfig({ [PICK_FIRST]: { shuffleAddressList: false } });
+  }
+
+  update(update: LbUpdate): void {
+    const { config, endpoints } = update;
+    const noteChanged = update.resolutionNote !== this.resolutionNote;
+    this.resolutionNote = update.resolutionNote;
+    if (noteChanged && this.failure !== undefined) this.publication.request();
+    if (!(config instanceof PickFirstConfig)) {
+      const text = reportForeignConfig(this.host, PICK_FIRST, config);
+      if (this.attempt === undefined) this.fail(text);
+    } else if (!endpoints.ok) {
+      if (this.attempt === undefined) this.fail(endpoints.error);
+    } else {
+      const shuffled = config.shuffleAddressList;
+      const list = [...allEndpoints(endpoints.value)];
+      this.connect({ endpoints: list, shuffled, options: update.options }, endpoints.value);
+    }
+  }
+
+  exitIdle(): void {
+    this.child?.exitIdle();
+  }
+
+  resetBackoff(): void {
+    this.child?.resetBackoff();
+  }
+
+  destroy(): void {
+    this.publication.cancel();
+    this.dropChild();
+  }
+
+  private connect(attempt: Attempt, set: EndpointSet): void {
+    if (attempt.endpoints.length === 0) {
+      this.dropChild();
+      this.fail(NO_ENDPOINTS);
+      return;
+    }
+    if (this.attempt !== undefined && sameAttempt(this.attempt, attempt)) return;
+    this.attempt = attempt;
+    const { random } = this.host.environment;
+    const order = attempt.shuffled ? shuffle(attempt.endpoints, set, random) : attempt.endpoints;
+    this.child ??= this.createChild();
+    this.child.update({
+      config: this.hostConfig,
+      endpoints: ok(order.map(({ addresses }) => ({ addresses: [...addresses] }))),
+      options: attempt.options,
+      // Added here, because it may change without a new attempt.
+      resolutionNote: '',
+    });
+  }
+
+  private createChild(): GrpcJsChild {
+    return new GrpcJsChild(
+      createChildHost(this.host, {
+        updateState: (state, picker, errorMessage) => {
+          const error = errorMessage === null ? undefined : withoutResolutionNote(errorMessage);
+          this.setState(state, picker, error);
+        },
+      }),
+    );
+  }
+
+  private dropChild(): void {
+    this.child?.destroy();
+    this.child = undefined;
+    this.attempt = undefined;
+  }
+
+  private fail(text: string): void {
+    this.setState(ConnectivityState.TRANSIENT_FAILURE, queuePicker, text);
+  }
+
+  private setState(state: ConnectivityState, picker: Picker, failure: string | undefined): void {
+    const same = state === this.state && failure === this.failure;
+    // Failing again for the same reason changes nothing; only READY may come with another connection.
+    if (same && state === ConnectivityState.TRANSIENT_FAILURE) return;
+    this.state = state;
+    this.picker = picker;
+    this.failure = failure;
+    this.publication.request();
+  }
+
+  private publish(): void {
+    const { failure, host, picker, state } = this;
+    if (failure === undefined) {
+      host.updateState(state, picker, null);
+    } else {
+      const text = failureText(failure, this.resolutionNote);
+      host.updateState(state, createFailurePicker(text), text);
+    }
+  }
+}
+
+/** Shuffles all endpoints of a set by their weight among all of them, not only within their locality. */
+function shuffle(
+  endpoints: readonly XdsEndpoint[],
+  set: EndpointSet,
+  random: Random,
+): readonly XdsEndpoint[] {
+  const weights = combinedWeights(set);
+  const weighted = endpoints.map((endpoint, i) => ({ endpoint, weight: weights[i] ?? 1 }));
+  return shuffleByWeight(weighted, random).map(({ endpoint }) => endpoint);
+}
+
+function sameAttempt(a: Attempt, b: Attempt): boolean {
+  return (
+    a.shuffled === b.shuffled &&
+    a.options === b.options &&
+    a.endpoints.length === b.endpoints.length &&
+    a.endpoints.every((endpoint, i) => endpoint === b.endpoints[i])
+  );
+}

@@ -1,0 +1,168 @@
+import { ConnectivityState } from '../../grpc-js';
+import type { Picker } from '../../grpc-js';
+import { createFailurePicker, failureText } from '../connectivity';
+import { reportForeignConfig } from '../foreign-config';
+import type { Publication } from '../lb-batch';
+import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
+import { PriorityChild } from './child';
+import { choosePriority } from './choose-priority';
+import { parsePriorityConfig, PRIORITY, PriorityConfig } from './config';
+
+/** Uses the first of its children that works (gRFC A56). */
+export const priorityPolicy: LbPolicyType = {
+  name: PRIORITY,
+  parseConfig: parsePriorityConfig,
+  create: (host) => new PriorityPolicy(host),
+};
+
+const TRACER = 'priority';
+
+/** A config of the right class and the update it came with. */
+interface Accepted {
+  readonly config: PriorityConfig;
+  readonly update: LbUpdate;
+}
+
+/** What was published last. */
+interface Published {
+  readonly state: ConnectivityState;
+  readonly picker: Picker;
+  readonly errorMessage: string | null;
+}
+
+/**
+ * Children are made in order, each when all before it have failed or had their time. The choice is made
+ * where the picker is published, at the end of the batch: never while an update is being applied, and once
+ * for everything that happened.
+ */
+class PriorityPolicy implements LbPolicy {
+  private readonly children = new Map<string, PriorityChild>();
+  private readonly publication: Publication;
+  private accepted: Accepted | undefined;
+  /** The name of the child in use. */
+  private chosen: string | undefined;
+  /** Why there is nothing to choose from; only of interest while there is nothing. */
+  private failure = '';
+  private published: Published | undefined;
+
+  constructor(private readonly host: LbHost) {
+    this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
+  }
+
+  update(update: LbUpdate): void {
+    const { config } = update;
+    this.publication.request();
+    if (!(config instanceof PriorityConfig)) {
+      const text = reportForeignConfig(this.host, PRIORITY, config);
+      if (this.accepted === undefined) this.failure = text;
+      return;
+    }
+    this.accepted = { config, update };
+    this.failure = describeEmptiness(update);
+    for (const [name, child] of this.children) {
+      const childConfig = config.priorities.get(name);
+      // At once, as gRFC A115 asks; gRFC A56 kept it for a while.
+      if (childConfig === undefined) this.destroyChild(name, child);
+      else child.update(childConfig, update);
+    }
+  }
+
+  exitIdle(): void {
+    if (this.chosen !== undefined) this.children.get(this.chosen)?.exitIdle();
+  }
+
+  resetBackoff(): void {
+    for (const child of this.children.values()) child.resetBackoff();
+  }
+
+  destroy(): void {
+    this.publication.cancel();
+    for (const child of this.children.values()) child.destroy();
+    this.children.clear();
+  }
+
+  private publish(): void {
+    const { accepted } = this;
+    const choice = accepted && choosePriority(this.describe(accepted.config));
+    if (accepted === undefined || choice === undefined) {
+      this.choose(undefined);
+      this.publishFailure();
+      return;
+    }
+    const { name, config, child } = choice.chosen;
+    this.choose(name);
+    for (const priority of choice.active) priority.child?.activate();
+    for (const priority of choice.unneeded) priority.child?.deactivate();
+    if (child !== undefined) {
+      this.publishState(child);
+    } else {
+      this.createChild(name).update(config, accepted.update);
+      // It is about to say what state it is in, in this very batch: the picker can wait for that.
+      this.publication.request();
+    }
+  }
+
+  private describe({ priorities }: PriorityConfig) {
+    return [...priorities].map(([name, config]) => ({
+      name,
+      config,
+      child: this.children.get(name),
+    }));
+  }
+
+  private choose(name: string | undefined): void {
+    if (name === this.chosen) return;
+    this.chosen = name;
+    this.trace(() => (name === undefined ? 'no priority to use' : `using ${name}`));
+  }
+
+  private createChild(name: string): PriorityChild {
+    this.trace(() => `creating ${name}`);
+    const child: PriorityChild = new PriorityChild({
+      name,
+      host: this.host,
+      onChanged: () => this.publication.request(),
+      onExpired: () => this.destroyChild(name, child),
+    });
+    this.children.set(name, child);
+    return child;
+  }
+
+  private destroyChild(name: string, child: PriorityChild): void {
+    this.trace(() => `destroying ${name}`);
+    this.children.delete(name);
+    child.destroy();
+  }
+
+  private publishFailure(): void {
+    const { TRANSIENT_FAILURE } = ConnectivityState;
+    const { failure, published } = this;
+    if (published?.state === TRANSIENT_FAILURE && published.errorMessage === failure) return;
+    const picker = createFailurePicker(failure);
+    this.published = { state: TRANSIENT_FAILURE, picker, errorMessage: failure };
+    this.host.updateState(TRANSIENT_FAILURE, picker, failure);
+  }
+
+  /** Nobody above needs to know of what happens to the children that are not in use. */
+  private publishState({ state, picker, errorMessage }: PriorityChild): void {
+    const { published } = this;
+    const same =
+      published?.state === state &&
+      published.picker === picker &&
+      published.errorMessage === errorMessage;
+    if (same) return;
+    this.published = { state, picker, errorMessage };
+    this.host.updateState(state, picker, errorMessage);
+  }
+
+  private trace(text: () => string): void {
+    this.host.environment.logger.trace(TRACER, text);
+  }
+}
+
+/** What picks fail with if the update has no priorities. */
+function describeEmptiness({ endpoints, resolutionNote }: LbUpdate): string {
+  return endpoints.ok
+    ? failureText('There are no priorities to choose from', resolutionNote)
+    : endpoints.error;
+}

@@ -1,0 +1,51 @@
+import type { LocalityEndpoints, XdsEndpoint } from '../../resources/endpoints';
+import type { Locality } from '../../resources/locality';
+import { sameEndpoints, type EndpointSet } from '../endpoint-set';
+
+/**
+ * The endpoints of lowest rank, so many of them or all. Localities of which none is left are left out. What is as
+ * in `previous` is the same object, up to the set as a whole.
+ *
+ * @param ranks In the order of `allEndpoints`.
+ */
+export function chooseSubset(
+  set: EndpointSet,
+  ranks: Float64Array,
+  size: number,
+  previous: EndpointSet | undefined,
+): EndpointSet {
+  if (ranks.length <= size) return set;
+  const known = new Map<Locality, LocalityEndpoints>();
+  for (const entry of previous?.localities ?? []) known.set(entry.locality, entry);
+  const isIn = createFilter(ranks, size);
+  const localities: LocalityEndpoints[] = [];
+  let position = 0;
+  for (const entry of set.localities) {
+    const endpoints: XdsEndpoint[] = [];
+    for (const endpoint of entry.endpoints) if (isIn(position++)) endpoints.push(endpoint);
+    if (endpoints.length > 0) {
+      localities.push(share({ ...entry, endpoints }, known.get(entry.locality)));
+    }
+  }
+  const subset = { localities, children: set.children };
+  return previous !== undefined && sameEndpoints(previous, subset) ? previous : subset;
+}
+
+/** To be asked about each position in order: of equal ranks, the first ones are in. */
+function createFilter(ranks: Float64Array, size: number): (position: number) => boolean {
+  const sorted = ranks.slice().sort();
+  const highest = sorted[size - 1] ?? -1;
+  let places = size - sorted.indexOf(highest);
+  return (position) => {
+    const rank = ranks[position] ?? Infinity;
+    return rank < highest || (rank === highest && places-- > 0);
+  };
+}
+
+function share(next: LocalityEndpoints, known: LocalityEndpoints | undefined): LocalityEndpoints {
+  const same =
+    known?.weight === next.weight &&
+    known.endpoints.length === next.endpoints.length &&
+    known.endpoints.every((endpoint, i) => endpoint === next.endpoints[i]);
+  return same ? known : next;
+}

@@ -1,0 +1,115 @@
+import { ConnectivityState, Status, UnavailablePicker } from '../../grpc-js';
+import type { PickArgs, Picker, PickResult } from '../../grpc-js';
+import type { XxHash64 } from '../../hash/xx-hash';
+import type { Random } from '../../util/random';
+import { callAttributes } from '../call-attributes';
+import { createFailurePicker, queuePicker } from '../connectivity';
+import type { LiveRing } from './live-ring';
+import type { RingConnections } from './ring-connections';
+import type { RingMember } from './ring-members';
+
+/** What a picker is made of. */
+export interface RingHashPickerOptions {
+  readonly live: LiveRing;
+  /** Empty: calls bring their hash. */
+  readonly requestHashHeader: string;
+  readonly hash: Pick<XxHash64, 'hash'>;
+  readonly random: Random;
+  readonly connections: Pick<RingConnections, 'want' | 'isPending'>;
+  /** The text of a failed pick, by its reason. */
+  readonly describeFailure: (reason: string) => string;
+}
+
+const HASH_RANGE = 2 ** 64;
+/** No position. */
+const NONE = -1;
+
+const missingHash: Picker = new UnavailablePicker({
+  code: Status.INTERNAL,
+  details:
+    'ring_hash has nothing to go by: the config has no requestHashHeader, and the channel no xds target',
+});
+
+/** Takes the endpoint on the ring that follows the hash of the call (gRFCs A42, A61, A76). */
+export class RingHashPicker implements Picker {
+  constructor(private readonly options: RingHashPickerOptions) {}
+
+  pick(args: PickArgs): PickResult {
+    const { live, requestHashHeader, hash } = this.options;
+    if (requestHashHeader === '') return this.pickByRoute(args);
+    const value = args.metadata.get(requestHashHeader).join(',');
+    if (value === '') return this.pickAny(args);
+    return this.pickFrom(live.ring.find(hash.hash(value)), args);
+  }
+
+  /** By the hash the route's policies give the call, or anywhere if the route has none (gRFC A42). */
+  private pickByRoute(args: PickArgs): PickResult {
+    const { live, random } = this.options;
+    const attributes = callAttributes(args);
+    if (attributes === undefined) return missingHash.pick(args);
+    const hash = attributes.requestHash?.();
+    const { ring } = live;
+    const start = hash === undefined ? ring.findNear(random() * HASH_RANGE) : ring.find(hash);
+    return this.pickFrom(start, args);
+  }
+
+  /** The endpoint at the place, or the next one that has not failed. Connects to it if it is idle. */
+  private pickFrom(start: number, args: PickArgs): PickResult {
+    const { connections, live } = this.options;
+    const { owners, size } = live.ring;
+    const { IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
+    for (let i = 0; i < size; i++) {
+      const owner = owners[start + i < size ? start + i : start + i - size];
+      if (owner === undefined || owner.state === TRANSIENT_FAILURE) continue;
+      if (owner.state === READY) return this.pickOwner(owner, args);
+      if (owner.state === IDLE) connections.want(owner);
+      return this.queue(args);
+    }
+    return this.fail(start, args);
+  }
+
+  /**
+   * The first endpoint that is READY from a random place on. If an idle one is before it and no connection is
+   * under way, that one is connected to; so in time all are.
+   */
+  private pickAny(args: PickArgs): PickResult {
+    const { connections, live, random } = this.options;
+    const { CONNECTING, IDLE, READY } = ConnectivityState;
+    const { ring } = live;
+    const start = ring.findNear(random() * HASH_RANGE);
+    const ready = live.findState(READY, start);
+    if (ready === start) return this.pickOwner(ring.owners[ready], args);
+    let isConnecting = connections.isPending || live.count(CONNECTING) > 0;
+    const idle = isConnecting ? NONE : live.findState(IDLE, start);
+    if (idle !== NONE && (ready === NONE || this.isBefore(idle, ready, start))) {
+      const owner = ring.owners[idle];
+      if (owner !== undefined) connections.want(owner);
+      isConnecting = true;
+    }
+    if (ready !== NONE) return this.pickOwner(ring.owners[ready], args);
+    return isConnecting ? this.queue(args) : this.fail(start, args);
+  }
+
+  /** Whether one position comes before another, going round from `start`. */
+  private isBefore(position: number, other: number, start: number): boolean {
+    const { size } = this.options.live.ring;
+    return (position - start + size) % size < (other - start + size) % size;
+  }
+
+  private pickOwner(owner: RingMember | undefined, args: PickArgs): PickResult {
+    return owner?.leaf?.picker.pick(args) ?? this.queue(args);
+  }
+
+  private queue(args: PickArgs): PickResult {
+    this.options.live.hasQueued = true;
+    return queuePicker.pick(args);
+  }
+
+  private fail(start: number, args: PickArgs): PickResult {
+    const { describeFailure, live } = this.options;
+    // A call may wait for ready all the same.
+    live.hasQueued = true;
+    const reason = live.ring.owners[start]?.leaf?.errorMessage ?? 'No connection established';
+    return createFailurePicker(describeFailure(reason)).pick(args);
+  }
+}

@@ -1,0 +1,82 @@
+import type { Random } from '../../util/random';
+import { FULL_WEIGHT, type ScaledWeights } from './scale-weights';
+
+const INITIAL_CAPACITY = 16;
+
+/**
+ * Chooses among items by weight, spread evenly over time: the static-stride form of the scheduler of
+ * gRFC A58. It goes round and round; an item takes its turn in as many of {@link FULL_WEIGHT} rounds as its
+ * weight says, at even distances. So at any time, the number of times an item was chosen differs by less than
+ * one from its exact share of the rounds. With equal weights this is plain round robin.
+ *
+ * Weights change in place, and nothing else with them: no item loses the turn it was about to get, and many
+ * clients that get new weights at the same time do not all start over with the same item.
+ */
+export class StrideScheduler {
+  private count = 0;
+  private position = 0;
+  private meanWeight = FULL_WEIGHT;
+  private weights = new Uint16Array(INITIAL_CAPACITY);
+  /** How much of a turn each item has collected. At `FULL_WEIGHT` it takes it. */
+  private credits = new Uint16Array(INITIAL_CAPACITY);
+
+  constructor(private readonly random: Random) {}
+
+  /** How many items there are. Their indexes run from 0. */
+  get size(): number {
+    return this.count;
+  }
+
+  /** Adds an item at the end, of average weight, somewhere between two turns. */
+  add(): void {
+    if (this.count === this.weights.length) {
+      this.weights = grow(this.weights);
+      this.credits = grow(this.credits);
+    }
+    this.weights[this.count] = this.meanWeight;
+    this.credits[this.count] = this.random() * FULL_WEIGHT;
+    this.count++;
+  }
+
+  /** Removes an item. The last one takes its place. */
+  remove(index: number): void {
+    this.count--;
+    this.weights[index] = this.weights[this.count] ?? 0;
+    this.credits[index] = this.credits[this.count] ?? 0;
+  }
+
+  /** Sets the weights of all items. */
+  setWeights({ weights, mean }: ScaledWeights): void {
+    this.weights.set(weights);
+    this.meanWeight = mean;
+  }
+
+  /** Goes on at a random place. */
+  shuffle(): void {
+    this.position = Math.floor(this.random() * this.count);
+  }
+
+  /** The item whose turn it is; -1 if there is none. */
+  next(): number {
+    const { weights, credits, count } = this;
+    if (count === 0) return -1;
+    let index = this.position;
+    for (;;) {
+      if (index >= count) index = 0;
+      const credit = (credits[index] ?? 0) + (weights[index] ?? 0);
+      if (credit >= FULL_WEIGHT) {
+        credits[index] = credit - FULL_WEIGHT;
+        this.position = index + 1;
+        return index;
+      }
+      credits[index] = credit;
+      index++;
+    }
+  }
+}
+
+function grow(array: Uint16Array): Uint16Array<ArrayBuffer> {
+  const grown = new Uint16Array(array.length * 2);
+  grown.set(array);
+  return grown;
+}

@@ -1,0 +1,181 @@
+import { ConnectivityState } from '../../grpc-js';
+import type { Picker } from '../../grpc-js';
+import type { Handle } from '../../util/handle';
+import { ok } from '../../util/result';
+import { ChildPolicy } from '../child-policy';
+import {
+  aggregateConnectivity,
+  createFailurePicker,
+  createIdlePicker,
+  failureText,
+  queuePicker,
+} from '../connectivity';
+import { emptyEndpointSet } from '../endpoint-set';
+import { reportForeignConfig } from '../foreign-config';
+import type { Publication } from '../lb-batch';
+import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
+import {
+  parseWeightedTargetConfig,
+  WEIGHTED_TARGET,
+  WeightedTargetConfig,
+  type WeightedTarget,
+} from './config';
+import { WeightedTargetPicker, type WeightedPicker } from './picker';
+
+/** Distributes calls among named children by weight (gRFC A28). */
+export const weightedTargetPolicy: LbPolicyType = {
+  name: WEIGHTED_TARGET,
+  parseConfig: parseWeightedTargetConfig,
+  create: (host) => new WeightedTargetPolicy(host),
+};
+
+/** How long a child that is not in the config any more is kept, in case it comes back (gRFC A28). */
+const RETENTION_MS = 15 * 60 * 1000;
+
+interface Target {
+  readonly child: ChildPolicy;
+  /** 0 while the target is not in the config. */
+  weight: number;
+  /** Set while the target is not in the config. */
+  retention: Handle | undefined;
+}
+
+class WeightedTargetPolicy implements LbPolicy {
+  private readonly targets = new Map<string, Target>();
+  private readonly publication: Publication;
+  /** Why no target can be used; `undefined` if the children are to be asked. */
+  private failure: string | undefined;
+  private config: WeightedTargetConfig | undefined;
+  /** The state published last. */
+  private published: ConnectivityState | undefined;
+
+  constructor(private readonly host: LbHost) {
+    this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
+  }
+
+  update(update: LbUpdate): void {
+    const { config } = update;
+    if (!(config instanceof WeightedTargetConfig)) {
+      const text = reportForeignConfig(this.host, WEIGHTED_TARGET, config);
+      if (this.config === undefined) this.fail(text);
+      return;
+    }
+    const configChanged = config !== this.config;
+    this.config = config;
+    if (configChanged) this.retainMissing(config);
+    for (const [name, target] of config.targets) this.updateTarget(name, target, update);
+    if (config.targets.size === 0) {
+      this.fail(failureText('There are no targets to choose from', update.resolutionNote));
+    } else if (configChanged) {
+      this.failure = undefined;
+      this.publication.request();
+    }
+  }
+
+  exitIdle(): void {
+    for (const { child } of this.active()) child.exitIdle();
+  }
+
+  resetBackoff(): void {
+    for (const { child } of this.active()) child.resetBackoff();
+  }
+
+  destroy(): void {
+    this.publication.cancel();
+    for (const { child, retention } of this.targets.values()) {
+      retention?.release();
+      child.destroy();
+    }
+    this.targets.clear();
+  }
+
+  /** Puts the targets that the config does not name aside. */
+  private retainMissing(config: WeightedTargetConfig): void {
+    for (const [name, target] of this.targets) {
+      if (config.targets.has(name) || target.retention !== undefined) continue;
+      target.weight = 0;
+      const { batch, clock } = this.host.environment;
+      target.retention = clock.setTimer(() => batch.run(() => this.remove(name)), RETENTION_MS);
+    }
+  }
+
+  private remove(name: string): void {
+    const target = this.targets.get(name);
+    if (target?.retention === undefined) return;
+    this.targets.delete(name);
+    target.child.destroy();
+  }
+
+  /** Only what changed reaches the child, and the weight never does. */
+  private updateTarget(name: string, config: WeightedTarget, update: LbUpdate): void {
+    const target = this.targets.get(name) ?? this.createTarget(name);
+    target.retention?.release();
+    target.retention = undefined;
+    target.weight = config.weight;
+    target.child.update({
+      ...update,
+      config: config.childPolicy,
+      endpoints: update.endpoints.ok
+        ? ok(update.endpoints.value.children?.get(name) ?? emptyEndpointSet)
+        : update.endpoints,
+    });
+  }
+
+  private createTarget(name: string): Target {
+    const child = new ChildPolicy({
+      host: this.host,
+      onStateChanged: () => {
+        if (target.weight > 0) this.publication.request();
+      },
+    });
+    const target: Target = { child, weight: 0, retention: undefined };
+    this.targets.set(name, target);
+    return target;
+  }
+
+  private fail(text: string): void {
+    if (text === this.failure) return;
+    this.failure = text;
+    this.publication.request();
+  }
+
+  private active(): Target[] {
+    return [...this.targets.values()].filter((target) => target.weight > 0);
+  }
+
+  private publish(): void {
+    const { CONNECTING, TRANSIENT_FAILURE } = ConnectivityState;
+    if (this.failure !== undefined) {
+      this.published = TRANSIENT_FAILURE;
+      this.host.updateState(TRANSIENT_FAILURE, createFailurePicker(this.failure), this.failure);
+      return;
+    }
+    const active = this.active();
+    const state = aggregateConnectivity(active.map(({ child }) => child.state));
+    if (state === CONNECTING && this.published === state) return;
+    this.published = state;
+    const decisive = active.filter(({ child }) => child.state === state);
+    const errorMessage =
+      state === TRANSIENT_FAILURE ? (decisive[0]?.child.errorMessage ?? null) : null;
+    this.host.updateState(state, this.createPicker(state, decisive), errorMessage);
+  }
+
+  /** @param decisive The children whose state is that of the whole. */
+  private createPicker(state: ConnectivityState, decisive: readonly Target[]): Picker {
+    const { batch, clock, random } = this.host.environment;
+    switch (state) {
+      case ConnectivityState.READY:
+      case ConnectivityState.TRANSIENT_FAILURE:
+        // When all have failed, each call is told by one of them why.
+        return new WeightedTargetPicker(decisive.map(toWeightedPicker), random);
+      case ConnectivityState.IDLE:
+        return createIdlePicker(clock, () => batch.run(() => this.exitIdle()));
+      default:
+        return queuePicker;
+    }
+  }
+}
+
+function toWeightedPicker({ child, weight }: Target): WeightedPicker {
+  return { weight, picker: child.picker };
+}

@@ -1,0 +1,80 @@
+import type { LocalityEndpoints } from '../../resources/endpoints';
+import type { LbConfig } from '../../resources/extension-points';
+import { localityName } from '../../resources/locality';
+import type { EndpointSet } from '../endpoint-set';
+import { WeightedTargetConfig, type WeightedTarget } from '../weighted-target/config';
+
+/** Localities as the targets of weighted_target. */
+export interface LocalityTargets {
+  readonly config: WeightedTargetConfig;
+  /** Has one child per locality, under its name. */
+  readonly endpoints: EndpointSet;
+  /** What each locality became, for the next update to reuse. */
+  readonly entries: ReadonlyMap<LocalityEndpoints, LocalityEntry>;
+  /** Names of localities listed again with another weight, which was ignored. */
+  readonly conflicts: readonly string[];
+}
+
+interface LocalityEntry {
+  readonly name: string;
+  readonly target: WeightedTarget;
+  readonly set: EndpointSet;
+}
+
+/**
+ * Makes each locality a target with its weight. What did not change since `previous` is the same object;
+ * when only endpoints changed, that includes the config.
+ */
+export function createLocalityTargets(
+  endpoints: EndpointSet,
+  childPolicy: LbConfig,
+  previous: LocalityTargets | undefined,
+): LocalityTargets {
+  const entries = new Map<LocalityEndpoints, LocalityEntry>();
+  const targets = new Map<string, WeightedTarget>();
+  const children = new Map<string, EndpointSet>();
+  const conflicts: string[] = [];
+  for (const locality of endpoints.localities) {
+    const known = previous?.entries.get(locality);
+    const entry =
+      known?.target.childPolicy === childPolicy
+        ? known
+        : createEntry(locality, childPolicy, previous);
+    const first = targets.get(entry.name);
+    if (first === undefined) {
+      entries.set(locality, entry);
+      targets.set(entry.name, entry.target);
+      children.set(entry.name, entry.set);
+    } else if (first.weight !== locality.weight) {
+      conflicts.push(entry.name);
+    }
+  }
+  const config =
+    previous !== undefined && sameTargets(previous.config.targets, targets)
+      ? previous.config
+      : new WeightedTargetConfig(targets);
+  return { config, endpoints: { localities: [], children }, entries, conflicts };
+}
+
+function createEntry(
+  locality: LocalityEndpoints,
+  childPolicy: LbConfig,
+  previous: LocalityTargets | undefined,
+): LocalityEntry {
+  const name = localityName(locality.locality);
+  const known = previous?.config.targets.get(name);
+  const target =
+    known?.weight === locality.weight && known.childPolicy === childPolicy
+      ? known
+      : { weight: locality.weight, childPolicy };
+  return { name, target, set: { localities: [locality], children: undefined } };
+}
+
+function sameTargets(
+  a: ReadonlyMap<string, WeightedTarget>,
+  b: ReadonlyMap<string, WeightedTarget>,
+): boolean {
+  if (a.size !== b.size) return false;
+  for (const [name, target] of a) if (b.get(name) !== target) return false;
+  return true;
+}

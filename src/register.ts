@@ -1,0 +1,156 @@
+import type { Bootstrap } from './bootstrap/bootstrap';
+import { createBootstrapLoader } from './bootstrap/load-bootstrap';
+import {
+  createChannelCredentialsRegistry,
+  type ChannelCredentialsRegistry,
+} from './credentials/channel-creds-registry';
+import { createDnsWatcherFactory } from './dependency-manager/dns-watch';
+import { Metadata } from './grpc-js';
+import { createGrpcLogger } from './grpc-js/grpc-logger';
+import { findLoadedCollisions } from './grpc-js/other-copies';
+import { XxHash64 } from './hash/xx-hash';
+import { createCompositeFilter } from './http-filters/composite/composite-filter';
+import { createFaultFilter } from './http-filters/fault/fault-filter';
+import { processHttpFilters } from './http-filters/register-http-filter';
+import { createStatefulSessionFilter } from './http-filters/stateful-session/stateful-session-filter';
+import { createPolicyRegistry, type PolicyEnvironment } from './lb/create-policy-registry';
+import { processLbPolicies } from './lb/custom/register-lb-policy';
+import { registerLbPolicies } from './lb/register-lb-policies';
+import { Re2Compiler } from './regex/re2-compiler';
+import { explainCall as explain, type CallExplanation } from './resolver/explain-call';
+import { LiveConfigs } from './resolver/live-configs';
+import { registerXdsResolver } from './resolver/register-xds-resolver';
+import { createResourceTypes } from './resources/resource-types';
+import { GrpcTransportFactory } from './transport/grpc-transport';
+import { systemClock } from './util/clock';
+import { currentFeatureFlags } from './util/feature-flags';
+import type { Logger } from './util/logger';
+import { systemRandom } from './util/random';
+import type { Result } from './util/result';
+import { currentTracers } from './util/tracers';
+import { PACKAGE_VERSION } from './util/version';
+import { ClientPool } from './xds-client/client-pool';
+import { XdsClient } from './xds-client/xds-client';
+
+/** How to set up the client. */
+export interface RegisterOptions {
+  /**
+   * The bootstrap, as an object or as JSON text. Takes precedence over the environment variables
+   * `GRPC_XDS_BOOTSTRAP` (a path) and `GRPC_XDS_BOOTSTRAP_CONFIG` (JSON text), which are read when a channel
+   * first needs them.
+   */
+  readonly bootstrap?: object | string;
+}
+
+/** What a later call to `register` may replace. */
+interface Registration {
+  readonly credentials: ChannelCredentialsRegistry;
+  readonly liveConfigs: LiveConfigs;
+  loadBootstrap: () => Result<Bootstrap, string>;
+}
+
+let registration: Registration | undefined;
+
+/**
+ * Makes `xds:` targets work in `@grpc/grpc-js` (gRFC A27). To be called once, before the first channel for such
+ * a target is made. A later call replaces the bootstrap for the channels made from then on.
+ *
+ * Never throws for a bootstrap that is bad or missing: calls fail with a status that says what is wrong.
+ */
+export function register(options: RegisterOptions = {}): void {
+  if (registration === undefined) {
+    const logger = createGrpcLogger(currentTracers());
+    const credentials = createChannelCredentialsRegistry({ logger });
+    const loadBootstrap = createLoader(options, credentials);
+    registration = { credentials, liveConfigs: new LiveConfigs(), loadBootstrap };
+    reportCollisions(logger);
+    compose(registration, logger);
+  } else {
+    registration.loadBootstrap = createLoader(options, registration.credentials);
+  }
+}
+
+function createLoader(
+  { bootstrap }: RegisterOptions,
+  channelCreds: ChannelCredentialsRegistry,
+): () => Result<Bootstrap, string> {
+  const support = { channelCreds, callCreds: new Set<string>() };
+  return createBootstrapLoader({ inline: bootstrap, support });
+}
+
+function reportCollisions(logger: Logger): void {
+  for (const { path, problem } of findLoadedCollisions()) {
+    logger.error(() => `grpc-xds: ${path} is ${problem}`);
+  }
+}
+
+/**
+ * Says what would become of a call and why: which routes of the target do not match and for what reason, which one
+ * takes it, and with what clusters, filters, timeout, retries and hash. It goes by the config and the matchers that
+ * calls go by.
+ *
+ * @param target As the channel was given it, such as `xds:///echo.example.com`.
+ * @param method Full path, such as `/package.Service/Method`.
+ * @param headers As the application would send them.
+ * @returns `undefined` if no channel of this process has a config for the target at the moment.
+ */
+export function explainCall(
+  target: string,
+  method: string,
+  headers: Metadata = new Metadata(),
+): CallExplanation | undefined {
+  const config = registration?.liveConfigs.find(target);
+  return config && explain({ config, method, headers, filters: processHttpFilters });
+}
+
+/** Puts the parts together. */
+function compose(current: Registration, logger: Logger): void {
+  const flags = currentFeatureFlags();
+  const hash = new XxHash64();
+  const environment = { clock: systemClock, random: systemRandom, logger, flags, hash };
+  const policies = createPolicyRegistry(environment);
+  registerLbPolicies(policies, () => ({ ...environment, policies }));
+  // After that: grpc-js has no use for policies that need our tree around them.
+  processLbPolicies.attach(policies);
+  addHttpFilters(environment);
+  const clients = createClientPool(environment, current.credentials);
+  registerXdsResolver({
+    ...environment,
+    httpFilters: processHttpFilters,
+    hash: (text) => (hash.isReady ? hash.hash(text) : undefined),
+    liveConfigs: current.liveConfigs,
+    loadBootstrap: () => current.loadBootstrap(),
+    acquireClient: (bootstrap) => clients.acquire(bootstrap),
+    types: createResourceTypes({
+      lbConfigs: policies,
+      httpFilters: processHttpFilters,
+      regexes: new Re2Compiler(),
+      keepDraining: flags.overrideHost,
+    }),
+    createDns: createDnsWatcherFactory,
+  });
+}
+
+function createClientPool(
+  { clock, random, logger, flags }: PolicyEnvironment,
+  credentials: ChannelCredentialsRegistry,
+): ClientPool<XdsClient> {
+  const transportFactory = new GrpcTransportFactory({ clock, credentials });
+  const userAgent = { name: 'grpc-xds (Node.js)', version: PACKAGE_VERSION };
+  const { dataErrorHandling } = flags;
+  return new ClientPool(
+    (bootstrap) =>
+      new XdsClient({
+        ...{ bootstrap, transportFactory, userAgent, dataErrorHandling },
+        ...{ clock, random, logger },
+      }),
+  );
+}
+
+/** Adds every HTTP filter of this package. Those of the application stay in force. */
+function addHttpFilters({ flags, clock, random, logger }: PolicyEnvironment): void {
+  const filters = processHttpFilters;
+  if (flags.faultInjection) filters.registerDefault(createFaultFilter({ clock, random }));
+  if (flags.overrideHost) filters.registerDefault(createStatefulSessionFilter({ logger }));
+  if (flags.compositeFilter) filters.registerDefault(createCompositeFilter({ filters, random }));
+}

@@ -1,0 +1,61 @@
+import type { MethodConfig } from '../grpc-js';
+import type { RetryPolicy, RetryableCode, Route, VirtualHost } from '../resources/route-config';
+
+type RetryPolicyConfig = NonNullable<MethodConfig['retryPolicy']>;
+
+const STATUS_NAMES: Readonly<Record<RetryableCode, string>> = {
+  cancelled: 'CANCELLED',
+  'deadline-exceeded': 'DEADLINE_EXCEEDED',
+  internal: 'INTERNAL',
+  'resource-exhausted': 'RESOURCE_EXHAUSTED',
+  unavailable: 'UNAVAILABLE',
+};
+
+/** The host library's method config for one route: timeout (gRFC A31) and retries (gRFC A44). */
+export function buildMethodConfig(
+  route: Route,
+  virtualHost: VirtualHost,
+  listenerMaxStreamDurationMs: number | undefined,
+): MethodConfig {
+  const config: MethodConfig = { name: [] };
+  const timeoutMs = effectiveTimeoutMs(route, listenerMaxStreamDurationMs);
+  if (timeoutMs !== undefined) config.timeout = toDuration(timeoutMs);
+  const policy = effectiveRetryPolicy(route, virtualHost);
+  if (policy !== undefined) config.retryPolicy = toRetryPolicyConfig(policy);
+  return config;
+}
+
+/** Milliseconds a call of the route may take, besides the application's own deadline (gRFC A31). */
+export function effectiveTimeoutMs(
+  { action }: Route,
+  listenerMaxStreamDurationMs: number | undefined,
+): number | undefined {
+  if (action.kind !== 'forward') return undefined;
+  const timeoutMs = action.maxStreamDurationMs ?? listenerMaxStreamDurationMs ?? 0;
+  return timeoutMs > 0 ? timeoutMs : undefined;
+}
+
+/** The retry policy of the route, or else of its virtual host (gRFC A44). */
+export function effectiveRetryPolicy(
+  { action }: Route,
+  virtualHost: VirtualHost,
+): RetryPolicy | undefined {
+  if (action.kind !== 'forward') return undefined;
+  const policy = action.retryPolicy ?? virtualHost.retryPolicy;
+  return policy === 'none' ? undefined : policy;
+}
+
+function toDuration(ms: number): { seconds: number; nanos: number } {
+  const seconds = Math.floor(ms / 1000);
+  return { seconds, nanos: Math.round((ms - seconds * 1000) * 1e6) };
+}
+
+function toRetryPolicyConfig(policy: RetryPolicy): RetryPolicyConfig {
+  return {
+    maxAttempts: policy.maxAttempts,
+    initialBackoff: `${policy.baseIntervalMs / 1000}s`,
+    maxBackoff: `${policy.maxIntervalMs / 1000}s`,
+    backoffMultiplier: 2,
+    retryableStatusCodes: policy.retryOn.map((code) => STATUS_NAMES[code]),
+  };
+}

@@ -1,0 +1,83 @@
+import type { Metadata } from '../grpc-js';
+import type {
+  HeaderCondition,
+  HeaderMatcher,
+  PathMatcher,
+  RouteMatch,
+} from '../resources/route-config';
+import { matchesString } from '../resources/string-matcher';
+import { assertNever } from '../util/assert-never';
+import type { Random } from '../util/random';
+
+const DECIMAL_INTEGER = /^[+-]?\d+$/;
+const MILLION = 1_000_000;
+
+/** Whether a call goes by this route (gRFC A28). Draws a random number only if everything else matches. */
+export function matchesRoute(
+  match: RouteMatch,
+  path: string,
+  metadata: Metadata,
+  random: Random,
+): boolean {
+  return (
+    matchesPath(match.path, path) &&
+    matchesHeaders(match.headers, metadata) &&
+    matchesFraction(match.fractionPerMillion, random)
+  );
+}
+
+/** Whether every condition holds. */
+function matchesHeaders(matchers: readonly HeaderMatcher[], metadata: Metadata): boolean {
+  return matchers.length === 0 || matchers.every((matcher) => matchesHeader(matcher, metadata));
+}
+
+/** Draws whether a call is in the share; never for 0, always for a million. */
+function matchesFraction(perMillion: number | undefined, random: Random): boolean {
+  return perMillion === undefined || random() * MILLION < perMillion;
+}
+
+/** Whether the path, such as `/package.Service/Method`, satisfies the matcher. */
+export function matchesPath(matcher: PathMatcher, path: string): boolean {
+  if (matcher.kind === 'regex') return matcher.regex.matches(path);
+  const text = matcher.caseSensitive ? path : path.toLowerCase();
+  return matcher.kind === 'path' ? text === matcher.text : text.startsWith(matcher.text);
+}
+
+/** Whether the call's headers satisfy the matcher. An absent header satisfies only a presence condition. */
+export function matchesHeader(matcher: HeaderMatcher, metadata: Metadata): boolean {
+  const value = headerValue(matcher.name, metadata);
+  const { condition } = matcher;
+  if (condition.kind === 'present') {
+    return ((value !== undefined) === condition.present) !== matcher.invert;
+  }
+  if (value === undefined) return false;
+  return matchesCondition(condition, value) !== matcher.invert;
+}
+
+/**
+ * A header as routing sees it: repeated values joined, binary headers absent, and the content type that
+ * will be added later already there (gRFC A28).
+ */
+export function headerValue(name: string, metadata: Metadata): string | undefined {
+  if (name.endsWith('-bin')) return undefined;
+  const values = metadata.get(name);
+  if (values.length > 0) return values.join(',');
+  return name === 'content-type' ? 'application/grpc' : undefined;
+}
+
+function matchesCondition(
+  condition: Exclude<HeaderCondition, { kind: 'present' }>,
+  value: string,
+): boolean {
+  switch (condition.kind) {
+    case 'string':
+      return matchesString(condition.matcher, value);
+    case 'range': {
+      if (!DECIMAL_INTEGER.test(value)) return false;
+      const number = BigInt(value.startsWith('+') ? value.slice(1) : value);
+      return number >= condition.start && number < condition.end;
+    }
+    default:
+      return assertNever(condition);
+  }
+}

@@ -1,0 +1,150 @@
+import {
+  ClusterLoadAssignment,
+  type ClusterLoadAssignment_Policy_DropOverload,
+} from '../generated/envoy/config/endpoint/v3/endpoint';
+import { Violations } from '../util/violations';
+import type { ResourceType } from '../xds-client/resource-type';
+import { decodeChangedAssignment, rememberAssignment } from './changed-endpoints-parser';
+import { PreviousEndpoints } from './endpoint-reuse';
+import type { DropCategory, EndpointsResource, LocalityEndpoints } from './endpoints';
+import type { ExtensionPoints } from './extension-points';
+import { localityName } from './locality';
+import {
+  AddressSet,
+  parseLocalityEndpoints,
+  type LocalityContext,
+} from './locality-endpoints-parser';
+import { parseFraction } from './shared/fraction-parser';
+import { createResourceType } from './shared/resource-decoder';
+import { MAX_TOTAL_WEIGHT } from './shared/total-weight';
+
+/** Localities by name, by priority. */
+type Priorities = ReadonlyMap<number, ReadonlyMap<string, LocalityEndpoints>>;
+
+/** EDS. An update keeps the identity of everything that did not change. */
+export function createEndpointsResourceType({
+  keepDraining = false,
+}: Pick<ExtensionPoints, 'keepDraining'>): ResourceType<EndpointsResource> {
+  return createResourceType({
+    typeName: 'envoy.config.endpoint.v3.ClusterLoadAssignment',
+    decoder: ClusterLoadAssignment,
+    allResourcesRequiredInSotw: false,
+    parse(message, context, violations, bytes) {
+      const previous = new PreviousEndpoints(context.previous(message.clusterName));
+      return parseAssignment(message, { previous, keepDraining, bytes }, violations);
+    },
+    parseChange(bytes, name, context) {
+      const before = context.previous(name);
+      if (before === undefined) return undefined;
+      const previous = new PreviousEndpoints(before);
+      const change = decodeChangedAssignment(bytes, previous, keepDraining);
+      if (change === undefined) return undefined;
+      const violations = Violations.root();
+      const value = assemble(change.message, change.localities, previous, violations);
+      return violations.count === 0 ? value : undefined;
+    },
+  });
+}
+
+interface EndpointsContext {
+  readonly previous: PreviousEndpoints;
+  readonly keepDraining: boolean;
+  /** What the message was decoded from. */
+  readonly bytes: Uint8Array;
+}
+
+/** A locality that gets calls; `undefined` keeps the place of one that does not. */
+type PlacedLocality = { readonly priority: number; readonly value: LocalityEndpoints } | undefined;
+
+function parseAssignment(
+  message: ClusterLoadAssignment,
+  context: EndpointsContext,
+  violations: Violations,
+): EndpointsResource {
+  const localities = parseLocalities(message, context, violations.at('endpoints'));
+  return assemble(message, localities, context.previous, violations);
+}
+
+function parseLocalities(
+  { endpoints }: ClusterLoadAssignment,
+  { previous, keepDraining, bytes }: EndpointsContext,
+  violations: Violations,
+): readonly PlacedLocality[] {
+  const addresses = new AddressSet();
+  const parsed: Parameters<typeof rememberAssignment>[1][number][] = [];
+  const localities = endpoints.map((message, i) => {
+    const onParsed: LocalityContext['onParsed'] = (value, parts) => {
+      parsed[i] = { value, endpoints: parts };
+    };
+    const context = { previous, addresses, keepDraining, onParsed };
+    const value = parseLocalityEndpoints(message, context, violations.index(i));
+    parsed[i] ??= undefined;
+    return value && { priority: message.priority, value };
+  });
+  if (violations.count === 0) rememberAssignment(bytes, parsed);
+  return localities;
+}
+
+/** Puts the parts together, and checks what concerns more than one of them. */
+function assemble(
+  { clusterName, policy }: ClusterLoadAssignment,
+  localities: readonly PlacedLocality[],
+  previous: PreviousEndpoints,
+  violations: Violations,
+): EndpointsResource {
+  const at = violations.at('endpoints');
+  const priorities = groupByPriority(localities, at);
+  checkPriorities(priorities, at);
+  const dropsAt = violations.at('policy').at('drop_overloads');
+  const drops = (policy?.dropOverloads ?? []).map((drop, i) => parseDrop(drop, dropsAt.index(i)));
+  const inOrder = [...priorities].sort(([a], [b]) => a - b);
+  return previous.share({
+    clusterName,
+    priorities: inOrder.map(([, byName]) => ({ localities: [...byName.values()] })),
+    drops,
+  });
+}
+
+function groupByPriority(
+  localities: readonly PlacedLocality[],
+  violations: Violations,
+): Priorities {
+  const priorities = new Map<number, Map<string, LocalityEndpoints>>();
+  for (const [i, placed] of localities.entries()) {
+    if (placed === undefined) continue;
+    const { priority, value } = placed;
+    const byName = priorities.get(priority) ?? new Map<string, LocalityEndpoints>();
+    priorities.set(priority, byName);
+    const name = localityName(value.locality);
+    if (byName.has(name)) {
+      violations.index(i).add(`duplicate locality ${name} in priority ${priority}`);
+    }
+    byName.set(name, value);
+  }
+  return priorities;
+}
+
+function checkPriorities(priorities: Priorities, violations: Violations): void {
+  for (const [priority, localities] of priorities) {
+    if (priority > 0 && !priorities.has(priority - 1)) {
+      violations.add(`priority ${priority} is used, but priority ${priority - 1} is not`);
+    }
+    let total = 0;
+    for (const { weight } of localities.values()) total += weight;
+    if (total > MAX_TOTAL_WEIGHT) {
+      violations.add(
+        `the sum of the locality weights of priority ${priority} must not exceed ${MAX_TOTAL_WEIGHT}, but is ${total}`,
+      );
+    }
+  }
+}
+
+function parseDrop(
+  { category, dropPercentage }: ClusterLoadAssignment_Policy_DropOverload,
+  violations: Violations,
+): DropCategory {
+  const at = violations.at('drop_percentage');
+  if (category === '') violations.at('category').add('must not be empty');
+  if (dropPercentage === undefined) at.add('field not present');
+  return { category, perMillion: (dropPercentage && parseFraction(dropPercentage, at)) ?? 0 };
+}

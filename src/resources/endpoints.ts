@@ -1,0 +1,55 @@
+import type { Locality } from './locality';
+
+/** A literal IP address and a port; the shape a grpc-js subchannel address has. */
+export interface SocketAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Health as the control plane sees it; other states never leave the parser (gRFCs A27, A55). */
+export type HealthStatus = 'UNKNOWN' | 'HEALTHY' | 'DRAINING';
+
+/** One backend: everything under which it can be reached, best first (gRFC A61). */
+export interface XdsEndpoint {
+  readonly addresses: readonly SocketAddress[];
+  /** Relative to the other endpoints of the locality; at least 1. */
+  readonly weight: number;
+  readonly health: HealthStatus;
+  /** For authority rewriting (gRFC A81); empty if none. */
+  readonly hostname: string;
+  /** For ring_hash (gRFC A76); `undefined` if none. */
+  readonly hashKey: string | undefined;
+}
+
+/** The endpoints of one locality within one priority. */
+export interface LocalityEndpoints {
+  readonly locality: Locality;
+  /** Relative to the other localities of the priority; at least 1. */
+  readonly weight: number;
+  /** May be empty: the locality is unreachable. */
+  readonly endpoints: readonly XdsEndpoint[];
+}
+
+/** The localities that share a priority. */
+export interface PriorityEndpoints {
+  readonly localities: readonly LocalityEndpoints[];
+}
+
+/** A category of calls to drop (EDS `policy.drop_overloads`). */
+export interface DropCategory {
+  readonly category: string;
+  /** Calls dropped per million, 0 to 1,000,000. */
+  readonly perMillion: number;
+}
+
+/**
+ * A validated ClusterLoadAssignment. An update keeps the identity of every priority, locality and
+ * endpoint object that did not change.
+ */
+export interface EndpointsResource {
+  readonly clusterName: string;
+  /** Contiguous; priority 0 first. Empty: the cluster is unreachable. */
+  readonly priorities: readonly PriorityEndpoints[];
+  /** In order of evaluation. */
+  readonly drops: readonly DropCategory[];
+}

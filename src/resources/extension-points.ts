@@ -1,0 +1,77 @@
+import type { Violations } from '../util/violations';
+
+/** A serialized message with its type, as in `google.protobuf.Any`. */
+export interface TypedBytes {
+  /** Such as `type.googleapis.com/package.Message`. */
+  readonly typeUrl: string;
+  readonly value: Uint8Array;
+}
+
+/** A validated load-balancing config. Which class it is, only the policy knows. */
+export interface LbConfig {
+  /** The name the policy is registered under in gRPC. */
+  readonly policyName: string;
+}
+
+/** What the Cluster parser asks of the load-balancing registry. Implemented in `lb/`. */
+export interface LbConfigParser {
+  /**
+   * Validates a gRPC JSON config, a list with one `{ name: config }` per choice; the first supported one wins.
+   * @returns `undefined` after adding a violation.
+   */
+  fromJson(json: unknown, violations: Violations): LbConfig | undefined;
+  /**
+   * Converts one `typed_extension_config.typed_config` of `Cluster.load_balancing_policy` (gRFC A52).
+   * @param depth How many policies this one is nested in.
+   * @returns `'unsupported'` to try the next entry of the list, `undefined` after adding a violation.
+   */
+  fromProto(
+    config: TypedBytes,
+    depth: number,
+    violations: Violations,
+  ): LbConfig | 'unsupported' | undefined;
+}
+
+/** A validated HTTP filter config or override. Which class it is, only the filter knows. */
+export interface HttpFilterConfig {
+  /** The message type it came from, without the `type.googleapis.com/` prefix. */
+  readonly configType: string;
+}
+
+/** What the Listener and RouteConfiguration parsers ask of the HTTP filter registry (gRFC A39). */
+export interface HttpFilterParser {
+  /** Whether the type is known at all (on the client side). */
+  isSupported(configType: string): boolean;
+  /** Whether the type is known as that of an override, which need not be the type of the config. */
+  isOverrideSupported(configType: string): boolean;
+  /** Whether a filter with this config must be the last of its chain, as the router must. */
+  isTerminal(configType: string): boolean;
+  /** @returns `undefined` after adding a violation. */
+  parseConfig(config: TypedBytes, violations: Violations): HttpFilterConfig | undefined;
+  /** @returns `undefined` after adding a violation. */
+  parseOverride(config: TypedBytes, violations: Violations): HttpFilterConfig | undefined;
+}
+
+/** A compiled RE2 pattern. */
+export interface CompiledRegex {
+  readonly pattern: string;
+  /** Whether the whole text matches. */
+  matches(text: string): boolean;
+  /** Replaces every match; `\1` to `\9` in the substitution stand for groups, `\0` for the whole match. */
+  replaceAll(text: string, substitution: string): string;
+}
+
+/** Compiles RE2 patterns. */
+export interface RegexCompiler {
+  /** @returns `undefined` after adding a violation. */
+  compile(pattern: string, violations: Violations): CompiledRegex | undefined;
+}
+
+/** Everything the resource parsers are extended by. */
+export interface ExtensionPoints {
+  readonly lbConfigs: LbConfigParser;
+  readonly httpFilters: HttpFilterParser;
+  readonly regexes: RegexCompiler;
+  /** Whether DRAINING endpoints are kept, for policies that know the state (gRFC A55). Default: left out. */
+  readonly keepDraining?: boolean;
+}

@@ -1,0 +1,75 @@
+import type { HeaderMatcher as HeaderMatcherMessage } from '../generated/envoy/config/route/v3/route_components';
+import type { Int64Range } from '../generated/envoy/type/v3/range';
+import { assertNever } from '../util/assert-never';
+import type { Violations } from '../util/violations';
+import type { RegexCompiler } from './extension-points';
+import type { HeaderCondition, HeaderMatcher } from './route-config';
+import type { StringMatcher } from './string-matcher';
+import { parseRegex, parseStringMatcher, parseTextMatcher } from './shared/string-matcher-parser';
+
+/** `undefined` after adding a violation (gRFCs A28, A63). */
+export function parseHeaderMatcher(
+  message: HeaderMatcherMessage,
+  regexes: RegexCompiler,
+  violations: Violations,
+): HeaderMatcher | undefined {
+  if (message.name === '') violations.at('name').add('must not be empty');
+  const condition = parseCondition(message.headerMatchSpecifier, regexes, violations);
+  return condition && { name: message.name.toLowerCase(), condition, invert: message.invertMatch };
+}
+
+function parseCondition(
+  specifier: HeaderMatcherMessage['headerMatchSpecifier'],
+  regexes: RegexCompiler,
+  violations: Violations,
+): HeaderCondition | undefined {
+  switch (specifier?.$case) {
+    case 'exactMatch':
+      return stringCondition(parseTextMatcher('exact', specifier.value, false, violations));
+    case 'prefixMatch':
+      return stringCondition(
+        parseTextMatcher('prefix', specifier.value, false, violations.at('prefix_match')),
+      );
+    case 'suffixMatch':
+      return stringCondition(
+        parseTextMatcher('suffix', specifier.value, false, violations.at('suffix_match')),
+      );
+    case 'containsMatch':
+      return stringCondition(
+        parseTextMatcher('contains', specifier.value, false, violations.at('contains_match')),
+      );
+    case 'safeRegexMatch': {
+      const regex = parseRegex(specifier.value, regexes, violations.at('safe_regex_match'));
+      return stringCondition(regex && { kind: 'regex', regex });
+    }
+    case 'stringMatch':
+      return stringCondition(
+        parseStringMatcher(specifier.value, regexes, violations.at('string_match')),
+      );
+    case 'rangeMatch':
+      return parseRange(specifier.value, violations.at('range_match'));
+    case 'presentMatch':
+      return { kind: 'present', present: specifier.value };
+    case undefined:
+      violations.add(
+        'must have exact_match, safe_regex_match, range_match, present_match, prefix_match, ' +
+          'suffix_match, contains_match or string_match',
+      );
+      return undefined;
+    default:
+      return assertNever(specifier);
+  }
+}
+
+function stringCondition(matcher: StringMatcher | undefined): HeaderCondition | undefined {
+  return matcher && { kind: 'string', matcher };
+}
+
+function parseRange(
+  { start, end }: Int64Range,
+  violations: Violations,
+): HeaderCondition | undefined {
+  if (end >= start) return { kind: 'range', start, end };
+  violations.add(`end ${end.toString()} must not be less than start ${start.toString()}`);
+  return undefined;
+}

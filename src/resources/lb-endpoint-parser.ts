@@ -1,0 +1,48 @@
+import type { Metadata } from '../generated/envoy/config/core/v3/base';
+import type {
+  Endpoint,
+  LbEndpoint,
+} from '../generated/envoy/config/endpoint/v3/endpoint_components';
+import type { Violations } from '../util/violations';
+import type { HealthStatus, SocketAddress, XdsEndpoint } from './endpoints';
+import { parseAddress } from './shared/address-parser';
+
+const HASH_KEY_METADATA = 'envoy.lb';
+
+/** `undefined` after adding a violation (gRFCs A27, A61, A76, A81). The health is the caller's business. */
+export function parseLbEndpoint(
+  message: LbEndpoint,
+  health: HealthStatus,
+  violations: Violations,
+): XdsEndpoint | undefined {
+  const { hostIdentifier, loadBalancingWeight: weight = 1 } = message;
+  if (weight === 0) violations.at('load_balancing_weight').add('must be at least 1, not 0');
+  if (hostIdentifier?.$case !== 'endpoint') {
+    violations.at('endpoint').add('field not present');
+    return undefined;
+  }
+  const endpoint = hostIdentifier.value;
+  const addresses = parseAddresses(endpoint, violations);
+  const hashKey = message.metadata && readHashKey(message.metadata);
+  return addresses && { addresses, weight, health, hostname: endpoint.hostname, hashKey };
+}
+
+function parseAddresses(
+  { address, additionalAddresses }: Endpoint,
+  violations: Violations,
+): readonly SocketAddress[] | undefined {
+  const at = violations.at('endpoint');
+  const first = parseAddress(address, at.at('address'));
+  if (additionalAddresses.length === 0) return first && [first];
+  const others = additionalAddresses.map(({ address: additional }, i) =>
+    parseAddress(additional, at.at('additional_addresses').index(i).at('address')),
+  );
+  const addresses = [first, ...others].filter((parsed) => parsed !== undefined);
+  return addresses.length === 1 + others.length ? addresses : undefined;
+}
+
+function readHashKey({ filterMetadata }: Metadata): string | undefined {
+  const kind = filterMetadata.get(HASH_KEY_METADATA)?.fields.get('hash_key')?.kind;
+  // An empty key would put every such endpoint in the same place of the ring.
+  return kind?.$case === 'stringValue' && kind.value !== '' ? kind.value : undefined;
+}

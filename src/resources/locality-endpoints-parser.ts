@@ -1,0 +1,98 @@
+import type {
+  LbEndpoint,
+  LocalityLbEndpoints,
+} from '../generated/envoy/config/endpoint/v3/endpoint_components';
+import type { Violations } from '../util/violations';
+import { LocalityReuse, type PreviousEndpoints } from './endpoint-reuse';
+import type { LocalityEndpoints, SocketAddress, XdsEndpoint } from './endpoints';
+import { parseLbEndpoint } from './lb-endpoint-parser';
+import { parseHealthStatus } from './shared/health-status-parser';
+import { MAX_TOTAL_WEIGHT } from './shared/total-weight';
+
+/** The addresses of an assignment, each of which may occur once. */
+export class AddressSet {
+  /** One port, or several: a set for each of ten thousand hosts would cost more than all the rest. */
+  private readonly portsByHost = new Map<string, number | Set<number>>();
+
+  /** @returns `false` if the address is in the set already. */
+  add({ host, port }: SocketAddress): boolean {
+    const ports = this.portsByHost.get(host);
+    if (ports === undefined) {
+      this.portsByHost.set(host, port);
+      return true;
+    }
+    if (ports === port) return false;
+    if (typeof ports === 'number') {
+      this.portsByHost.set(host, new Set([ports, port]));
+      return true;
+    }
+    if (ports.has(port)) return false;
+    ports.add(port);
+    return true;
+  }
+}
+
+/** What the localities of an assignment share. */
+export interface LocalityContext {
+  readonly previous: PreviousEndpoints;
+  readonly addresses: AddressSet;
+  readonly keepDraining: boolean;
+  /** Told what each endpoint of a locality came to. */
+  readonly onParsed: (
+    value: LocalityEndpoints,
+    endpoints: readonly (XdsEndpoint | undefined)[],
+  ) => void;
+}
+
+/**
+ * `undefined` if the locality is to get no calls, as one without weight (gRFC A27), and after adding a
+ * violation. A locality that gets no calls is not looked at further.
+ */
+export function parseLocalityEndpoints(
+  { locality, loadBalancingWeight: weight, priority, lbEndpoints }: LocalityLbEndpoints,
+  context: LocalityContext,
+  violations: Violations,
+): LocalityEndpoints | undefined {
+  if (weight === undefined || weight === 0) return undefined;
+  if (locality === undefined) {
+    violations.at('locality').add('field not present');
+    return undefined;
+  }
+  const previous = context.previous.find(priority, locality);
+  const reuse = new LocalityReuse(previous);
+  const parsed = parseEndpoints(lbEndpoints, context, reuse, violations.at('lb_endpoints'));
+  const endpoints = parsed.filter((endpoint) => endpoint !== undefined);
+  const value = reuse.share({ locality, weight, endpoints });
+  context.onParsed(value, parsed);
+  return value;
+}
+
+function parseEndpoints(
+  messages: readonly LbEndpoint[],
+  { addresses, keepDraining }: LocalityContext,
+  reuse: LocalityReuse,
+  violations: Violations,
+): readonly (XdsEndpoint | undefined)[] {
+  const endpoints = new Array<XdsEndpoint | undefined>(messages.length).fill(undefined);
+  let totalWeight = 0;
+  for (const [i, message] of messages.entries()) {
+    const health = parseHealthStatus(message.healthStatus);
+    if (health === undefined || (health === 'DRAINING' && !keepDraining)) continue;
+    const at = violations.index(i);
+    const endpoint = parseLbEndpoint(message, health, at);
+    if (endpoint === undefined) continue;
+    for (const address of endpoint.addresses) {
+      if (!addresses.add(address)) {
+        at.add(`duplicate address ${address.host} with port ${address.port}`);
+      }
+    }
+    totalWeight += endpoint.weight;
+    endpoints[i] = reuse.shareEndpoint(endpoint);
+  }
+  if (totalWeight > MAX_TOTAL_WEIGHT) {
+    violations.add(
+      `the sum of the endpoint weights must not exceed ${MAX_TOTAL_WEIGHT}, but is ${totalWeight}`,
+    );
+  }
+  return endpoints;
+}

@@ -1,0 +1,32 @@
+import type { ResourceType } from '../xds-client/resource-type';
+import type { ClusterResource } from './cluster';
+import { createClusterResourceType } from './cluster-parser';
+import type { EndpointsResource } from './endpoints';
+import { createEndpointsResourceType } from './endpoints-parser';
+import type { ExtensionPoints } from './extension-points';
+import type { ListenerResource } from './listener';
+import { createListenerResourceType } from './listener-parser';
+import type { RouteConfigResource } from './route-config';
+import { createRouteConfigResourceType } from './route-config-parser';
+
+/** The resource types this client watches. */
+export interface ResourceTypes {
+  /** LDS. */
+  readonly listener: ResourceType<ListenerResource>;
+  /** RDS. */
+  readonly routeConfig: ResourceType<RouteConfigResource>;
+  /** CDS. */
+  readonly cluster: ResourceType<ClusterResource>;
+  /** EDS. */
+  readonly endpoints: ResourceType<EndpointsResource>;
+}
+
+/** All resource types, with one set of extensions. */
+export function createResourceTypes(extensions: ExtensionPoints): ResourceTypes {
+  return {
+    listener: createListenerResourceType(extensions),
+    routeConfig: createRouteConfigResourceType(extensions),
+    cluster: createClusterResourceType(extensions),
+    endpoints: createEndpointsResourceType(extensions),
+  };
+}

@@ -1,0 +1,99 @@
+import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
+import { errorMessage } from '../../util/error-message';
+import type { Violations } from '../../util/violations';
+import type { TypedBytes } from '../extension-points';
+
+/** The reading half of a generated message codec. */
+export interface MessageDecoder<T> {
+  decode(input: BinaryReader, length: number): T;
+}
+
+/** A message type that an Any may hold. */
+export interface AnyType<T> {
+  /** Full name, such as `envoy.config.cluster.v3.Cluster`. */
+  readonly typeName: string;
+  readonly decoder: MessageDecoder<T>;
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/**
+ * A reader that refuses text that is not UTF-8, as proto3 demands. A lenient one would turn different broken
+ * names into one and the same.
+ */
+function createReader(bytes: Uint8Array): BinaryReader {
+  return new BinaryReader(bytes, (text) => utf8.decode(text));
+}
+
+/** Decodes a message. @returns `undefined` after adding a violation. */
+export function decodeMessage<T>(
+  decoder: MessageDecoder<T>,
+  bytes: Uint8Array,
+  violations: Violations,
+): T | undefined {
+  let reason = 'a field is longer than the message it is in';
+  try {
+    // The generated code takes a tag that cannot be one for the end of the message.
+    forEachField(createReader(bytes), (number, wireType, reader) => reader.skip(wireType, number));
+    const reader = createReader(bytes);
+    const message = decoder.decode(reader, reader.len);
+    if (reader.pos === reader.len) return message;
+  } catch (error) {
+    reason = errorMessage(error);
+  }
+  violations.add(`malformed message: ${reason}`);
+  return undefined;
+}
+
+/** Walks over the fields of a message, but not into them. Throws if they do not make up the bytes. */
+function forEachField(
+  reader: BinaryReader,
+  visit: (number: number, wireType: WireType, reader: BinaryReader) => void,
+): void {
+  while (reader.pos < reader.len) {
+    const [number, wireType] = reader.tag();
+    visit(number, wireType, reader);
+  }
+}
+
+/** The full name of the message type that a type URL stands for. */
+export function typeNameOf(typeUrl: string): string {
+  return typeUrl.slice(typeUrl.lastIndexOf('/') + 1);
+}
+
+/** Decodes an Any that must be present and of one type. @returns `undefined` after adding a violation. */
+export function unpackAny<T>(
+  any: TypedBytes | undefined,
+  type: AnyType<T>,
+  violations: Violations,
+): T | undefined {
+  if (any === undefined) {
+    violations.add('field not present');
+    return undefined;
+  }
+  const actual = typeNameOf(any.typeUrl);
+  if (actual !== type.typeName) {
+    const found = actual === '' ? 'a message without a type' : actual;
+    violations.add(`must be ${type.typeName}, not ${found}`);
+    return undefined;
+  }
+  return decodeMessage(type.decoder, any.value, violations);
+}
+
+/**
+ * Reads the text in one field of a message and skips all others, without decoding them.
+ *
+ * @returns what decoding would give: the last occurrence, or empty text; `undefined` if malformed.
+ */
+export function peekText(bytes: Uint8Array, field: number): string | undefined {
+  let text = '';
+  try {
+    forEachField(createReader(bytes), (number, wireType, reader) => {
+      if (number === field && wireType === WireType.LengthDelimited) text = reader.string();
+      else reader.skip(wireType, number);
+    });
+    return text;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,37 @@
+import {
+  FractionalPercent_DenominatorType,
+  type FractionalPercent,
+} from '../../generated/envoy/type/v3/percent';
+import type { Violations } from '../../util/violations';
+
+/** All of them. */
+export const MILLION = 1_000_000;
+
+/** A share in parts per million, capped at all; `undefined` after adding a violation (gRFC A28). */
+export function parseFraction(
+  fraction: FractionalPercent,
+  violations: Violations,
+): number | undefined {
+  const unit = parseUnit(fraction, violations);
+  return unit && Math.min(fraction.numerator * unit, MILLION);
+}
+
+/** How many parts per million one of the numerator stands for; `undefined` after adding a violation. */
+export function parseUnit(
+  { denominator }: FractionalPercent,
+  violations: Violations,
+): number | undefined {
+  switch (denominator) {
+    case FractionalPercent_DenominatorType.HUNDRED:
+      return 10_000;
+    case FractionalPercent_DenominatorType.TEN_THOUSAND:
+      return 100;
+    case FractionalPercent_DenominatorType.MILLION:
+      return 1;
+    default:
+      violations
+        .at('denominator')
+        .add(`must be HUNDRED, TEN_THOUSAND or MILLION, not ${denominator}`);
+      return undefined;
+  }
+}

@@ -1,0 +1,34 @@
+import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
+
+/** A message with the elements of one repeated message field set apart, undecoded. */
+export interface SplitMessage {
+  /** The message without that field. */
+  readonly rest: Uint8Array;
+  /** Where each element begins and ends in the original bytes: pairs, in order. */
+  readonly offsets: Uint32Array;
+}
+
+/** Sets a repeated message field apart. @returns `undefined` if the bytes are malformed. */
+export function splitMessage(bytes: Uint8Array, field: number): SplitMessage | undefined {
+  const reader = new BinaryReader(bytes);
+  const offsets: number[] = [];
+  const rest: Uint8Array[] = [];
+  try {
+    while (reader.pos < reader.len) {
+      const fieldStart = reader.pos;
+      const [number, wireType] = reader.tag();
+      if (number === field && wireType === WireType.LengthDelimited) {
+        const length = reader.uint32();
+        offsets.push(reader.pos, reader.pos + length);
+        reader.pos += length;
+      } else {
+        reader.skip(wireType, number);
+        rest.push(bytes.subarray(fieldStart, reader.pos));
+      }
+    }
+  } catch {
+    return undefined;
+  }
+  if (reader.pos !== reader.len) return undefined;
+  return { rest: Buffer.concat(rest), offsets: Uint32Array.from(offsets) };
+}

@@ -1,0 +1,60 @@
+import type { RegexMatcher } from '../../generated/envoy/type/matcher/v3/regex';
+import type { StringMatcher as StringMatcherMessage } from '../../generated/envoy/type/matcher/v3/string';
+import { assertNever } from '../../util/assert-never';
+import type { Violations } from '../../util/violations';
+import type { CompiledRegex, RegexCompiler } from '../extension-points';
+import type { StringMatcher } from '../string-matcher';
+
+/** `undefined` after adding a violation. The engine choice and its size limit are not looked at (gRFC A28). */
+export function parseRegex(
+  { regex }: RegexMatcher,
+  regexes: RegexCompiler,
+  violations: Violations,
+): CompiledRegex | undefined {
+  const at = violations.at('regex');
+  if (regex !== '') return regexes.compile(regex, at);
+  // An empty pattern matches empty text alone, which is never meant.
+  at.add('must not be empty');
+  return undefined;
+}
+
+/** A comparison with one text; `undefined` after adding a violation, which all kinds but `exact` need text for. */
+export function parseTextMatcher(
+  kind: 'exact' | 'prefix' | 'suffix' | 'contains',
+  text: string,
+  ignoreCase: boolean,
+  violations: Violations,
+): StringMatcher | undefined {
+  if (text === '' && kind !== 'exact') {
+    violations.add('must not be empty');
+    return undefined;
+  }
+  return { kind, text: ignoreCase ? text.toLowerCase() : text, ignoreCase };
+}
+
+/** `undefined` after adding a violation (gRFCs A29, A63). `ignore_case` does not apply to expressions. */
+export function parseStringMatcher(
+  { matchPattern, ignoreCase }: StringMatcherMessage,
+  regexes: RegexCompiler,
+  violations: Violations,
+): StringMatcher | undefined {
+  switch (matchPattern?.$case) {
+    case 'exact':
+    case 'prefix':
+    case 'suffix':
+    case 'contains': {
+      const { $case: kind, value } = matchPattern;
+      return parseTextMatcher(kind, value, ignoreCase, violations.at(kind));
+    }
+    case 'safeRegex': {
+      const regex = parseRegex(matchPattern.value, regexes, violations.at('safe_regex'));
+      return regex && { kind: 'regex', regex };
+    }
+    case 'custom':
+    case undefined:
+      violations.add('must have exact, prefix, suffix, contains or safe_regex');
+      return undefined;
+    default:
+      return assertNever(matchPattern);
+  }
+}

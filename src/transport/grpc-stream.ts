@@ -1,0 +1,90 @@
+import { Metadata, Status, type Channel } from '../grpc-js';
+import type { StreamStatus, XdsStream, XdsStreamHandler } from '../xds-client/transport';
+
+type Call = ReturnType<Channel['createCall']>;
+type CallStatus = Parameters<Parameters<Call['start']>[1]['onReceiveStatus']>[0];
+
+/** Whom a stream tells about its end. */
+export interface StreamOwner {
+  /** The stream is of no use any more, whoever ended it. Called once. */
+  onEnd(): void;
+  /** The stream has ended by itself. @returns the status to pass on. */
+  describe(status: StreamStatus): StreamStatus;
+}
+
+/**
+ * A stream as one call on a channel. The call reports everything in a later turn of the event loop than what
+ * set it off.
+ */
+export class GrpcStream implements XdsStream {
+  /** Absent once the stream has ended, whoever ended it: what the call still reports is of no interest. */
+  private handler: XdsStreamHandler | undefined;
+  /** Messages asked for that have not come. */
+  private wanted = 0;
+
+  constructor(
+    private readonly call: Call,
+    handler: XdsStreamHandler,
+    private readonly owner: StreamOwner,
+  ) {
+    this.handler = handler;
+    call.start(new Metadata(), {
+      onReceiveMetadata: () => undefined,
+      onReceiveMessage: (bytes: Uint8Array) => this.onMessage(bytes),
+      onReceiveStatus: (status) => this.onStatus(status),
+    });
+  }
+
+  /** See `XdsStream`. */
+  send(bytes: Uint8Array): void {
+    if (this.handler === undefined) return;
+    // The call wants a Buffer, which is a view of the same memory.
+    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    // The callback runs when the HTTP/2 stream has taken the message. It also runs when that failed, and
+    // then the status is on its way.
+    this.call.sendMessageWithContext({ callback: () => this.handler?.onSent() }, buffer);
+  }
+
+  /** See `XdsStream`. */
+  read(): void {
+    if (this.handler === undefined) return;
+    this.wanted++;
+    if (this.wanted === 1) this.call.startRead();
+  }
+
+  /** See `XdsStream`. */
+  close(): void {
+    if (this.end() !== undefined) {
+      this.call.cancelWithStatus(Status.CANCELLED, 'Closed by the client');
+    }
+  }
+
+  /** Ends the stream in a way that its user takes for the end of the connection. */
+  abort(status: StreamStatus): void {
+    const handler = this.end();
+    if (handler === undefined) return;
+    this.call.cancelWithStatus(Status.CANCELLED, status.details);
+    handler.onClosed(status);
+  }
+
+  private onMessage(bytes: Uint8Array): void {
+    this.wanted--;
+    if (this.wanted > 0) this.call.startRead();
+    this.handler?.onMessage(bytes);
+  }
+
+  // Of the status, only what the contract has: its metadata is the server's business.
+  private onStatus({ code, details }: CallStatus): void {
+    const status = this.handler && this.owner.describe({ code, details });
+    const handler = this.end();
+    if (status !== undefined) handler?.onClosed(status);
+  }
+
+  /** @returns the handler unless the stream had ended before. */
+  private end(): XdsStreamHandler | undefined {
+    const { handler } = this;
+    this.handler = undefined;
+    if (handler !== undefined) this.owner.onEnd();
+    return handler;
+  }
+}

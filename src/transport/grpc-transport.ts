@@ -1,0 +1,173 @@
+import type { CredentialConfig, ServerConfig } from '../bootstrap/bootstrap';
+import { Channel, ConnectivityState, Status, type ChannelCredentials } from '../grpc-js';
+import type { Clock } from '../util/clock';
+import { errorMessage } from '../util/error-message';
+import type { Handle } from '../util/handle';
+import { err, ok, type Result } from '../util/result';
+import type {
+  StreamStatus,
+  XdsStream,
+  XdsStreamHandler,
+  XdsTransport,
+  XdsTransportFactory,
+} from '../xds-client/transport';
+import { channelOptions } from './channel-options';
+import { describeDetails } from './status-details';
+import { GrpcStream } from './grpc-stream';
+import { TrackedCredentials } from './tracked-credentials';
+
+/** When a connection that looks open is given up. */
+export interface KeepaliveOptions {
+  /** Milliseconds between pings while there is a stream. */
+  readonly timeMs: number;
+  /** Milliseconds to wait for the answer to a ping. */
+  readonly timeoutMs: number;
+}
+
+/** What transports are made of. */
+export interface GrpcTransportOptions {
+  /** Makes the credentials a server is to be contacted with. */
+  readonly credentials: {
+    create(credential: CredentialConfig): Result<ChannelCredentials, string>;
+  };
+  readonly clock: Clock;
+  /**
+   * Default: a ping every 20 s, answered within 10 s, so that a connection that died without a word is noticed
+   * within 30 s. Many servers allow one ping in 5 minutes and close the connection otherwise; to one that
+   * does, pings are sent every 310 s from then on.
+   */
+  readonly keepalive?: KeepaliveOptions;
+  /** Milliseconds in which a connection must come about. Default: 20 s, as gRPC has it. */
+  readonly connectTimeoutMs?: number;
+}
+
+const DEFAULT_KEEPALIVE: KeepaliveOptions = { timeMs: 20_000, timeoutMs: 10_000 };
+/** Just above the least interval that gRPC servers accept by default. */
+const RELAXED_KEEPALIVE_MS = 310_000;
+const DEFAULT_CONNECT_TIMEOUT_MS = 20_000;
+// Statuses off the wire are any number.
+const RESOURCE_EXHAUSTED: number = Status.RESOURCE_EXHAUSTED;
+
+/** Makes transports that are grpc-js channels. */
+export class GrpcTransportFactory implements XdsTransportFactory {
+  constructor(private readonly options: GrpcTransportOptions) {}
+
+  /** See `XdsTransportFactory`. */
+  create(server: ServerConfig): Result<XdsTransport, string> {
+    const credentials = this.options.credentials.create(server.channelCreds);
+    if (!credentials.ok) return credentials;
+    return GrpcTransport.create(server.serverUri, credentials.value, this.options);
+  }
+}
+
+interface Connection {
+  readonly channel: Channel;
+  readonly credentials: TrackedCredentials;
+}
+
+/**
+ * A connection to one server. When to try again is decided by whoever opens streams, and the channel has no
+ * say in it: one that failed to connect is thrown away, for it would try again on its own, and until it did,
+ * every new stream on it would fail with the old error.
+ */
+class GrpcTransport implements XdsTransport {
+  private readonly streams = new Map<GrpcStream, Handle>();
+  private connection: Connection | undefined;
+  private isClosed = false;
+
+  private constructor(
+    private readonly serverUri: string,
+    private readonly credentials: ChannelCredentials,
+    private readonly clock: Clock,
+    private readonly connectTimeoutMs: number,
+    private keepalive: KeepaliveOptions,
+  ) {}
+
+  static create(
+    serverUri: string,
+    credentials: ChannelCredentials,
+    options: GrpcTransportOptions,
+  ): Result<XdsTransport, string> {
+    const { clock, keepalive = DEFAULT_KEEPALIVE } = options;
+    const connectTimeoutMs = options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS;
+    const transport = new GrpcTransport(serverUri, credentials, clock, connectTimeoutMs, keepalive);
+    try {
+      transport.connect();
+      return ok(transport);
+    } catch (error) {
+      return err(errorMessage(error));
+    }
+  }
+
+  openStream(method: string, handler: XdsStreamHandler): XdsStream {
+    if (this.isClosed) throw new Error(`openStream on the closed transport to ${this.serverUri}`);
+    const connection = this.connect();
+    const call = connection.channel.createCall(method, Infinity, null, null, null);
+    const stream: GrpcStream = new GrpcStream(call, handler, {
+      onEnd: () => this.forget(stream),
+      describe: (status) => this.describeEnd(connection, status),
+    });
+    const timer = this.clock.setTimer(
+      () => this.onConnectTimeout(stream, connection),
+      this.connectTimeoutMs,
+    );
+    this.streams.set(stream, timer);
+    return stream;
+  }
+
+  close(): void {
+    this.isClosed = true;
+    for (const stream of this.streams.keys()) stream.close();
+    if (this.connection !== undefined) this.disconnect(this.connection);
+  }
+
+  /** The connection in use, made if there is none. Nothing is sent before a stream is opened. */
+  private connect(): Connection {
+    if (this.connection !== undefined) return this.connection;
+    const credentials = new TrackedCredentials(this.credentials);
+    const channel = new Channel(this.serverUri, credentials, channelOptions(this.keepalive));
+    this.connection = { channel, credentials };
+    return this.connection;
+  }
+
+  /** Gives up a connection, unless that has been done: streams on one connection end one after another. */
+  private disconnect(connection: Connection): void {
+    if (this.connection !== connection) return;
+    this.connection = undefined;
+    const isReady = stateOf(connection) === ConnectivityState.READY;
+    connection.channel.close();
+    connection.credentials.retire();
+    // A connection that is in use ends in good order: what was cancelled is told to the server first.
+    if (!isReady) connection.credentials.destroySockets();
+  }
+
+  /** Draws the conclusions from a stream that ended by itself. */
+  private describeEnd(connection: Connection, { code, details }: StreamStatus): StreamStatus {
+    const state = stateOf(connection);
+    // That is how a GOAWAY with ENHANCE_YOUR_CALM comes out: this status, and the connection is gone.
+    if (code === RESOURCE_EXHAUSTED && state === ConnectivityState.IDLE) {
+      this.keepalive = { ...this.keepalive, timeMs: RELAXED_KEEPALIVE_MS };
+      this.disconnect(connection);
+      const consequence = `keepalive pings are sent every ${RELAXED_KEEPALIVE_MS / 1000} s from now on`;
+      return { code, details: `${details}; ${consequence}` };
+    }
+    if (state === ConnectivityState.TRANSIENT_FAILURE) this.disconnect(connection);
+    return { code, details: describeDetails(details) };
+  }
+
+  private onConnectTimeout(stream: GrpcStream, connection: Connection): void {
+    if (stateOf(connection) === ConnectivityState.READY) return;
+    this.disconnect(connection);
+    const details = `no connection within ${this.connectTimeoutMs / 1000} s`;
+    stream.abort({ code: Status.UNAVAILABLE, details });
+  }
+
+  private forget(stream: GrpcStream): void {
+    this.streams.get(stream)?.release();
+    this.streams.delete(stream);
+  }
+}
+
+function stateOf({ channel }: Connection): ConnectivityState {
+  return channel.getConnectivityState(false);
+}

@@ -1,0 +1,41 @@
+import type { Random } from './random';
+
+/** How long to wait between attempts; see the gRPC connection backoff document. */
+export interface BackoffOptions {
+  /** Milliseconds before the second attempt. */
+  readonly initialMs: number;
+  readonly multiplier: number;
+  /** Ceiling in milliseconds, before jitter. */
+  readonly maxMs: number;
+  /** Fraction by which each delay is spread, up and down. */
+  readonly jitter: number;
+}
+
+/** gRPC's connection backoff: 1 s, factor 1.6, at most 120 s, ±20 %. */
+export const connectionBackoff: BackoffOptions = {
+  initialMs: 1000,
+  multiplier: 1.6,
+  maxMs: 120_000,
+  jitter: 0.2,
+};
+
+/** One step of an exponential backoff. Steps are immutable: starting over means taking the first one. */
+export interface BackoffStep {
+  /** Milliseconds to wait, jitter included. */
+  readonly delayMs: number;
+  /** The step after this one. */
+  next(): BackoffStep;
+}
+
+/** The first step of an exponential backoff with jitter. */
+export function firstBackoffStep(options: BackoffOptions, random: Random): BackoffStep {
+  return stepAt(options, random, Math.min(options.initialMs, options.maxMs));
+}
+
+function stepAt(options: BackoffOptions, random: Random, baseMs: number): BackoffStep {
+  const spread = options.jitter * (2 * random() - 1);
+  return {
+    delayMs: baseMs * (1 + spread),
+    next: () => stepAt(options, random, Math.min(baseMs * options.multiplier, options.maxMs)),
+  };
+}

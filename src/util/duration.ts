@@ -1,0 +1,31 @@
+import type { Violations } from './violations';
+
+/** A protobuf Duration: seconds and, on top of them, nanoseconds. */
+export interface ProtoDuration {
+  readonly seconds: bigint;
+  readonly nanos: number;
+}
+
+// About 10,000 years; the limit protobuf itself sets.
+const MAX_SECONDS = 315_576_000_000n;
+const MAX_NANOS = 999_999_999;
+
+/**
+ * Converts a duration that must not be negative.
+ *
+ * @returns milliseconds, possibly with a fraction; `undefined` after adding a violation.
+ */
+export function durationToMs(
+  { seconds, nanos }: ProtoDuration,
+  violations: Violations,
+): number | undefined {
+  const secondsValid = seconds >= 0n && seconds <= MAX_SECONDS;
+  const nanosValid = nanos >= 0 && nanos <= MAX_NANOS;
+  if (!secondsValid) {
+    violations
+      .at('seconds')
+      .add(`must be from 0 to ${MAX_SECONDS.toString()}, not ${seconds.toString()}`);
+  }
+  if (!nanosValid) violations.at('nanos').add(`must be from 0 to ${MAX_NANOS}, not ${nanos}`);
+  return secondsValid && nanosValid ? Number(seconds) * 1000 + nanos / 1e6 : undefined;
+}

@@ -1,0 +1,258 @@
+import type { ServerConfig } from '../bootstrap/bootstrap';
+import type { Clock } from '../util/clock';
+import type { Handle } from '../util/handle';
+import type { Logger } from '../util/logger';
+import type { SerialQueue } from '../util/serial-queue';
+import type { ResourceOutcome } from './ads-response';
+import {
+  deletionEvent,
+  outcomeEvent,
+  timeoutEvent,
+  unreachableEvent,
+  type EventOrigin,
+} from './resource-events';
+import type { Accepted } from './resource-state';
+import type { ResourceType } from './resource-type';
+import type { ChannelListener, ResourcesUpdate, ServerChannel } from './server-channel';
+import { WatchedResource, type Watch } from './watched-resource';
+import { describeResource } from './xds-errors';
+
+/** A hold on the channel of a server. */
+export type ChannelHold = Handle & { readonly value: ServerChannel };
+
+/** What an authority is made of. */
+export interface AuthorityOptions {
+  /** In order of priority, at least one. */
+  readonly servers: readonly ServerConfig[];
+  /** Whether a server being out of reach is reason enough to ask the next one (gRFC A95). */
+  readonly fallbackOnReachabilityOnly: boolean;
+  readonly acquireChannel: (server: ServerConfig) => ChannelHold;
+  readonly queue: SerialQueue;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * The resources of one authority (gRFC A47), and the servers they are had from (gRFC A71). The channels in
+ * use are the first ones of the list of servers: normally one, and one more each time the last of them
+ * fails while something is missing. All of them are subscribed to everything. The first answer of one of
+ * them makes those after it superfluous.
+ */
+export class Authority implements ChannelListener {
+  private readonly resources = new Map<string, Map<string, WatchedResource>>();
+  private readonly channels: ChannelHold[] = [];
+  /** Resources whose last watch has ended since the last `sweep`. */
+  private readonly unwatched = new Set<WatchedResource>();
+  /** Watchers have been told that no server can be reached. */
+  private toldUnreachable = false;
+
+  constructor(private readonly options: AuthorityOptions) {}
+
+  /** Whether there is nothing to watch and nothing to keep. */
+  get isUnused(): boolean {
+    return this.resources.size === 0;
+  }
+
+  /** Every resource watched. */
+  *allResources(): IterableIterator<WatchedResource> {
+    for (const ofType of this.resources.values()) yield* ofType.values();
+  }
+
+  /** Watches a resource, asking for it if it is not watched yet. */
+  watch(type: ResourceType<unknown>, name: string, watch: Watch): WatchedResource {
+    const known = this.resource(type.typeUrl, name);
+    if (known !== undefined) {
+      known.addWatch(watch);
+      return known;
+    }
+    const resource = this.addResource(type, name);
+    resource.addWatch(watch);
+    for (const { value } of this.channels) value.subscribe(type, name, this);
+    if (!this.canReachServer()) this.report(resource);
+    return resource;
+  }
+
+  /**
+   * Forgets the resources that nobody watches any more. Called when everything else is done, because a
+   * resource let go and taken up again in one go must keep its value: the server would not send it again.
+   */
+  sweep(): void {
+    for (const resource of this.unwatched) {
+      if (!resource.isWatched) this.removeResource(resource);
+    }
+    this.unwatched.clear();
+  }
+
+  /** Lets go of every server. */
+  close(): void {
+    this.closeChannelsAfter(-1);
+    this.resources.clear();
+  }
+
+  /** What is waited for, as sentences. */
+  *waits(): IterableIterator<string> {
+    const now = this.options.clock.now();
+    for (const resource of this.allResources()) {
+      const { state, type, name, id } = resource;
+      if (state.kind !== 'requested') continue;
+      const waitedS = ((now - state.sinceMs) / 1000).toFixed(1);
+      const servers = this.channels.map(({ value }) => value.describeWait(type.typeUrl, name));
+      yield `${describeResource(id)}: waiting for ${waitedS} s: ${servers.join('; ')}`;
+    }
+  }
+
+  cached(typeUrl: string, name: string): Accepted<unknown> | undefined {
+    return this.resource(typeUrl, name)?.accepted;
+  }
+
+  onServerResponded(channel: ServerChannel): void {
+    const index = this.channels.findIndex(({ value }) => value === channel);
+    this.closeChannelsAfter(index);
+    if (!this.toldUnreachable) return;
+    this.toldUnreachable = false;
+    for (const resource of this.allResources()) resource.apply({ kind: 'reachable' });
+  }
+
+  onServerFailed(): void {
+    if (this.canReachServer()) return;
+    for (const resource of this.allResources()) this.report(resource);
+  }
+
+  onResources(channel: ServerChannel, { read, type, version }: ResourcesUpdate): void {
+    const ofType = this.resources.get(type.typeUrl);
+    if (ofType === undefined) return;
+    for (const [name, outcome] of read.outcomes) {
+      const resource = ofType.get(name);
+      if (resource !== undefined) this.applyOutcome(channel, resource, outcome, version);
+    }
+    if (!type.allResourcesRequiredInSotw || read.hasNameless) return;
+    for (const resource of ofType.values()) {
+      if (!read.outcomes.has(resource.name)) this.applyDeletion(channel, resource, version);
+    }
+  }
+
+  onResourceTimeout(
+    channel: ServerChannel,
+    typeUrl: string,
+    name: string,
+    serverAnswered: boolean,
+  ): void {
+    const resource = this.resource(typeUrl, name);
+    resource?.apply(timeoutEvent(resource.id, serverAnswered, this.originOf(channel)));
+  }
+
+  private resource(typeUrl: string, name: string): WatchedResource | undefined {
+    return this.resources.get(typeUrl)?.get(name);
+  }
+
+  private addResource(type: ResourceType<unknown>, name: string): WatchedResource {
+    const { clock, queue } = this.options;
+    let ofType = this.resources.get(type.typeUrl);
+    if (ofType === undefined) {
+      ofType = new Map();
+      this.resources.set(type.typeUrl, ofType);
+    }
+    const resource = new WatchedResource(type, name, clock.now(), queue, (unwatched) =>
+      this.unwatched.add(unwatched),
+    );
+    ofType.set(name, resource);
+    return resource;
+  }
+
+  private removeResource(resource: WatchedResource): void {
+    const { name, state } = resource;
+    const { typeUrl } = resource.type;
+    const ofType = this.resources.get(typeUrl);
+    ofType?.delete(name);
+    if (ofType?.size === 0) this.resources.delete(typeUrl);
+    for (const { value } of this.channels) value.unsubscribe(typeUrl, name);
+    if (state.kind === 'accepted' && state.deletionIgnored) {
+      this.options.logger.info(
+        () => `${describeResource(resource.id)}: no longer watched after its removal`,
+      );
+    }
+  }
+
+  /**
+   * Sees to it that a server is asked that is not known to be down, turning to the next one if there is
+   * reason to (gRFC A71): something has not been heard of at all. What is cached can wait, and so can what
+   * is known to be missing.
+   * @returns whether there is such a server.
+   */
+  private canReachServer(): boolean {
+    if (this.channels.length === 0) this.openNextChannel();
+    while (this.channels.at(-1)?.value.failure !== undefined) {
+      if (this.channels.length === this.options.servers.length) return false;
+      if (!this.options.fallbackOnReachabilityOnly && !this.lacksResource()) return false;
+      this.openNextChannel();
+    }
+    return true;
+  }
+
+  private lacksResource(): boolean {
+    for (const resource of this.allResources()) {
+      if (resource.state.kind === 'requested') return true;
+    }
+    return false;
+  }
+
+  private openNextChannel(): void {
+    const server = this.options.servers[this.channels.length];
+    if (server === undefined) throw new Error('an authority has run out of servers');
+    // What will be cached from now on is not what these servers sent last.
+    for (const { value } of this.channels) value.forgetVersions();
+    const hold = this.options.acquireChannel(server);
+    this.channels.push(hold);
+    hold.value.attach(this);
+    for (const { type, name } of this.allResources()) hold.value.subscribe(type, name, this);
+  }
+
+  private closeChannelsAfter(index: number): void {
+    for (const hold of this.channels.splice(index + 1)) {
+      for (const { type, name } of this.allResources()) {
+        hold.value.unsubscribe(type.typeUrl, name);
+      }
+      hold.value.detach(this);
+      hold.release();
+    }
+  }
+
+  /** Tells a resource's watchers that every server tried is down, and why each of them. */
+  private report(resource: WatchedResource): void {
+    this.toldUnreachable = true;
+    const causes: string[] = [];
+    for (const { value } of this.channels) {
+      if (value.failure !== undefined) causes.push(value.failure);
+    }
+    resource.apply(unreachableEvent(resource.id, causes));
+  }
+
+  private applyOutcome(
+    channel: ServerChannel,
+    resource: WatchedResource,
+    outcome: ResourceOutcome,
+    version: string,
+  ): void {
+    const { id, state } = resource;
+    if (state.kind === 'accepted' && state.deletionIgnored) {
+      this.options.logger.info(() => `${describeResource(id)}: sent again after its removal`);
+    }
+    resource.apply(outcomeEvent(id, outcome, version, this.originOf(channel)));
+  }
+
+  private applyDeletion(channel: ServerChannel, resource: WatchedResource, version: string): void {
+    const { id, state } = resource;
+    const isFirst = state.kind === 'accepted' && !state.deletionIgnored;
+    if (isFirst && channel.policy.deletion === 'ignore') {
+      const { description } = channel;
+      this.options.logger.info(
+        () => `${describeResource(id)}: removed by ${description}, kept (ignore_resource_deletion)`,
+      );
+    }
+    resource.apply(deletionEvent(id, version, this.originOf(channel)));
+  }
+
+  private originOf({ description, policy }: ServerChannel): EventOrigin {
+    return { server: description, policy, nowMs: this.options.clock.now() };
+  }
+}

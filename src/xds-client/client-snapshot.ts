@@ -1,0 +1,39 @@
+/** What the client knows of one resource (gRFCs A40 and A88). */
+export type ResourceStatus =
+  'REQUESTED' | 'DOES_NOT_EXIST' | 'ACKED' | 'NACKED' | 'RECEIVED_ERROR' | 'TIMEOUT';
+
+/** One resource as the client sees it now. */
+export interface ResourceSnapshot {
+  readonly typeUrl: string;
+  readonly name: string;
+  readonly status: ResourceStatus;
+  /** The accepted resource in use, also while a newer one is rejected. */
+  readonly accepted:
+    | { readonly version: string; readonly bytes: Uint8Array; readonly updatedAtMs: number }
+    | undefined;
+  /** The latest rejection or error. An accepted update clears it. */
+  readonly failure:
+    { readonly version: string; readonly details: string; readonly atMs: number } | undefined;
+  /** How many watchers there are. */
+  readonly watchers: number;
+  /** Milliseconds since the epoch at which the wait for a first answer began; `undefined` once there was one. */
+  readonly waitingSinceMs: number | undefined;
+}
+
+/** One management server as the client sees it now. */
+export interface ServerSnapshot {
+  readonly serverUri: string;
+  readonly state: 'idle' | 'connecting' | 'backoff' | 'open' | 'closed';
+  /** The last failure of a stream, if none has worked since. */
+  readonly lastError: string | undefined;
+  /** Milliseconds until the next attempt, in `backoff` only. */
+  readonly retryInMs: number | undefined;
+}
+
+/** Everything a client knows, for CSDS and for diagnostics. Plain data, a copy. */
+export interface ClientSnapshot {
+  readonly servers: readonly ServerSnapshot[];
+  readonly resources: readonly ResourceSnapshot[];
+  /** One line per wait in progress: what for, from whom, since when, what comes next. */
+  readonly waitingFor: readonly string[];
+}

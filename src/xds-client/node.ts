@@ -1,0 +1,51 @@
+import type { JsonValue, NodeConfig } from '../bootstrap/bootstrap';
+import type { Node } from '../generated/envoy/config/core/v3/base';
+import { NullValue, type Struct, type Value } from '../generated/google/protobuf/struct';
+
+/** What this program calls itself towards management servers. */
+export interface UserAgent {
+  readonly name: string;
+  readonly version: string;
+}
+
+/**
+ * What the client can do beyond the protocol's minimum: it ignores `overprovisioning_factor` (gRFC A27), and
+ * it unwraps `envoy.service.discovery.v3.Resource` in state-of-the-world responses.
+ */
+const CLIENT_FEATURES = [
+  'envoy.lb.does_not_support_overprovisioning',
+  'xds.config.resource-in-sotw',
+] as const;
+
+/** The message by which a stream says who is asking: the bootstrap's node, with who we are added (gRFC A27). */
+export function createNode(config: NodeConfig, userAgent: UserAgent): Node {
+  return {
+    id: config.id,
+    cluster: config.cluster,
+    metadata: config.metadata === undefined ? undefined : toStruct(config.metadata),
+    locality: config.locality,
+    userAgentName: userAgent.name,
+    userAgentVersionType: { $case: 'userAgentVersion', value: userAgent.version },
+    clientFeatures: [...CLIENT_FEATURES],
+  };
+}
+
+function toStruct(members: Iterable<readonly [string, JsonValue]>): Struct {
+  return { fields: new Map([...members].map(([key, value]) => [key, toValue(value)])) };
+}
+
+function toValue(json: JsonValue): Value {
+  if (json === null) return { kind: { $case: 'nullValue', value: NullValue.NULL_VALUE } };
+  if (typeof json === 'boolean') return { kind: { $case: 'boolValue', value: json } };
+  if (typeof json === 'number') return { kind: { $case: 'numberValue', value: json } };
+  if (typeof json === 'string') return { kind: { $case: 'stringValue', value: json } };
+  if (isList(json)) {
+    return { kind: { $case: 'listValue', value: { values: json.map(toValue) } } };
+  }
+  return { kind: { $case: 'structValue', value: toStruct(Object.entries(json)) } };
+}
+
+// Array.isArray does not narrow readonly arrays.
+function isList(json: object): json is readonly JsonValue[] {
+  return Array.isArray(json);
+}

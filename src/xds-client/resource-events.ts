@@ -1,0 +1,100 @@
+import { assertNever } from '../util/assert-never';
+import type { ResourceOutcome } from './ads-response';
+import type { Failure, ResourceEvent } from './resource-state';
+import type { XdsError } from './resource-watcher';
+import type { ServerPolicy } from './server-policy';
+import {
+  deletedError,
+  rejectedError,
+  serverError,
+  timeoutError,
+  unreachableError,
+  type ResourceId,
+} from './xds-errors';
+
+/** Who says something about a resource, and when. */
+export interface EventOrigin {
+  /** Names the server and the node in messages. */
+  readonly server: string;
+  readonly policy: ServerPolicy;
+  /** Milliseconds since the epoch. */
+  readonly nowMs: number;
+}
+
+/** What a response that mentions a resource means for it. */
+export function outcomeEvent(
+  id: ResourceId,
+  outcome: ResourceOutcome,
+  version: string,
+  origin: EventOrigin,
+): ResourceEvent<unknown> {
+  const { server, policy } = origin;
+  switch (outcome.kind) {
+    case 'accepted':
+      return outcome;
+    case 'rejected': {
+      const error = rejectedError(id, server, outcome.violations);
+      const failure = createFailure('NACKED', error, version, origin);
+      return { kind: 'failed', failure, dropValue: policy.dropOnDataError };
+    }
+    case 'server-error': {
+      const error = serverError(id, server, outcome.status);
+      const failure = createFailure('RECEIVED_ERROR', error, version, origin);
+      const dropValue = policy.dropOnDataError && isDataError(outcome.status.code);
+      return { kind: 'failed', failure, dropValue };
+    }
+    default:
+      return assertNever(outcome);
+  }
+}
+
+/** What it means for a resource that a complete response leaves it out. */
+export function deletionEvent(
+  id: ResourceId,
+  version: string,
+  origin: EventOrigin,
+): ResourceEvent<unknown> {
+  const error = deletedError(id, origin.server);
+  const failure = createFailure('DOES_NOT_EXIST', error, version, origin);
+  return { kind: 'deleted', failure, handling: origin.policy.deletion };
+}
+
+/** What it means for a resource that it did not come in time. */
+export function timeoutEvent(
+  id: ResourceId,
+  serverAnswered: boolean,
+  origin: EventOrigin,
+): ResourceEvent<unknown> {
+  const { resourceTimeoutMs: timeoutMs, timeoutIsTransient: isTransient } = origin.policy;
+  const error = timeoutError(id, origin.server, { timeoutMs, isTransient, serverAnswered });
+  const status = isTransient ? 'TIMEOUT' : 'DOES_NOT_EXIST';
+  return { kind: 'timed-out', failure: createFailure(status, error, '', origin) };
+}
+
+/**
+ * What it means for a resource that no server can be reached.
+ * @param causes One sentence per server that was tried.
+ */
+export function unreachableEvent(
+  id: ResourceId,
+  causes: readonly string[],
+): ResourceEvent<unknown> {
+  return { kind: 'unreachable', error: unreachableError(id, causes) };
+}
+
+function createFailure(
+  status: Failure['status'],
+  error: XdsError,
+  version: string,
+  { nowMs }: EventOrigin,
+): Failure {
+  return { status, error, version, atMs: nowMs };
+}
+
+const NOT_FOUND = 5;
+const PERMISSION_DENIED = 7;
+
+/** Errors about the resource; any other code is about the server's present state (gRFC A88). */
+function isDataError(code: number): boolean {
+  return code === NOT_FOUND || code === PERMISSION_DENIED;
+}

@@ -1,0 +1,239 @@
+import { assertNever } from '../util/assert-never';
+import { err, ok, type Result } from '../util/result';
+import type { ResourceStatus } from './client-snapshot';
+import type { XdsError } from './resource-watcher';
+import type { DeletionHandling } from './server-policy';
+
+/** A resource as it was last accepted. */
+export interface Accepted<T> {
+  readonly value: T;
+  /** What the value was decoded from, to compare the next update with. */
+  readonly bytes: Uint8Array;
+  readonly version: string;
+  /** `ServerConfig.key` of the server it came from: the same bytes may mean something else from another. */
+  readonly serverKey: string;
+  /** Milliseconds since the epoch at which these bytes were first accepted. */
+  readonly updatedAtMs: number;
+}
+
+/** Something a server did, or failed to do, about one resource. */
+export interface Failure {
+  readonly status: Exclude<ResourceStatus, 'REQUESTED' | 'ACKED'>;
+  readonly error: XdsError;
+  /** The version that was rejected; empty if the failure is not about a version. */
+  readonly version: string;
+  /** Milliseconds since the epoch. */
+  readonly atMs: number;
+}
+
+/** What the client knows of one watched resource. */
+export type ResourceState<T> =
+  | {
+      /** No server has said anything about it yet. */
+      readonly kind: 'requested';
+      /** Milliseconds since the epoch. */
+      readonly sinceMs: number;
+      /** Why nobody can be asked at the moment. */
+      readonly unreachable: XdsError | undefined;
+    }
+  | {
+      /** There is no value, and it is known why. */
+      readonly kind: 'failed';
+      readonly failure: Failure;
+    }
+  | {
+      /** There is a value in use. */
+      readonly kind: 'accepted';
+      readonly accepted: Accepted<T>;
+      /** What has gone wrong since, while the value stays in use. */
+      readonly failure: Failure | undefined;
+      /** Why nobody can be asked for updates at the moment. */
+      readonly unreachable: XdsError | undefined;
+      /** The server has left the resource out of its responses, and is not believed (gRFC A53). */
+      readonly deletionIgnored: boolean;
+    };
+
+/** What can happen to a resource. */
+export type ResourceEvent<T> =
+  /** A server sent it and it is valid. The same value as before means that nothing changed. */
+  | { readonly kind: 'accepted'; readonly accepted: Accepted<T> }
+  /** A server sent something invalid, or said that it cannot supply the resource. */
+  | { readonly kind: 'failed'; readonly failure: Failure; readonly dropValue: boolean }
+  /** A server sent a complete list without it. */
+  | { readonly kind: 'deleted'; readonly failure: Failure; readonly handling: DeletionHandling }
+  /** It was asked for and did not come in time. */
+  | { readonly kind: 'timed-out'; readonly failure: Failure }
+  /** Every server is out of reach. */
+  | { readonly kind: 'unreachable'; readonly error: XdsError }
+  /** A server answers again. */
+  | { readonly kind: 'reachable' };
+
+/** What watchers are to be told. */
+export type Notification<T> =
+  | { readonly kind: 'changed'; readonly update: Result<T, XdsError> }
+  | { readonly kind: 'ambient'; readonly error: XdsError | undefined };
+
+/** A state and what watchers must be told upon entering it. */
+export interface Transition<T> {
+  readonly state: ResourceState<T>;
+  readonly notifications: readonly Notification<T>[];
+}
+
+/**
+ * Decides what an event makes of a resource and whom it concerns: the table of gRFCs A57 and A88. Nothing is
+ * told twice: a failure that reads the same as the one before is noted and not announced again.
+ */
+export function nextResourceState<T>(
+  state: ResourceState<T>,
+  event: ResourceEvent<T>,
+): Transition<T> {
+  switch (event.kind) {
+    case 'accepted':
+      return onAccepted(state, event.accepted);
+    case 'failed':
+      return onFailed(state, event.failure, event.dropValue);
+    case 'deleted':
+      return onDeleted(state, event.failure, event.handling);
+    case 'timed-out':
+      return state.kind === 'accepted' ? unchanged(state) : onFailed(state, event.failure, true);
+    case 'unreachable':
+      return onUnreachable(state, event.error);
+    case 'reachable':
+      return onReachable(state);
+    default:
+      return assertNever(event);
+  }
+}
+
+/** What a watcher that comes late must be told at once. */
+export function currentNotifications<T>(state: ResourceState<T>): readonly Notification<T>[] {
+  switch (state.kind) {
+    case 'requested':
+      return state.unreachable === undefined ? [] : [changed(err(state.unreachable))];
+    case 'failed':
+      return [changed(err(state.failure.error))];
+    case 'accepted': {
+      const value = changed(ok(state.accepted.value));
+      const error = ambientOf(state);
+      return error === undefined ? [value] : [value, { kind: 'ambient', error }];
+    }
+    default:
+      return assertNever(state);
+  }
+}
+
+function onAccepted<T>(before: ResourceState<T>, accepted: Accepted<T>): Transition<T> {
+  const state: ResourceState<T> = {
+    kind: 'accepted',
+    accepted,
+    failure: undefined,
+    unreachable: undefined,
+    deletionIgnored: false,
+  };
+  if (before.kind !== 'accepted' || before.accepted.value !== accepted.value) {
+    return { state, notifications: [changed(ok(accepted.value))] };
+  }
+  return { state, notifications: ambientChange(before, state) };
+}
+
+function onFailed<T>(
+  before: ResourceState<T>,
+  failure: Failure,
+  dropValue: boolean,
+): Transition<T> {
+  if (before.kind === 'accepted' && !dropValue) {
+    const state: ResourceState<T> = { ...before, failure };
+    return { state, notifications: ambientChange(before, state) };
+  }
+  const told = toldError(before);
+  const isNews = told?.message !== failure.error.message || told.kind !== failure.error.kind;
+  return {
+    state: { kind: 'failed', failure },
+    notifications: isNews ? [changed(err(failure.error))] : [],
+  };
+}
+
+/**
+ * A resource that never came is not deleted by being left out: the response may have been sent before the
+ * request arrived, and the timer has the last word (gRFC A57).
+ */
+function onDeleted<T>(
+  before: ResourceState<T>,
+  failure: Failure,
+  handling: DeletionHandling,
+): Transition<T> {
+  switch (before.kind) {
+    case 'requested':
+      return unchanged(before);
+    case 'failed': {
+      const isKnownMissing =
+        before.failure.status === 'DOES_NOT_EXIST' || before.failure.status === 'TIMEOUT';
+      return isKnownMissing ? unchanged(before) : onFailed(before, failure, true);
+    }
+    case 'accepted':
+      if (handling === 'ignore') return unchanged({ ...before, deletionIgnored: true });
+      return onFailed(before, failure, handling === 'drop');
+    default:
+      return assertNever(before);
+  }
+}
+
+/** A known failure stays the answer: it says more than that the server cannot be asked again just now. */
+function onUnreachable<T>(before: ResourceState<T>, error: XdsError): Transition<T> {
+  switch (before.kind) {
+    case 'requested': {
+      const state: ResourceState<T> = { ...before, unreachable: error };
+      const isNews = before.unreachable?.message !== error.message;
+      return { state, notifications: isNews ? [changed(err(error))] : [] };
+    }
+    case 'failed':
+      return unchanged(before);
+    case 'accepted': {
+      const state: ResourceState<T> = { ...before, unreachable: error };
+      return { state, notifications: ambientChange(before, state) };
+    }
+    default:
+      return assertNever(before);
+  }
+}
+
+function onReachable<T>(before: ResourceState<T>): Transition<T> {
+  if (before.kind === 'failed') return unchanged(before);
+  const state: ResourceState<T> = { ...before, unreachable: undefined };
+  return { state, notifications: ambientChange(before, state) };
+}
+
+function unchanged<T>(state: ResourceState<T>): Transition<T> {
+  return { state, notifications: [] };
+}
+
+function changed<T>(update: Result<T, XdsError>): Notification<T> {
+  return { kind: 'changed', update };
+}
+
+/** The error that watchers without a value were last told. */
+function toldError<T>(state: ResourceState<T>): XdsError | undefined {
+  switch (state.kind) {
+    case 'requested':
+      return state.unreachable;
+    case 'failed':
+      return state.failure.error;
+    case 'accepted':
+      return undefined;
+    default:
+      return assertNever(state);
+  }
+}
+
+/** What is wrong beside the value: being cut off first, because it is why the rest may be outdated. */
+function ambientOf<T>(state: ResourceState<T>): XdsError | undefined {
+  return state.kind === 'accepted' ? (state.unreachable ?? state.failure?.error) : undefined;
+}
+
+function ambientChange<T>(
+  before: ResourceState<T>,
+  after: ResourceState<T>,
+): readonly Notification<T>[] {
+  const error = ambientOf(after);
+  return ambientOf(before)?.message === error?.message ? [] : [{ kind: 'ambient', error }];
+}

@@ -1,0 +1,35 @@
+import type { ServerConfig } from '../bootstrap/bootstrap';
+import type { Result } from '../util/result';
+
+/** What a decoder may know besides the bytes. */
+export interface DecodeContext<T> {
+  /** The server the resource came from (`lrs_server.self`, `trusted_xds_server`). */
+  readonly server: ServerConfig;
+  /**
+   * The last accepted value of the named resource, so that unchanged parts keep their identity.
+   * `undefined` when nothing is cached under that name.
+   */
+  previous(name: string): T | undefined;
+}
+
+/** A decoded resource: its name, and its value or everything wrong with it. */
+export interface Decoded<T> {
+  /** `undefined` when the bytes were too broken to tell. */
+  readonly name: string | undefined;
+  /** Violations are `path: reason`, at least one. */
+  readonly result: Result<T, readonly string[]>;
+}
+
+/** A kind of xDS resource, injected into the client as data: the client itself knows none. */
+export interface ResourceType<T> {
+  /** Full URL, such as `type.googleapis.com/envoy.config.listener.v3.Listener`. */
+  readonly typeUrl: string;
+  /** Short name for messages, such as `Listener`. */
+  readonly typeName: string;
+  /** Whether a resource left out of a state-of-the-world response is thereby deleted (LDS, CDS). */
+  readonly allResourcesRequiredInSotw: boolean;
+  /** Reads the name alone, cheaply; used to compare bytes before anything is decoded. `undefined` if malformed. */
+  peekName(bytes: Uint8Array): string | undefined;
+  /** Decodes and validates one resource. Must not throw for bad input; if it does, that is a violation too. */
+  decode(bytes: Uint8Array, context: DecodeContext<T>): Decoded<T>;
+}

@@ -1,0 +1,27 @@
+import type { Result } from '../util/result';
+
+/** Why a resource cannot be had or may be stale. Messages name node, server, resource and cause. */
+export interface XdsError {
+  readonly kind:
+    /** The server says, or a timer concluded, that there is no such resource. */
+    | 'does-not-exist'
+    /** The server sent a resource that is not valid. */
+    | 'invalid'
+    /** The server cannot be reached, or its stream broke before it said anything. */
+    | 'unreachable'
+    /** The server says that it cannot supply the resource (gRFC A88). */
+    | 'server-error'
+    /** Time ran out while the server may still be working on it (gRFC A88 `resource_timer_is_transient_error`). */
+    | 'timeout'
+    /** The name cannot be looked up at all: malformed, or of an authority that is not in the bootstrap. */
+    | 'bad-name';
+  readonly message: string;
+}
+
+/** Told of one resource (gRFC A88). Both methods are called from the client's queue and never re-entered. */
+export interface ResourceWatcher<T> {
+  /** The resource's value changed, or there is none and a previous one must no longer be used. */
+  onResourceChanged(update: Result<T, XdsError>): void;
+  /** Something is wrong, yet the last value stays in use; `undefined` when that is over. */
+  onAmbientError(error: XdsError | undefined): void;
+}

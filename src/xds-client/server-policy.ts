@@ -1,0 +1,53 @@
+/** What becomes of a cached resource that a complete response leaves out. */
+export type DeletionHandling =
+  /** It is gone, and its watchers are told so. */
+  | 'drop'
+  /** As if it were still there (gRFC A53). */
+  | 'ignore'
+  /** It stays in use, and its watchers are told that something is wrong (gRFC A88). */
+  | 'report';
+
+/** How one management server's word is taken: what its `server_features` say. */
+export interface ServerPolicy {
+  readonly deletion: DeletionHandling;
+  /** Whether a rejected update, or an error of the server, ends the use of the cached value (gRFC A88). */
+  readonly dropOnDataError: boolean;
+  /** Milliseconds after which a resource that was asked for and not sent is concluded to be missing. */
+  readonly resourceTimeoutMs: number;
+  /** Whether that conclusion is "try later" instead of "there is none" (gRFC A88). */
+  readonly timeoutIsTransient: boolean;
+  /** Whether the errors a response lists for single resources are read (gRFC A88). */
+  readonly readResourceErrors: boolean;
+}
+
+const RESOURCE_TIMEOUT_MS = 15_000;
+const TRANSIENT_RESOURCE_TIMEOUT_MS = 30_000;
+
+/**
+ * Reads a server's features. For why a deletion drops the resource by default, see
+ * docs/decisions/0001-resource-deletion.md.
+ * @param dataErrorHandling Whether gRFC A88 applies; without it gRFCs A53 and A57 do.
+ */
+export function serverPolicy(
+  features: ReadonlySet<string>,
+  dataErrorHandling: boolean,
+): ServerPolicy {
+  if (!dataErrorHandling) {
+    return {
+      deletion: features.has('ignore_resource_deletion') ? 'ignore' : 'drop',
+      dropOnDataError: false,
+      resourceTimeoutMs: RESOURCE_TIMEOUT_MS,
+      timeoutIsTransient: false,
+      readResourceErrors: false,
+    };
+  }
+  const failOnDataErrors = features.has('fail_on_data_errors');
+  const timeoutIsTransient = features.has('resource_timer_is_transient_error');
+  return {
+    deletion: failOnDataErrors ? 'drop' : 'report',
+    dropOnDataError: failOnDataErrors,
+    resourceTimeoutMs: timeoutIsTransient ? TRANSIENT_RESOURCE_TIMEOUT_MS : RESOURCE_TIMEOUT_MS,
+    timeoutIsTransient,
+    readResourceErrors: true,
+  };
+}

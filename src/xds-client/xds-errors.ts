@@ -1,0 +1,145 @@
+import type { ServerConfig } from '../bootstrap/bootstrap';
+import type { XdsError } from './resource-watcher';
+import type { StreamStatus } from './transport';
+
+// Every text names what it is about and whom it comes from, because it ends up, alone, in a failed RPC.
+
+/**
+ * No list of violations grows beyond this many characters: a server repeats its mistakes with every version,
+ * and each time the list goes over the wire, into the log and into the status of failed RPCs.
+ */
+const MAX_LIST_LENGTH = 8192;
+
+const SEPARATOR = '; ';
+
+const UNAVAILABLE = 14;
+
+/** gRPC's names of status codes, by number. */
+const STATUS_NAMES = [
+  'OK',
+  'CANCELLED',
+  'UNKNOWN',
+  'INVALID_ARGUMENT',
+  'DEADLINE_EXCEEDED',
+  'NOT_FOUND',
+  'ALREADY_EXISTS',
+  'PERMISSION_DENIED',
+  'RESOURCE_EXHAUSTED',
+  'FAILED_PRECONDITION',
+  'ABORTED',
+  'OUT_OF_RANGE',
+  'UNIMPLEMENTED',
+  'INTERNAL',
+  'UNAVAILABLE',
+  'DATA_LOSS',
+  'UNAUTHENTICATED',
+] as const;
+
+/** What a message is about. */
+export interface ResourceId {
+  readonly typeName: string;
+  readonly name: string;
+}
+
+/** Names a server and who we are to it. */
+export function describeServer(server: ServerConfig, nodeId: string): string {
+  return `management server ${server.serverUri} (node "${nodeId}")`;
+}
+
+/** Names a resource. */
+export function describeResource({ typeName, name }: ResourceId): string {
+  return `${typeName} "${name}"`;
+}
+
+/** A gRPC status code in words. */
+export function statusName(code: number): string {
+  return STATUS_NAMES[code] ?? `code ${code}`;
+}
+
+/** Why a stream that got no answer ended, to follow the name of the server. */
+export function describeStreamEnd({ code, details }: StreamStatus): string {
+  if (code === UNAVAILABLE) return `cannot be reached: ${details}`;
+  if (code === 0) return 'closed the ADS stream without answering';
+  return `ended the ADS stream with ${statusName(code)}: ${details}`;
+}
+
+/** A name that leads nowhere. */
+export function badNameError(id: ResourceId, reason: string, nodeId: string): XdsError {
+  return {
+    kind: 'bad-name',
+    message: `${describeResource(id)}: not a usable resource name: ${reason} (node "${nodeId}")`,
+  };
+}
+
+/** @param causes One sentence per server, in order of priority. */
+export function unreachableError(id: ResourceId, causes: readonly string[]): XdsError {
+  return { kind: 'unreachable', message: `${describeResource(id)}: ${causes.join('; ')}` };
+}
+
+/** A resource that is not valid. */
+export function rejectedError(
+  id: ResourceId,
+  server: string,
+  violations: readonly string[],
+): XdsError {
+  return {
+    kind: 'invalid',
+    message: `${describeResource(id)}: update from ${server} rejected (NACK): ${joinBounded(violations)}`,
+  };
+}
+
+/** A resource that a complete response left out. */
+export function deletedError(id: ResourceId, server: string): XdsError {
+  return {
+    kind: 'does-not-exist',
+    message: `${describeResource(id)}: no such resource: ${server} has removed it`,
+  };
+}
+
+/** What is to be said of a resource that did not come in time. */
+export interface ResourceTimeout {
+  readonly timeoutMs: number;
+  /** Whether the server may still be at it (gRFC A88). */
+  readonly isTransient: boolean;
+  /** Whether the server has answered anything at all on this stream. */
+  readonly serverAnswered: boolean;
+}
+
+/** A resource that did not come in time. */
+export function timeoutError(id: ResourceId, server: string, timeout: ResourceTimeout): XdsError {
+  const conclusion = timeout.isTransient ? 'timed out' : 'no such resource';
+  const fact = `${server} did not send it within ${timeout.timeoutMs / 1000} s`;
+  // Servers that look the node up do not answer one they do not know, they stay silent.
+  const hint = timeout.serverAnswered
+    ? ''
+    : ' and has not answered this node at all: is node.id known to the server?';
+  return {
+    kind: timeout.isTransient ? 'timeout' : 'does-not-exist',
+    message: `${describeResource(id)}: ${conclusion}: ${fact}${hint}`,
+  };
+}
+
+const NOT_FOUND = 5;
+
+/** A server's own word that it cannot supply a resource (gRFC A88). */
+export function serverError(id: ResourceId, server: string, status: StreamStatus): XdsError {
+  return {
+    kind: status.code === NOT_FOUND ? 'does-not-exist' : 'server-error',
+    message: `${describeResource(id)}: ${server} reports ${statusName(status.code)}: ${status.details}`,
+  };
+}
+
+/** Joins with `; `, and says how many were left out when all would be too long. */
+export function joinBounded(texts: readonly string[]): string {
+  let length = 0;
+  let count = 0;
+  for (const text of texts) {
+    length += text.length + SEPARATOR.length;
+    if (count > 0 && length > MAX_LIST_LENGTH) break;
+    count++;
+  }
+  const joined = texts.slice(0, count).join(SEPARATOR);
+  const shown = joined.length > MAX_LIST_LENGTH ? `${joined.slice(0, MAX_LIST_LENGTH)}…` : joined;
+  const left = texts.length - count;
+  return left === 0 ? shown : `${shown}${SEPARATOR}and ${left} more`;
+}

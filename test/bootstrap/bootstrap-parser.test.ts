@@ -1,0 +1,448 @@
+import { parseBootstrap } from '../../src/bootstrap/bootstrap-parser';
+import type { Bootstrap, CredentialConfig } from '../../src/bootstrap/bootstrap';
+import type { Violations } from '../../src/util/violations';
+
+const support = {
+  channelCreds: new Set(['google_default', 'insecure', 'tls']),
+  callCreds: new Set(['jwt_token_file']),
+};
+const server = { server_uri: 'xds.test:443', channel_creds: [{ type: 'insecure' }] };
+
+function parse(json: unknown): Bootstrap {
+  const result = parseBootstrap(json, 'test', support);
+  if (!result.ok) throw new Error(result.error.join('; '));
+  return result.value;
+}
+
+function mistakes(json: unknown): readonly string[] {
+  const result = parseBootstrap(json, 'test', support);
+  return result.ok ? [] : result.error;
+}
+
+describe('parseBootstrap', () => {
+  it('fills in what a minimal bootstrap leaves out', () => {
+    expect(parse({ xds_servers: [server] })).toEqual({
+      source: 'test',
+      servers: [
+        {
+          serverUri: 'xds.test:443',
+          channelCreds: { type: 'insecure', config: undefined },
+          callCreds: [],
+          features: new Set(),
+          key: '["xds.test:443",{"type":"insecure"},[],[]]',
+        },
+      ],
+      node: { id: '', cluster: '', locality: undefined, metadata: undefined },
+      authorities: new Map(),
+      clientDefaultListenerResourceNameTemplate: '%s',
+      certificateProviders: new Map(),
+    });
+  });
+
+  it('reads every field', () => {
+    const bootstrap = parse({
+      xds_servers: [
+        {
+          server_uri: 'dns:///primary.test:443',
+          channel_creds: [{ type: 'tls', config: { ca_certificate_file: '/ca.pem' } }],
+          call_creds: [
+            { type: 'oracle', config: 'anything' },
+            { type: 'jwt_token_file', config: { jwt_token_file: '/token' } },
+          ],
+          server_features: ['xds_v3', 'ignore_resource_deletion'],
+        },
+        { server_uri: 'secondary.test:443', channel_creds: [{ type: 'insecure' }] },
+      ],
+      node: {
+        id: 'node-1',
+        cluster: 'shop',
+        locality: { region: 'eu', zone: 'eu-1', sub_zone: 'a' },
+        metadata: { A: 1 },
+      },
+      authorities: {
+        'a.test': {
+          client_listener_resource_name_template: 'xdstp://a.test/listeners/%s',
+          xds_servers: [{ server_uri: 'a.test:1', channel_creds: [{ type: 'insecure' }] }],
+          fallback_on_reachability_only: true,
+        },
+      },
+      client_default_listener_resource_name_template: 'prefix/%s',
+      certificate_providers: {
+        default: { plugin_name: 'file_watcher', config: { certificate_file: '/cert.pem' } },
+      },
+    });
+    expect(bootstrap.servers.map((each) => each.serverUri)).toEqual([
+      'dns:///primary.test:443',
+      'secondary.test:443',
+    ]);
+    expect(bootstrap.servers[0]).toMatchObject({
+      channelCreds: { type: 'tls', config: { ca_certificate_file: '/ca.pem' } },
+      callCreds: [{ type: 'jwt_token_file', config: { jwt_token_file: '/token' } }],
+      features: new Set(['xds_v3', 'ignore_resource_deletion']),
+    });
+    expect(bootstrap.node).toEqual({
+      id: 'node-1',
+      cluster: 'shop',
+      locality: { region: 'eu', zone: 'eu-1', subZone: 'a' },
+      metadata: new Map([['A', 1]]),
+    });
+    expect(bootstrap.authorities.get('a.test')).toMatchObject({
+      clientListenerResourceNameTemplate: 'xdstp://a.test/listeners/%s',
+      servers: [{ serverUri: 'a.test:1' }],
+      fallbackOnReachabilityOnly: true,
+    });
+    expect(bootstrap.clientDefaultListenerResourceNameTemplate).toBe('prefix/%s');
+    expect(bootstrap.certificateProviders).toEqual(
+      new Map([
+        ['default', { pluginName: 'file_watcher', config: { certificate_file: '/cert.pem' } }],
+      ]),
+    );
+  });
+
+  it.each<[string, unknown, string[]]>([
+    ['not an object', 'text', ['must be an object']],
+    ['a list', [], ['must be an object']],
+    ['null', null, ['must be an object']],
+    ['no servers', {}, ['xds_servers: field not present']],
+    ['servers that are null', { xds_servers: null }, ['xds_servers: field not present']],
+    ['an empty list of servers', { xds_servers: [] }, ['xds_servers: must not be empty']],
+    ['servers of a wrong type', { xds_servers: server }, ['xds_servers: must be a list']],
+    [
+      'an empty server',
+      { xds_servers: [{}] },
+      [
+        'xds_servers[0].server_uri: field not present',
+        'xds_servers[0].channel_creds: field not present',
+      ],
+    ],
+    [
+      'a server that is not an object',
+      { xds_servers: [server, 7] },
+      ['xds_servers[1]: must be an object'],
+    ],
+    [
+      'a server URI of a wrong type',
+      { xds_servers: [{ ...server, server_uri: 15010 }] },
+      ['xds_servers[0].server_uri: must be a string'],
+    ],
+    [
+      'an empty server URI',
+      { xds_servers: [{ ...server, server_uri: '' }] },
+      ['xds_servers[0].server_uri: must not be empty'],
+    ],
+    [
+      'a server that would be found by way of itself',
+      { xds_servers: [{ ...server, server_uri: 'xds:///control-plane' }] },
+      ['xds_servers[0].server_uri: must not be an xds: target'],
+    ],
+    [
+      'no credentials',
+      { xds_servers: [{ ...server, channel_creds: [] }] },
+      ['xds_servers[0].channel_creds: must not be empty'],
+    ],
+    [
+      'credentials of unknown types only',
+      { xds_servers: [{ ...server, channel_creds: [{ type: 'alts' }, { type: 'local' }] }] },
+      [
+        'xds_servers[0].channel_creds: none of the types "alts", "local" is supported; ' +
+          'supported are "google_default", "insecure", "tls"',
+      ],
+    ],
+    [
+      'credentials without a type',
+      { xds_servers: [{ ...server, channel_creds: [{ config: {} }, 'insecure'] }] },
+      [
+        'xds_servers[0].channel_creds[0].type: field not present',
+        'xds_servers[0].channel_creds[1]: must be an object',
+      ],
+    ],
+    [
+      'a configuration of credentials that is not an object',
+      { xds_servers: [{ ...server, channel_creds: [{ type: 'tls', config: '/ca.pem' }] }] },
+      ['xds_servers[0].channel_creds[0].config: must be an object'],
+    ],
+    [
+      'call credentials of a wrong type',
+      { xds_servers: [{ ...server, call_creds: 'jwt' }] },
+      ['xds_servers[0].call_creds: must be a list'],
+    ],
+    [
+      'features of a wrong type',
+      { xds_servers: [{ ...server, server_features: 'xds_v3' }] },
+      ['xds_servers[0].server_features: must be a list'],
+    ],
+    ['a node of a wrong type', { xds_servers: [server], node: 'me' }, ['node: must be an object']],
+    [
+      'a node with members of wrong types',
+      { xds_servers: [server], node: { id: 1, cluster: [], locality: 'eu', metadata: [] } },
+      [
+        'node.metadata: must be an object',
+        'node.id: must be a string',
+        'node.cluster: must be a string',
+        'node.locality: must be an object',
+      ],
+    ],
+    [
+      'a locality with members of wrong types',
+      { xds_servers: [server], node: { locality: { region: 1, zone: 2, sub_zone: 3 } } },
+      [
+        'node.locality.region: must be a string',
+        'node.locality.zone: must be a string',
+        'node.locality.sub_zone: must be a string',
+      ],
+    ],
+    [
+      'authorities of a wrong type',
+      { xds_servers: [server], authorities: [] },
+      ['authorities: must be an object'],
+    ],
+    [
+      'an authority with members of wrong types',
+      {
+        xds_servers: [server],
+        authorities: {
+          a: {
+            client_listener_resource_name_template: 7,
+            xds_servers: {},
+            fallback_on_reachability_only: 'yes',
+          },
+          b: 'b',
+        },
+      },
+      [
+        'authorities["a"].xds_servers: must be a list',
+        'authorities["a"].client_listener_resource_name_template: must be a string',
+        'authorities["a"].fallback_on_reachability_only: must be true or false',
+        'authorities["b"]: must be an object',
+      ],
+    ],
+    [
+      'a template that leads to another authority',
+      {
+        xds_servers: [server],
+        authorities: {
+          'a.test': { client_listener_resource_name_template: 'xdstp://b.test/%s' },
+          'a.te': { client_listener_resource_name_template: 'xdstp://a.test/%s' },
+        },
+      },
+      [
+        'authorities["a.test"].client_listener_resource_name_template: must start with xdstp://a.test/',
+        'authorities["a.te"].client_listener_resource_name_template: must start with xdstp://a.te/',
+      ],
+    ],
+    [
+      'an empty default template',
+      { xds_servers: [server], client_default_listener_resource_name_template: '' },
+      ['client_default_listener_resource_name_template: must not be empty'],
+    ],
+    [
+      'certificate providers with mistakes',
+      {
+        xds_servers: [server],
+        certificate_providers: { a: {}, b: { plugin_name: 'x', config: 1 }, c: null, d: [] },
+      },
+      [
+        'certificate_providers["a"].plugin_name: field not present',
+        'certificate_providers["b"].config: must be an object',
+        'certificate_providers["d"]: must be an object',
+      ],
+    ],
+  ])('rejects %s', (_what, json, expected) => {
+    expect(mistakes(json)).toEqual(expected);
+  });
+
+  it('reports the mistakes of all parts at once', () => {
+    expect(
+      mistakes({
+        xds_servers: [server, { server_uri: 1, channel_creds: 'x' }],
+        node: 1,
+        authorities: { a: 1 },
+        client_default_listener_resource_name_template: 1,
+        certificate_providers: 1,
+      }),
+    ).toEqual([
+      'xds_servers[1].server_uri: must be a string',
+      'xds_servers[1].channel_creds: must be a list',
+      'node: must be an object',
+      'authorities["a"]: must be an object',
+      'client_default_listener_resource_name_template: must be a string',
+      'certificate_providers: must be an object',
+    ]);
+  });
+
+  it('ignores unknown and misspelt members everywhere', () => {
+    const extra = { unknown: { deep: [1] }, xds_server: [], Node: 1, sever_features: 1 };
+    const bootstrap = parse({
+      ...extra,
+      xds_servers: [{ ...extra, ...server, channel_creds: [{ ...extra, type: 'insecure' }] }],
+      node: { ...extra, id: 'n', user_agent_name: 'liar', locality: { ...extra, zone: 'z' } },
+      authorities: { a: extra },
+      certificate_providers: { p: { ...extra, plugin_name: 'x' } },
+      server_listener_resource_name_template: 'for servers only',
+    });
+    expect(bootstrap.node).toEqual({
+      id: 'n',
+      cluster: '',
+      locality: { region: '', zone: 'z', subZone: '' },
+      metadata: undefined,
+    });
+  });
+
+  it('takes null for absent', () => {
+    expect(
+      parse({
+        xds_servers: [{ ...server, call_creds: null, server_features: null }],
+        node: null,
+        authorities: null,
+        client_default_listener_resource_name_template: null,
+        certificate_providers: null,
+      }),
+    ).toEqual(parse({ xds_servers: [server] }));
+  });
+
+  it('uses the first credentials of a supported type', () => {
+    const channel_creds = [
+      { type: 'alts', config: 'not judged' },
+      { type: 'tls', config: {} },
+      { type: 'insecure' },
+    ];
+    expect(parse({ xds_servers: [{ ...server, channel_creds }] }).servers[0]?.channelCreds).toEqual(
+      { type: 'tls', config: {} },
+    );
+  });
+
+  it('lets the credentials judge their configuration', () => {
+    const check = (credential: CredentialConfig, violations: Violations) => {
+      violations.at('file').add(`not for ${credential.type}`);
+    };
+    const channelCreds = { has: () => true, keys: () => [], check };
+    const result = parseBootstrap(
+      { xds_servers: [{ ...server, channel_creds: [{ type: 'x', config: {} }] }] },
+      'test',
+      { ...support, channelCreds },
+    );
+    expect(result).toEqual({
+      ok: false,
+      error: ['xds_servers[0].channel_creds[0].config.file: not for x'],
+    });
+  });
+
+  it('ignores server features that are not strings', () => {
+    const server_features = ['a', 1, null, { b: 1 }, ['c'], 'd', 'a'];
+    expect(parse({ xds_servers: [{ ...server, server_features }] }).servers[0]?.features).toEqual(
+      new Set(['a', 'd']),
+    );
+  });
+
+  it('lists a server once', () => {
+    const other = { ...server, server_uri: 'other.test:443' };
+    expect(
+      parse({ xds_servers: [server, other, server] }).servers.map((each) => each.serverUri),
+    ).toEqual(['xds.test:443', 'other.test:443']);
+  });
+
+  it('keeps certificate providers of unknown plugins', () => {
+    const { certificateProviders } = parse({
+      xds_servers: [server],
+      certificate_providers: { a: { plugin_name: 'unheard_of', config: { b: 1 } } },
+    });
+    expect(certificateProviders.get('a')).toEqual({ pluginName: 'unheard_of', config: { b: 1 } });
+  });
+
+  it('gives an authority the top-level servers and a template if it has none', () => {
+    const { authorities, servers } = parse({
+      xds_servers: [server],
+      authorities: { 'a.test': {}, 'b/c d': { xds_servers: [] }, '': {} },
+    });
+    expect(authorities.get('a.test')).toEqual({
+      clientListenerResourceNameTemplate: 'xdstp://a.test/envoy.config.listener.v3.Listener/%s',
+      servers,
+      fallbackOnReachabilityOnly: false,
+    });
+    expect(authorities.get('b/c d')).toEqual({
+      clientListenerResourceNameTemplate: 'xdstp://b%2Fc%20d/envoy.config.listener.v3.Listener/%s',
+      servers,
+      fallbackOnReachabilityOnly: false,
+    });
+    expect(authorities.get('')?.clientListenerResourceNameTemplate).toBe(
+      'xdstp:///envoy.config.listener.v3.Listener/%s',
+    );
+  });
+
+  it('treats names like __proto__ and constructor as names', () => {
+    const text = `{
+      "xds_servers": [${JSON.stringify(server)}],
+      "node": { "id": "n", "metadata": { "__proto__": 1, "constructor": { "__proto__": [2] } } },
+      "authorities": { "__proto__": {}, "constructor": {} },
+      "certificate_providers": { "__proto__": { "plugin_name": "x" } },
+      "__proto__": { "client_default_listener_resource_name_template": "polluted" }
+    }`;
+    const bootstrap = parse(JSON.parse(text));
+    expect([...bootstrap.authorities.keys()]).toEqual(['__proto__', 'constructor']);
+    expect([...bootstrap.certificateProviders.keys()]).toEqual(['__proto__']);
+    expect([...(bootstrap.node.metadata?.keys() ?? [])]).toEqual(['__proto__', 'constructor']);
+    expect(JSON.stringify(bootstrap.node.metadata?.get('constructor'))).toBe('{"__proto__":[2]}');
+    expect(bootstrap.clientDefaultListenerResourceNameTemplate).toBe('%s');
+  });
+
+  it('passes node metadata through untouched', () => {
+    const metadata = {
+      GENERATOR: 'grpc',
+      MESH_ID: null,
+      PROXY_CONFIG: { concurrency: 2, tracing: { zipkin: {} }, ratio: 0.5, on: true },
+      OWNERS: ['a', 1, false, null, { b: [] }],
+    };
+    expect(parse({ xds_servers: [server], node: { metadata } }).node.metadata).toEqual(
+      new Map(Object.entries(metadata)),
+    );
+  });
+
+  it('does not exhaust the stack with metadata that is nested too deeply', () => {
+    const metadata = JSON.parse(`{"a":${'['.repeat(50_000)}${']'.repeat(50_000)}}`);
+    expect(mistakes({ xds_servers: [server], node: { metadata } })).toEqual([
+      'node.metadata: must be JSON of at most 100 levels',
+    ]);
+  });
+
+  it('accepts the other spelling of a sub-zone', () => {
+    expect(
+      parse({ xds_servers: [server], node: { locality: { subZone: 's' } } }).node.locality,
+    ).toEqual({ region: '', zone: '', subZone: 's' });
+  });
+});
+
+describe('the key of a server', () => {
+  const key = (extra: object) => parse({ xds_servers: [{ ...server, ...extra }] }).servers[0]?.key;
+
+  it('does not depend on the order of features or members, nor on what is not used', () => {
+    const a = {
+      channel_creds: [{ type: 'tls', config: { a: 1, b: { c: [1, 2], d: null } } }],
+      server_features: ['x', 'y', 3],
+      unknown: 1,
+    };
+    const b = {
+      channel_creds: [
+        { type: 'alts' },
+        { config: { b: { d: null, c: [1, 2] }, a: 1 }, type: 'tls' },
+        { type: 'insecure' },
+      ],
+      server_features: ['y', 'x', 'y'],
+      call_creds: [{ type: 'unheard_of' }],
+    };
+    expect(key(a)).toBe(key(b));
+  });
+
+  it.each([
+    ['URI', { server_uri: 'other.test:443' }],
+    ['type of credentials', { channel_creds: [{ type: 'google_default' }] }],
+    ['configuration of credentials', { channel_creds: [{ type: 'insecure', config: {} }] }],
+    ['call credentials', { call_creds: [{ type: 'jwt_token_file' }] }],
+    ['features', { server_features: ['xds_v3'] }],
+  ])('depends on the %s', (_what, extra) => {
+    expect(key(extra)).not.toBe(key({}));
+  });
+
+  it('cannot be forged by odd names', () => {
+    expect(key({ server_features: ['a","b'] })).not.toBe(key({ server_features: ['a', 'b'] }));
+  });
+});

@@ -1,0 +1,153 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  createBootstrapLoader,
+  loadBootstrap,
+  type LoadBootstrapOptions,
+} from '../../src/bootstrap/load-bootstrap';
+
+const support = { channelCreds: new Set(['insecure']), callCreds: new Set<string>() };
+
+function bootstrap(serverUri: string): object {
+  return { xds_servers: [{ server_uri: serverUri, channel_creds: [{ type: 'insecure' }] }] };
+}
+
+function outcome(options: Omit<LoadBootstrapOptions, 'support'>): string {
+  const result = loadBootstrap({ ...options, support });
+  if (!result.ok) return `${result.error.kind}: ${result.error.message}`;
+  return `${result.value.servers[0]?.serverUri ?? ''} from ${result.value.source}`;
+}
+
+describe('loadBootstrap', () => {
+  let folder: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'bootstrap-'));
+  });
+
+  afterEach(() => {
+    rmSync(folder, { recursive: true });
+  });
+
+  it('prefers what the application passed, then the file, then the variable', () => {
+    const path = join(folder, 'bootstrap.json');
+    writeFileSync(path, JSON.stringify(bootstrap('file')));
+    const GRPC_XDS_BOOTSTRAP_CONFIG = JSON.stringify(bootstrap('variable'));
+    const env = { GRPC_XDS_BOOTSTRAP: path, GRPC_XDS_BOOTSTRAP_CONFIG };
+    expect(outcome({ inline: bootstrap('option'), env })).toBe(
+      'option from register({ bootstrap })',
+    );
+    expect(outcome({ inline: JSON.stringify(bootstrap('text')), env })).toBe(
+      'text from register({ bootstrap })',
+    );
+    expect(outcome({ env })).toBe(`file from ${path}`);
+    expect(outcome({ env: { ...env, GRPC_XDS_BOOTSTRAP: '' } })).toBe(
+      'variable from GRPC_XDS_BOOTSTRAP_CONFIG',
+    );
+  });
+
+  it('says how to give a bootstrap when there is none', () => {
+    const message =
+      'missing: xDS bootstrap is missing: set GRPC_XDS_BOOTSTRAP to a file or ' +
+      'GRPC_XDS_BOOTSTRAP_CONFIG to JSON, or pass register({ bootstrap })';
+    expect(outcome({ env: {} })).toBe(message);
+    expect(outcome({ env: { GRPC_XDS_BOOTSTRAP: '', GRPC_XDS_BOOTSTRAP_CONFIG: '' } })).toBe(
+      message,
+    );
+  });
+
+  it('does not try the next place when a file cannot be read', () => {
+    const path = join(folder, 'none.json');
+    const GRPC_XDS_BOOTSTRAP_CONFIG = JSON.stringify(bootstrap('variable'));
+    expect(outcome({ env: { GRPC_XDS_BOOTSTRAP: path, GRPC_XDS_BOOTSTRAP_CONFIG } })).toBe(
+      `unreadable: xDS bootstrap ${path} (GRPC_XDS_BOOTSTRAP) cannot be read: ` +
+        `ENOENT: no such file or directory, open '${path}'`,
+    );
+    expect(outcome({ env: { GRPC_XDS_BOOTSTRAP: folder } })).toBe(
+      `unreadable: xDS bootstrap ${folder} (GRPC_XDS_BOOTSTRAP) cannot be read: ` +
+        'EISDIR: illegal operation on a directory, read',
+    );
+  });
+
+  it('says where text is not JSON without quoting it', () => {
+    const path = join(folder, 'bootstrap.json');
+    writeFileSync(path, '{\n  "token": "s3cret" "x": 1 }');
+    expect(outcome({ env: { GRPC_XDS_BOOTSTRAP: path } })).toBe(
+      `not-json: xDS bootstrap ${path} (GRPC_XDS_BOOTSTRAP) is not JSON: ` +
+        'line 2, column 21: expected "," or "}"',
+    );
+    expect(outcome({ env: { GRPC_XDS_BOOTSTRAP_CONFIG: '/etc/bootstrap.json' } })).toBe(
+      'not-json: xDS bootstrap in GRPC_XDS_BOOTSTRAP_CONFIG is not JSON: ' +
+        'line 1, column 1: expected a value',
+    );
+    expect(outcome({ inline: '' })).toBe(
+      'not-json: xDS bootstrap given to register({ bootstrap }) is not JSON: ' +
+        'line 1, column 1: expected a value',
+    );
+  });
+
+  it('names every mistake in one line', () => {
+    const text = JSON.stringify({ xds_servers: [{}], node: [] });
+    expect(outcome({ env: { GRPC_XDS_BOOTSTRAP_CONFIG: text } })).toBe(
+      'invalid: xDS bootstrap in GRPC_XDS_BOOTSTRAP_CONFIG is invalid: ' +
+        'xds_servers[0].server_uri: field not present; ' +
+        'xds_servers[0].channel_creds: field not present; node: must be an object',
+    );
+  });
+
+  it('accepts a byte order mark', () => {
+    const path = join(folder, 'bootstrap.json');
+    writeFileSync(path, `\uFEFF${JSON.stringify(bootstrap('file'))}`);
+    expect(outcome({ env: { GRPC_XDS_BOOTSTRAP: path } })).toBe(`file from ${path}`);
+  });
+
+  it('survives an object that is not JSON', () => {
+    const cyclic: { self?: object } = {};
+    cyclic.self = cyclic;
+    expect(outcome({ inline: cyclic })).toBe(
+      'not-json: xDS bootstrap given to register({ bootstrap }) is not JSON: ' +
+        'Converting circular structure to JSON',
+    );
+  });
+
+  it('is not affected by what is done to the object later', () => {
+    const inline = { ...bootstrap('option'), node: { metadata: { list: [1] } } };
+    const result = loadBootstrap({ inline, support });
+    inline.node.metadata.list.push(2);
+    expect(result.ok && result.value.node.metadata?.get('list')).toEqual([1]);
+  });
+});
+
+describe('createBootstrapLoader', () => {
+  it('reads again after a failure, and never after a success', () => {
+    let text: string | undefined;
+    let reads = 0;
+    const load = createBootstrapLoader({
+      env: { GRPC_XDS_BOOTSTRAP: '/run/agent.json' },
+      readFile: () => {
+        reads++;
+        if (text === undefined) throw new Error('not there yet');
+        return text;
+      },
+      support,
+    });
+    // 1. The application starts before the agent has written the file.
+    expect(load()).toEqual({
+      ok: false,
+      error: 'xDS bootstrap /run/agent.json (GRPC_XDS_BOOTSTRAP) cannot be read: not there yet',
+    });
+    // 2. The agent has written half of it.
+    text = '{"xds_servers": [';
+    expect(load()).toMatchObject({ ok: false });
+    // 3. The agent is done.
+    text = JSON.stringify(bootstrap('agent'));
+    const first = load();
+    expect(first).toMatchObject({ ok: true, value: { servers: [{ serverUri: 'agent' }] } });
+    // 4. From here on the bootstrap is what it was.
+    text = JSON.stringify(bootstrap('other'));
+    const second = load();
+    expect(second.ok && first.ok && second.value === first.value).toBe(true);
+    expect(reads).toBe(3);
+  });
+});

@@ -1,0 +1,56 @@
+import { runCli } from '../../src/cli/program';
+import type { CliIo } from '../../src/cli/cli-io';
+import { systemClock } from '../../src/util/clock';
+import { createHandle } from '../../src/util/handle';
+
+/** A terminal: keeps what is printed and presses Ctrl-C when told to. */
+export class FakeIo implements CliIo {
+  readonly out: string[] = [];
+  readonly errors: string[] = [];
+  private interrupt: (() => void) | undefined;
+  private readonly waiting = new Set<() => void>();
+
+  readonly clock = { ...systemClock, now: () => Date.UTC(2026, 0, 1, 12, 0, 1) };
+
+  print(line: string): void {
+    this.out.push(...line.split('\n'));
+    for (const look of [...this.waiting]) look();
+  }
+
+  printError(line: string): void {
+    this.errors.push(...line.split('\n'));
+    for (const look of [...this.waiting]) look();
+  }
+
+  onInterrupt(callback: () => void) {
+    this.interrupt = callback;
+    return createHandle(() => (this.interrupt = undefined));
+  }
+
+  /** Whether a command waits for the end. */
+  get isInterruptible(): boolean {
+    return this.interrupt !== undefined;
+  }
+
+  pressCtrlC(): void {
+    this.interrupt?.();
+  }
+
+  /** Waits for a printed line that matches, now or later. */
+  until(pattern: RegExp): Promise<string> {
+    return new Promise((resolve) => {
+      const look = () => {
+        const line = [...this.out, ...this.errors].find((each) => pattern.test(each));
+        if (line === undefined) return;
+        this.waiting.delete(look);
+        resolve(line);
+      };
+      this.waiting.add(look);
+      look();
+    });
+  }
+
+  run(...args: readonly string[]): Promise<number> {
+    return runCli(args, '1.2.3', this);
+  }
+}

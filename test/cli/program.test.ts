@@ -1,0 +1,116 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { FakeIo } from './fake-io';
+
+const example = join(__dirname, '..', '..', 'examples', 'echo.yaml');
+
+describe('grpc-xds', () => {
+  let io: FakeIo;
+  beforeEach(() => {
+    io = new FakeIo();
+  });
+
+  it('tells its version', async () => {
+    expect(await io.run('--version')).toBe(0);
+    expect(io.out).toEqual(['1.2.3']);
+  });
+
+  it('lists its commands', async () => {
+    expect(await io.run('--help')).toBe(0);
+    const text = io.out.join('\n');
+    expect(text).toContain('serve [options] <file>  serve a resource file over ADS');
+    expect(text).toContain('check [options] <file>  say what is wrong with a resource file');
+  });
+
+  it('explains a command and the file it takes', async () => {
+    expect(await io.run('serve', '--help')).toBe(0);
+    const text = io.out.join('\n');
+    for (const part of ['--port <number>', '(default:', '--no-watch', 'examples/echo.yaml']) {
+      expect(text).toContain(part);
+    }
+  });
+
+  it.each<[readonly string[], string]>([
+    [['serv'], "error: unknown command 'serv'"],
+    [['serve'], "error: missing required argument 'file'"],
+    [['check', '--port', '1', example], "error: unknown option '--port'"],
+    [
+      ['check', example, 'second'],
+      "error: too many arguments for 'check'. Expected 1 argument but got 2.",
+    ],
+    [
+      ['serve', example, '--port', '70000'],
+      "error: option '-p, --port <number>' argument '70000' is invalid. Expected a number from 0 to 65535.",
+    ],
+    [
+      ['serve', example, '--port', 'http'],
+      "error: option '-p, --port <number>' argument 'http' is invalid. Expected a number from 0 to 65535.",
+    ],
+  ])('says what is wrong with %j', async (args, message) => {
+    expect(await io.run(...args)).toBe(1);
+    expect(io.errors[0]).toBe(message);
+    expect(io.errors.at(-1)).toMatch(/--help to see what is possible|Did you mean/);
+    expect(io.out).toEqual([]);
+  });
+});
+
+describe('grpc-xds check', () => {
+  let folder: string;
+  let file: string;
+  let io: FakeIo;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'cli-check-'));
+    file = join(folder, 'f.yaml');
+    io = new FakeIo();
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  it('says what is in a good file', async () => {
+    expect(await io.run('check', example)).toBe(0);
+    expect(io.errors).toEqual([]);
+    expect(io.out).toEqual([
+      `${example} is good:`,
+      '  listeners     1  echo.example.com:50051',
+      '  routes        1  echo-routes',
+      '  clusters      2  echo, echo-canary',
+      '  endpoints     2  echo, echo-canary',
+    ]);
+  });
+
+  it('shows the first names of many', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+    writeFileSync(file, JSON.stringify({ clusters: names.map((name) => ({ name })) }));
+    expect(await io.run('check', file)).toBe(0);
+    expect(io.out.slice(1)).toEqual([
+      '  listeners     0',
+      '  routes        0',
+      '  clusters      7  a, b, c, d, e, and 2 more',
+      '  endpoints     0',
+    ]);
+  });
+
+  it('lists what is wrong with a bad file', async () => {
+    writeFileSync(file, 'clusters:\n  - name: a\n    typ: EDS\n  - name: a\n');
+    expect(await io.run('check', file)).toBe(1);
+    expect(io.out).toEqual([]);
+    expect(io.errors).toEqual([`${file}:3:5: clusters[0] ("a"): unknown field "typ"`]);
+  });
+
+  it('lists references to nothing, unless told otherwise', async () => {
+    writeFileSync(file, 'clusters: [{ name: a, type: EDS, alt_stat_name: b }]');
+    expect(await io.run('check', file, '--ignore-unknown-fields')).toBe(1);
+    expect(io.errors).toEqual([
+      `${file}:1:14: cluster "a": name: there is no endpoint assignment "a"`,
+    ]);
+    const flags = ['--ignore-unknown-fields', '--allow-inconsistent'];
+    expect(await io.run('check', ...flags, file)).toBe(0);
+  });
+
+  it('says why a file cannot be read', async () => {
+    expect(await io.run('check', file)).toBe(1);
+    expect(io.errors).toEqual([
+      `${file}: cannot be read: ENOENT: no such file or directory, open '${file}'`,
+    ]);
+  });
+});

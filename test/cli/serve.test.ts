@@ -1,0 +1,145 @@
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AdsClient } from '../control-plane/ads-client';
+import { FakeIo } from './fake-io';
+
+const example = join(__dirname, '..', '..', 'examples', 'echo.yaml');
+const LDS = 'type.googleapis.com/envoy.config.listener.v3.Listener';
+const CDS = 'type.googleapis.com/envoy.config.cluster.v3.Cluster';
+
+describe('grpc-xds serve', () => {
+  let folder: string;
+  let file: string;
+  let io: FakeIo;
+  let running: Promise<number> | undefined;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'cli-serve-'));
+    file = join(folder, 'echo.yaml');
+    copyFileSync(example, file);
+    io = new FakeIo();
+  });
+  afterEach(async () => {
+    io.pressCtrlC();
+    await running;
+    rmSync(folder, { recursive: true });
+  });
+
+  /** Starts the command and connects to where it says it is. */
+  async function start(...flags: readonly string[]) {
+    running = io.run('serve', file, '--port', '0', ...flags);
+    const line = await io.until(/^Serving /);
+    await io.until(/^$/);
+    const address = line.split(' ').at(-1) ?? '';
+    return { address, client: new AdsClient(address) };
+  }
+
+  it('says where it listens, what it serves and how to reach it', async () => {
+    const { address } = await start();
+    await io.until(/^Changes/);
+    expect(io.out).toEqual([
+      `Serving ${file} on ${address}`,
+      '  listeners     1  echo.example.com:50051',
+      '  routes        1  echo-routes',
+      '  clusters      2  echo, echo-canary',
+      '  endpoints     2  echo, echo-canary',
+      '',
+      'Bootstrap for clients:',
+      `  export GRPC_XDS_BOOTSTRAP_CONFIG='{"xds_servers":[{"server_uri":"${address}",` +
+        '"channel_creds":[{"type":"insecure"}],"server_features":["xds_v3"]}],' +
+        '"node":{"id":"my-client"}}\'',
+      'Target: xds:///echo.example.com:50051',
+      'Changes of the file are served at once.',
+      '',
+    ]);
+    expect(io.errors).toEqual([]);
+  });
+
+  it('tells in a line each what clients do', async () => {
+    const { client } = await start();
+    const stream = client.open();
+    stream.subscribe(LDS, ['echo.example.com:50051', 'typo'], { node: { id: 'n1' } });
+    const response = await stream.next();
+    expect(await io.until(/ connected/)).toMatch(
+      /^12:00:01Z client 1 \(n1\) connected from 127\.0\.0\.1:\d+$/,
+    );
+    expect(await io.until(/typo/)).toBe(
+      '12:00:01Z client 1 (n1) asks for listeners the file does not have: "typo"',
+    );
+    stream.nack(response, ['echo.example.com:50051', 'typo'], 'two\n  lines');
+    expect(await io.until(/REJECTED/)).toBe(
+      `12:00:01Z client 1 (n1) REJECTED listeners ${response.version_info}: two | lines`,
+    );
+    stream.subscribe(CDS, ['echo']);
+    const clusters = await stream.next();
+    stream.ack(clusters, ['echo']);
+    expect(await io.until(/accepted/)).toBe(
+      `12:00:01Z client 1 (n1) accepted clusters ${clusters.version_info}`,
+    );
+    stream.subscribe('type/secret', ['x']);
+    expect(await io.until(/secret/)).toBe(
+      '12:00:01Z client 1 (n1) asks for type/secret, which this server does not have',
+    );
+    stream.cancel();
+    expect(await io.until(/disconnected/)).toBe('12:00:01Z client 1 (n1) disconnected');
+    client.close();
+  });
+
+  it('serves a changed file at once, and goes on with the last good one', async () => {
+    const { client } = await start();
+    const stream = client.open();
+    stream.subscribe(CDS, ['echo'], { node: { id: 'n1' } });
+    const before = await stream.next();
+    stream.ack(before, ['echo']);
+
+    writeFileSync(file, 'clusters: 7');
+    expect(await io.until(/is bad/)).toBe('12:00:01Z the file is bad; clients keep what they have');
+    expect(await io.until(/echo.yaml:1:/)).toBe(`${file}:1:1: clusters: expected a list, got 7`);
+
+    const text = readFileSync(example, 'utf8');
+    writeFileSync(file, text);
+    await io.until(/good again/);
+    writeFileSync(file, text.replace('lb_policy: ROUND_ROBIN', 'lb_policy: RANDOM'));
+    expect(await io.until(/reloaded/)).toBe('12:00:01Z reloaded, changed: clusters (2)');
+    const after = await stream.next();
+    expect(after.version_info).not.toBe(before.version_info);
+    expect(after.nonce).toBe('2');
+    client.close();
+  });
+
+  it('warns of references to nothing when told to accept them', async () => {
+    writeFileSync(file, 'clusters: [{ name: a, type: EDS }]');
+    await start('--allow-inconsistent', '--no-watch', '--host', '0.0.0.0');
+    expect(io.errors).toEqual(['warning: cluster "a": name: there is no endpoint assignment "a"']);
+    expect(await io.until(/export/)).toContain('"server_uri":"127.0.0.1:');
+    expect(await io.until(/^Not watching/)).toBe('Not watching.');
+  });
+
+  it('ends with 0 when interrupted, and leaves nothing behind', async () => {
+    const { client } = await start();
+    const stream = client.open();
+    stream.subscribe(LDS, ['x'], { node: { id: 'n1' } });
+    await stream.next();
+    io.pressCtrlC();
+    expect(await running).toBe(0);
+    expect((await stream.ended).details).toBe('the control plane is shutting down');
+    expect(io.isInterruptible).toBe(false);
+    client.close();
+  });
+
+  it('ends with 1 when the file is bad at the start', async () => {
+    writeFileSync(file, 'x');
+    expect(await io.run('serve', file, '--port', '0')).toBe(1);
+    expect(io.errors[0]).toContain(`${file}:1:1: expected an object`);
+    expect(io.out).toEqual([]);
+  });
+
+  it('ends with 1 when the address is taken', async () => {
+    const { address } = await start();
+    const second = new FakeIo();
+    expect(await second.run('serve', file, '--port', address.split(':')[1] ?? '')).toBe(1);
+    expect(second.errors).toEqual([
+      `listen EADDRINUSE: address already in use ${address}; --port and --host choose another address`,
+    ]);
+  });
+});

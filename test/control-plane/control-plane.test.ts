@@ -1,0 +1,343 @@
+import {
+  ConsistencyError,
+  ControlPlane,
+  Snapshot,
+  type ClientEvent,
+  type ControlPlaneOptions,
+} from '../../src/control-plane';
+import { AdsClient, decodeOfficial, type AdsClientStream } from './ads-client';
+import { cluster, echo, endpoints, listener, route } from './resources';
+
+const LDS = 'type.googleapis.com/envoy.config.listener.v3.Listener';
+const RDS = 'type.googleapis.com/envoy.config.route.v3.RouteConfiguration';
+const CDS = 'type.googleapis.com/envoy.config.cluster.v3.Cluster';
+const EDS = 'type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment';
+
+const node = (id: string, client_features: readonly string[] = []) => ({
+  node: { id, client_features },
+});
+
+describe('ControlPlane', () => {
+  const cleanUp: (() => void | Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const task of cleanUp.splice(0).reverse()) await task();
+  });
+
+  async function setUp(options: ControlPlaneOptions = {}) {
+    const events: ClientEvent[] = [];
+    const waiters: { kind: string; resolve: (event: ClientEvent) => void }[] = [];
+    const server = new ControlPlane({
+      ...options,
+      onClientEvent(event) {
+        events.push(event);
+        options.onClientEvent?.(event);
+        for (const waiter of waiters.splice(0)) {
+          if (waiter.kind === event.kind) waiter.resolve(event);
+          else waiters.push(waiter);
+        }
+      },
+    });
+    const { port, address } = await server.start();
+    const client = new AdsClient(address);
+    cleanUp.push(() => server.stop());
+    cleanUp.push(() => client.close());
+    const until = (kind: ClientEvent['kind']) =>
+      new Promise<ClientEvent>((resolve) => waiters.push({ kind, resolve }));
+    return { server, client, port, address, events, until };
+  }
+
+  it('leads a client from listener to endpoints', async () => {
+    const { client } = await setUp({ snapshot: Snapshot.from(echo) });
+    const stream = client.open();
+
+    stream.subscribe(LDS, ['echo'], node('test'));
+    const listeners = await stream.next();
+    expect(listeners).toMatchObject({
+      type_url: LDS,
+      nonce: '1',
+      control_plane: { identifier: 'grpc-xds' },
+    });
+    stream.ack(listeners, ['echo']);
+
+    stream.subscribe(RDS, ['echo-routes']);
+    const routes = await stream.next();
+    stream.subscribe(CDS, ['echo']);
+    const clusters = await stream.next();
+    stream.subscribe(EDS, ['echo']);
+    const assignments = await stream.next();
+
+    expect([routes.type_url, clusters.type_url, assignments.type_url]).toEqual([RDS, CDS, EDS]);
+    const only = (response: typeof routes) => response.resources[0]?.value ?? Buffer.alloc(0);
+    expect(decodeOfficial(RDS, only(routes))).toEqual({
+      name: 'echo-routes',
+      virtual_hosts: [
+        {
+          name: 'all',
+          domains: ['*'],
+          routes: [{ match: { prefix: '' }, route: { cluster: 'echo' } }],
+        },
+      ],
+    });
+    expect(decodeOfficial(CDS, only(clusters))).toEqual({
+      name: 'echo',
+      type: 'EDS',
+      eds_cluster_config: { eds_config: { ads: {}, resource_api_version: 'V3' } },
+    });
+    expect(decodeOfficial(EDS, only(assignments))).toEqual({
+      cluster_name: 'echo',
+      endpoints: [
+        {
+          locality: { region: 'here' },
+          load_balancing_weight: { value: 1 },
+          lb_endpoints: [
+            {
+              endpoint: {
+                address: { socket_address: { address: '127.0.0.1', port_value: 50051 } },
+              },
+            },
+          ],
+        },
+      ],
+    });
+  });
+
+  it('pushes a change, and nothing for a snapshot that brings none', async () => {
+    const snapshot = Snapshot.from(echo);
+    const { server, client, until } = await setUp({ snapshot });
+    const stream = client.open();
+    stream.subscribe(EDS, ['echo'], node('test'));
+    const before = await stream.next();
+    const acked = until('acked');
+    stream.ack(before, ['echo']);
+    await acked;
+
+    server.setSnapshot(Snapshot.from(echo));
+    server.setSnapshot(snapshot.with({ endpoints: [endpoints('echo', 50052)] }));
+    const after = await stream.next();
+    expect(after.nonce).toBe('2');
+    expect(after.version_info).not.toBe(before.version_info);
+    expect(
+      JSON.stringify(decodeOfficial(EDS, after.resources[0]?.value ?? Buffer.alloc(0))),
+    ).toContain('50052');
+    expect(stream.received).toEqual([]);
+  });
+
+  it('tells who is connected, what they asked for and what they made of it', async () => {
+    const { server, client, until } = await setUp({ snapshot: Snapshot.from(echo) });
+    expect(server.clients()).toEqual([]);
+    const stream = client.open();
+
+    stream.subscribe(CDS, ['echo', 'absent'], node('node-1'));
+    const first = await stream.next();
+    let heard = until('acked');
+    stream.ack(first, ['echo', 'absent']);
+    await heard;
+    expect(server.clients()).toEqual([
+      {
+        streamId: 1,
+        nodeId: 'node-1',
+        peer: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
+        connectedAtMs: expect.any(Number),
+        types: new Map([
+          [
+            CDS,
+            {
+              typeUrl: CDS,
+              subscribed: ['echo', 'absent'],
+              wildcard: false,
+              sentVersion: first.version_info,
+              ackedVersion: first.version_info,
+              rejection: undefined,
+            },
+          ],
+        ]),
+      },
+    ]);
+
+    server.setSnapshot(Snapshot.from({ clusters: [{ ...cluster('echo'), lb_policy: 'RANDOM' }] }), {
+      allowInconsistent: true,
+    });
+    const second = await stream.next();
+    heard = until('nacked');
+    stream.nack(second, ['echo', 'absent'], 'lb_policy: unsupported', first.version_info);
+    expect(await heard).toEqual({
+      kind: 'nacked',
+      client: { streamId: 1, nodeId: 'node-1', peer: expect.any(String) },
+      typeUrl: CDS,
+      version: second.version_info,
+      message: 'lb_policy: unsupported',
+    });
+    expect(server.clients()[0]?.types.get(CDS)).toMatchObject({
+      sentVersion: second.version_info,
+      ackedVersion: first.version_info,
+      rejection: { version: second.version_info, message: 'lb_policy: unsupported' },
+    });
+
+    heard = until('disconnected');
+    stream.cancel();
+    await heard;
+    expect(server.clients()).toEqual([]);
+  });
+
+  it('ends the stream after the client has', async () => {
+    const { server, client } = await setUp({ snapshot: Snapshot.from(echo) });
+    const stream = client.open();
+    stream.subscribe(LDS, ['echo'], node('test'));
+    await stream.next();
+    stream.end();
+    expect(await stream.ended).toEqual({ code: 0, details: 'OK' });
+    expect(server.clients()).toEqual([]);
+  });
+
+  it('keeps the snapshot it has when a new one is not consistent', async () => {
+    const { server, client } = await setUp({ snapshot: Snapshot.from(echo) });
+    const broken = Snapshot.from({ ...echo, clusters: [] });
+    expect(() => server.setSnapshot(broken)).toThrow(
+      new ConsistencyError([
+        'route configuration "echo-routes": virtual_hosts[0].routes[0].route.cluster: ' +
+          'there is no cluster "echo"',
+      ]),
+    );
+    const stream = client.open();
+    stream.subscribe(CDS, ['echo'], node('test'));
+    expect((await stream.next()).resources).toHaveLength(1);
+    server.setSnapshot(broken, { allowInconsistent: true });
+    expect((await stream.next()).resources).toHaveLength(0);
+  });
+
+  it('refuses to be made with a snapshot that is not consistent', () => {
+    const snapshot = Snapshot.from({ clusters: [cluster('echo')] });
+    expect(() => new ControlPlane({ snapshot })).toThrow(
+      'the snapshot is not consistent:\ncluster "echo": name: there is no endpoint assignment "echo"',
+    );
+  });
+
+  it('tells a node with a snapshot of its own that one', async () => {
+    const { server, client } = await setUp({ snapshot: Snapshot.from(echo) });
+    const canary = Snapshot.from({ ...echo, endpoints: [endpoints('echo', 1)] });
+    server.setSnapshot(canary, { nodeId: 'canary' });
+    const ask = async (nodeId: string, stream: AdsClientStream) => {
+      stream.subscribe(EDS, ['echo'], node(nodeId));
+      return (await stream.next()).version_info;
+    };
+    const [own, shared] = await Promise.all([
+      ask('canary', client.open()),
+      ask('other', client.open()),
+    ]);
+    expect(own).not.toBe(shared);
+  });
+
+  it('wraps resources for clients that understand it, if asked to', async () => {
+    const { client } = await setUp({ snapshot: Snapshot.from(echo), wrapResources: true });
+    const plain = client.open();
+    plain.subscribe(LDS, ['echo'], node('plain'));
+    expect((await plain.next()).resources[0]?.type_url).toBe(LDS);
+
+    const wrapped = client.open();
+    wrapped.subscribe(LDS, ['echo'], node('wrapped', ['xds.config.resource-in-sotw']));
+    const resource = (await wrapped.next()).resources[0];
+    expect(resource?.type_url).toBe('type.googleapis.com/envoy.service.discovery.v3.Resource');
+    expect(
+      decodeOfficial('envoy.service.discovery.v3.Resource', resource?.value ?? Buffer.alloc(0)),
+    ).toEqual({
+      name: 'echo',
+      version: expect.stringMatching(/^[0-9a-f]{16}$/),
+      resource: { type_url: LDS, value: expect.anything() },
+    });
+  });
+
+  it('fails a stream whose request names no type', async () => {
+    const { client } = await setUp();
+    const stream = client.open();
+    stream.send({ resource_names: ['echo'] });
+    expect(await stream.ended).toEqual({ code: 3, details: 'type_url: field not present' });
+  });
+
+  it('shows every request, and survives an observer that throws', async () => {
+    const requests: unknown[] = [];
+    const errors: string[] = [];
+    const { client } = await setUp({
+      snapshot: Snapshot.from(echo),
+      logger: { trace() {}, info() {}, error: (text) => errors.push(text()) },
+      onRequest: (from, { typeUrl, resourceNames }) => {
+        requests.push([from.nodeId, typeUrl, resourceNames]);
+        throw new Error('oops');
+      },
+    });
+    const stream = client.open();
+    stream.subscribe(LDS, ['echo'], node('test'));
+    expect((await stream.next()).resources).toHaveLength(1);
+    expect(requests).toEqual([['test', LDS, ['echo']]]);
+    expect(errors).toEqual(['control plane: an observer threw: oops']);
+  });
+
+  it('sends in order even when an observer sets a snapshot', async () => {
+    const next = Snapshot.from({ ...echo, endpoints: [endpoints('echo', 2)] });
+    const { server, client } = await setUp({
+      snapshot: Snapshot.from(echo),
+      onClientEvent: (event) => {
+        if (event.kind === 'subscribed') server.setSnapshot(next);
+      },
+    });
+    const stream = client.open();
+    stream.subscribe(EDS, ['echo'], node('test'));
+    expect([(await stream.next()).nonce, (await stream.next()).nonce]).toEqual(['1', '2']);
+  });
+
+  it('tells clients that it stops, and can be started again on the same port', async () => {
+    const { server, client, port } = await setUp({ snapshot: Snapshot.from(echo) });
+    const stream = client.open();
+    stream.subscribe(LDS, ['echo'], node('test'));
+    await stream.next();
+    await server.stop();
+    expect(await stream.ended).toEqual({ code: 14, details: 'the control plane is shutting down' });
+    expect(server.clients()).toEqual([]);
+    await server.stop();
+
+    await server.start(port);
+    await expect(server.start()).rejects.toThrow('the control plane is already started');
+    const again = new AdsClient(`127.0.0.1:${port}`);
+    cleanUp.push(() => again.close());
+    const second = again.open();
+    second.subscribe(LDS, ['echo'], node('test'));
+    expect((await second.next()).nonce).toBe('1');
+  });
+
+  it('cuts connections when killed, and can be started again', async () => {
+    const { server, client, port, until } = await setUp({ snapshot: Snapshot.from(echo) });
+    const stream = client.open();
+    stream.subscribe(LDS, ['echo'], node('test'));
+    await stream.next();
+    const disconnected = until('disconnected');
+    server.kill();
+    server.kill();
+    expect((await stream.ended).code).toBe(14);
+    await disconnected;
+    expect(server.clients()).toEqual([]);
+    await server.start(port);
+  });
+
+  it('says which address it cannot use, and can be tried again', async () => {
+    const { port } = await setUp();
+    const second = new ControlPlane();
+    await expect(second.start(port)).rejects.toThrow(
+      `listen EADDRINUSE: address already in use 127.0.0.1:${port}`,
+    );
+    await second.start();
+    await second.stop();
+  });
+
+  it('keeps apart names that are properties of every object', async () => {
+    const names = ['constructor', '__proto__', 'toString'];
+    const snapshot = Snapshot.from({
+      listeners: names.map((name) => listener(name, name)),
+      routes: names.map((name) => route(name, name)),
+      clusters: names.map(cluster),
+      endpoints: names.map((name) => endpoints(name, 1)),
+    });
+    const { client } = await setUp({ snapshot });
+    const stream = client.open();
+    stream.subscribe(EDS, names, node('test'));
+    expect((await stream.next()).resources).toHaveLength(3);
+  });
+});

@@ -1,0 +1,176 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  watchResourceFile,
+  type FileWatchOptions,
+  type ResourceFileOptions,
+} from '../../src/control-plane';
+import { clusterKind } from '../../src/control-plane/resource-kind';
+import type { Handle } from '../../src/util/handle';
+import { systemClock } from '../../src/util/clock';
+import { FakeClock } from '../support/fake-clock';
+
+describe('watchResourceFile', () => {
+  let folder: string;
+  let file: string;
+  let watch: Handle | undefined;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'resource-file-watch-'));
+    file = join(folder, 'f.yaml');
+  });
+  afterEach(() => {
+    watch?.release();
+    rmSync(folder, { recursive: true });
+  });
+
+  /** Starts a watch whose reports are `a b`, the clusters, or the text of the error. */
+  function start(options: ResourceFileOptions & FileWatchOptions = {}) {
+    const reports: string[] = [];
+    const waiting: ((report: string) => void)[] = [];
+    const report = (text: string) => {
+      const waiter = waiting.shift();
+      if (waiter === undefined) reports.push(text);
+      else waiter(text);
+    };
+    watch = watchResourceFile(
+      file,
+      {
+        onSnapshot: (snapshot) => report([...snapshot.set(clusterKind).byName.keys()].join(' ')),
+        onError: (error) => report(error.message.replaceAll(folder, '')),
+      },
+      { debounceMs: 10, pollMs: 20, ...options },
+    );
+    const next = () => {
+      const first = reports.shift();
+      if (first !== undefined) return Promise.resolve(first);
+      return new Promise<string>((resolve) => waiting.push(resolve));
+    };
+    return { reports, next };
+  }
+
+  const clusters = (...names: readonly string[]) =>
+    JSON.stringify({ clusters: names.map((name) => ({ name })) });
+
+  it('loads the file before it returns', () => {
+    writeFileSync(file, clusters('a'));
+    expect(start().reports).toEqual(['a']);
+  });
+
+  it('loads it again when it is written', async () => {
+    writeFileSync(file, clusters('a'));
+    const { next } = start();
+    await next();
+    writeFileSync(file, clusters('a', 'b'));
+    expect(await next()).toBe('a b');
+  });
+
+  it('loads it again each time another file takes its place', async () => {
+    writeFileSync(file, clusters('a'));
+    const { next } = start();
+    await next();
+    for (const name of ['b', 'c']) {
+      writeFileSync(`${file}.new`, clusters(name));
+      renameSync(`${file}.new`, file);
+      expect(await next()).toBe(name);
+    }
+  });
+
+  it('reports a bad file, and the good one after it even if that is the one from before', async () => {
+    writeFileSync(file, clusters('a'));
+    const { next } = start();
+    await next();
+    writeFileSync(file, 'clusters:\n  - nam: a\n');
+    expect(await next()).toBe(
+      '/f.yaml:2:5: clusters[0]: name: field not present\n' +
+        '/f.yaml:2:5: clusters[0]: unknown field "nam"',
+    );
+    writeFileSync(file, clusters('a'));
+    expect(await next()).toBe('a');
+  });
+
+  it('reports a file that is gone, and the one that comes back', async () => {
+    writeFileSync(file, clusters('a'));
+    const { next } = start();
+    await next();
+    unlinkSync(file);
+    const gone = "/f.yaml: cannot be read: ENOENT: no such file or directory, open '/f.yaml'";
+    expect(await next()).toBe(gone);
+    writeFileSync(file, clusters('b'));
+    expect(await next()).toBe('b');
+  });
+
+  it('follows links as Kubernetes exchanges them', async () => {
+    const version = (name: string) => {
+      mkdirSync(join(folder, name));
+      writeFileSync(join(folder, name, 'f.yaml'), clusters(name));
+      symlinkSync(name, join(folder, '..data.new'));
+      renameSync(join(folder, '..data.new'), join(folder, '..data'));
+    };
+    version('v1');
+    symlinkSync(join('..data', 'f.yaml'), file);
+    const { next } = start({ pollMs: 60_000 });
+    expect(await next()).toBe('v1');
+    version('v2');
+    expect(await next()).toBe('v2');
+  });
+
+  it('waits for a folder that is not there yet', async () => {
+    file = join(folder, 'later', 'f.yaml');
+    const { next } = start();
+    expect(await next()).toMatch(/^\/later\/f.yaml: cannot be read: ENOENT/);
+    mkdirSync(join(folder, 'later'));
+    writeFileSync(file, clusters('a'));
+    expect(await next()).toBe('a');
+  });
+
+  it('refuses what is not consistent unless it is told otherwise', () => {
+    writeFileSync(file, '{"clusters": [{"name": "a", "type": "EDS"}]}');
+    expect(start().reports).toEqual([
+      '/f.yaml:1:16: cluster "a": name: there is no endpoint assignment "a"',
+    ]);
+    watch?.release();
+    expect(start({ allowInconsistent: true }).reports).toEqual(['a']);
+  });
+
+  it('reads only after the file has rested, and reports nothing when its text is the same', () => {
+    const clock = new FakeClock();
+    file = join(folder, 'later', 'f.yaml');
+    const { reports } = start({ clock, debounceMs: 100, pollMs: 1000 });
+    mkdirSync(join(folder, 'later'));
+    writeFileSync(file, clusters('a'));
+    clock.advance(1099);
+    expect(reports).toHaveLength(1);
+    clock.advance(1);
+    expect(reports.slice(1)).toEqual(['a']);
+
+    utimesSync(file, 1, 1);
+    clock.advance(2000);
+    expect(reports.slice(1)).toEqual(['a']);
+
+    writeFileSync(file, clusters('b'));
+    clock.advance(1000);
+    expect(reports.slice(1)).toEqual(['a', 'b']);
+  });
+
+  it('ends with its handle', async () => {
+    const clock = new FakeClock();
+    writeFileSync(file, clusters('a'));
+    const { reports } = start({ clock });
+    watch?.release();
+    watch?.release();
+    writeFileSync(file, clusters('b'));
+    await new Promise<void>((resolve) => systemClock.setTimer(resolve, 60));
+    expect(clock.pendingTimers).toBe(0);
+    expect(reports).toEqual(['a']);
+  });
+});

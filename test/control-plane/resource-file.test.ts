@@ -1,0 +1,250 @@
+import { join } from 'node:path';
+import {
+  loadResourceFile,
+  parseResourceFile,
+  Snapshot,
+  type ResourceFileOptions,
+} from '../../src/control-plane';
+import {
+  clusterKind,
+  endpointKind,
+  listenerKind,
+  resourceKinds,
+  routeKind,
+} from '../../src/control-plane/resource-kind';
+import { echo } from './resources';
+
+const examples = join(__dirname, '..', '..', 'examples');
+
+/** The snapshot, which must be good. */
+function parse(text: string, options?: ResourceFileOptions): Snapshot {
+  const result = parseResourceFile(text, 'f.yaml', options);
+  if (!result.ok) throw result.error;
+  return result.value;
+}
+
+/** The lines of the error, which must be one. */
+function fail(text: string, options?: ResourceFileOptions): readonly string[] {
+  const result = parseResourceFile(text, 'f.yaml', options);
+  return result.ok ? [] : result.error.message.split('\n');
+}
+
+const namesOf = (snapshot: Snapshot) =>
+  resourceKinds.map((kind) => [...snapshot.set(kind).byName.keys()]);
+
+describe('a resource file', () => {
+  it('may be JSON, and holds what Snapshot.from takes', () => {
+    const text = JSON.stringify(echo, undefined, '\t');
+    const snapshot = parse(text);
+    const direct = Snapshot.from(echo);
+    for (const kind of resourceKinds) {
+      expect(snapshot.set(kind).version).toBe(direct.set(kind).version);
+    }
+  });
+
+  it('may list resources of any kind with their type', () => {
+    const text = `
+version_info: '7'
+resources:
+  - '@type': type.googleapis.com/envoy.config.cluster.v3.Cluster
+    name: a
+    type: EDS
+  - '@type': type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment
+    clusterName: a
+clusters: [{ name: b, type: LOGICAL_DNS }]
+routes:
+route_configs: []
+`;
+    expect(namesOf(parse(text))).toEqual([['a', 'b'], ['a'], [], []]);
+  });
+
+  it('may use anchors, aliases and merge keys', () => {
+    const text = `
+x-templates:
+  eds: &eds { type: EDS, connect_timeout: 1s }
+clusters:
+  - { <<: *eds, name: a }
+  - { <<: *eds, name: b, type: LOGICAL_DNS }
+`;
+    const snapshot = parse(text, { allowInconsistent: true });
+    const direct = Snapshot.from({
+      clusters: [
+        { name: 'a', type: 'EDS', connect_timeout: '1s' },
+        { name: 'b', type: 'LOGICAL_DNS', connect_timeout: '1s' },
+      ],
+    });
+    expect(snapshot.set(clusterKind).version).toBe(direct.set(clusterKind).version);
+  });
+
+  it('may name resources like properties of every object', () => {
+    const text = '{"endpoints": [{"cluster_name": "__proto__"}, {"cluster_name": "constructor"}]}';
+    expect(namesOf(parse(text))[1]).toEqual(['__proto__', 'constructor']);
+  });
+
+  it('may hold fields and values this package does not know, if asked to', () => {
+    const text = 'clusters: [{ name: a, alt_stat_name: b }]';
+    expect(fail(text)).toEqual(['f.yaml:1:23: clusters[0] ("a"): unknown field "alt_stat_name"']);
+    expect(namesOf(parse(text, { ignoreUnknownFields: true }))[0]).toEqual(['a']);
+  });
+
+  it('shares what did not change with the snapshot before', () => {
+    const before = parse('clusters: [{ name: a }, { name: b }]');
+    const after = parseResourceFile(
+      'clusters: [{ name: a }, { name: b, lb_policy: RANDOM }]\nlisteners: []',
+      'f.yaml',
+      {},
+      before,
+    );
+    if (!after.ok) throw after.error;
+    expect(after.value.get(clusterKind, 'a')).toBe(before.get(clusterKind, 'a'));
+    expect(after.value.get(clusterKind, 'b')).not.toBe(before.get(clusterKind, 'b'));
+  });
+
+  it.each<[string, string, readonly string[]]>([
+    [
+      'nothing',
+      '',
+      [
+        'f.yaml:1:1: expected an object with resources, listeners, routes, route_configs, clusters, endpoints, got nothing',
+      ],
+    ],
+    [
+      'a list',
+      '\n- name: a',
+      [
+        'f.yaml:2:1: expected an object with resources, listeners, routes, route_configs, clusters, endpoints, got a list',
+      ],
+    ],
+    [
+      'unknown keys',
+      'clusters: []\nstatic_resources: {}\n__proto__: []\n',
+      [
+        'f.yaml:2:1: unknown key "static_resources"; expected resources, listeners, routes, route_configs, clusters, endpoints, or x-… for anchors',
+        'f.yaml:3:1: unknown key "__proto__"; expected resources, listeners, routes, route_configs, clusters, endpoints, or x-… for anchors',
+      ],
+    ],
+    [
+      'an object where a list belongs',
+      'clusters:\n  name: a\n',
+      ['f.yaml:1:1: clusters: expected a list, got an object'],
+    ],
+    [
+      'text where a resource belongs',
+      'clusters: [a]',
+      ['f.yaml:1:12: clusters[0]: expected an object, got "a"'],
+    ],
+    [
+      'a resource without a name',
+      'clusters:\n  - type: EDS\n',
+      ['f.yaml:2:5: clusters[0]: name: field not present'],
+    ],
+    [
+      'a resource without a type',
+      'resources:\n  - name: a\n',
+      ['f.yaml:2:5: resources[0]: "@type" is missing'],
+    ],
+    [
+      'a resource of a type nobody asks for',
+      'resources:\n  - name: a\n    "@type": type.googleapis.com/google.protobuf.Struct',
+      [
+        'f.yaml:3:5: resources[0]: @type: this server does not hold resources of type "type.googleapis.com/google.protobuf.Struct"',
+      ],
+    ],
+    [
+      'several mistakes',
+      `
+clusters:
+  - name: echo
+    typ: EDS
+  - name: other
+    edsClusterConfig:
+      edsConfig:
+        ads: {}
+      serviceName: [x]
+    lbPolicy: FASTEST
+`,
+      [
+        'f.yaml:4:5: clusters[0] ("echo"): unknown field "typ"',
+        'f.yaml:9:7: clusters[1] ("other"): edsClusterConfig.serviceName: expected string, got Array(1)',
+        'f.yaml:10:5: clusters[1] ("other"): lbPolicy: "FASTEST" is not one of ROUND_ROBIN, LEAST_REQUEST, RING_HASH, RANDOM, MAGLEV, CLUSTER_PROVIDED, LOAD_BALANCING_POLICY_CONFIG',
+      ],
+    ],
+    [
+      'a mistake in an alias',
+      'x-a: &a\n  - { priorityy: 1 }\nendpoints:\n  - cluster_name: e\n    endpoints: *a\n',
+      ['f.yaml:2:7: endpoints[0] ("e"): endpoints[0]: unknown field "priorityy"'],
+    ],
+    [
+      'two resources of one name',
+      'clusters:\n  - name: a\nresources:\n  - { name: a, "@type": type.googleapis.com/envoy.config.cluster.v3.Cluster }\n',
+      ['f.yaml:4:5: resources[0] ("a"): another cluster has this name'],
+    ],
+    [
+      'references to nothing',
+      `
+clusters:
+  - { name: other }
+  - name: echo
+    type: EDS
+    edsClusterConfig:
+      serviceName: nowhere
+resources:
+  - '@type': type.googleapis.com/envoy.config.route.v3.RouteConfiguration
+    name: r
+    virtual_hosts:
+      - routes:
+          - { route: { cluster: other } }
+          - route:
+              cluster: missing
+`,
+      [
+        'f.yaml:7:7: cluster "echo": eds_cluster_config.service_name: there is no endpoint assignment "nowhere"',
+        'f.yaml:15:15: route configuration "r": virtual_hosts[0].routes[1].route.cluster: there is no cluster "missing"',
+      ],
+    ],
+    ['a text that is no YAML', 'clusters:\n  - name: "a\n', ['f.yaml:3:1: Missing closing "quote']],
+    ['a key given twice', 'clusters: []\nclusters: []\n', ['f.yaml:2:1: Map keys must be unique']],
+    [
+      'an alias without its anchor',
+      'clusters: *nothing',
+      ['f.yaml:1:1: Unresolved alias (the anchor must be set before the alias): nothing'],
+    ],
+    [
+      'more than one document',
+      'clusters: []\n---\nclusters: []\n',
+      ['f.yaml:2:1: expected the end of the file after one document'],
+    ],
+  ])('is refused when it holds %s, with line and column', (_what, text, lines) => {
+    expect(fail(text)).toEqual(lines);
+  });
+
+  it('may refer to what it does not hold, if asked to', () => {
+    const text = 'clusters: [{ name: a, type: EDS }]';
+    expect(fail(text)).toHaveLength(1);
+    expect(namesOf(parse(text, { allowInconsistent: true }))[0]).toEqual(['a']);
+  });
+
+  it('that is not there is an error, not an empty configuration', () => {
+    const path = join(examples, 'no-such-file.yaml');
+    const result = loadResourceFile(path);
+    expect(result.ok ? '' : result.error.message).toBe(
+      `${path}: cannot be read: ENOENT: no such file or directory, open '${path}'`,
+    );
+  });
+
+  it('that is a folder is an error', () => {
+    const result = loadResourceFile(examples);
+    expect(result.ok ? '' : result.error.message).toContain('cannot be read: EISDIR');
+  });
+});
+
+describe('examples/echo.yaml', () => {
+  it('is good, and has two clusters and two localities', () => {
+    const result = loadResourceFile(join(examples, 'echo.yaml'));
+    if (!result.ok) throw result.error;
+    const counts = [listenerKind, routeKind, clusterKind, endpointKind].map(
+      (kind) => result.value.set(kind).byName.size,
+    );
+    expect(counts).toEqual([1, 1, 2, 2]);
+  });
+});

@@ -1,0 +1,66 @@
+import type { JsonObject } from '@bufbuild/protobuf';
+import type { SnapshotInput } from '../../src/control-plane';
+
+const ads = { ads: {}, resource_api_version: 'V3' };
+const hcm =
+  'type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager';
+
+/** A client listener that takes its routes from RDS. */
+export function listener(name: string, routeConfigName = `${name}-routes`): JsonObject {
+  return {
+    name,
+    api_listener: {
+      api_listener: {
+        '@type': hcm,
+        rds: { config_source: ads, route_config_name: routeConfigName },
+        http_filters: [
+          {
+            name: 'router',
+            typed_config: {
+              '@type': 'type.googleapis.com/envoy.extensions.filters.http.router.v3.Router',
+            },
+          },
+        ],
+      },
+    },
+  };
+}
+
+/** A route configuration that sends everything to one cluster. */
+export function route(name: string, cluster: string): JsonObject {
+  return {
+    name,
+    virtual_hosts: [
+      { name: 'all', domains: ['*'], routes: [{ match: { prefix: '' }, route: { cluster } }] },
+    ],
+  };
+}
+
+/** An EDS cluster whose endpoints have its own name. */
+export function cluster(name: string): JsonObject {
+  return { name, type: 'EDS', eds_cluster_config: { eds_config: ads } };
+}
+
+/** Endpoints on the loopback interface, all in one locality. */
+export function endpoints(clusterName: string, ...ports: readonly number[]): JsonObject {
+  return {
+    cluster_name: clusterName,
+    endpoints: [
+      {
+        locality: { region: 'here' },
+        load_balancing_weight: 1,
+        lb_endpoints: ports.map((port) => ({
+          endpoint: { address: { socket_address: { address: '127.0.0.1', port_value: port } } },
+        })),
+      },
+    ],
+  };
+}
+
+/** One service, from listener to endpoints, named `echo` throughout. */
+export const echo: Required<SnapshotInput> = {
+  listeners: [listener('echo')],
+  routes: [route('echo-routes', 'echo')],
+  clusters: [cluster('echo')],
+  endpoints: [endpoints('echo', 50051)],
+};

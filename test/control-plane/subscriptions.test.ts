@@ -1,0 +1,337 @@
+import { Snapshot, type SnapshotInput } from '../../src/control-plane';
+import { clusterKind } from '../../src/control-plane/resource-kind';
+import { Subscriptions, type PlannedResponse } from '../../src/control-plane/subscriptions';
+import { cluster, endpoints, listener, route } from './resources';
+
+const LDS = 'type.googleapis.com/envoy.config.listener.v3.Listener';
+const RDS = 'type.googleapis.com/envoy.config.route.v3.RouteConfiguration';
+const CDS = 'type.googleapis.com/envoy.config.cluster.v3.Cluster';
+const EDS = 'type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment';
+const shortNames = new Map([
+  [LDS, 'LDS'],
+  [RDS, 'RDS'],
+  [CDS, 'CDS'],
+  [EDS, 'EDS'],
+]);
+
+/** `CDS#1: a b`: type, nonce and names. */
+function show({ typeUrl, nonce, resources }: PlannedResponse): string {
+  const names = resources.map(({ name }) => name).sort();
+  return [`${shortNames.get(typeUrl) ?? typeUrl}#${nonce}:`, ...names].join(' ');
+}
+
+/** A stream whose answers are written down. */
+class Stream {
+  readonly subscriptions: Subscriptions;
+
+  constructor(input: SnapshotInput = {}) {
+    this.subscriptions = new Subscriptions(Snapshot.from(input));
+  }
+
+  ask(typeUrl: string, names: readonly string[], responseNonce = '', errorMessage?: string) {
+    const { response } = this.subscriptions.onRequest({
+      typeUrl,
+      resourceNames: names,
+      responseNonce,
+      errorMessage,
+    });
+    return response === undefined ? 'nothing' : show(response);
+  }
+
+  verdict(typeUrl: string, names: readonly string[], responseNonce: string, error?: string) {
+    const request = { typeUrl, resourceNames: names, responseNonce, errorMessage: error };
+    return this.subscriptions.onRequest(request).verdict;
+  }
+
+  change(input: SnapshotInput): readonly string[] {
+    return this.subscriptions.onSnapshot(Snapshot.from(input)).map(show);
+  }
+
+  state(typeUrl: string) {
+    return this.subscriptions.describe().get(typeUrl);
+  }
+}
+
+const clusters = (...names: readonly string[]) => ({ clusters: names.map(cluster) });
+const assignments = (...names: readonly string[]) => ({
+  endpoints: names.map((name) => endpoints(name, 1)),
+});
+
+describe('the first request of a type', () => {
+  it.each<[string, string, SnapshotInput, readonly string[], string]>([
+    ['CDS', CDS, clusters('a', 'b', 'c'), ['a', 'c'], 'CDS#1: a c'],
+    ['CDS with an unknown name', CDS, clusters('a'), ['a', 'x'], 'CDS#1: a'],
+    ['CDS with nothing but unknown names', CDS, clusters('a'), ['x'], 'CDS#1:'],
+    ['CDS of an empty snapshot', CDS, {}, ['x'], 'CDS#1:'],
+    ['LDS', LDS, { listeners: [listener('l')] }, ['l'], 'LDS#1: l'],
+    ['RDS', RDS, { routes: [route('r', 'a'), route('s', 'a')] }, ['r'], 'RDS#1: r'],
+    ['EDS', EDS, assignments('a', 'b'), ['b'], 'EDS#1: b'],
+    ['EDS with an unknown name', EDS, assignments('a'), ['a', 'x'], 'EDS#1: a'],
+    ['EDS with nothing but unknown names', EDS, assignments('a'), ['x'], 'nothing'],
+    ['the same name twice', CDS, clusters('a'), ['a', 'a'], 'CDS#1: a'],
+    ['CDS without names, which means all', CDS, clusters('a', 'b'), [], 'CDS#1: a b'],
+    ['CDS without names when there are none', CDS, {}, [], 'CDS#1:'],
+    ['CDS with a star', CDS, clusters('a', 'b'), ['*'], 'CDS#1: a b'],
+    ['CDS with a star and a name', CDS, clusters('a', 'b'), ['x', '*'], 'CDS#1: a b'],
+    ['EDS without names, which means none', EDS, assignments('a'), [], 'nothing'],
+    ['EDS with a star', EDS, assignments('a', 'b'), ['*'], 'EDS#1: a b'],
+    ['a type this server does not hold', 'type/secret', clusters('a'), ['a'], 'nothing'],
+    ['a type called constructor', 'constructor', clusters('a'), ['a'], 'nothing'],
+    ['a nonce from an earlier stream', CDS, clusters('a'), ['a'], 'CDS#1: a'],
+  ])('is answered for %s', (what, typeUrl, input, names, answer) => {
+    const nonce = what.includes('nonce') ? '17' : '';
+    expect(new Stream(input).ask(typeUrl, names, nonce)).toBe(answer);
+  });
+});
+
+describe('a later request', () => {
+  it('that only acknowledges is not answered', () => {
+    const stream = new Stream({ ...clusters('a'), ...assignments('a') });
+    stream.ask(CDS, ['a']);
+    stream.ask(EDS, ['a']);
+    expect(stream.ask(CDS, ['a'], '1')).toBe('nothing');
+    expect(stream.ask(EDS, ['a'], '2')).toBe('nothing');
+  });
+
+  it('for more clusters is answered with all of them', () => {
+    const stream = new Stream(clusters('a', 'b'));
+    stream.ask(CDS, ['a']);
+    expect(stream.ask(CDS, ['a', 'b'], '1')).toBe('CDS#2: a b');
+  });
+
+  it('for a cluster that does not exist is answered, as leaving it out says so', () => {
+    const stream = new Stream(clusters('a'));
+    stream.ask(CDS, ['a']);
+    expect(stream.ask(CDS, ['a', 'x'], '1')).toBe('CDS#2: a');
+    expect(stream.ask(CDS, ['x', 'a'], '2')).toBe('nothing');
+  });
+
+  it('for more endpoints is answered with those alone', () => {
+    const stream = new Stream(assignments('a', 'b'));
+    stream.ask(EDS, ['a']);
+    expect(stream.ask(EDS, ['a', 'b'], '1')).toBe('EDS#2: b');
+    expect(stream.ask(EDS, ['a', 'b', 'x'], '2')).toBe('nothing');
+  });
+
+  it('for less is not answered', () => {
+    const stream = new Stream({ ...clusters('a', 'b'), ...assignments('a', 'b') });
+    stream.ask(CDS, ['a', 'b']);
+    expect(stream.ask(CDS, ['a'], '1')).toBe('nothing');
+    expect(stream.ask(CDS, [], '1')).toBe('nothing');
+    stream.ask(EDS, ['a', 'b']);
+    expect(stream.ask(EDS, [], '2')).toBe('nothing');
+  });
+
+  it.each([
+    [CDS, clusters('a', 'b'), 'CDS#2: a b'],
+    [EDS, assignments('a', 'b'), 'EDS#2: b'],
+  ])('that subscribes again after unsubscribing is answered again', (typeUrl, input, answer) => {
+    const stream = new Stream(input);
+    stream.ask(typeUrl, ['a', 'b']);
+    stream.ask(typeUrl, ['a'], '1');
+    expect(stream.ask(typeUrl, ['a', 'b'], '1')).toBe(answer);
+  });
+
+  it('without names is no wildcard once there were names', () => {
+    const stream = new Stream(clusters('a', 'b'));
+    stream.ask(CDS, ['a']);
+    expect(stream.ask(CDS, [], '1')).toBe('nothing');
+    expect(stream.state(CDS)).toMatchObject({ wildcard: false, subscribed: [] });
+  });
+
+  it('with names ends a wildcard', () => {
+    const stream = new Stream(clusters('a', 'b'));
+    stream.ask(CDS, []);
+    expect(stream.ask(CDS, ['a'], '1')).toBe('nothing');
+    expect(stream.state(CDS)).toMatchObject({ wildcard: false, subscribed: ['a'] });
+    expect(stream.change(clusters('a'))).toEqual([]);
+    expect(stream.ask(CDS, [], '1')).toBe('nothing');
+  });
+
+  it('written before the last response was seen is ignored but for its verdict', () => {
+    const stream = new Stream(clusters('a', 'b'));
+    stream.ask(CDS, ['a']);
+    stream.change({ clusters: [{ ...cluster('a'), lb_policy: 'RANDOM' }, cluster('b')] });
+    expect(stream.ask(CDS, ['a', 'b'], '1')).toBe('nothing');
+    expect(stream.state(CDS)).toMatchObject({ subscribed: ['a'] });
+    expect(stream.state(CDS)?.ackedVersion).toBeDefined();
+    expect(stream.ask(CDS, ['a', 'b'], '')).toBe('nothing');
+    expect(stream.ask(CDS, ['a', 'b'], '2')).toBe('CDS#3: a b');
+  });
+
+  it('may come before there was any response', () => {
+    const stream = new Stream(assignments('b'));
+    expect(stream.ask(EDS, ['a'])).toBe('nothing');
+    expect(stream.ask(EDS, ['a', 'b'])).toBe('EDS#1: b');
+  });
+});
+
+describe('the verdict of the client', () => {
+  it('is an acknowledgement, told once', () => {
+    const stream = new Stream(clusters('a'));
+    stream.ask(CDS, ['a']);
+    const version = stream.state(CDS)?.sentVersion ?? '';
+    expect(stream.state(CDS)?.ackedVersion).toBeUndefined();
+    expect(stream.verdict(CDS, ['a'], '1')).toEqual({ kind: 'acked', version });
+    expect(stream.verdict(CDS, ['a', 'b'], '1')).toBeUndefined();
+    expect(stream.state(CDS)).toMatchObject({ sentVersion: version, ackedVersion: version });
+  });
+
+  it('is a rejection, which is not answered until something changes', () => {
+    const stream = new Stream(clusters('a'));
+    stream.ask(CDS, ['a']);
+    const version = stream.state(CDS)?.sentVersion ?? '';
+    expect(stream.verdict(CDS, ['a'], '1', 'bad')).toEqual({
+      kind: 'nacked',
+      version,
+      message: 'bad',
+    });
+    expect(stream.state(CDS)).toMatchObject({
+      ackedVersion: undefined,
+      rejection: { version, message: 'bad' },
+    });
+    expect(stream.change(clusters('a'))).toEqual([]);
+    expect(stream.change({ clusters: [{ ...cluster('a'), lb_policy: 'RANDOM' }] })).toEqual([
+      'CDS#2: a',
+    ]);
+  });
+
+  it('stays a rejection when the client changes its subscription, until it accepts something', () => {
+    const stream = new Stream(clusters('a', 'b'));
+    stream.ask(CDS, ['a']);
+    stream.ask(CDS, ['a'], '1', 'bad');
+    expect(stream.ask(CDS, ['b'], '1')).toBe('CDS#2: b');
+    expect(stream.state(CDS)).toMatchObject({ rejection: { message: 'bad' } });
+    stream.ask(CDS, ['b'], '2');
+    expect(stream.state(CDS)?.rejection).toBeUndefined();
+  });
+
+  it('on several responses in flight is taken for each of them', () => {
+    const stream = new Stream(assignments('a'));
+    stream.ask(EDS, ['a']);
+    stream.change({ endpoints: [endpoints('a', 2)] });
+    expect(stream.verdict(EDS, ['a'], '1', 'bad')).toMatchObject({ kind: 'nacked' });
+    expect(stream.verdict(EDS, ['a'], '2')).toMatchObject({ kind: 'acked' });
+    expect(stream.verdict(EDS, ['a'], '1')).toBeUndefined();
+    expect(stream.verdict(EDS, ['a'], '99')).toBeUndefined();
+  });
+
+  it('on a response is not needed after one on a later response', () => {
+    const stream = new Stream(assignments('a'));
+    stream.ask(EDS, ['a']);
+    stream.change({ endpoints: [endpoints('a', 2)] });
+    expect(stream.verdict(EDS, ['a'], '2')).toMatchObject({ kind: 'acked' });
+    expect(stream.verdict(EDS, ['a'], '1', 'late')).toBeUndefined();
+  });
+});
+
+describe('a new snapshot', () => {
+  const service = (...ports: readonly number[]): SnapshotInput => ({
+    listeners: [listener('l', 'r')],
+    routes: [route('r', 'a')],
+    clusters: [cluster('a')],
+    endpoints: [endpoints('a', ...ports)],
+  });
+
+  function subscribed(input: SnapshotInput, names: readonly string[] = ['a']): Stream {
+    const stream = new Stream(input);
+    stream.ask(LDS, ['l']);
+    stream.ask(RDS, ['r']);
+    stream.ask(CDS, names);
+    stream.ask(EDS, names);
+    return stream;
+  }
+
+  it('that equals the old one sends nothing', () => {
+    expect(subscribed(service(1)).change(service(1))).toEqual([]);
+  });
+
+  it('sends nothing on a stream that has asked for nothing', () => {
+    expect(new Stream().change(service(1))).toEqual([]);
+  });
+
+  it('sends only the type that changed', () => {
+    expect(subscribed(service(1)).change(service(2))).toEqual(['EDS#5: a']);
+  });
+
+  it('sends only the endpoints that changed, but all clusters', () => {
+    const input = { ...clusters('a', 'b'), ...assignments('a', 'b') };
+    const stream = subscribed(input, ['a', 'b']);
+    const changed = {
+      clusters: [cluster('a'), { ...cluster('b'), lb_policy: 'RANDOM' }],
+      endpoints: [endpoints('a', 1), endpoints('b', 2)],
+    };
+    expect(stream.change(changed)).toEqual(['CDS#4: a b', 'EDS#5: b']);
+  });
+
+  it('sends nothing when only what others asked for changed', () => {
+    const stream = subscribed({ ...clusters('a', 'b'), ...assignments('a', 'b') }, ['a']);
+    expect(stream.change({ ...clusters('a'), ...assignments('a') })).toEqual([]);
+  });
+
+  it('sends what was asked for before it existed', () => {
+    const stream = subscribed({});
+    expect(stream.change(service(1))).toEqual(['CDS#3: a', 'EDS#4: a', 'LDS#5: l', 'RDS#6: r']);
+  });
+
+  it('says that a cluster is gone by leaving it out', () => {
+    const stream = subscribed(clusters('a', 'b'), ['a', 'b']);
+    expect(stream.change(clusters('b'))).toEqual(['CDS#3: b']);
+    expect(stream.change({})).toEqual(['CDS#4:']);
+    expect(stream.change({})).toEqual([]);
+  });
+
+  it('cannot say that endpoints are gone', () => {
+    const stream = subscribed(assignments('a'));
+    expect(stream.change({})).toEqual([]);
+    expect(stream.change(assignments('a'))).toEqual([]);
+    expect(stream.change({ endpoints: [endpoints('a', 9)] })).toEqual(['EDS#4: a']);
+  });
+
+  it('reaches wildcards whenever anything of the type changed', () => {
+    const stream = new Stream(clusters('a'));
+    stream.ask(CDS, []);
+    expect(stream.change(clusters('a', 'b'))).toEqual(['CDS#2: a b']);
+    expect(stream.change(clusters('b'))).toEqual(['CDS#3: b']);
+    expect(stream.change(clusters('b'))).toEqual([]);
+  });
+
+  it('keeps the old cluster until the routes have left it', () => {
+    const moved = { ...service(1), routes: [route('r', 'b')], clusters: [cluster('b')] };
+    const stream = subscribed(service(1), ['a', 'b']);
+    const responses = stream.subscriptions.onSnapshot(Snapshot.from(moved));
+    expect(responses.map(show)).toEqual(['CDS#5: a b', 'RDS#6: r', 'CDS#7: b']);
+    const [before, after] = [service(1), moved].map(
+      (input) => Snapshot.from(input).set(clusterKind).version,
+    );
+    expect(responses.map(({ version }) => version)).toMatchObject({
+      0: `${before}..${after}`,
+      2: after,
+    });
+    expect(stream.state(CDS)?.sentVersion).toBe(after);
+    expect(stream.change(moved)).toEqual([]);
+  });
+
+  it('takes a cluster away last when that is all there is to say of clusters', () => {
+    const stream = subscribed({ ...service(1), ...clusters('a', 'b') }, ['a', 'b']);
+    expect(stream.change({ ...service(1), routes: [route('r', 'a2')] })).toEqual([
+      'RDS#5: r',
+      'CDS#6: a',
+    ]);
+  });
+
+  it('keeps the old cluster of a wildcard, too', () => {
+    const stream = new Stream(service(1));
+    stream.ask(LDS, []);
+    stream.ask(CDS, []);
+    const moved = { ...clusters('b'), listeners: [listener('l', 'other')] };
+    expect(stream.change(moved)).toEqual(['CDS#3: a b', 'LDS#4: l', 'CDS#5: b']);
+  });
+
+  it('does not bring back what the client has unsubscribed from', () => {
+    const stream = subscribed(service(1), ['a', 'b']);
+    stream.ask(CDS, ['b'], '3');
+    const moved = { ...service(1), routes: [route('r', 'b')], clusters: [cluster('b')] };
+    expect(stream.change(moved)).toEqual(['CDS#5: b', 'RDS#6: r']);
+  });
+});

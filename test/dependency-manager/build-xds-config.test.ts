@@ -1,0 +1,631 @@
+import {
+  buildXdsConfig,
+  type BuildInput,
+  type BuildResult,
+} from '../../src/dependency-manager/build-xds-config';
+import { waiting, type Observed } from '../../src/dependency-manager/observations';
+import type { XdsConfig } from '../../src/dependency-manager/xds-config';
+import type { ClusterResource } from '../../src/resources/cluster';
+import type { EndpointsResource } from '../../src/resources/endpoints';
+import type { ListenerResource } from '../../src/resources/listener';
+import type { RouteConfigResource } from '../../src/resources/route-config';
+import { err } from '../../src/util/result';
+import {
+  aggregateCluster,
+  dnsCluster,
+  edsCluster,
+  endpoints,
+  forwardTo,
+  inlineListener,
+  listener,
+  route,
+  routeConfig,
+  socketListener,
+  virtualHost,
+  virtualHostTo,
+  xdsError,
+} from '../support/xds-builders';
+
+const NOTE = 'xDS node "n1"';
+type Table<T> = Readonly<Record<string, Observed<T>>>;
+
+interface World {
+  readonly listener: Observed<ListenerResource>;
+  readonly routeConfigs: Table<RouteConfigResource>;
+  readonly clusters: Table<ClusterResource>;
+  readonly endpoints: Table<EndpointsResource>;
+  readonly dns: Table<EndpointsResource>;
+}
+
+function value<T>(of: T, ambientMessage?: string): Observed<T> {
+  const ambient = ambientMessage === undefined ? undefined : xdsError(ambientMessage, 'invalid');
+  return { kind: 'value', value: of, ambient };
+}
+
+function failure(message: string): Observed<never> {
+  return { kind: 'error', error: xdsError(message) };
+}
+
+const routesOfC = routeConfig('svc-routes', virtualHostTo('c'));
+const clusterC = edsCluster('c');
+const endpointsOfC = endpoints('c', '10.0.0.1');
+
+/** Listener `svc`, routes `svc-routes`, one cluster `c`, all there. */
+const complete: World = {
+  listener: value(listener('svc')),
+  routeConfigs: { 'svc-routes': value(routesOfC) },
+  clusters: { c: value(clusterC) },
+  endpoints: { c: value(endpointsOfC) },
+  dns: {},
+};
+
+function build(change: Partial<World>, input: Partial<BuildInput> = {}): BuildResult {
+  const world = { ...complete, ...change };
+  const lookUp =
+    <T>(table: Table<T>) =>
+    (name: string) =>
+      new Map(Object.entries(table)).get(name);
+  return buildXdsConfig({
+    listenerName: 'svc',
+    host: 'svc',
+    subscribed: [],
+    previous: undefined,
+    clientNote: NOTE,
+    observed: {
+      listener: world.listener,
+      routeConfig: lookUp(world.routeConfigs),
+      cluster: lookUp(world.clusters),
+      endpoints: lookUp(world.endpoints),
+      dns: lookUp(world.dns),
+    },
+    ...input,
+  });
+}
+
+function configOf({ outcome }: BuildResult): XdsConfig {
+  if (outcome.kind !== 'config') throw new Error(`The outcome is ${JSON.stringify(outcome)}`);
+  return outcome.config;
+}
+
+function clusterOf(result: BuildResult, name: string) {
+  const cluster = configOf(result).clusters.get(name);
+  if (cluster === undefined) throw new Error(`There is no cluster ${name}`);
+  return cluster;
+}
+
+function noteOf(result: BuildResult, name = 'c'): string {
+  const cluster = clusterOf(result, name);
+  if (!cluster.ok || cluster.value.children.kind !== 'endpoints') {
+    throw new Error(`Cluster ${name} has no note`);
+  }
+  return cluster.value.children.resolutionNote;
+}
+
+function neededOf({ needed }: BuildResult) {
+  return {
+    routeConfigs: [...needed.routeConfigs].sort(),
+    clusters: [...needed.clusters].sort(),
+    endpoints: [...needed.endpoints].sort(),
+    dns: [...needed.dns.keys()].sort(),
+  };
+}
+
+const nothing = { routeConfigs: [], clusters: [], endpoints: [], dns: [] };
+
+describe('buildXdsConfig, when all is there', () => {
+  it('gives the whole config', () => {
+    const result = build({});
+    expect(result.outcome).toEqual({
+      kind: 'config',
+      config: {
+        listener: listener('svc'),
+        routeConfig: routesOfC,
+        virtualHost: routesOfC.virtualHosts[0],
+        clusters: new Map([
+          [
+            'c',
+            {
+              ok: true,
+              value: {
+                resource: clusterC,
+                children: { kind: 'endpoints', endpoints: endpointsOfC, resolutionNote: NOTE },
+              },
+            },
+          ],
+        ]),
+      },
+    });
+    expect(neededOf(result)).toEqual({
+      ...nothing,
+      routeConfigs: ['svc-routes'],
+      clusters: ['c'],
+      endpoints: ['c'],
+    });
+  });
+
+  it('passes the very resources on', () => {
+    const { listener: given } = complete;
+    const config = configOf(build({}));
+    expect(given.kind === 'value' && config.listener === given.value).toBe(true);
+    expect(config.routeConfig).toBe(routesOfC);
+    expect(config.virtualHost).toBe(routesOfC.virtualHosts[0]);
+    const cluster = config.clusters.get('c');
+    expect(cluster?.ok === true && cluster.value.resource).toBe(clusterC);
+  });
+
+  it('takes routes from the listener itself, without a watch', () => {
+    const inline = inlineListener('svc', routesOfC);
+    const result = build({ listener: value(inline), routeConfigs: {} });
+    expect(configOf(result).routeConfig).toBe(routesOfC);
+    expect(neededOf(result).routeConfigs).toEqual([]);
+  });
+
+  it('looks for endpoints under the service name of the cluster', () => {
+    const result = build({
+      clusters: { c: value(edsCluster('c', 'service')) },
+      endpoints: { service: value(endpointsOfC) },
+    });
+    expect(neededOf(result).endpoints).toEqual(['service']);
+    expect(configOf(result).clusters.get('c')?.ok).toBe(true);
+  });
+
+  it('shares the endpoints of two clusters with one service name', () => {
+    const routes = routeConfig(
+      'svc-routes',
+      virtualHostTo([
+        ['a', 1],
+        ['b', 1],
+      ]),
+    );
+    const result = build({
+      routeConfigs: { 'svc-routes': value(routes) },
+      clusters: { a: value(edsCluster('a', 's')), b: value(edsCluster('b', 's')) },
+      endpoints: { s: value(endpointsOfC) },
+    });
+    expect(neededOf(result)).toMatchObject({ clusters: ['a', 'b'], endpoints: ['s'] });
+    expect([...configOf(result).clusters.keys()].sort()).toEqual(['a', 'b']);
+  });
+
+  it('resolves the name of a DNS cluster', () => {
+    const result = build({
+      clusters: { c: value(dnsCluster('c', 'db.example', 5432)) },
+      endpoints: {},
+      dns: { 'db.example:5432': value(endpointsOfC) },
+    });
+    expect(neededOf(result)).toMatchObject({ endpoints: [], dns: ['db.example:5432'] });
+    expect(result.needed.dns.get('db.example:5432')).toMatchObject({
+      host: 'db.example',
+      port: 5432,
+    });
+    expect(noteOf(result)).toBe(NOTE);
+  });
+
+  it('includes the clusters subscribed to, each once', () => {
+    const result = build(
+      {
+        clusters: { c: value(clusterC), d: value(edsCluster('d')) },
+        endpoints: { c: value(endpointsOfC), d: value(endpoints('d')) },
+      },
+      { subscribed: ['d', 'c'] },
+    );
+    expect([...configOf(result).clusters.keys()].sort()).toEqual(['c', 'd']);
+    expect(neededOf(result).clusters).toEqual(['c', 'd']);
+  });
+
+  it('needs no cluster for routes that send nowhere', () => {
+    const redirect = virtualHost([route({ kind: 'unsupported', action: 'redirect' })]);
+    const result = build({
+      routeConfigs: { 'svc-routes': value(routeConfig('svc-routes', redirect)) },
+    });
+    expect(configOf(result).clusters.size).toBe(0);
+  });
+
+  it('goes only by the routes of the virtual host for the target', () => {
+    const routes = routeConfig(
+      'svc-routes',
+      virtualHostTo('other'),
+      virtualHost([route(forwardTo('c'))], { name: 'mine', domains: ['svc'] }),
+    );
+    const result = build({ routeConfigs: { 'svc-routes': value(routes) } });
+    expect(configOf(result).virtualHost.name).toBe('mine');
+    expect(neededOf(result).clusters).toEqual(['c']);
+  });
+
+  it('treats names of object members as ordinary names', () => {
+    const routes = routeConfig('svc-routes', virtualHostTo('constructor'));
+    const result = build({ routeConfigs: { 'svc-routes': value(routes) }, clusters: {} });
+    expect(result.outcome).toEqual({ kind: 'incomplete' });
+    expect(neededOf(result).clusters).toEqual(['constructor']);
+  });
+});
+
+describe('buildXdsConfig, while something is missing', () => {
+  const two = routeConfig(
+    'svc-routes',
+    virtualHostTo([
+      ['c', 1],
+      ['d', 1],
+    ]),
+  );
+  it.each<[string, Partial<World>, object]>([
+    ['the listener', { listener: waiting }, nothing],
+    ['a watch of the routes', { routeConfigs: {} }, { ...nothing, routeConfigs: ['svc-routes'] }],
+    [
+      'the routes',
+      { routeConfigs: { 'svc-routes': waiting } },
+      { ...nothing, routeConfigs: ['svc-routes'] },
+    ],
+    ['a watch of the cluster', { clusters: {} }, { clusters: ['c'], endpoints: [] }],
+    ['the cluster', { clusters: { c: waiting } }, { clusters: ['c'], endpoints: [] }],
+    ['a watch of the endpoints', { endpoints: {} }, { clusters: ['c'], endpoints: ['c'] }],
+    ['the endpoints', { endpoints: { c: waiting } }, { clusters: ['c'], endpoints: ['c'] }],
+    [
+      'one cluster of two',
+      { routeConfigs: { 'svc-routes': value(two) } },
+      { clusters: ['c', 'd'], endpoints: ['c'] },
+    ],
+    [
+      'one cluster while the other is an error',
+      { routeConfigs: { 'svc-routes': value(two) }, clusters: { d: failure('no d') } },
+      { clusters: ['c', 'd'], endpoints: [] },
+    ],
+    [
+      'the answer of DNS',
+      { clusters: { c: value(dnsCluster('c', 'h', 1)) }, dns: { 'h:1': waiting } },
+      { clusters: ['c'], dns: ['h:1'] },
+    ],
+    [
+      'the second level of an aggregate',
+      {
+        clusters: {
+          c: value(aggregateCluster('c', 'd', 'e')),
+          d: value(aggregateCluster('d', 'f')),
+          e: value(edsCluster('e')),
+        },
+        endpoints: { e: value(endpoints('e')) },
+      },
+      { clusters: ['c', 'd', 'e', 'f'], endpoints: ['e'] },
+    ],
+  ])('is incomplete without %s, and says what it needs so far', (_what, change, needed) => {
+    const result = build(change);
+    expect(result.outcome).toEqual({ kind: 'incomplete' });
+    expect(neededOf(result)).toMatchObject(needed);
+  });
+
+  it('is incomplete without a cluster subscribed to', () => {
+    const result = build({}, { subscribed: ['extra'] });
+    expect(result.outcome).toEqual({ kind: 'incomplete' });
+    expect(neededOf(result).clusters).toEqual(['c', 'extra']);
+  });
+});
+
+describe('buildXdsConfig, when the target cannot be used', () => {
+  const elsewhere = routeConfig('svc-routes', virtualHost([], { domains: ['other', '*.svc'] }));
+  it.each<[string, Partial<World>, string]>([
+    ['the listener is an error', { listener: failure('no listener (n1)') }, 'no listener (n1)'],
+    [
+      'the listener is for a server',
+      { listener: value(socketListener('svc')) },
+      `Listener "svc" is a socket listener and cannot serve a client: it has no api_listener (${NOTE})`,
+    ],
+    [
+      'the routes are an error',
+      { routeConfigs: { 'svc-routes': failure('no routes (n1)') } },
+      'no routes (n1)',
+    ],
+    [
+      'no virtual host matches',
+      { routeConfigs: { 'svc-routes': value(elsewhere) } },
+      `RouteConfiguration "svc-routes" has no virtual host for "svc" (${NOTE})`,
+    ],
+    [
+      'no virtual host of inlined routes matches',
+      { listener: value(inlineListener('svc', elsewhere)) },
+      `RouteConfiguration "svc-routes" has no virtual host for "svc" (${NOTE})`,
+    ],
+  ])('is an error because %s', (_why, change, message) => {
+    expect(build(change).outcome).toEqual({ kind: 'error', message });
+  });
+
+  it('keeps needing the routes whose replacement would help', () => {
+    const result = build({ routeConfigs: { 'svc-routes': value(elsewhere) } });
+    expect(neededOf(result)).toEqual({ ...nothing, routeConfigs: ['svc-routes'] });
+  });
+});
+
+describe('buildXdsConfig, when something is wrong with a cluster', () => {
+  it('keeps the error of a cluster to that cluster', () => {
+    const routes = routeConfig(
+      'svc-routes',
+      virtualHostTo([
+        ['c', 1],
+        ['d', 1],
+      ]),
+    );
+    const result = build({
+      routeConfigs: { 'svc-routes': value(routes) },
+      clusters: { c: value(clusterC), d: failure('no such cluster d') },
+    });
+    expect(clusterOf(result, 'd')).toEqual(err('no such cluster d'));
+    expect(clusterOf(result, 'c').ok).toBe(true);
+  });
+
+  it('gives a cluster without endpoints the reason as its note', () => {
+    const result = build({ endpoints: { c: failure('no endpoints (n1)') } });
+    const cluster = clusterOf(result, 'c');
+    expect(cluster.ok && cluster.value.children).toEqual({
+      kind: 'endpoints',
+      endpoints: undefined,
+      resolutionNote: 'no endpoints (n1)',
+    });
+  });
+
+  it.each<[string, Partial<World>, string]>([
+    ['nothing: then names the client', {}, NOTE],
+    ['the listener', { listener: value(listener('svc'), 'L') }, 'L'],
+    ['the routes', { routeConfigs: { 'svc-routes': value(routesOfC, 'R') } }, 'R'],
+    ['the cluster', { clusters: { c: value(clusterC, 'C') } }, 'C'],
+    ['the endpoints', { endpoints: { c: value(endpointsOfC, 'E') } }, 'E'],
+    [
+      'everything at once, in the order of the walk',
+      {
+        listener: value(listener('svc'), 'L'),
+        routeConfigs: { 'svc-routes': value(routesOfC, 'R') },
+        clusters: { c: value(clusterC, 'C') },
+        endpoints: { c: value(endpointsOfC, 'E') },
+      },
+      'L; R; C; E',
+    ],
+    [
+      'routes, and endpoints that are missing',
+      {
+        routeConfigs: { 'svc-routes': value(routesOfC, 'R') },
+        endpoints: { c: failure('E') },
+      },
+      'R; E',
+    ],
+    [
+      'DNS, after it had an answer',
+      {
+        clusters: { c: value(dnsCluster('c', 'h', 1)) },
+        dns: { 'h:1': value(endpointsOfC, 'D') },
+      },
+      'D',
+    ],
+  ])('notes what is wrong with %s', (_where, change, note) => {
+    expect(noteOf(build(change))).toBe(note);
+  });
+
+  it('does not let the trouble of one cluster into the note of another', () => {
+    const routes = routeConfig(
+      'svc-routes',
+      virtualHostTo([
+        ['c', 1],
+        ['d', 1],
+      ]),
+    );
+    const result = build({
+      routeConfigs: { 'svc-routes': value(routes) },
+      clusters: { c: value(clusterC, 'C'), d: value(edsCluster('d')) },
+      endpoints: { c: value(endpointsOfC), d: value(endpoints('d'), 'D') },
+    });
+    expect(noteOf(result, 'c')).toBe('C');
+    expect(noteOf(result, 'd')).toBe('D');
+  });
+});
+
+describe('buildXdsConfig with aggregate clusters', () => {
+  const of = (clusters: Table<ClusterResource>, change: Partial<World> = {}) => {
+    const leaves = Object.keys(clusters).map((name) => [name, value(endpoints(name))] as const);
+    return build({ clusters, endpoints: Object.fromEntries(leaves), ...change });
+  };
+  const leavesOf = (result: BuildResult, name = 'c') => {
+    const cluster = clusterOf(result, name);
+    if (!cluster.ok) return cluster.error;
+    const { children } = cluster.value;
+    return children.kind === 'aggregate' ? children.leafClusters : children.kind;
+  };
+
+  it('lists the leaves and has each of them, and each aggregate, among the clusters', () => {
+    const result = of({
+      c: value(aggregateCluster('c', 'd', 'e')),
+      d: value(aggregateCluster('d', 'f')),
+      e: value(edsCluster('e')),
+      f: value(edsCluster('f')),
+    });
+    expect(leavesOf(result)).toEqual(['f', 'e']);
+    expect(leavesOf(result, 'd')).toEqual(['f']);
+    expect([...configOf(result).clusters.keys()].sort()).toEqual(['c', 'd', 'e', 'f']);
+  });
+
+  it('mixes EDS and DNS', () => {
+    const result = of(
+      {
+        c: value(aggregateCluster('c', 'd', 'e')),
+        d: value(dnsCluster('d', 'h', 1)),
+        e: value(edsCluster('e')),
+      },
+      { dns: { 'h:1': value(endpoints('d')) } },
+    );
+    expect(leavesOf(result)).toEqual(['d', 'e']);
+    expect(neededOf(result)).toMatchObject({ endpoints: ['e'], dns: ['h:1'] });
+  });
+
+  it('watches both sides of a diamond once', () => {
+    const result = of({
+      c: value(aggregateCluster('c', 'd', 'e')),
+      d: value(aggregateCluster('d', 'f')),
+      e: value(aggregateCluster('e', 'f')),
+      f: value(edsCluster('f')),
+    });
+    expect(leavesOf(result)).toEqual(['f']);
+    expect(neededOf(result)).toMatchObject({ clusters: ['c', 'd', 'e', 'f'], endpoints: ['f'] });
+  });
+
+  it('keeps a leaf that cannot be had as a leaf, with its error among the clusters', () => {
+    const result = of({
+      c: value(aggregateCluster('c', 'd', 'e')),
+      d: failure('no d'),
+      e: value(edsCluster('e')),
+    });
+    expect(leavesOf(result)).toEqual(['d', 'e']);
+    expect(clusterOf(result, 'd')).toEqual(err('no d'));
+  });
+
+  it('is incomplete until every leaf has endpoints or an error', () => {
+    const clusters = {
+      c: value(aggregateCluster('c', 'd', 'e')),
+      d: value(edsCluster('d')),
+      e: value(edsCluster('e')),
+    };
+    const some = { d: failure('no endpoints of d') };
+    expect(build({ clusters, endpoints: some }).outcome).toEqual({ kind: 'incomplete' });
+    const all = { ...some, e: value(endpoints('e')) };
+    expect(build({ clusters, endpoints: all }).outcome.kind).toBe('config');
+  });
+
+  it('makes an aggregate of nothing but itself an error of that cluster, and names the client', () => {
+    const result = of({
+      c: value(aggregateCluster('c', 'd')),
+      d: value(aggregateCluster('d', 'c')),
+    });
+    expect(leavesOf(result)).toBe(`aggregate cluster "c" leads to no leaf cluster (${NOTE})`);
+    expect(leavesOf(result, 'd')).toBe(`aggregate cluster "d" leads to no leaf cluster (${NOTE})`);
+  });
+
+  it('makes an aggregate that is too deep an error of that cluster, not of those further down', () => {
+    const names = Array.from({ length: 17 }, (_, i) => (i === 0 ? 'c' : `c${i}`));
+    const clusters = Object.fromEntries(
+      names.map((name, i) => {
+        const next = names[i + 1];
+        return [name, value(next === undefined ? edsCluster(name) : aggregateCluster(name, next))];
+      }),
+    );
+    const result = of(clusters);
+    expect(leavesOf(result)).toBe(
+      `aggregate cluster "c" is nested more than 16 clusters deep (${NOTE})`,
+    );
+    expect(leavesOf(result, 'c1')).toEqual(['c16']);
+  });
+});
+
+describe('buildXdsConfig after a previous config', () => {
+  const again = (change: Partial<World>, previous: XdsConfig, input: Partial<BuildInput> = {}) =>
+    configOf(build(change, { ...input, previous }));
+
+  it('gives the previous config itself when nothing changed', () => {
+    const previous = configOf(build({}));
+    expect(again({}, previous)).toBe(previous);
+  });
+
+  it('gives the previous config itself whatever order the clusters come in', () => {
+    const change = {
+      clusters: { c: value(clusterC), d: value(edsCluster('d')) },
+      endpoints: { c: value(endpointsOfC), d: value(endpoints('d')) },
+    };
+    const previous = configOf(build(change, { subscribed: ['c', 'd'] }));
+    expect(again(change, previous, { subscribed: ['d', 'c'] })).toBe(previous);
+  });
+
+  it('shares every part but the cluster whose endpoints changed', () => {
+    const routes = routeConfig(
+      'svc-routes',
+      virtualHostTo([
+        ['c', 1],
+        ['d', 1],
+      ]),
+    );
+    const before: Partial<World> = {
+      routeConfigs: { 'svc-routes': value(routes) },
+      clusters: { c: value(clusterC), d: value(edsCluster('d')) },
+      endpoints: { c: value(endpointsOfC), d: value(endpoints('d')) },
+    };
+    const previous = configOf(build(before));
+    const next = again(
+      { ...before, endpoints: { ...before.endpoints, c: value(endpoints('c', '10.0.0.2')) } },
+      previous,
+    );
+    expect(next).not.toBe(previous);
+    expect(next.listener).toBe(previous.listener);
+    expect(next.virtualHost).toBe(previous.virtualHost);
+    expect(next.clusters.get('d')).toBe(previous.clusters.get('d'));
+    expect(next.clusters.get('c')).not.toBe(previous.clusters.get('c'));
+  });
+
+  it('shares the map of clusters when only the routes changed', () => {
+    const previous = configOf(build({}));
+    const next = again({ routeConfigs: { 'svc-routes': value({ ...routesOfC }) } }, previous);
+    expect(next).not.toBe(previous);
+    expect(next.clusters).toBe(previous.clusters);
+    expect(next.virtualHost).toBe(previous.virtualHost);
+  });
+
+  it('shares what an error and an aggregate came to', () => {
+    const change: Partial<World> = {
+      clusters: { c: value(aggregateCluster('c', 'd')), d: failure('no d') },
+    };
+    const previous = configOf(build(change));
+    expect(again({ ...change, listener: value(listener('svc')) }, previous).clusters).toBe(
+      previous.clusters,
+    );
+  });
+
+  it.each<[string, Partial<World>]>([
+    ['the note', { endpoints: { c: value(endpointsOfC, 'stale') } }],
+    ['the cluster', { clusters: { c: value(edsCluster('c')) } }],
+    ['endpoints that are gone', { endpoints: { c: failure('gone') } }],
+    ['the kind of the cluster', { clusters: { c: value(aggregateCluster('c', 'c')) } }],
+  ])('takes over a change of %s', (_what, change) => {
+    const previous = configOf(build({}));
+    const next = again(change, previous);
+    expect(next.clusters).not.toBe(previous.clusters);
+    expect(next.clusters.get('c')).not.toBe(previous.clusters.get('c'));
+  });
+
+  it.each([
+    ['more', ['e'], ['e', 'f']],
+    ['fewer', ['e', 'f'], ['e']],
+    ['others', ['e'], ['f']],
+  ])('takes over that an aggregate further down has %s leaves', (_what, before, after) => {
+    const change = (leaves: readonly string[]): Partial<World> => ({
+      clusters: {
+        c: aggregateC,
+        d: value(aggregateCluster('d', ...leaves)),
+        e: failure('no e'),
+        f: failure('no f'),
+      },
+    });
+    const aggregateC = value(aggregateCluster('c', 'd'));
+    const cluster = again(change(after), configOf(build(change(before)))).clusters.get('c');
+    expect(cluster?.ok === true && cluster.value.children).toEqual({
+      kind: 'aggregate',
+      leafClusters: after,
+    });
+  });
+
+  it('leaves the previous config as it was', () => {
+    const previous = configOf(build({}));
+    const copy = { ...previous, clusters: new Map(previous.clusters) };
+    again({ clusters: { c: failure('gone') } }, previous);
+    expect(previous).toEqual(copy);
+  });
+
+  it('drops a cluster that nothing names any more', () => {
+    const change = {
+      clusters: { c: value(clusterC), d: value(edsCluster('d')) },
+      endpoints: { c: value(endpointsOfC), d: value(endpoints('d')) },
+    };
+    const previous = configOf(build(change, { subscribed: ['d'] }));
+    const result = build(change, { previous });
+    expect([...configOf(result).clusters.keys()]).toEqual(['c']);
+    expect(neededOf(result)).toMatchObject({ clusters: ['c'], endpoints: ['c'] });
+  });
+
+  it('chooses anew when the same routes come under another object, and keeps an equal virtual host', () => {
+    const previous = configOf(build({}));
+    const other = routeConfig('svc-routes', virtualHost([route(forwardTo('c'))], { name: 'new' }));
+    expect(again({ routeConfigs: { 'svc-routes': value(other) } }, previous).virtualHost.name).toBe(
+      'new',
+    );
+  });
+});

@@ -1,0 +1,598 @@
+import { XdsDependencyManager } from '../../src/dependency-manager/dependency-manager';
+import type { XdsConfig } from '../../src/dependency-manager/xds-config';
+import { err, type Result } from '../../src/util/result';
+import { FakeDns } from '../support/fake-dns';
+import { FakeResourceSource, fakeTypes } from '../support/fake-resource-source';
+import {
+  aggregateCluster,
+  dnsCluster,
+  edsCluster,
+  endpoints,
+  inlineListener,
+  listener,
+  routeConfig,
+  socketListener,
+  virtualHost,
+  virtualHostTo,
+  xdsError,
+  type Weighted,
+} from '../support/xds-builders';
+
+const NOTE = 'xDS node "n1"';
+
+/** A target `svc` in a world whose server is the test. */
+class Scene {
+  readonly source = new FakeResourceSource();
+  readonly dns = new FakeDns();
+  readonly updates: Result<XdsConfig, string>[] = [];
+  /** Runs inside each update, after it is recorded. */
+  onUpdate: () => void = () => {};
+  readonly manager = new XdsDependencyManager({
+    source: this.source,
+    types: fakeTypes,
+    dns: this.dns,
+    listenerName: 'svc',
+    host: 'svc',
+    clientNote: NOTE,
+    onUpdate: (update) => {
+      this.updates.push(update);
+      this.onUpdate();
+    },
+  });
+
+  serveListener(): this {
+    this.source.serve(fakeTypes.listener, 'svc', listener('svc'));
+    return this;
+  }
+
+  serveRoutes(target: string | readonly Weighted[]): this {
+    const routes = routeConfig('svc-routes', virtualHostTo(target));
+    this.source.serve(fakeTypes.routeConfig, 'svc-routes', routes);
+    return this;
+  }
+
+  serveCluster(name: string, ...hosts: readonly string[]): this {
+    this.source.serve(fakeTypes.cluster, name, edsCluster(name));
+    this.source.serve(fakeTypes.endpoints, name, endpoints(name, ...hosts));
+    return this;
+  }
+
+  /** Everything for one cluster `a`, and the manager started. */
+  complete(): this {
+    this.serveListener().serveRoutes('a').serveCluster('a', '10.0.0.1');
+    this.manager.start();
+    return this;
+  }
+
+  /** Serves the cluster once more, and counts from then on how often the walk comes by it. */
+  countWalks(name: string): () => number {
+    const { discovery, ...rest } = edsCluster(name);
+    let reads = 0;
+    const counted = {
+      ...rest,
+      get discovery() {
+        reads++;
+        return discovery;
+      },
+    };
+    this.source.serve(fakeTypes.cluster, name, counted);
+    const perWalk = reads;
+    reads = 0;
+    return () => reads / perWalk;
+  }
+
+  watched() {
+    return {
+      listeners: this.source.watched(fakeTypes.listener),
+      routes: this.source.watched(fakeTypes.routeConfig),
+      clusters: this.source.watched(fakeTypes.cluster),
+      endpoints: this.source.watched(fakeTypes.endpoints),
+      dns: this.dns.watched,
+    };
+  }
+
+  get last(): Result<XdsConfig, string> {
+    const last = this.updates.at(-1);
+    if (last === undefined) throw new Error('There was no update');
+    return last;
+  }
+
+  get config(): XdsConfig {
+    const { last } = this;
+    if (!last.ok) throw new Error(`The last update is the error ${last.error}`);
+    return last.value;
+  }
+
+  get clusterNames(): readonly string[] {
+    return [...this.config.clusters.keys()].sort();
+  }
+
+  note(cluster: string): string {
+    const found = this.config.clusters.get(cluster);
+    if (found?.ok !== true || found.value.children.kind !== 'endpoints') {
+      throw new Error(`Cluster ${cluster} has no note`);
+    }
+    return found.value.children.resolutionNote;
+  }
+}
+
+describe('XdsDependencyManager: the first config', () => {
+  it('watches step by step, and publishes once everything is there', () => {
+    const scene = new Scene();
+    scene.manager.start();
+    expect(scene.watched()).toEqual({
+      listeners: ['svc'],
+      routes: [],
+      clusters: [],
+      endpoints: [],
+      dns: [],
+    });
+    scene.serveListener();
+    expect(scene.watched().routes).toEqual(['svc-routes']);
+    scene.serveRoutes('a');
+    expect(scene.watched().clusters).toEqual(['a']);
+    scene.source.serve(fakeTypes.cluster, 'a', edsCluster('a', 'service'));
+    expect(scene.watched().endpoints).toEqual(['service']);
+    expect(scene.updates).toEqual([]);
+    scene.source.serve(fakeTypes.endpoints, 'service', endpoints('service', '10.0.0.1'));
+    expect(scene.clusterNames).toEqual(['a']);
+    expect(scene.updates).toHaveLength(1);
+  });
+
+  it('publishes once when everything is known already', () => {
+    const scene = new Scene().complete();
+    expect(scene.updates).toHaveLength(1);
+    expect(scene.clusterNames).toEqual(['a']);
+  });
+
+  it('starts nothing before it is told to, nor after it was closed', () => {
+    const scene = new Scene();
+    expect(scene.source.watchCount).toBe(0);
+    scene.manager.close();
+    scene.manager.start();
+    expect(scene.source.watchCount).toBe(0);
+  });
+
+  it('needs no routes from elsewhere when the listener has them', () => {
+    const scene = new Scene().serveCluster('a');
+    const inline = inlineListener('svc', routeConfig('inline', virtualHostTo('a')));
+    scene.source.serve(fakeTypes.listener, 'svc', inline);
+    scene.manager.start();
+    expect(scene.config.routeConfig.name).toBe('inline');
+    expect(scene.watched().routes).toEqual([]);
+  });
+});
+
+describe('XdsDependencyManager: updates', () => {
+  it('rebuilds once for however many reports come in one run', () => {
+    const scene = new Scene()
+      .serveListener()
+      .serveRoutes([
+        ['a', 1],
+        ['b', 1],
+      ])
+      .serveCluster('a', '10.0.0.1')
+      .serveCluster('b', '10.0.0.2');
+    scene.manager.start();
+    scene.updates.length = 0;
+    scene.source.run(() => {
+      scene.serveCluster('a', '10.0.0.3').serveCluster('b', '10.0.0.4');
+      scene.serveRoutes('b');
+    });
+    expect(scene.updates).toHaveLength(1);
+    expect(scene.clusterNames).toEqual(['b']);
+  });
+
+  it('walks once for however many reports come in one run', () => {
+    const scene = new Scene().complete();
+    const walks = scene.countWalks('a');
+    scene.source.run(() => {
+      scene.source.serve(fakeTypes.endpoints, 'a', endpoints('a', '10.0.0.3'));
+      scene.source.serve(fakeTypes.endpoints, 'a', endpoints('a', '10.0.0.4'));
+      scene.serveListener();
+    });
+    expect(walks()).toBe(1);
+  });
+
+  it('shares what did not change with the config before', () => {
+    const scene = new Scene().serveListener();
+    scene.serveRoutes([
+      ['a', 1],
+      ['b', 1],
+    ]);
+    scene.serveCluster('a').serveCluster('b');
+    scene.manager.start();
+    const before = scene.config;
+    scene.source.serve(fakeTypes.endpoints, 'a', endpoints('a', '10.0.0.9'));
+    expect(scene.config).not.toBe(before);
+    expect(scene.config.virtualHost).toBe(before.virtualHost);
+    expect(scene.config.clusters.get('b')).toBe(before.clusters.get('b'));
+    expect(scene.config.clusters.get('a')).not.toBe(before.clusters.get('a'));
+  });
+
+  it('does not publish a config that is the same as the last', () => {
+    const scene = new Scene().complete();
+    const { config } = scene;
+    scene.source.serve(fakeTypes.routeConfig, 'svc-routes', config.routeConfig);
+    scene.source.ambient(fakeTypes.endpoints, 'a', undefined);
+    expect(scene.updates).toHaveLength(1);
+  });
+
+  it('keeps the old config and its watches until the new one is whole', () => {
+    // 1. A new route configuration is named, and not there yet.
+    const scene = new Scene().complete();
+    scene.source.serve(
+      fakeTypes.listener,
+      'svc',
+      listener('svc', { routes: { kind: 'rds', routeConfigName: 'next' } }),
+    );
+    expect(scene.watched()).toMatchObject({
+      routes: ['next', 'svc-routes'],
+      clusters: ['a'],
+      endpoints: ['a'],
+    });
+    // 2. It comes, and names a cluster that is not there yet.
+    scene.source.serve(fakeTypes.routeConfig, 'next', routeConfig('next', virtualHostTo('b')));
+    expect(scene.watched()).toMatchObject({ clusters: ['a', 'b'], endpoints: ['a'] });
+    scene.source.serve(fakeTypes.cluster, 'b', edsCluster('b'));
+    expect(scene.watched().endpoints).toEqual(['a', 'b']);
+    expect(scene.updates).toHaveLength(1);
+    // 3. The last piece comes: the new config, and the end of the old watches.
+    scene.source.serve(fakeTypes.endpoints, 'b', endpoints('b'));
+    expect(scene.updates).toHaveLength(2);
+    expect(scene.clusterNames).toEqual(['b']);
+    expect(scene.watched()).toMatchObject({
+      routes: ['next'],
+      clusters: ['b'],
+      endpoints: ['b'],
+    });
+  });
+
+  it('lets a cluster through that turns out not to exist, with its error', () => {
+    const scene = new Scene().complete();
+    scene.serveRoutes([
+      ['a', 1],
+      ['b', 1],
+    ]);
+    expect(scene.updates).toHaveLength(1);
+    scene.source.fail(fakeTypes.cluster, 'b', xdsError('Cluster "b" does not exist'));
+    expect(scene.updates).toHaveLength(2);
+    expect(scene.config.clusters.get('b')).toEqual(err('Cluster "b" does not exist'));
+    expect(scene.config.clusters.get('a')?.ok).toBe(true);
+  });
+
+  it('follows a cluster whose endpoints move to another name', () => {
+    const scene = new Scene().complete();
+    scene.source.serve(fakeTypes.endpoints, 'new', endpoints('new', '10.0.0.7'));
+    scene.source.serve(fakeTypes.cluster, 'a', edsCluster('a', 'new'));
+    expect(scene.watched().endpoints).toEqual(['new']);
+    expect(scene.updates).toHaveLength(2);
+  });
+
+  it('follows a cluster that becomes an aggregate, and back', () => {
+    const scene = new Scene().complete().serveCluster('b').serveCluster('c');
+    scene.source.serve(fakeTypes.cluster, 'a', aggregateCluster('a', 'b', 'c'));
+    expect(scene.clusterNames).toEqual(['a', 'b', 'c']);
+    expect(scene.watched()).toMatchObject({ clusters: ['a', 'b', 'c'], endpoints: ['b', 'c'] });
+    scene.source.serve(fakeTypes.cluster, 'a', edsCluster('a'));
+    expect(scene.clusterNames).toEqual(['a']);
+    expect(scene.watched()).toMatchObject({ clusters: ['a'], endpoints: ['a'] });
+  });
+
+  it('notes an ambient error, and forgets it when it is over or the value changes', () => {
+    const scene = new Scene().complete();
+    expect(scene.note('a')).toBe(NOTE);
+    scene.source.ambient(fakeTypes.endpoints, 'a', xdsError('server gone', 'unreachable'));
+    expect(scene.note('a')).toBe('server gone');
+    scene.source.ambient(fakeTypes.endpoints, 'a', undefined);
+    expect(scene.note('a')).toBe(NOTE);
+    scene.source.ambient(fakeTypes.listener, 'svc', xdsError('bad listener', 'invalid'));
+    expect(scene.note('a')).toBe('bad listener');
+    scene.serveListener();
+    expect(scene.note('a')).toBe(NOTE);
+  });
+
+  it('takes no ambient error for a value that there is not', () => {
+    const scene = new Scene().serveListener().serveRoutes('a');
+    scene.source.serve(fakeTypes.cluster, 'a', edsCluster('a'));
+    scene.manager.start();
+    scene.source.ambient(fakeTypes.endpoints, 'a', xdsError('server gone', 'unreachable'));
+    expect(scene.updates).toEqual([]);
+    scene.source.fail(fakeTypes.endpoints, 'a', xdsError('no endpoints'));
+    expect(scene.note('a')).toBe('no endpoints');
+  });
+});
+
+describe('XdsDependencyManager: targets that cannot be used', () => {
+  it('says so once, with the reason', () => {
+    const scene = new Scene();
+    scene.manager.start();
+    scene.source.fail(fakeTypes.listener, 'svc', xdsError('Listener "svc" does not exist'));
+    scene.source.fail(fakeTypes.listener, 'svc', xdsError('Listener "svc" does not exist'));
+    expect(scene.updates).toEqual([err('Listener "svc" does not exist')]);
+    scene.source.fail(fakeTypes.listener, 'svc', xdsError('server gone', 'unreachable'));
+    expect(scene.updates).toHaveLength(2);
+  });
+
+  it('says why after there was a config, and lets go of what only that needed', () => {
+    const scene = new Scene().complete();
+    scene.source.fail(fakeTypes.listener, 'svc', xdsError('gone'));
+    expect(scene.last).toEqual(err('gone'));
+    expect(scene.watched()).toMatchObject({
+      listeners: ['svc'],
+      routes: [],
+      clusters: [],
+      endpoints: [],
+    });
+  });
+
+  it('uses the same objects again when the listener comes back', () => {
+    const scene = new Scene().complete();
+    const before = scene.config;
+    scene.source.fail(fakeTypes.listener, 'svc', xdsError('gone'));
+    scene.serveListener();
+    expect(scene.updates).toHaveLength(3);
+    expect(scene.config.clusters).toBe(before.clusters);
+    expect(scene.config.virtualHost).toBe(before.virtualHost);
+  });
+
+  it('publishes the very same config again after an error', () => {
+    const scene = new Scene().complete();
+    const before = scene.config;
+    scene.source.fail(fakeTypes.listener, 'svc', xdsError('gone'));
+    scene.source.serve(fakeTypes.listener, 'svc', before.listener);
+    expect(scene.config).toBe(before);
+    expect(scene.updates).toHaveLength(3);
+  });
+
+  it('recovers from routes without a virtual host for the target', () => {
+    const scene = new Scene().serveListener().serveCluster('a');
+    const foreign = routeConfig('svc-routes', virtualHost([], { domains: ['other'] }));
+    scene.source.serve(fakeTypes.routeConfig, 'svc-routes', foreign);
+    scene.manager.start();
+    expect(scene.last).toEqual(
+      err(`RouteConfiguration "svc-routes" has no virtual host for "svc" (${NOTE})`),
+    );
+    scene.serveRoutes('a');
+    expect(scene.clusterNames).toEqual(['a']);
+  });
+
+  it('recovers from a listener that was meant for a server', () => {
+    const scene = new Scene().serveRoutes('a').serveCluster('a');
+    scene.source.serve(fakeTypes.listener, 'svc', socketListener('svc'));
+    scene.manager.start();
+    expect(scene.last.ok).toBe(false);
+    scene.serveListener();
+    expect(scene.clusterNames).toEqual(['a']);
+  });
+});
+
+describe('XdsDependencyManager: subscriptions', () => {
+  it('keeps a cluster that no route names, for as long as anyone holds it', () => {
+    const scene = new Scene().complete().serveCluster('extra');
+    const first = scene.manager.subscribeCluster('extra');
+    const second = scene.manager.subscribeCluster('extra');
+    expect(scene.clusterNames).toEqual(['a', 'extra']);
+    first.release();
+    first.release();
+    expect(scene.clusterNames).toEqual(['a', 'extra']);
+    expect(scene.updates).toHaveLength(2);
+    second.release();
+    expect(scene.clusterNames).toEqual(['a']);
+    expect(scene.watched()).toMatchObject({ clusters: ['a'], endpoints: ['a'] });
+  });
+
+  it('keeps a cluster whose route has gone, and its watches', () => {
+    const scene = new Scene().complete().serveCluster('b');
+    const held = scene.manager.subscribeCluster('a');
+    const { log } = scene.source;
+    log.length = 0;
+    scene.serveRoutes('b');
+    expect(scene.clusterNames).toEqual(['a', 'b']);
+    expect(log).toEqual(['+Cluster b', '+ClusterLoadAssignment b']);
+    scene.source.serve(fakeTypes.endpoints, 'a', endpoints('a', '10.0.0.8'));
+    expect(scene.updates).toHaveLength(3);
+    held.release();
+    expect(scene.clusterNames).toEqual(['b']);
+    expect(log.slice(2)).toEqual(['-Cluster a', '-ClusterLoadAssignment a']);
+  });
+
+  it('costs nothing for a cluster that a route names', () => {
+    const scene = new Scene().complete();
+    const walks = scene.countWalks('a');
+    const before = scene.updates.length;
+    scene.manager.subscribeCluster('a').release();
+    expect(scene.updates).toHaveLength(before);
+    expect(walks()).toBe(0);
+  });
+
+  it('keeps a cluster that is also part of an aggregate when only the subscription ends', () => {
+    const scene = new Scene().complete().serveCluster('b');
+    scene.source.serve(fakeTypes.cluster, 'a', aggregateCluster('a', 'b'));
+    const held = scene.manager.subscribeCluster('b');
+    held.release();
+    expect(scene.clusterNames).toEqual(['a', 'b']);
+    expect(scene.updates).toHaveLength(2);
+  });
+
+  it('takes part in the first config when it comes before that', () => {
+    const scene = new Scene().serveCluster('extra');
+    scene.manager.subscribeCluster('extra');
+    scene.complete();
+    expect(scene.updates).toHaveLength(1);
+    expect(scene.clusterNames).toEqual(['a', 'extra']);
+  });
+
+  it('ends a watch that was begun for it when it is released before the cluster came', () => {
+    const scene = new Scene().complete();
+    const held = scene.manager.subscribeCluster('extra');
+    expect(scene.watched().clusters).toEqual(['a', 'extra']);
+    held.release();
+    expect(scene.watched().clusters).toEqual(['a']);
+    expect(scene.updates).toHaveLength(1);
+  });
+
+  it('outlives an error of the target', () => {
+    const scene = new Scene().complete().serveCluster('extra');
+    scene.manager.subscribeCluster('extra');
+    scene.source.fail(fakeTypes.listener, 'svc', xdsError('gone'));
+    scene.serveListener();
+    expect(scene.clusterNames).toEqual(['a', 'extra']);
+  });
+
+  it('may begin and end inside an update', () => {
+    const scene = new Scene().serveCluster('extra');
+    scene.onUpdate = () => {
+      scene.onUpdate = () => {};
+      scene.manager.subscribeCluster('extra');
+      scene.manager.subscribeCluster('a').release();
+    };
+    scene.complete();
+    expect(scene.updates).toHaveLength(2);
+    expect(scene.clusterNames).toEqual(['a', 'extra']);
+  });
+
+  it('may be released after the manager was closed', () => {
+    const scene = new Scene().complete();
+    const held = scene.manager.subscribeCluster('extra');
+    scene.manager.close();
+    held.release();
+    scene.manager.subscribeCluster('other').release();
+    expect(scene.source.watchCount).toBe(0);
+    expect(scene.updates).toHaveLength(1);
+  });
+});
+
+describe('XdsDependencyManager: DNS', () => {
+  function dnsScene(): Scene {
+    const scene = new Scene().serveListener().serveRoutes('a');
+    scene.source.serve(fakeTypes.cluster, 'a', dnsCluster('a', 'db.example', 5432));
+    scene.manager.start();
+    return scene;
+  }
+
+  it('waits for the first answer', () => {
+    const scene = dnsScene();
+    expect(scene.watched().dns).toEqual(['db.example:5432']);
+    expect(scene.updates).toEqual([]);
+    scene.dns.resolve('db.example:5432', endpoints('db', '10.0.0.1'));
+    expect(scene.note('a')).toBe(NOTE);
+  });
+
+  it('takes an error for an answer, if there was none before', () => {
+    const scene = dnsScene();
+    scene.dns.fail('db.example:5432', 'no such name');
+    const cluster = scene.config.clusters.get('a');
+    expect(cluster?.ok === true && cluster.value.children).toEqual({
+      kind: 'endpoints',
+      endpoints: undefined,
+      resolutionNote: 'no such name',
+    });
+  });
+
+  it('keeps the last answer over an error, with a note, until there is another answer', () => {
+    const scene = dnsScene();
+    const answer = endpoints('db', '10.0.0.1');
+    scene.dns.resolve('db.example:5432', answer);
+    scene.dns.fail('db.example:5432', 'no such name');
+    const cluster = scene.config.clusters.get('a');
+    expect(cluster?.ok === true && cluster.value.children).toEqual({
+      kind: 'endpoints',
+      endpoints: answer,
+      resolutionNote: 'no such name',
+    });
+    scene.dns.resolve('db.example:5432', answer);
+    expect(scene.note('a')).toBe(NOTE);
+  });
+
+  it('does not publish the same answer twice', () => {
+    const scene = dnsScene();
+    const answer = endpoints('db', '10.0.0.1');
+    scene.dns.resolve('db.example:5432', answer);
+    scene.dns.resolve('db.example:5432', answer);
+    expect(scene.updates).toHaveLength(1);
+  });
+
+  it('resolves a name once for two clusters, and passes on requests to resolve again', () => {
+    const scene = dnsScene();
+    scene.source.serve(fakeTypes.cluster, 'b', dnsCluster('b', 'db.example', 5432));
+    scene.source.serve(fakeTypes.cluster, 'c', dnsCluster('c', '::1', 80));
+    scene.serveRoutes([
+      ['a', 1],
+      ['b', 1],
+      ['c', 1],
+    ]);
+    expect(scene.watched().dns).toEqual(['[::1]:80', 'db.example:5432']);
+    scene.manager.requestReresolution();
+    expect([...scene.dns.reresolutions].sort()).toEqual(['[::1]:80', 'db.example:5432']);
+  });
+
+  it('lets go of a name that nothing needs any more', () => {
+    const scene = dnsScene();
+    scene.dns.resolve('db.example:5432', endpoints('db'));
+    scene.serveCluster('a');
+    expect(scene.watched().dns).toEqual([]);
+    scene.manager.requestReresolution();
+    expect(scene.dns.reresolutions).toEqual([]);
+  });
+
+  it('takes the answer inside the queue of the source', () => {
+    const scene = dnsScene();
+    scene.source.run(() => {
+      scene.dns.resolve('db.example:5432', endpoints('db'));
+      expect(scene.updates).toEqual([]);
+    });
+    expect(scene.updates).toHaveLength(1);
+  });
+});
+
+describe('XdsDependencyManager: the end', () => {
+  it('releases everything and publishes nothing more', () => {
+    const scene = new Scene().complete();
+    scene.source.serve(fakeTypes.cluster, 'd', dnsCluster('d', 'h', 1));
+    scene.serveRoutes([
+      ['a', 1],
+      ['d', 1],
+    ]);
+    scene.dns.resolve('h:1', endpoints('d'));
+    const before = scene.updates.length;
+    scene.manager.close();
+    scene.manager.close();
+    expect(scene.source.watchCount).toBe(0);
+    expect(scene.watched().dns).toEqual([]);
+    scene.serveCluster('a', '10.0.0.9');
+    scene.dns.resolve('h:1', endpoints('d', '10.0.0.9'));
+    scene.manager.requestReresolution();
+    expect(scene.updates).toHaveLength(before);
+    expect(scene.dns.reresolutions).toEqual([]);
+  });
+
+  it('may come in the middle of an update', () => {
+    const scene = new Scene();
+    scene.onUpdate = () => scene.manager.close();
+    scene.complete();
+    expect(scene.source.watchCount).toBe(0);
+    expect(scene.updates).toHaveLength(1);
+  });
+
+  it('may come between a subscription and the rebuild for it', () => {
+    const scene = new Scene().complete();
+    scene.source.log.length = 0;
+    scene.source.run(() => {
+      scene.manager.subscribeCluster('extra');
+      scene.manager.close();
+    });
+    expect(scene.source.watchCount).toBe(0);
+    expect(scene.source.log).not.toContain('+Cluster extra');
+  });
+
+  it('may come between a report and the rebuild', () => {
+    const scene = new Scene().complete();
+    scene.source.run(() => {
+      scene.serveRoutes('b');
+      scene.manager.close();
+    });
+    expect(scene.source.watchCount).toBe(0);
+    expect(scene.updates).toHaveLength(1);
+  });
+});

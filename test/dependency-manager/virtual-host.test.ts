@@ -1,0 +1,82 @@
+import { findVirtualHost } from '../../src/dependency-manager/virtual-host';
+import { routeConfig, virtualHost } from '../support/xds-builders';
+
+/** The name of the virtual host found, where each is named after the first of its domains. */
+function find(host: string, ...domains: readonly (string | readonly string[])[]) {
+  const hosts = domains.map((own) => {
+    const list = typeof own === 'string' ? [own] : own;
+    return virtualHost([], { name: list[0] ?? '', domains: list });
+  });
+  return findVirtualHost(routeConfig('routes', ...hosts), host)?.name;
+}
+
+describe('findVirtualHost', () => {
+  it.each([
+    ['exact over suffix', 'a.b.c', ['*.b.c', 'a.b.c', 'a.b.*', '*'], 'a.b.c'],
+    ['suffix over prefix', 'a.b.c', ['a.b.*', '*', '*.b.c'], '*.b.c'],
+    ['suffix over a longer prefix', 'a.b.c', ['a.b.*', '*.c'], '*.c'],
+    ['prefix over universal', 'a.b.c', ['*', 'a.*'], 'a.*'],
+    ['universal when nothing else matches', 'a.b.c', ['x.y', '*.z', 'q.*', '*'], '*'],
+    ['the longer suffix', 'a.b.c', ['*.c', '*a.b.c', '*.b.c'], '*.b.c'],
+    ['the longer prefix', 'a.b.c', ['a.*', 'a.b.*', 'a*'], 'a.b.*'],
+    ['nothing', 'a.b.c', ['x', '*.x', 'x.*'], undefined],
+    ['nothing among no virtual hosts', 'a.b.c', [], undefined],
+  ])('chooses %s', (_what, host, domains, expected) => {
+    expect(find(host, ...domains)).toBe(expected);
+  });
+
+  it('looks at every domain of every virtual host', () => {
+    expect(find('a.b', ['x', '*'], ['y', 'a.*'])).toBe('y');
+    expect(find('a.b', ['x', 'a.b'], ['y', 'a.*'])).toBe('x');
+  });
+
+  it('takes the earlier of two equal patterns', () => {
+    expect(find('a.b', ['first', '*.b'], ['second', '*.b'])).toBe('first');
+  });
+
+  it.each([
+    ['Foo.Example', 'foo.example'],
+    ['foo.example', 'FOO.Example'],
+    ['FOO.EXAMPLE', '*.Example'],
+    ['foo.EXAMPLE', 'FOO.*'],
+  ])('does not care about case: %s matches %s', (host, domain) => {
+    expect(find(host, domain)).toBe(domain);
+  });
+
+  it.each([
+    ['.b.c', '*.b.c'],
+    ['a.b.', 'a.b.*'],
+    ['b', '*b'],
+  ])('lets a star stand for at least one character: %s does not match %s', (host, domain) => {
+    expect(find(host, domain)).toBeUndefined();
+  });
+
+  it.each([
+    ['xb', '*b'],
+    ['bx', 'b*'],
+    ['', '*'],
+  ])(
+    'lets a star stand for one character, and a lone one for none: %j matches %s',
+    (host, domain) => {
+      expect(find(host, domain)).toBe(domain);
+    },
+  );
+
+  it.each([
+    ['a.b.c', 'a.*.c'],
+    ['abc', '*b*'],
+    ['abc', '**'],
+  ])('gives a star in any other place no meaning: %s does not match %s', (host, domain) => {
+    expect(find(host, domain)).toBeUndefined();
+  });
+
+  it('takes host and port as one opaque name', () => {
+    expect(find('a.b:8080', 'a.b', 'a.b:80', 'a.b:8080')).toBe('a.b:8080');
+    expect(find('a.b:8080', 'a.b')).toBeUndefined();
+  });
+
+  it('treats names of object members as ordinary names', () => {
+    expect(find('constructor', '__proto__', 'constructor')).toBe('constructor');
+    expect(find('__proto__', 'constructor')).toBeUndefined();
+  });
+});

@@ -1,0 +1,88 @@
+import { WatchSet } from '../../src/dependency-manager/watch-set';
+import { createHandle } from '../../src/util/handle';
+
+type Report = (next: (before: string) => string) => void;
+
+function setUp() {
+  const log: string[] = [];
+  const reports = new Map<string, Report>();
+  let reported = 0;
+  const set = new WatchSet<number, string>(
+    'nothing yet',
+    (name, key, report) => {
+      log.push(`+${name}=${key}`);
+      reports.set(name, report);
+      return createHandle(() => log.push(`-${name}`));
+    },
+    () => reported++,
+  );
+  const reconcile = (names: Readonly<Record<string, number>>, keepOthers = false) =>
+    set.reconcile(new Map(Object.entries(names)), keepOthers);
+  const report = (name: string, next: (before: string) => string) => reports.get(name)?.(next);
+  return { set, log, reports, reconcile, report, reported: () => reported };
+}
+
+describe('WatchSet', () => {
+  it('starts what is needed, once, with its key', () => {
+    const { set, log, reconcile } = setUp();
+    reconcile({ a: 1, b: 2 });
+    reconcile({ a: 1, b: 2 });
+    expect(log).toEqual(['+a=1', '+b=2']);
+    expect([set.get('a'), set.get('c')]).toEqual(['nothing yet', undefined]);
+  });
+
+  it('ends what is needed no more, before it starts anything', () => {
+    const { log, reconcile } = setUp();
+    reconcile({ a: 1, b: 2 });
+    reconcile({ b: 2, c: 3 });
+    expect(log.slice(2)).toEqual(['-a', '+c=3']);
+  });
+
+  it('ends nothing when told to keep the others', () => {
+    const { log, reconcile } = setUp();
+    reconcile({ a: 1 });
+    reconcile({ c: 3 }, true);
+    expect(log).toEqual(['+a=1', '+c=3']);
+    reconcile({ c: 3 });
+    expect(log.at(-1)).toBe('-a');
+  });
+
+  it('keeps what was reported, and passes each report what was known before', () => {
+    const { set, reconcile, report, reported } = setUp();
+    reconcile({ a: 1 });
+    report('a', (before) => `${before}, then one`);
+    report('a', (before) => `${before}, then two`);
+    expect(set.get('a')).toBe('nothing yet, then one, then two');
+    expect(reported()).toBe(2);
+  });
+
+  it('ignores the reports of a watch that has ended, also when there is a new one', () => {
+    const { set, reports, reconcile, reported } = setUp();
+    reconcile({ a: 1 });
+    const late = reports.get('a');
+    reconcile({});
+    late?.(() => 'late');
+    reconcile({ a: 1 });
+    late?.(() => 'late');
+    expect(set.get('a')).toBe('nothing yet');
+    expect(reported()).toBe(0);
+  });
+
+  it('ends everything when cleared', () => {
+    const { set, log, reconcile, reported, report } = setUp();
+    reconcile({ a: 1, b: 2 });
+    set.clear();
+    set.clear();
+    expect(log.slice(2)).toEqual(['-a', '-b']);
+    expect(set.get('a')).toBeUndefined();
+    report('a', () => 'late');
+    expect(reported()).toBe(0);
+  });
+
+  it('treats names of object members as ordinary names', () => {
+    const { set, log } = setUp();
+    expect(set.get('constructor')).toBeUndefined();
+    set.reconcile(new Map([['__proto__', 1]]), false);
+    expect(log).toEqual(['+__proto__=1']);
+  });
+});

@@ -1,0 +1,231 @@
+// A control plane moves a service between two complete sets of resources while calls are made all the time.
+// No call may fail, and none may see some of one set and some of the other. For a long run:
+//   node --require test/support/run-typescript.cjs test/e2e/children/config-flip.ts --seconds 60
+import { Client, credentials, Metadata } from '@grpc/grpc-js';
+import { parseArgs } from 'node:util';
+import { eventually } from '../../support/eventually';
+import { Mesh, SERVICE, type MeshResources } from '../../support/mesh';
+import { methodOf, UrlMapBackend } from '../../support/url-map-backend';
+import {
+  edsClusterJson,
+  endpointsJson,
+  listenerJson,
+  routeConfigJson,
+  routeToCluster,
+} from '../../support/xds-json';
+
+/** How long and how hard. */
+export interface ConfigFlipOptions {
+  readonly seconds: number;
+  readonly flipsPerSecond: number;
+  readonly callsPerSecond: number;
+}
+
+/** What came of it. */
+export interface ConfigFlipReport {
+  readonly flips: number;
+  readonly calls: number;
+  /** How often a call was answered from another set than the call that was answered before it. */
+  readonly switches: number;
+  /** Calls answered by each backend. */
+  readonly answers: Readonly<Record<string, number>>;
+  /** What failed calls were told, and how often. */
+  readonly failures: Readonly<Record<string, number>>;
+  /** Calls with the route of one set and a backend of the other, and how often. */
+  readonly mixtures: Readonly<Record<string, number>>;
+  /** What the client is subscribed to when everything has come to rest. */
+  readonly subscribed: readonly string[];
+}
+
+/** The two sets. What their routes do to a call is to limit its time, which the backend sees. */
+const SETS = ['a', 'b'] as const;
+type SetName = (typeof SETS)[number];
+const LIMIT_SECONDS: Readonly<Record<SetName, number>> = { a: 1000, b: 2000 };
+
+const setOfBackend = (hostname: string): string => hostname.slice(0, 1);
+const setOfTimeLeft = (ms: number): SetName => (ms > LIMIT_SECONDS.a * 1000 ? 'b' : 'a');
+
+/** Runs until the time is over and every call has ended. */
+export async function runConfigFlip(options: ConfigFlipOptions): Promise<ConfigFlipReport> {
+  const mesh = await Mesh.start();
+  const backends: UrlMapBackend[] = [];
+  for (const name of ['a1', 'a2', 'b1', 'b2']) backends.push(await UrlMapBackend.start(name));
+  const load = new Load();
+  try {
+    const flips = await new ConfigFlip(mesh, backends, load).run(options);
+    const subscribed = await subscriptionsAtRest(mesh);
+    return { flips, ...load.report(), subscribed };
+  } finally {
+    load.close();
+    for (const backend of backends) backend.stop();
+    mesh.stop();
+  }
+}
+
+/** A listener, a route configuration, a cluster and an assignment, none of which the other set has. */
+function resourcesOf(set: SetName, backends: readonly UrlMapBackend[]): MeshResources {
+  const ports = backends
+    .filter(({ hostname }) => setOfBackend(hostname) === set)
+    .map(({ port }) => port);
+  const limit = { max_stream_duration: `${LIMIT_SECONDS[set]}s` };
+  return {
+    listeners: [listenerJson(SERVICE, `routes-${set}`)],
+    routes: [
+      routeConfigJson(`routes-${set}`, [
+        routeToCluster(`cluster-${set}`, { max_stream_duration: limit }),
+      ]),
+    ],
+    clusters: [edsClusterJson(`cluster-${set}`)],
+    endpoints: [endpointsJson(`cluster-${set}`, [{ zone: set, ports }])],
+  };
+}
+
+/** Flips and calls at their own paces. */
+class ConfigFlip {
+  private flips = 0;
+
+  constructor(
+    private readonly mesh: Mesh,
+    private readonly backends: readonly UrlMapBackend[],
+    private readonly load: Load,
+  ) {}
+
+  /** @returns the number of flips. */
+  async run({ seconds, flipsPerSecond, callsPerSecond }: ConfigFlipOptions): Promise<number> {
+    this.flip();
+    await this.load.untilAnswered();
+    const startedAt = performance.now();
+    const flipping = setInterval(() => this.flip(), 1000 / flipsPerSecond);
+    const callsDue = () => Math.floor(((performance.now() - startedAt) / 1000) * callsPerSecond);
+    await new Promise<void>((resolve) => {
+      let sent = 0;
+      const calling = setInterval(() => {
+        // Whatever a late timer has left over is caught up with.
+        for (const due = callsDue(); sent < due; sent++) this.load.send();
+        if (sent < seconds * callsPerSecond) return;
+        clearInterval(calling);
+        resolve();
+      }, 2);
+    });
+    clearInterval(flipping);
+    await this.load.untilDone();
+    return this.flips;
+  }
+
+  private flip(): void {
+    const set = SETS[this.flips++ % SETS.length] ?? 'a';
+    this.mesh.serve(resourcesOf(set, this.backends));
+  }
+}
+
+/** The calls and what became of them. */
+class Load {
+  private readonly client = new Client(`xds:///${SERVICE}`, credentials.createInsecure());
+  private readonly method = methodOf('UnaryCall');
+  private readonly answers = new Map<string, number>();
+  private readonly failures = new Map<string, number>();
+  private readonly mixtures = new Map<string, number>();
+  private calls = 0;
+  private pending = 0;
+  private switches = 0;
+  private lastSet: string | undefined;
+
+  /** Makes a call without a deadline, so that all there is comes from the route. */
+  send(): void {
+    this.calls++;
+    this.pending++;
+    const { path, requestSerialize, responseDeserialize } = this.method;
+    let headers = new Metadata();
+    const call = this.client.makeUnaryRequest(
+      path,
+      requestSerialize,
+      responseDeserialize,
+      Buffer.alloc(0),
+      (error) => {
+        this.pending--;
+        if (error === null) this.noteAnswer(headers);
+        else count(this.failures, error.message);
+      },
+    );
+    call.on('metadata', (received: Metadata) => {
+      headers = received;
+    });
+  }
+
+  /** Makes a call and waits until it, and all others, have ended. */
+  async untilAnswered(): Promise<void> {
+    this.send();
+    await this.untilDone();
+  }
+
+  /** Waits for every call; one that never ends is a failure. */
+  async untilDone(): Promise<void> {
+    await eventually(
+      () => this.pending,
+      (pending) => pending === 0,
+    ).catch(() => this.failures.set('never ended', this.pending));
+  }
+
+  report() {
+    const { calls, switches } = this;
+    return {
+      calls,
+      switches,
+      answers: Object.fromEntries(this.answers),
+      failures: Object.fromEntries(this.failures),
+      mixtures: Object.fromEntries(this.mixtures),
+    };
+  }
+
+  close(): void {
+    this.client.close();
+  }
+
+  private noteAnswer(headers: Metadata): void {
+    const [hostname] = headers.get('hostname').map(String);
+    const [timeLeftMs] = headers.get('time-left-ms').map(Number);
+    if (hostname === undefined || timeLeftMs === undefined) {
+      count(this.failures, 'answered without headers');
+      return;
+    }
+    count(this.answers, hostname);
+    const set = setOfBackend(hostname);
+    const routeSet = setOfTimeLeft(timeLeftMs);
+    if (routeSet !== set) count(this.mixtures, `route of ${routeSet}, backend ${hostname}`);
+    if (this.lastSet !== undefined && this.lastSet !== set) this.switches++;
+    this.lastSet = set;
+  }
+}
+
+function count(counts: Map<string, number>, key: string): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+}
+
+/** Once there are only as many as one set has: nothing of the other one is held any more. */
+async function subscriptionsAtRest(mesh: Mesh): Promise<readonly string[]> {
+  const read = () =>
+    mesh.controlPlane
+      .clients()
+      .flatMap(({ types }) => [...types.values()].flatMap(({ subscribed }) => subscribed));
+  return eventually(read, ({ length }) => length === 4).catch(read);
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      seconds: { type: 'string', default: '60' },
+      flips: { type: 'string', default: '50' },
+      calls: { type: 'string', default: '1000' },
+    },
+  });
+  const report = await runConfigFlip({
+    seconds: Number(values.seconds),
+    flipsPerSecond: Number(values.flips),
+    callsPerSecond: Number(values.calls),
+  });
+  process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
+  const isGood = [report.failures, report.mixtures].every((bad) => Object.keys(bad).length === 0);
+  process.exitCode = isGood ? 0 : 1;
+}
+
+if (require.main === module) void main();

@@ -1,0 +1,33 @@
+import { runConfigFlip, type ConfigFlipReport } from './children/config-flip';
+
+describe('a service that is moved between two complete sets of resources 50 times a second', () => {
+  let report: ConfigFlipReport;
+
+  beforeAll(async () => {
+    report = await runConfigFlip({ seconds: 3, flipsPerSecond: 50, callsPerSecond: 1000 });
+  }, 60_000);
+
+  it('follows each move while it is called 1,000 times a second', () => {
+    expect(report.calls).toBeGreaterThanOrEqual(3000);
+    // There would be 150 of them on a machine with nothing else to do.
+    expect(report.flips).toBeGreaterThan(50);
+    // How many of them the client has the time to follow depends on the machine; the long mode prints it.
+    expect(report.switches).toBeGreaterThan(0);
+    expect(Object.keys(report.answers).sort()).toEqual(['a1', 'a2', 'b1', 'b2']);
+  });
+
+  it('fails no call', () => {
+    expect(report.failures).toEqual({});
+  });
+
+  it('never combines the route of one set with the endpoints of the other', () => {
+    expect(report.mixtures).toEqual({});
+  });
+
+  it('holds on to nothing of the set it left last', () => {
+    const [, routes = ''] = report.subscribed;
+    const set = routes.endsWith('a') ? 'a' : 'b';
+    const cluster = `cluster-${set}`;
+    expect(report.subscribed).toEqual(['echo.test:50051', `routes-${set}`, cluster, cluster]);
+  });
+});

@@ -1,0 +1,177 @@
+import { Metadata, status } from '@grpc/grpc-js';
+import { register } from '../../src';
+import { EchoClient } from '../support/echo-backend';
+import { eventually } from '../support/eventually';
+import { bootstrapFor, Mesh, NODE_ID, SERVICE, simpleResources } from '../support/mesh';
+import { ScriptedControlPlane } from '../support/scripted-control-plane';
+import { edsClusterJson, listenerJson } from '../support/xds-json';
+
+const TARGET = `xds:///${SERVICE}`;
+
+/** Every failure is UNAVAILABLE, which gRFC A54 hands on as it is. */
+async function expectFailure(
+  call: Promise<{ code: number; details: string; ms: number }>,
+  parts: readonly string[],
+): Promise<{ ms: number }> {
+  const { code, details, ms } = await call;
+  expect(code).toBe(status.UNAVAILABLE);
+  for (const part of parts) expect(details).toContain(part);
+  return { ms };
+}
+
+describe('a call that cannot be sent says why', () => {
+  const clients: EchoClient[] = [];
+  const client = (target = TARGET): EchoClient => {
+    const created = new EchoClient(target);
+    clients.push(created);
+    return created;
+  };
+
+  afterEach(() => {
+    for (const created of clients.splice(0)) created.close();
+    delete process.env.GRPC_XDS_BOOTSTRAP;
+    delete process.env.GRPC_XDS_BOOTSTRAP_CONFIG;
+  });
+
+  it('at once when there is no bootstrap', async () => {
+    register();
+    const { code, details, ms } = await client().failure();
+    expect(code).toBe(status.UNAVAILABLE);
+    expect(details).toContain('GRPC_XDS_BOOTSTRAP');
+    expect(ms).toBeLessThan(1000);
+  });
+
+  it('with every mistake of the bootstrap and its path', async () => {
+    process.env.GRPC_XDS_BOOTSTRAP_CONFIG = '{"xds_servers": [{"channel_creds": []}], "node": 3}';
+    register();
+    const { code, details } = await client().failure();
+    expect(code).toBe(status.UNAVAILABLE);
+    expect(details).toContain('xds_servers[0].server_uri');
+    expect(details).toContain('xds_servers[0].channel_creds');
+    expect(details).toContain('node');
+  });
+
+  it('again after the first time: a later call gets the same reason', async () => {
+    register();
+    const sut = client();
+    await sut.failure();
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    const { code, details, ms } = await sut.failure({ deadlineMs: 5000 });
+    expect(code).toBe(status.UNAVAILABLE);
+    expect(details).toContain('GRPC_XDS_BOOTSTRAP');
+    expect(ms).toBeLessThan(1000);
+  });
+
+  it('within a second when the control plane refuses connections', async () => {
+    const refused = new ScriptedControlPlane();
+    const address = await refused.start();
+    await refused.stop();
+    register({ bootstrap: bootstrapFor(address) });
+    const { code, details, ms } = await client().failure();
+    expect(code).toBe(status.UNAVAILABLE);
+    for (const part of [address, NODE_ID, 'Listener', SERVICE, 'ECONNREFUSED']) {
+      expect(details).toContain(part);
+    }
+    expect(ms).toBeLessThan(1000);
+  });
+
+  it('within 15 s when an answer never comes: a silent server, no listener, no cluster', async () => {
+    const silent = new ScriptedControlPlane();
+    const silentAddress = await silent.start();
+    const mesh = await Mesh.start();
+    mesh.serve({ ...simpleResources([1]), clusters: [] });
+    const patience = { deadlineMs: 25_000 };
+    const withoutListener = client('xds:///missing.test').failure(patience);
+    const withoutCluster = client().failure(patience);
+    // The bootstrap is read when a channel first needs it.
+    register({ bootstrap: bootstrapFor(silentAddress) });
+    const unanswered = client('xds:///silent.test').failure(patience);
+    const outcomes = await Promise.all([
+      expectFailure(withoutListener, [mesh.address, NODE_ID, 'Listener', 'missing.test']),
+      expectFailure(withoutCluster, [mesh.address, NODE_ID, 'Cluster', '"echo"']),
+      expectFailure(unanswered, [silentAddress, NODE_ID, 'Listener', 'silent.test']),
+    ]);
+    for (const { ms } of outcomes) {
+      expect(ms).toBeGreaterThan(14_000);
+      expect(ms).toBeLessThan(17_000);
+    }
+    await silent.stop();
+    mesh.stop();
+  }, 30_000);
+
+  describe('with a control plane', () => {
+    let mesh: Mesh;
+    beforeEach(async () => {
+      mesh = await Mesh.start();
+    });
+    afterEach(() => {
+      mesh.stop();
+    });
+
+    it('when the listener is rejected', async () => {
+      const listener = listenerJson(SERVICE, 'r', { http_filters: [] });
+      mesh.serve({ ...simpleResources([1]), listeners: [listener] });
+      const { code, details, ms } = await client().failure();
+      expect(code).toBe(status.UNAVAILABLE);
+      for (const part of [mesh.address, NODE_ID, 'Listener', SERVICE, 'http_filters']) {
+        expect(details).toContain(part);
+      }
+      expect(ms).toBeLessThan(2000);
+    });
+
+    it('when the cluster is rejected', async () => {
+      const cluster = edsClusterJson('echo', { lb_policy: 'MAGLEV' });
+      mesh.serve({ ...simpleResources([1]), clusters: [cluster] });
+      const { code, details } = await client().failure();
+      expect(code).toBe(status.UNAVAILABLE);
+      for (const part of [mesh.address, NODE_ID, 'Cluster', 'echo', 'MAGLEV']) {
+        expect(details).toContain(part);
+      }
+    });
+
+    it('when no backend can be reached', async () => {
+      mesh.serve(simpleResources([1]));
+      const { code, details } = await client().failure();
+      expect(code).toBe(status.UNAVAILABLE);
+      expect(details).toContain('ECONNREFUSED');
+      expect(details).toContain(NODE_ID);
+    });
+
+    it('when a listener that was good is taken away', async () => {
+      const backend = await mesh.backend('b1');
+      mesh.serve(simpleResources([backend.port]));
+      const sut = client();
+      expect(await sut.say()).toBe('b1');
+      mesh.serve({ ...simpleResources([backend.port]), listeners: [] });
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      const { code, details } = await sut.failure();
+      expect(code).toBe(status.UNAVAILABLE);
+      for (const part of [mesh.address, NODE_ID, 'Listener', SERVICE]) {
+        expect(details).toContain(part);
+      }
+      mesh.serve(simpleResources([backend.port]));
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      expect(await sut.say()).toBe('b1');
+      expect(backend.peers.size).toBe(1);
+    });
+
+    it('but not a call that is told to wait: it goes on when the listener is back', async () => {
+      const backend = await mesh.backend('b1');
+      mesh.serve(simpleResources([backend.port]));
+      const sut = client();
+      expect(await sut.say()).toBe('b1');
+      mesh.serve({ ...simpleResources([backend.port]), listeners: [] });
+      await eventually(
+        () =>
+          sut.say().then(
+            () => 'answered',
+            () => 'failed',
+          ),
+        (outcome) => outcome === 'failed',
+      );
+      const patient = sut.say({ metadata: new Metadata({ waitForReady: true }) });
+      mesh.serve(simpleResources([backend.port]));
+      expect(await patient).toBe('b1');
+    });
+  });
+});

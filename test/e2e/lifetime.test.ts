@@ -1,0 +1,65 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../support/mesh';
+
+const run = promisify(execFile);
+const hook = join(__dirname, '../support/run-typescript.cjs');
+const script = join(__dirname, 'children/one-call.ts');
+
+/** Runs the child to its own end. @returns what it printed, and how many milliseconds it lived. */
+async function runChild(bootstrap: object, target: string): Promise<{ out: string; ms: number }> {
+  const startedAt = performance.now();
+  const { stdout } = await run(process.execPath, ['--require', hook, script, target], {
+    env: { ...process.env, GRPC_XDS_BOOTSTRAP_CONFIG: JSON.stringify(bootstrap) },
+    timeout: 20_000,
+  });
+  return { out: stdout.trim(), ms: performance.now() - startedAt };
+}
+
+describe('a process with nothing else to do', () => {
+  let mesh: Mesh;
+  beforeEach(async () => {
+    mesh = await Mesh.start();
+  });
+  afterEach(() => {
+    mesh.stop();
+  });
+
+  it('ends by itself once its channel is closed', async () => {
+    const backend = await mesh.backend('b1');
+    mesh.serve(simpleResources([backend.port]));
+    const { out, ms } = await runChild(bootstrapFor(mesh.address), `xds:///${SERVICE}`);
+    expect(out).toBe('answer b1');
+    expect(ms).toBeLessThan(10_000);
+  });
+
+  it('ends by itself when the control plane was never there', async () => {
+    const { address } = mesh;
+    mesh.killControlPlane();
+    const { out } = await runChild(bootstrapFor(address), `xds:///${SERVICE}`);
+    expect(out).toContain('cannot be reached');
+  });
+
+  it('ends by itself when no backend can be reached', async () => {
+    mesh.serve(simpleResources([1]));
+    const { out } = await runChild(bootstrapFor(mesh.address), `xds:///${SERVICE}`);
+    expect(out).toContain('ECONNREFUSED');
+  });
+
+  it('lets go of the control plane when the last channel closes, and of nothing before', async () => {
+    const backend = await mesh.backend('b1');
+    mesh.serve(simpleResources([backend.port]));
+    const [first, second] = [
+      mesh.client({ 'grpc-xds.test': 1 }),
+      mesh.client({ 'grpc-xds.test': 2 }),
+    ];
+    await Promise.all([first.say(), second.say()]);
+    expect(mesh.controlPlane.clients()).toHaveLength(1);
+    first.close();
+    await second.say();
+    expect(mesh.controlPlane.clients()).toHaveLength(1);
+    second.close();
+    await mesh.untilNoClients();
+  });
+});

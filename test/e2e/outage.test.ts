@@ -1,0 +1,104 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Mesh, simpleResources } from '../support/mesh';
+import { eventually } from '../support/eventually';
+
+describe('a control plane that goes away', () => {
+  let mesh: Mesh;
+
+  beforeEach(async () => {
+    mesh = await Mesh.start();
+  });
+  afterEach(() => {
+    mesh.stop();
+  });
+
+  it('is killed and restarted 20 times under load, and no call fails', async () => {
+    const backends = [await mesh.backend('b1'), await mesh.backend('b2')];
+    const resources = simpleResources(backends.map((backend) => backend.port));
+    mesh.serve(resources);
+    const client = mesh.client();
+    await client.say();
+    const failures: string[] = [];
+    let calls = 0;
+    let running = true;
+    const load = (async () => {
+      while (running) {
+        calls++;
+        await client.say().catch((error: Error) => failures.push(error.message));
+      }
+    })();
+    for (let round = 0; round < 20; round++) {
+      mesh.killControlPlane();
+      await sleep(20);
+      await mesh.restartControlPlane(resources);
+      await sleep(20);
+    }
+    running = false;
+    await load;
+    expect(failures).toEqual([]);
+    expect(calls).toBeGreaterThan(100);
+    for (const backend of backends) expect(backend.peers.size).toBe(1);
+  });
+
+  it('is heard again after it has come back', async () => {
+    const [first, second] = [await mesh.backend('b1'), await mesh.backend('b2')];
+    mesh.serve(simpleResources([first.port]));
+    const client = mesh.client();
+    expect(await client.say()).toBe('b1');
+    mesh.killControlPlane();
+    await mesh.restartControlPlane(simpleResources([second.port]));
+    await eventually(
+      () => client.say(),
+      (answer) => answer === 'b2',
+    );
+  });
+});
+
+describe('an update that leaves an endpoint in place', () => {
+  let mesh: Mesh;
+
+  beforeEach(async () => {
+    mesh = await Mesh.start();
+  });
+  afterEach(() => {
+    mesh.stop();
+  });
+
+  it('never closes its connection: 20 changes of a timeout, one connection per backend', async () => {
+    const backends = [await mesh.backend('b1'), await mesh.backend('b2')];
+    const ports = backends.map((backend) => backend.port);
+    mesh.serve(simpleResources(ports));
+    const client = mesh.client();
+    for (let round = 1; round <= 20; round++) {
+      mesh.serve(
+        simpleResources(ports, { max_stream_duration: { max_stream_duration: `${round + 5}s` } }),
+      );
+      await sleep(10);
+      for (let i = 0; i < 4; i++) await client.say();
+    }
+    for (const backend of backends) expect(backend.peers.size).toBe(1);
+  });
+
+  it('keeps the connections to the endpoints that stay when others come and go', async () => {
+    const stays = await mesh.backend('stays');
+    const goes = await mesh.backend('goes');
+    mesh.serve(simpleResources([stays.port, goes.port]));
+    const client = mesh.client();
+    const answers = new Set<string>();
+    await eventually(
+      async () => answers.add(await client.say()).size,
+      (size) => size === 2,
+    );
+    mesh.serve(simpleResources([stays.port]));
+    await eventually(
+      async () => new Set([await client.say(), await client.say(), await client.say()]),
+      (seen) => !seen.has('goes'),
+    );
+    mesh.serve(simpleResources([stays.port, goes.port]));
+    await eventually(
+      () => client.say(),
+      (answer) => answer === 'goes',
+    );
+    expect(stays.peers.size).toBe(1);
+  });
+});

@@ -1,0 +1,346 @@
+import { Client, credentials, Metadata, status, type ServiceError } from '@grpc/grpc-js';
+import { eventually } from '../support/eventually';
+import { Mesh, SERVICE, simpleResources } from '../support/mesh';
+import { methodOf, UrlMapBackend } from '../support/url-map-backend';
+import { listenerJson, routeConfigJson, routerFilter, type Json } from '../support/xds-json';
+
+// Sessions that cookies bind to endpoints (gRFCs A55, A60, A75), with a real control plane and real servers.
+
+const TYPE = 'type.googleapis.com';
+const FILTER = 'envoy.extensions.filters.http.stateful_session.v3.StatefulSession';
+const COOKIE = 'envoy.extensions.http.stateful_session.cookie.v3.CookieBasedSessionState';
+const { path, requestSerialize, responseDeserialize } = methodOf('UnaryCall');
+
+/** A listener whose sessions have this cookie, named `session` unless it says otherwise. */
+function sessionListener(routes?: string, cookie: Json = {}): Json {
+  const state = { '@type': `${TYPE}/${COOKIE}`, cookie: { name: 'session', ...cookie } };
+  const filter = {
+    name: 'session',
+    typed_config: {
+      '@type': `${TYPE}/${FILTER}`,
+      session_state: { name: 'cookie', typed_config: state },
+    },
+  };
+  return listenerJson(SERVICE, routes, { http_filters: [filter, routerFilter] });
+}
+
+/** What a call came to. */
+interface Answer {
+  /** The name of the server that answered; empty if it sent nothing but trailers. */
+  readonly server: string;
+  readonly code: status;
+  /** The cookie that was set, as the application would send it back; `undefined` if none was. */
+  readonly cookie: string | undefined;
+  readonly setCookie: string | undefined;
+}
+
+interface EndpointOptions {
+  readonly health?: string;
+  readonly priority?: number;
+}
+
+interface Config {
+  /** By cluster, the names of the servers and how they are. */
+  readonly clusters: Readonly<Record<string, Readonly<Record<string, EndpointOptions>>>>;
+  readonly action?: Json;
+  readonly cookie?: Json;
+  /** Health states that sessions may stick to. */
+  readonly statuses?: readonly string[];
+}
+
+class Scene {
+  readonly servers = new Map<string, UrlMapBackend>();
+  private readonly client = new Client(`xds:///${SERVICE}`, credentials.createInsecure());
+
+  private constructor(private readonly mesh: Mesh) {}
+
+  static async start(): Promise<Scene> {
+    const scene = new Scene(await Mesh.start());
+    for (const name of ['s1', 's2', 's3']) {
+      scene.servers.set(name, await UrlMapBackend.start(name));
+    }
+    return scene;
+  }
+
+  server(name: string): UrlMapBackend {
+    const server = this.servers.get(name);
+    if (server === undefined) throw new Error(`There is no server ${name}`);
+    return server;
+  }
+
+  /** Serves a config and waits until the client, if it has begun, has accepted it. */
+  async serve(config: Config): Promise<void> {
+    this.mesh.serve(this.resourcesOf(config));
+    await eventually(
+      () => this.mesh.controlPlane.clients().flatMap((client) => [...client.types.values()]),
+      (types) => types.every(({ ackedVersion, sentVersion }) => ackedVersion === sentVersion),
+    );
+  }
+
+  call(cookie?: string, behavior?: string): Promise<Answer> {
+    const headers = new Metadata();
+    if (cookie !== undefined) headers.add('cookie', `theme=dark; ${cookie}`);
+    if (behavior !== undefined) headers.set('rpc-behavior', behavior);
+    return new Promise((resolve) => {
+      let received = new Metadata();
+      const call = this.client.makeUnaryRequest(
+        path,
+        requestSerialize,
+        responseDeserialize,
+        Buffer.alloc(0),
+        headers,
+        { deadline: Date.now() + 10_000 },
+        (error: ServiceError | null) => {
+          const isHere = received.get('set-cookie').length > 0;
+          const metadata = isHere ? received : (error?.metadata ?? received);
+          const setCookie = metadata.get('set-cookie').map(String)[0];
+          const server = String(received.get('hostname')[0] ?? '');
+          const code = error?.code ?? status.OK;
+          resolve({ server, code, setCookie, cookie: setCookie?.split(';')[0] });
+        },
+      );
+      call.on('metadata', (metadata: Metadata) => (received = metadata));
+    });
+  }
+
+  /** The servers that answered so many calls, each once and in order of their names. */
+  async callMany(count: number, cookie?: string): Promise<readonly string[]> {
+    const seen = new Set<string>();
+    for (let i = 0; i < count; i++) seen.add((await this.call(cookie)).server);
+    return [...seen].sort();
+  }
+
+  /** Begins a session on this server. @returns the cookie. */
+  async beginOn(server: string): Promise<string> {
+    const answer = await eventually(
+      () => this.call(),
+      (candidate) => candidate.server === server,
+    );
+    if (answer.cookie === undefined) throw new Error('No cookie was set');
+    return answer.cookie;
+  }
+
+  stop(): void {
+    this.client.close();
+    for (const server of this.servers.values()) server.stop();
+    this.mesh.stop();
+  }
+
+  private resourcesOf({ clusters, action, cookie, statuses }: Config) {
+    const names = Object.keys(clusters);
+    const route = { match: { prefix: '' }, route: action ?? { cluster: names[0] } };
+    return {
+      listeners: [sessionListener('routes', cookie)],
+      routes: [routeConfigJson('routes', [route])],
+      clusters: names.map((name) => ({
+        name,
+        type: 'EDS',
+        eds_cluster_config: { eds_config: { ads: {} } },
+        lb_policy: 'ROUND_ROBIN',
+        ...(statuses && { common_lb_config: { override_host_status: { statuses } } }),
+      })),
+      endpoints: names.map((name) => this.endpointsOf(name, clusters[name] ?? {})),
+    };
+  }
+
+  private endpointsOf(cluster: string, servers: Readonly<Record<string, EndpointOptions>>): Json {
+    const endpoints = Object.entries(servers).map(
+      ([name, { health = 'HEALTHY', priority = 0 }]) => ({
+        locality: { region: 'test', zone: name },
+        load_balancing_weight: 1,
+        priority,
+        lb_endpoints: [
+          {
+            health_status: health,
+            endpoint: {
+              address: {
+                socket_address: { address: '127.0.0.1', port_value: this.server(name).port },
+              },
+            },
+          },
+        ],
+      }),
+    );
+    return { cluster_name: cluster, endpoints };
+  }
+}
+
+const three = { c: { s1: {}, s2: {}, s3: {} } };
+const statuses = ['UNKNOWN', 'HEALTHY', 'DRAINING'];
+
+describe('a session', () => {
+  let scene: Scene;
+
+  beforeEach(async () => {
+    scene = await Scene.start();
+  });
+  afterEach(() => scene.stop());
+
+  it('begins with the first answer, and stays on that server', async () => {
+    await scene.serve({ clusters: three, cookie: { ttl: '60s' } });
+    const first = await scene.call();
+    const value = Buffer.from(`127.0.0.1:${scene.server(first.server).port};cluster:c`);
+    expect(first.setCookie).toBe(
+      `session=${value.toString('base64')}; Path=/; Max-Age=60; HttpOnly`,
+    );
+    for (let i = 0; i < 30; i++) {
+      expect(await scene.call(first.cookie)).toEqual({
+        server: first.server,
+        code: status.OK,
+        cookie: undefined,
+        setCookie: undefined,
+      });
+    }
+  });
+
+  it('does not keep other calls from any server', async () => {
+    await scene.serve({ clusters: three });
+    const cookie = await scene.beginOn('s2');
+    await eventually(
+      () => scene.callMany(12),
+      (servers) => servers.join() === 's1,s2,s3',
+    );
+    expect(await scene.callMany(12, cookie)).toEqual(['s2']);
+  });
+
+  it('begins also with a call that fails', async () => {
+    await scene.serve({ clusters: three });
+    const failed = await scene.call(undefined, 'error-code-9');
+    expect(failed.code).toBe(status.FAILED_PRECONDITION);
+    expect(await scene.callMany(12, failed.cookie)).toHaveLength(1);
+  });
+
+  it('goes on with a server that is draining, which gets no other calls', async () => {
+    await scene.serve({ clusters: three, statuses });
+    const cookie = await scene.beginOn('s1');
+    await scene.serve({ clusters: { c: { ...three.c, s1: { health: 'DRAINING' } } }, statuses });
+    await eventually(
+      () => scene.callMany(12),
+      (servers) => servers.join() === 's2,s3',
+    );
+    expect(await scene.callMany(12, cookie)).toEqual(['s1']);
+    expect(await scene.callMany(12)).toEqual(['s2', 's3']);
+  });
+
+  it('connects to a server that is draining, which nobody is connected to', async () => {
+    await scene.serve({ clusters: { c: { s2: {}, s1: { health: 'DRAINING' } } }, statuses });
+    expect(await scene.callMany(5)).toEqual(['s2']);
+    const value = Buffer.from(`127.0.0.1:${scene.server('s1').port};cluster:c`).toString('base64');
+    expect(await scene.callMany(5, `session=${value}`)).toEqual(['s1']);
+  });
+
+  it('leaves a server that is draining, unless the cluster lets it stay', async () => {
+    await scene.serve({ clusters: three });
+    const cookie = await scene.beginOn('s1');
+    await scene.serve({ clusters: { c: { ...three.c, s1: { health: 'DRAINING' } } } });
+    const moved = await eventually(
+      () => scene.call(cookie),
+      ({ server }) => server !== 's1',
+    );
+    expect(await scene.callMany(12, moved.cookie)).toEqual([moved.server]);
+  });
+
+  it('moves when its server goes down', async () => {
+    await scene.serve({ clusters: three });
+    const cookie = await scene.beginOn('s1');
+    scene.server('s1').stop();
+    const moved = await eventually(
+      () => scene.call(cookie),
+      ({ code, server }) => code === status.OK && server !== 's1',
+    );
+    expect(await scene.callMany(12, moved.cookie)).toEqual([moved.server]);
+  });
+
+  it('stays on its server when a better priority comes up', async () => {
+    await scene.serve({ clusters: { c: { s1: { priority: 0 } } } });
+    const cookie = await scene.beginOn('s1');
+    await scene.serve({ clusters: { c: { s2: { priority: 0 }, s1: { priority: 1 } } } });
+    await eventually(
+      () => scene.callMany(5),
+      (servers) => servers.join() === 's2',
+    );
+    expect(await scene.callMany(5, cookie)).toEqual(['s1']);
+  });
+
+  it('stays in its cluster, whatever the weights, until the route no longer has it', async () => {
+    const clusters = { a: { s1: {} }, b: { s2: {} } };
+    const weighted = (a: number, b: number) => ({
+      weighted_clusters: {
+        clusters: [
+          { name: 'a', weight: a },
+          { name: 'b', weight: b },
+        ],
+      },
+    });
+    await scene.serve({ clusters, action: weighted(1, 0) });
+    const cookie = await scene.beginOn('s1');
+    await scene.serve({ clusters, action: weighted(1, 999_999) });
+    await eventually(
+      () => scene.callMany(5),
+      (servers) => servers.join() === 's2',
+    );
+    expect(await scene.callMany(12, cookie)).toEqual(['s1']);
+    await scene.serve({ clusters, action: { cluster: 'b' } });
+    const moved = await eventually(
+      () => scene.call(cookie),
+      ({ server }) => server === 's2',
+    );
+    expect(await scene.callMany(5, moved.cookie)).toEqual(['s2']);
+  });
+
+  it('has every attempt of a call go to the same server', async () => {
+    const retry_policy = {
+      retry_on: 'unavailable',
+      num_retries: 3,
+      retry_back_off: { base_interval: '0.001s' },
+    };
+    await scene.serve({ clusters: three, action: { cluster: 'c', retry_policy } });
+    await eventually(
+      () => scene.callMany(12),
+      (servers) => servers.length === 3,
+    );
+    for (let i = 0; i < 5; i++) {
+      const before = [...scene.servers].map(([, server]) => server.seen.length);
+      const { code } = await scene.call(undefined, 'error-code-14');
+      expect(code).toBe(status.UNAVAILABLE);
+      const attempts = [...scene.servers].map(([, { seen }], j) => seen.length - (before[j] ?? 0));
+      expect(attempts.sort()).toEqual([0, 0, 4]);
+    }
+  });
+
+  it('is left alone outside of the path of its cookie', async () => {
+    await scene.serve({ clusters: three, cookie: { path: '/other.Service' } });
+    await eventually(
+      () => scene.callMany(12),
+      (servers) => servers.length === 3,
+    );
+    expect((await scene.call()).setCookie).toBeUndefined();
+    const value = Buffer.from(`127.0.0.1:${scene.server('s1').port};cluster:c`).toString('base64');
+    expect(await scene.callMany(12, `session=${value}`)).toEqual(['s1', 's2', 's3']);
+  });
+});
+
+describe('the calls of a session', () => {
+  it('go over the connection that other calls go over', async () => {
+    const mesh = await Mesh.start();
+    try {
+      const backends = [await mesh.backend('one'), await mesh.backend('two')];
+      const resources = simpleResources(backends.map(({ port }) => port));
+      mesh.serve({ ...resources, listeners: [sessionListener()] });
+      const client = mesh.client();
+      await eventually(
+        async () => new Set([await client.say(), await client.say(), await client.say()]),
+        (answers) => answers.size === 2,
+      );
+      for (const { port, name } of backends) {
+        const metadata = new Metadata();
+        const host = Buffer.from(`127.0.0.1:${port};cluster:echo`).toString('base64');
+        metadata.set('cookie', `session=${host}`);
+        for (let i = 0; i < 5; i++) expect(await client.say({ metadata })).toBe(name);
+      }
+      expect(backends.map(({ peers }) => peers.size)).toEqual([1, 1]);
+    } finally {
+      mesh.stop();
+    }
+  });
+});

@@ -1,0 +1,159 @@
+import type { HttpFilter } from '../../src/http-filters/http-filter';
+import { HttpFilterRegistry } from '../../src/http-filters/registry';
+import { routerFilter } from '../../src/http-filters/router/router-filter';
+import type { HttpFilterConfig } from '../../src/resources/extension-points';
+import type { ExtensionConfig } from '../../src/resources/shared/extension-parser';
+import { Violations } from '../../src/util/violations';
+import { encodeMessage } from '../resources/decode-json';
+
+/** What {@link customFilter} was given. */
+interface CustomConfig extends HttpFilterConfig {
+  readonly given: ExtensionConfig;
+  readonly isOverride: boolean;
+}
+
+/** A filter somebody wrote, with a message of its own for overrides. */
+const customFilter: HttpFilter = {
+  configTypes: ['acme.Filter', 'constructor'],
+  overrideTypes: ['acme.FilterPerRoute'],
+  isTerminal: false,
+  parseConfig: (given): CustomConfig => ({ configType: given.typeName, given, isOverride: false }),
+  parseOverride: (given): CustomConfig => ({ configType: given.typeName, given, isOverride: true }),
+  prepare: () => undefined,
+};
+const ROUTER = 'envoy.extensions.filters.http.router.v3.Router';
+const registry = new HttpFilterRegistry([customFilter, routerFilter]);
+const any = (typeName: string, value: Uint8Array = new Uint8Array(0)) => ({
+  typeUrl: `type.googleapis.com/${typeName}`,
+  value,
+});
+
+describe('the registry of HTTP filters', () => {
+  it('knows the types of configs and those of overrides', () => {
+    expect(
+      ['acme.Filter', 'acme.FilterPerRoute', ROUTER, 'acme.Other'].map((type) => [
+        registry.isSupported(type),
+        registry.isOverrideSupported(type),
+        registry.isTerminal(type),
+      ]),
+    ).toEqual([
+      [true, false, false],
+      [false, true, false],
+      [true, true, true],
+      [false, false, false],
+    ]);
+  });
+
+  it('does not take members of objects for filters', () => {
+    expect(
+      ['constructor', '__proto__', 'toString'].map((type) => registry.isSupported(type)),
+    ).toEqual([true, false, false]);
+  });
+
+  it('hands each config to its filter', () => {
+    const value = Uint8Array.of(1);
+    expect(registry.parseConfig(any('acme.Filter', value), Violations.root())).toEqual({
+      configType: 'acme.Filter',
+      given: { kind: 'message', typeName: 'acme.Filter', bytes: value },
+      isOverride: false,
+    });
+    expect(registry.parseOverride(any('acme.FilterPerRoute', value), Violations.root())).toEqual({
+      configType: 'acme.FilterPerRoute',
+      given: { kind: 'message', typeName: 'acme.FilterPerRoute', bytes: value },
+      isOverride: true,
+    });
+  });
+
+  it('hands a TypedStruct to the filter it stands for, as JSON', () => {
+    const value = encodeMessage('xds.type.v3.TypedStruct', {
+      type_url: 'type.googleapis.com/acme.Filter',
+      value: { rate: 3 },
+    });
+    const config = any('xds.type.v3.TypedStruct', value);
+    expect(registry.parseConfig(config, Violations.root())).toEqual({
+      configType: 'acme.Filter',
+      given: { kind: 'json', typeName: 'acme.Filter', json: { rate: 3 } },
+      isOverride: false,
+    });
+  });
+
+  it('refuses what no filter is registered for, and what is malformed', () => {
+    const violations = Violations.root();
+    expect([
+      registry.parseConfig(any('acme.FilterPerRoute'), violations.at('a')),
+      registry.parseOverride(any('acme.Filter'), violations.at('b')),
+      registry.parseConfig(any(''), violations.at('c')),
+      registry.parseOverride(
+        any('udpa.type.v1.TypedStruct', Uint8Array.of(0x0a)),
+        violations.at('d'),
+      ),
+    ]).toEqual([undefined, undefined, undefined, undefined]);
+    expect(violations.all).toEqual([
+      'a: unsupported HTTP filter acme.FilterPerRoute',
+      'b: unsupported HTTP filter override acme.Filter',
+      'c: must have a type',
+      'd: malformed message: premature EOF',
+    ]);
+  });
+
+  it('lets a later registration win', () => {
+    const other: HttpFilter = { ...customFilter, isTerminal: true };
+    const replaced = new HttpFilterRegistry([customFilter]);
+    replaced.register(other);
+    expect(replaced.isTerminal('acme.Filter')).toBe(true);
+  });
+
+  it('lets a default give way, as a whole', () => {
+    const isTerminal = (types: Partial<HttpFilter>) => {
+      const filled = new HttpFilterRegistry([customFilter]);
+      filled.registerDefault({ ...customFilter, ...types, isTerminal: true });
+      return ['acme.Filter', 'acme.New'].map((type) => filled.isTerminal(type));
+    };
+    expect([
+      isTerminal({}),
+      isTerminal({ configTypes: ['acme.New'] }),
+      isTerminal({ configTypes: ['acme.New'], overrideTypes: [] }),
+    ]).toEqual([
+      [false, false],
+      [false, false],
+      [false, true],
+    ]);
+  });
+
+  it('has a config prepared once, by the filter that made it', () => {
+    const prepared: unknown[] = [];
+    const filter: HttpFilter = {
+      ...customFilter,
+      prepare(config, override) {
+        prepared.push([config, override]);
+        return undefined;
+      },
+    };
+    const sut = new HttpFilterRegistry([filter]);
+    const config = sut.parseConfig(any('acme.Filter'), Violations.root());
+    const override = sut.parseOverride(any('acme.FilterPerRoute'), Violations.root());
+    if (config === undefined || override === undefined) throw new Error('Both are valid');
+    sut.register({ ...customFilter, prepare: () => assertUnused() });
+    for (let i = 0; i < 2; i++) {
+      sut.prepare(config, undefined);
+      sut.prepare(config, override);
+    }
+    expect(prepared).toEqual([
+      [config, undefined],
+      [config, override],
+    ]);
+    const later = sut.parseOverride(any('acme.FilterPerRoute'), Violations.root());
+    expect([override, later].map((o) => o && sut.isOverrideOf(o, config))).toEqual([true, false]);
+  });
+
+  it('prepares a config that was not parsed by the filter of its type, if there is one', () => {
+    expect(registry.prepare({ configType: ROUTER }, undefined)).toBeUndefined();
+    expect(() => registry.prepare({ configType: 'acme.Other' }, undefined)).toThrow(
+      'There is no HTTP filter for acme.Other',
+    );
+  });
+});
+
+function assertUnused(): never {
+  throw new Error('This filter made no config');
+}

@@ -1,0 +1,412 @@
+import type { ClusterConfig } from '../../../src/dependency-manager/xds-config';
+import { ConnectivityState } from '../../../src/grpc-js';
+import { cdsPolicy } from '../../../src/lb/cds/balancer';
+import { CdsConfig } from '../../../src/lb/cds/config';
+import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balancer';
+import { CallCounterMap } from '../../../src/lb/cluster-impl/call-counter';
+import { CLUSTER_IMPL, ClusterImplConfig } from '../../../src/lb/cluster-impl/config';
+import { emptyEndpointSet } from '../../../src/lb/endpoint-set';
+import type { LbPolicy } from '../../../src/lb/lb-policy';
+import { priorityPolicy } from '../../../src/lb/priority/balancer';
+import { PRIORITY, PriorityConfig } from '../../../src/lb/priority/config';
+import type { ClusterResource } from '../../../src/resources/cluster';
+import type { PriorityEndpoints } from '../../../src/resources/endpoints';
+import { err, ok, type Result } from '../../../src/util/result';
+import { FakeClock } from '../../support/fake-clock';
+import { LbHarness, makeLocality, pickError } from '../../support/lb-harness';
+import { StubPolicyType } from '../../support/lb-stub-policy';
+import { aggregateOf, lbContext, leafOf, RecordingSubscriber } from '../../support/lb-xds-config';
+import { aggregateCluster, dnsCluster, edsCluster } from '../../support/xds-builders';
+
+const { CONNECTING, READY, TRANSIENT_FAILURE } = ConnectivityState;
+
+type Clusters = Readonly<Record<string, Result<ClusterConfig, string>>>;
+
+/** One priority with one locality. */
+function priority(region: string, ...addresses: readonly string[]): PriorityEndpoints {
+  return { localities: [makeLocality(region, addresses)] };
+}
+
+/** A cds with the policies below it as stubs. */
+class Subject {
+  readonly clusterImpl = new StubPolicyType(CLUSTER_IMPL);
+  readonly priority = new StubPolicyType(PRIORITY);
+  readonly harness = new LbHarness([this.clusterImpl, this.priority]);
+  readonly policy: LbPolicy = this.harness.create(cdsPolicy);
+  readonly subscriber = new RecordingSubscriber();
+  private readonly config: CdsConfig;
+
+  constructor(cluster = 'c', isDynamic = false) {
+    this.config = new CdsConfig(cluster, isDynamic);
+  }
+
+  update(clusters: Clusters, change: { readonly options?: object } = {}): void {
+    this.harness.update(this.policy, {
+      config: this.config,
+      endpoints: ok(emptyEndpointSet),
+      xds: lbContext(clusters, this.subscriber),
+      ...change,
+    });
+  }
+
+  /** What the resolver sends when it has no config. */
+  updateError(error: string): void {
+    this.harness.update(this.policy, { config: this.config, endpoints: err(error) });
+  }
+
+  get error(): string {
+    return pickError(this.harness.last.picker);
+  }
+}
+
+describe('cds', () => {
+  describe('of a cluster with endpoints', () => {
+    const cluster = edsCluster('c');
+
+    it('sets up cluster_impl, which sets up priority', () => {
+      const subject = new Subject();
+      subject.update({ c: leafOf(cluster, { priorities: [priority('a', '10.0.0.1:80')] }) });
+      const { config } = subject.clusterImpl.instance(0).lastUpdate;
+      expect(config).toBeInstanceOf(ClusterImplConfig);
+      expect(config instanceof ClusterImplConfig && config.options.childPolicy).toBeInstanceOf(
+        PriorityConfig,
+      );
+    });
+
+    it('is as its child is', () => {
+      const subject = new Subject();
+      subject.update({ c: leafOf(cluster, { priorities: [priority('a')] }) });
+      expect(subject.harness.last.state).toBe(CONNECTING);
+      subject.clusterImpl.instance(0).reportReady('from the child');
+      expect(subject.harness.last.state).toBe(READY);
+      expect(subject.error).toBe('from the child');
+      subject.clusterImpl.instance(0).reportFailure('down');
+      expect(subject.harness.last.errorMessage).toBe('down');
+    });
+
+    it('does nothing when another cluster changed', () => {
+      const subject = new Subject();
+      const c = leafOf(cluster, { priorities: [priority('a')] });
+      subject.update({ c, d: err('unknown') });
+      subject.clusterImpl.instance(0).reportReady('ready');
+      const before = subject.harness.host.published.length;
+      subject.update({ c, d: err('still unknown') });
+      expect(subject.clusterImpl.instance(0).updates).toHaveLength(1);
+      expect(subject.harness.host.published).toHaveLength(before);
+    });
+
+    it('hands on other channel options', () => {
+      const subject = new Subject();
+      const c = leafOf(cluster, { priorities: [priority('a')] });
+      const options = { 'grpc.keepalive_time_ms': 1 };
+      subject.update({ c });
+      subject.update({ c }, { options });
+      expect(subject.clusterImpl.instance(0).lastUpdate.options).toBe(options);
+    });
+
+    it('tells its child what is wrong with the sources of the cluster', () => {
+      const subject = new Subject();
+      const priorities = [priority('a')];
+      subject.update({ c: leafOf(cluster, { priorities, resolutionNote: 'EDS is stale' }) });
+      expect(subject.clusterImpl.instance(0).lastUpdate.resolutionNote).toBe('EDS is stale');
+    });
+
+    it.each([
+      ['there are none', undefined],
+      ['the list is empty', []],
+    ])('fails calls with the reason when %s', (_, priorities) => {
+      const subject = new Subject();
+      subject.update({ c: leafOf(cluster, { priorities: [priority('a')] }) });
+      const resolutionNote = 'EDS resource "c" does not exist';
+      subject.update({
+        c: leafOf(
+          cluster,
+          priorities === undefined ? { resolutionNote } : { priorities, resolutionNote },
+        ),
+      });
+      expect(subject.clusterImpl.live).toHaveLength(0);
+      expect(subject.error).toBe(
+        'Cluster "c" has no endpoints. Resolution note: EDS resource "c" does not exist',
+      );
+      subject.update({ c: leafOf(cluster, { priorities: [priority('a')] }) });
+      subject.clusterImpl.instance(1).reportReady('back');
+      expect(subject.error).toBe('back');
+    });
+  });
+
+  describe('of an aggregate cluster', () => {
+    const whole = aggregateCluster('c', 'x', 'y');
+
+    it('sets up priority with one cds for each leaf', () => {
+      const subject = new Subject();
+      subject.update({ c: aggregateOf(whole, 'x', 'y'), x: err('x?'), y: err('y?') });
+      const { config, xds } = subject.priority.instance(0).lastUpdate;
+      expect(config instanceof PriorityConfig && [...config.priorities.keys()]).toEqual(['x', 'y']);
+      expect(xds?.config.clusters.has('x')).toBe(true);
+    });
+
+    it('lets its leaves see every update, as the clusters are theirs to look up', () => {
+      const subject = new Subject();
+      const c = aggregateOf(whole, 'x');
+      subject.update({ c, x: err('x?') });
+      subject.update({ c, x: err('x!') });
+      const [first, second] = subject.priority.instance(0).updates;
+      expect(second?.config).toBe(first?.config);
+      expect(second?.xds?.config.clusters.get('x')).toEqual(err('x!'));
+    });
+
+    it('fails calls when there is no leaf', () => {
+      const subject = new Subject();
+      subject.update({ c: aggregateOf(whole) });
+      expect(subject.error).toBe('Aggregate cluster "c" has no clusters to use');
+    });
+
+    it('may turn into a cluster with endpoints and back, without an interruption', () => {
+      const subject = new Subject();
+      subject.update({ c: aggregateOf(whole, 'x'), x: err('x?') });
+      subject.priority.instance(0).reportReady('aggregate');
+      subject.update({ c: leafOf(edsCluster('c'), { priorities: [priority('a')] }) });
+      expect(subject.error).toBe('aggregate');
+      subject.clusterImpl.instance(0).reportReady('leaf');
+      expect(subject.error).toBe('leaf');
+      expect(subject.priority.live).toHaveLength(0);
+      subject.update({ c: aggregateOf(whole, 'x'), x: err('x?') });
+      subject.priority.instance(1).reportReady('aggregate again');
+      expect(subject.error).toBe('aggregate again');
+      expect(subject.clusterImpl.live).toHaveLength(0);
+    });
+  });
+
+  describe('when something is wrong', () => {
+    const good = { c: leafOf(edsCluster('c'), { priorities: [priority('a')] }) };
+
+    it('fails calls with the error of the cluster, and stops using what it had', () => {
+      const subject = new Subject();
+      subject.update(good);
+      subject.update({ c: err('Cluster "c" does not exist (xDS node "n")') });
+      expect(subject.harness.last.state).toBe(TRANSIENT_FAILURE);
+      expect(subject.error).toBe('Cluster "c" does not exist (xDS node "n")');
+      expect(subject.clusterImpl.live).toHaveLength(0);
+    });
+
+    it('publishes the same error once', () => {
+      const subject = new Subject();
+      subject.update({ c: err('gone') });
+      subject.update({ c: err('gone'), d: err('gone') });
+      expect(subject.harness.host.published).toHaveLength(1);
+    });
+
+    it('fails calls when the cluster is not part of the config', () => {
+      const subject = new Subject();
+      subject.update({});
+      expect(subject.error).toBe('Cluster "c" is not part of the xDS config');
+    });
+
+    it('goes on with what it has when the cluster leaves the config', () => {
+      const subject = new Subject();
+      subject.update(good);
+      subject.clusterImpl.instance(0).reportReady('serving');
+      subject.update({});
+      expect(subject.error).toBe('serving');
+    });
+
+    it('fails calls with the error of the resolver while there is no config', () => {
+      const subject = new Subject();
+      subject.updateError('Listener "l" does not exist');
+      expect(subject.error).toBe('Listener "l" does not exist');
+      subject.update(good);
+      subject.clusterImpl.instance(0).reportReady('serving');
+      subject.updateError('Listener "l" does not exist');
+      expect(subject.error).toBe('serving');
+    });
+
+    it('fails calls under another resolver', () => {
+      const subject = new Subject();
+      subject.harness.updateEndpoints(subject.policy, new CdsConfig('c', false), emptyEndpointSet);
+      expect(subject.error).toBe('cds_experimental works only under the xds resolver');
+    });
+
+    it('does not serve one cluster under the name of another', () => {
+      const subject = new Subject();
+      subject.update(good);
+      subject.harness.update(subject.policy, {
+        config: new CdsConfig('d', false),
+        endpoints: ok(emptyEndpointSet),
+        xds: lbContext(good),
+      });
+      expect(subject.error).toBe('Cluster "d" is not part of the xDS config');
+    });
+  });
+
+  describe('of a dynamic cluster', () => {
+    it('keeps the cluster in the config until it is destroyed', () => {
+      const subject = new Subject('c', true);
+      subject.update({});
+      expect([...subject.subscriber.holds]).toEqual([['c', 1]]);
+      subject.update({ c: leafOf(edsCluster('c'), { priorities: [priority('a')] }) });
+      expect([...subject.subscriber.holds]).toEqual([['c', 1]]);
+      expect(subject.subscriber.taken).toBe(1);
+      subject.harness.batch.run(() => subject.policy.destroy());
+      expect([...subject.subscriber.holds]).toEqual([]);
+    });
+
+    it('lets calls wait until the cluster is part of the config', () => {
+      const subject = new Subject('c', true);
+      subject.update({});
+      expect(subject.harness.last.state).toBe(CONNECTING);
+      subject.update({ c: leafOf(edsCluster('c'), { priorities: [priority('a')] }) });
+      subject.clusterImpl.instance(0).reportReady('serving');
+      subject.update({});
+      expect(subject.error).toBe('serving');
+    });
+
+    it('fails calls when the cluster cannot be used', () => {
+      const subject = new Subject('c', true);
+      subject.update({ c: err('gone') });
+      expect(subject.error).toBe('gone');
+    });
+
+    it('keeps the new cluster instead when the config names another, and none when it is static', () => {
+      const subject = new Subject('c', true);
+      const send = (config: CdsConfig) =>
+        subject.harness.update(subject.policy, {
+          config,
+          endpoints: ok(emptyEndpointSet),
+          xds: lbContext({}, subject.subscriber),
+        });
+      subject.update({});
+      send(new CdsConfig('d', true));
+      expect([...subject.subscriber.holds]).toEqual([['d', 1]]);
+      send(new CdsConfig('d', false));
+      expect([...subject.subscriber.holds]).toEqual([]);
+    });
+
+    it('moves its hold to another resolver', () => {
+      const subject = new Subject('c', true);
+      const another = new RecordingSubscriber();
+      subject.update({});
+      subject.harness.update(subject.policy, {
+        config: new CdsConfig('c', true),
+        endpoints: ok(emptyEndpointSet),
+        xds: lbContext({}, another),
+      });
+      expect([...subject.subscriber.holds]).toEqual([]);
+      expect([...another.holds]).toEqual([['c', 1]]);
+    });
+  });
+
+  it('holds no static cluster', () => {
+    const subject = new Subject();
+    subject.update({});
+    expect(subject.subscriber.holds.size).toBe(0);
+  });
+});
+
+/** A cds with the real policies below it, down to a stub for each priority. */
+class Tree {
+  readonly leaves = new StubPolicyType();
+  readonly counters = new CallCounterMap(new FakeClock());
+  readonly harness = new LbHarness([
+    cdsPolicy,
+    createClusterImplPolicyType({ counters: this.counters }),
+    priorityPolicy,
+    this.leaves,
+  ]);
+  readonly policy: LbPolicy = this.harness.create(cdsPolicy);
+  private readonly config = new CdsConfig('c', false);
+
+  update(clusters: Clusters): void {
+    this.harness.update(this.policy, {
+      config: this.config,
+      endpoints: ok(emptyEndpointSet),
+      xds: lbContext(clusters),
+    });
+  }
+
+  get error(): string {
+    return pickError(this.harness.last.picker);
+  }
+}
+
+describe('cds with everything below it', () => {
+  const lbConfig = { policyName: 'stub' };
+  const eds = (name: string): ClusterResource => ({ ...edsCluster(name), lbConfig });
+  const dns: ClusterResource = { ...dnsCluster('y', 'host', 80), lbConfig };
+  const whole = aggregateOf(aggregateCluster('c', 'x', 'y'), 'x', 'y');
+  const [one, two] = [priority('a', '10.0.0.1:80'), priority('b', '10.0.0.2:80')];
+
+  it('touches only the priority whose endpoints changed', () => {
+    const tree = new Tree();
+    const resource = eds('c');
+    tree.update({ c: leafOf(resource, { priorities: [one, two] }) });
+    tree.leaves.instance(0).reportFailure('down');
+    tree.leaves.instance(1).reportReady('second');
+    tree.update({
+      c: leafOf(resource, { priorities: [one, priority('b', '10.0.0.3:80')] }),
+    });
+    expect(tree.leaves.instance(0).updates).toHaveLength(1);
+    expect(tree.leaves.instance(1).updates).toHaveLength(2);
+  });
+
+  it('keeps the children when priorities swap', () => {
+    const tree = new Tree();
+    const resource = eds('c');
+    tree.update({ c: leafOf(resource, { priorities: [one, two] }) });
+    tree.leaves.instance(0).reportFailure('down');
+    tree.leaves.instance(1).reportReady('second');
+    tree.update({ c: leafOf(resource, { priorities: [two, one] }) });
+    expect(tree.leaves.instances).toHaveLength(2);
+    expect(tree.leaves.live).toHaveLength(2);
+    expect(tree.error).toBe('second');
+  });
+
+  it('uses the next leaf of an aggregate cluster when all priorities of the first have failed', () => {
+    const tree = new Tree();
+    const x = leafOf(eds('x'), { priorities: [one, two] });
+    const y = leafOf(dns, { priorities: [priority('')] });
+    tree.update({ c: whole, x, y });
+    tree.leaves.instance(0).reportFailure('first');
+    expect(tree.leaves.live).toHaveLength(2);
+    tree.leaves.instance(1).reportFailure('second');
+    expect(tree.leaves.live).toHaveLength(3);
+    tree.leaves.instance(2).reportReady('dns');
+    expect(tree.error).toBe('dns');
+  });
+
+  it('goes past a leaf that cannot be used', () => {
+    const tree = new Tree();
+    const y = leafOf(dns, { priorities: [priority('')] });
+    tree.update({ c: whole, x: err('Cluster "x" does not exist'), y });
+    tree.leaves.instance(0).reportReady('dns');
+    expect(tree.error).toBe('dns');
+  });
+
+  it('says what is wrong with the last leaf when none can be used', () => {
+    const tree = new Tree();
+    tree.update({ c: whole, x: err('Cluster "x" does not exist'), y: err('no such host') });
+    expect(tree.error).toBe('no such host');
+    expect(tree.harness.host.published).toHaveLength(1);
+  });
+
+  it('asks for re-resolution for the DNS leaf and not for the other', () => {
+    const tree = new Tree();
+    const x = leafOf(eds('x'), { priorities: [one] });
+    tree.update({ c: whole, x, y: leafOf(dns, { priorities: [priority('')] }) });
+    tree.leaves.instance(0).reportFailure('down');
+    tree.leaves.instance(0).host.requestReresolution();
+    expect(tree.harness.host.reresolutionRequests).toBe(0);
+    tree.leaves.instance(1).host.requestReresolution();
+    expect(tree.harness.host.reresolutionRequests).toBe(1);
+  });
+
+  it('lets go of everything when it is destroyed', () => {
+    const tree = new Tree();
+    const x = leafOf(eds('x'), { priorities: [one, two] });
+    tree.update({ c: whole, x, y: leafOf(dns, { priorities: [priority('')] }) });
+    tree.leaves.instance(0).reportFailure('down');
+    tree.harness.batch.run(() => tree.policy.destroy());
+    expect(tree.leaves.live).toHaveLength(0);
+    expect(tree.harness.clock.pendingTimers).toBe(0);
+    expect(tree.counters.size).toBe(0);
+  });
+});

@@ -1,0 +1,117 @@
+import { cdsPolicy } from '../../../src/lb/cds/balancer';
+import { CdsConfig } from '../../../src/lb/cds/config';
+import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balancer';
+import { CallCounterMap } from '../../../src/lb/cluster-impl/call-counter';
+import { emptyEndpointSet } from '../../../src/lb/endpoint-set';
+import { outlierDetectionPolicies } from '../../../src/lb/outlier-detection/balancer';
+import { overrideHostPolicy } from '../../../src/lb/override-host/balancer';
+import { priorityPolicy } from '../../../src/lb/priority/balancer';
+import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
+import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
+import type { ClusterResource } from '../../../src/resources/cluster';
+import type { XdsEndpoint } from '../../../src/resources/endpoints';
+import { ok } from '../../../src/util/result';
+import { describeLbPolicyContract } from '../../contract/lb-policy-contract';
+import { FakeClock } from '../../support/fake-clock';
+import { makeLocality } from '../../support/lb-harness';
+import { aggregateCluster, dnsCluster } from '../../support/xds-builders';
+import { aggregateOf, lbContext, leafOf } from '../../support/lb-xds-config';
+import { detectionWith, failurePercentage } from '../outlier-detection/detection';
+
+// A DNS cluster, because of an EDS cluster nobody hears a request for re-resolution.
+const leaf: ClusterResource = {
+  ...dnsCluster('leaf', 'host', 80),
+  lbConfig: createRoundRobinConfig(),
+};
+const whole = aggregateCluster('whole', 'leaf');
+const config = new CdsConfig('leaf', false);
+const aggregateConfig = new CdsConfig('whole', false);
+const policies = [
+  cdsPolicy,
+  createClusterImplPolicyType({ counters: new CallCounterMap(new FakeClock()) }),
+  ...outlierDetectionPolicies,
+  priorityPolicy,
+  roundRobinPolicy,
+];
+
+function leafWith(
+  endpoints: readonly XdsEndpoint[],
+  resolutionNote: string,
+  resource: ClusterResource = leaf,
+) {
+  const priorities = endpoints.length === 0 ? [] : [{ localities: [makeLocality('r', endpoints)] }];
+  return leafOf(resource, { priorities, resolutionNote });
+}
+
+const detecting: ClusterResource = {
+  ...leaf,
+  outlierDetection: detectionWith({ failurePercentage }),
+};
+
+describeLbPolicyContract({
+  name: 'cds of a leaf cluster',
+  type: cdsPolicy,
+  policies,
+  connectsAtOnce: true,
+  usesEveryEndpoint: true,
+  makeUpdate: (endpoints, note) =>
+    endpoints.ok
+      ? {
+          config,
+          endpoints: ok(emptyEndpointSet),
+          xds: lbContext({ leaf: leafWith(endpoints.value, note) }),
+        }
+      : { config, endpoints },
+});
+
+describeLbPolicyContract({
+  name: 'cds of a cluster with outlier detection',
+  type: cdsPolicy,
+  policies,
+  connectsAtOnce: true,
+  usesEveryEndpoint: true,
+  makeUpdate: (endpoints, note) =>
+    endpoints.ok
+      ? {
+          config,
+          endpoints: ok(emptyEndpointSet),
+          xds: lbContext({ leaf: leafWith(endpoints.value, note, detecting) }),
+        }
+      : { config, endpoints },
+});
+
+describeLbPolicyContract({
+  name: 'cds of a cluster with sessions and outlier detection',
+  type: cdsPolicy,
+  policies: [...policies, overrideHostPolicy],
+  attributes: { cluster: 'cluster:leaf', overrideHost: { addresses: [], onPicked: () => {} } },
+  connectsAtOnce: true,
+  usesEveryEndpoint: true,
+  makeUpdate: (endpoints, note) =>
+    endpoints.ok
+      ? {
+          config,
+          endpoints: ok(emptyEndpointSet),
+          xds: lbContext({ leaf: leafWith(endpoints.value, note, detecting) }),
+        }
+      : { config, endpoints },
+});
+
+describeLbPolicyContract({
+  name: 'cds of an aggregate cluster',
+  type: cdsPolicy,
+  policies,
+  connectsAtOnce: true,
+  usesEveryEndpoint: true,
+  makeUpdate: (endpoints, note) =>
+    endpoints.ok
+      ? {
+          config: aggregateConfig,
+          endpoints: ok(emptyEndpointSet),
+          xds: lbContext({
+            leaf: leafWith(endpoints.value, note),
+            whole: aggregateOf(whole, 'leaf'),
+          }),
+        }
+      : { config: aggregateConfig, endpoints },
+});

@@ -1,0 +1,51 @@
+import { nextPriorityNames, type NamedPriority } from '../../../src/lb/cds/priority-names';
+import type { PriorityEndpoints } from '../../../src/resources/endpoints';
+import { makeLocality } from '../../support/lb-harness';
+
+/** Priorities of localities, written `ab c` for two: the first with the localities a and b. */
+function priorities(text: string): readonly PriorityEndpoints[] {
+  return text
+    .split(' ')
+    .filter((regions) => regions !== '')
+    .map((regions) => ({ localities: Array.from(regions, (region) => makeLocality(region, [])) }));
+}
+
+/** Named priorities, written `child0=ab child1=c`. */
+function named(text: string): readonly NamedPriority[] {
+  return text
+    .split(' ')
+    .filter((part) => part !== '')
+    .flatMap((part) => {
+      const [name = '', regions = ''] = part.split('=');
+      return priorities(regions).map((priority) => ({ name, priority }));
+    });
+}
+
+describe('nextPriorityNames', () => {
+  it.each([
+    ['begins with names of its own', '', 'ab c', 'child0 child1'],
+    ['keeps names', 'child0=ab child1=c', 'ab c', 'child0 child1'],
+    ['keeps the name of a priority that grows', 'child0=a', 'ab', 'child0'],
+    ['keeps the name of a priority that shrinks', 'child0=ab', 'b', 'child0'],
+    ['lets names follow localities that swap', 'child0=a child1=b', 'b a', 'child1 child0'],
+    ['lets a name move up', 'child0=a child1=b', 'b', 'child1'],
+    ['puts a new priority before an old one', 'child0=a', 'b a', 'child1 child0'],
+    ['gives no name of before to other localities', 'child0=a', 'b', 'child1'],
+    ['takes names again that were out of use', 'child1=b', 'c b', 'child0 child1'],
+    ['splits a priority', 'child0=ab', 'a b', 'child0 child1'],
+    ['joins priorities', 'child0=a child1=b', 'ab', 'child0'],
+    ['lets the higher priority choose first', 'child0=abc child1=d', 'a bcd', 'child0 child1'],
+    ['prefers more localities over fewer', 'child0=a child1=bc', 'abc', 'child1'],
+    ['copes with one locality in two priorities', 'child0=a child1=a', 'a a', 'child0 child1'],
+    ['copes with none', 'child0=a', '', ''],
+  ])('%s: %j, then %j', (_, previous, next, names) => {
+    expect(nextPriorityNames(named(previous), priorities(next)).join(' ')).toBe(names);
+  });
+
+  it('leaves the name to a priority that did not change, whatever others share with it', () => {
+    const previous = named('child0=a child1=ab');
+    const kept = previous[1]?.priority ?? { localities: [] };
+    const next = [...priorities('ab'), kept];
+    expect(nextPriorityNames(previous, next)).toEqual(['child0', 'child1']);
+  });
+});

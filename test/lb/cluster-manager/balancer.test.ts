@@ -1,0 +1,221 @@
+import { ConnectivityState } from '../../../src/grpc-js';
+import { clusterManagerPolicy } from '../../../src/lb/cluster-manager/balancer';
+import { ClusterManagerConfig } from '../../../src/lb/cluster-manager/config';
+import { emptyEndpointSet } from '../../../src/lb/endpoint-set';
+import type { LbPolicy } from '../../../src/lb/lb-policy';
+import { LbHarness, describePick, pick } from '../../support/lb-harness';
+import { StubPolicyType, type StubPolicy } from '../../support/lb-stub-policy';
+
+const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
+
+/** A cluster manager whose children are stubs. */
+class Subject {
+  readonly type = new StubPolicyType();
+  readonly harness = new LbHarness([this.type]);
+  readonly policy: LbPolicy = this.harness.create(clusterManagerPolicy);
+  /** The same object for the same name, as the resolver does it. */
+  private readonly configs = new Map<string, { policyName: string; name: string }>();
+
+  update(...names: readonly string[]): void {
+    const children = new Map(names.map((name) => [name, this.config(name)]));
+    this.harness.updateEndpoints(this.policy, new ClusterManagerConfig(children), emptyEndpointSet);
+  }
+
+  private config(name: string) {
+    const config = this.configs.get(name) ?? { policyName: 'stub', name };
+    this.configs.set(name, config);
+    return config;
+  }
+
+  /** The newest child of the name that lives; throws if there is none. */
+  child(name: string): StubPolicy {
+    const config = this.configs.get(name);
+    const child = this.type.live.findLast((stub) => stub.lastUpdate.config === config);
+    if (child === undefined) throw new Error(`There is no child ${name}`);
+    return child;
+  }
+
+  pick(name: string): string {
+    return describePick(pick(this.harness.last.picker, { cluster: name }));
+  }
+
+  get state(): ConnectivityState {
+    return this.harness.last.state;
+  }
+
+  get publications(): number {
+    return this.harness.host.published.length;
+  }
+}
+
+describe('cluster_manager', () => {
+  it('creates every child there is in the config', () => {
+    const subject = new Subject();
+    subject.update('cluster:a', 'cluster:b');
+    expect(subject.type.live).toHaveLength(2);
+    expect(subject.state).toBe(CONNECTING);
+    expect(subject.pick('cluster:a')).toBe('QUEUE');
+  });
+
+  it('hands each call to the child its config selector chose', () => {
+    const subject = new Subject();
+    subject.update('cluster:a', 'cluster:b');
+    subject.child('cluster:a').reportReady('from a');
+    subject.child('cluster:b').reportFailure('b is down');
+    expect(subject.pick('cluster:a')).toContain('from a');
+    expect(subject.pick('cluster:b')).toBe('TRANSIENT_FAILURE b is down');
+  });
+
+  it('fails a call with a cluster nobody heard of with INTERNAL', () => {
+    const subject = new Subject();
+    subject.update('cluster:a');
+    const { status } = pick(subject.harness.last.picker, { cluster: 'cluster:x' });
+    expect(status?.code).toBe(13);
+    expect(subject.pick('cluster:x')).toBe(
+      'DROP "cluster:x" is not part of the load-balancing config',
+    );
+  });
+
+  it('fails a call that no xds resolver has seen with INTERNAL', () => {
+    const subject = new Subject();
+    subject.update('cluster:a');
+    const result = pick(subject.harness.last.picker, {});
+    expect(result.status?.code).toBe(13);
+    expect(describePick(result)).toBe('DROP The call was assigned no cluster by an xds resolver');
+  });
+
+  it('fails a call whose cluster was removed with UNAVAILABLE, even if it waits for ready', () => {
+    const subject = new Subject();
+    subject.update('cluster:a', 'cluster:b');
+    subject.update('cluster:a');
+    const { status } = pick(subject.harness.last.picker, { cluster: 'cluster:b' });
+    expect(status?.code).toBe(14);
+    expect(subject.pick('cluster:b')).toBe(
+      'DROP "cluster:b" was removed while the call waited for it',
+    );
+  });
+
+  it('destroys a removed child at once and creates it anew when it comes back', () => {
+    const subject = new Subject();
+    subject.update('cluster:a', 'cluster:b');
+    const removed = subject.child('cluster:b');
+    subject.update('cluster:a');
+    expect(removed.destroyed).toBe(true);
+    subject.update('cluster:a', 'cluster:b');
+    expect(subject.child('cluster:b')).not.toBe(removed);
+    expect(subject.pick('cluster:b')).toBe('QUEUE');
+  });
+
+  it('remembers no more than a thousand removed clusters', () => {
+    const subject = new Subject();
+    const names = Array.from({ length: 1001 }, (_, i) => `cluster:${i}`);
+    subject.update(...names);
+    subject.update();
+    expect(subject.pick('cluster:0')).toContain('is not part of');
+    expect(subject.pick('cluster:1')).toContain('was removed');
+    expect(subject.pick('cluster:1000')).toContain('was removed');
+  });
+
+  it('counts a cluster that came back and was removed again among the last', () => {
+    const subject = new Subject();
+    const names = Array.from({ length: 999 }, (_, i) => `cluster:${i}`);
+    // 1. a is removed first, and again as the thousandth.
+    subject.update('cluster:a');
+    subject.update();
+    subject.update('cluster:a', ...names);
+    subject.update('cluster:a');
+    subject.update();
+    // 2. One more is removed, for which the oldest is forgotten.
+    subject.update('cluster:x');
+    subject.update();
+    expect(subject.pick('cluster:0')).toContain('is not part of');
+    expect(subject.pick('cluster:1')).toContain('was removed');
+    expect(subject.pick('cluster:a')).toContain('was removed');
+  });
+
+  it.each([
+    [[READY, TRANSIENT_FAILURE, CONNECTING, IDLE], READY],
+    [[TRANSIENT_FAILURE, CONNECTING, IDLE], CONNECTING],
+    [[TRANSIENT_FAILURE, IDLE], IDLE],
+    [[TRANSIENT_FAILURE, TRANSIENT_FAILURE], TRANSIENT_FAILURE],
+  ])('is, with children in states %j, in state %j', (states, whole) => {
+    const subject = new Subject();
+    const names = states.map((_, i) => `cluster:${i}`);
+    subject.update(...names);
+    states.forEach((state, i) => subject.child(`cluster:${i}`).report(state));
+    expect(subject.state).toBe(whole);
+  });
+
+  it('says why it failed in the words of a child, and leaves each call to its own', () => {
+    const subject = new Subject();
+    subject.update('cluster:a', 'cluster:b');
+    subject.child('cluster:a').reportFailure('a is down');
+    subject.child('cluster:b').reportFailure('b is down');
+    expect(subject.harness.last.errorMessage).toBe('a is down');
+    expect(subject.pick('cluster:b')).toBe('TRANSIENT_FAILURE b is down');
+  });
+
+  it('has failed when there are no clusters', () => {
+    const subject = new Subject();
+    subject.update();
+    expect(subject.state).toBe(TRANSIENT_FAILURE);
+    expect(subject.harness.last.errorMessage).toBe('There are no clusters');
+  });
+
+  it('forgets the state of a removed child', () => {
+    const subject = new Subject();
+    subject.update('cluster:a', 'cluster:b');
+    subject.child('cluster:a').reportReady('from a');
+    subject.child('cluster:b').reportFailure('b is down');
+    subject.update('cluster:b');
+    expect(subject.state).toBe(TRANSIENT_FAILURE);
+  });
+
+  it('publishes one picker for all children that change in one batch', () => {
+    const subject = new Subject();
+    subject.update('cluster:a', 'cluster:b');
+    const before = subject.publications;
+    subject.harness.batch.run(() => {
+      subject.child('cluster:a').reportReady('from a');
+      subject.child('cluster:b').reportReady('from b');
+    });
+    expect(subject.publications).toBe(before + 1);
+    expect(subject.pick('cluster:b')).toContain('from b');
+  });
+
+  it('publishes another picker when only that of a child is another, so that waiting calls go on', () => {
+    const subject = new Subject();
+    subject.update('cluster:a');
+    subject.child('cluster:a').reportReady('first');
+    const { picker } = subject.harness.last;
+    subject.child('cluster:a').reportReady('second');
+    expect(subject.harness.last.picker).not.toBe(picker);
+    expect(subject.pick('cluster:a')).toContain('second');
+  });
+
+  it('leaves children alone that an update says nothing new about', () => {
+    const subject = new Subject();
+    subject.update('cluster:a');
+    subject.update('cluster:a', 'cluster:b');
+    expect(subject.child('cluster:a').updates).toHaveLength(1);
+  });
+
+  it('wakes all children, and resets the backoff of all', () => {
+    const subject = new Subject();
+    subject.update('cluster:a', 'cluster:b');
+    subject.harness.batch.run(() => {
+      subject.policy.exitIdle();
+      subject.policy.resetBackoff();
+    });
+    expect(subject.type.live.map((stub) => stub.exitIdleCalls)).toEqual([1, 1]);
+    expect(subject.type.live.map((stub) => stub.resetBackoffCalls)).toEqual([1, 1]);
+  });
+
+  it('takes names such as constructor and __proto__ for names', () => {
+    const subject = new Subject();
+    subject.update('__proto__');
+    subject.child('__proto__').reportReady('ready');
+    expect(subject.pick('__proto__')).toContain('ready');
+    expect(subject.pick('constructor')).toContain('is not part of');
+  });
+});

@@ -1,0 +1,158 @@
+import { PickFirst } from '../../../src/generated/envoy/extensions/load_balancing_policies/pick_first/v3/pick_first';
+import { RoundRobin } from '../../../src/generated/envoy/extensions/load_balancing_policies/round_robin/v3/round_robin';
+import { WrrLocality } from '../../../src/generated/envoy/extensions/load_balancing_policies/wrr_locality/v3/wrr_locality';
+import type { Struct, Value } from '../../../src/generated/google/protobuf/struct';
+import { TypedStruct } from '../../../src/generated/xds/type/v3/typed_struct';
+import { pickFirstConverter } from '../../../src/lb/converters/pick-first';
+import { roundRobinConverter } from '../../../src/lb/converters/round-robin';
+import { wrrLocalityConverter } from '../../../src/lb/converters/wrr-locality';
+import { LbPolicyRegistry } from '../../../src/lb/lb-policy-registry';
+import { pickFirstPolicy } from '../../../src/lb/pick-first/balancer';
+import { PickFirstConfig } from '../../../src/lb/pick-first/config';
+import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
+import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
+import { wrrLocalityPolicy } from '../../../src/lb/wrr-locality/balancer';
+import { WrrLocalityConfig } from '../../../src/lb/wrr-locality/config';
+import type { TypedBytes } from '../../../src/resources/extension-points';
+import { Violations } from '../../../src/util/violations';
+
+const registry = new LbPolicyRegistry({
+  policies: [roundRobinPolicy, pickFirstPolicy, wrrLocalityPolicy],
+  converters: [roundRobinConverter, pickFirstConverter, wrrLocalityConverter],
+});
+
+const PREFIX = 'type.googleapis.com/envoy.extensions.load_balancing_policies';
+
+function roundRobin(): TypedBytes {
+  const value = RoundRobin.encode(RoundRobin.create()).finish();
+  return { typeUrl: `${PREFIX}.round_robin.v3.RoundRobin`, value };
+}
+
+function pickFirst(shuffleAddressList: boolean): TypedBytes {
+  const value = PickFirst.encode({ shuffleAddressList }).finish();
+  return { typeUrl: `${PREFIX}.pick_first.v3.PickFirst`, value };
+}
+
+function wrrLocality(...children: readonly (TypedBytes | undefined)[]): TypedBytes {
+  const policies = children.map((typedConfig) => ({
+    typedExtensionConfig: { name: '', typedConfig },
+  }));
+  const message = WrrLocality.create({
+    // `create` merges messages field by field, which byte arrays do not survive.
+    endpointPickingPolicy: undefined,
+  });
+  const value = WrrLocality.encode({ ...message, endpointPickingPolicy: { policies } }).finish();
+  return { typeUrl: `${PREFIX}.wrr_locality.v3.WrrLocality`, value };
+}
+
+function typedStruct(kind: 'xds.type.v3' | 'udpa.type.v1', name: string, fields: Struct['fields']) {
+  const message: TypedStruct = { typeUrl: `example.com/${name}`, value: { fields } };
+  const value = TypedStruct.encode(message).finish();
+  return { typeUrl: `type.googleapis.com/${kind}.TypedStruct`, value };
+}
+
+function convert(config: TypedBytes, depth = 0) {
+  const violations = Violations.root();
+  const result = registry.fromProto(config, depth, violations);
+  return { result, violations: violations.all };
+}
+
+describe('the load-balancing policy converters', () => {
+  it('convert round_robin', () => {
+    expect(convert(roundRobin())).toEqual({ result: createRoundRobinConfig(), violations: [] });
+  });
+
+  it.each([true, false])('convert pick_first, shuffled: %s', (shuffled) => {
+    const expected = { result: new PickFirstConfig(shuffled), violations: [] };
+    expect(convert(pickFirst(shuffled))).toEqual(expected);
+  });
+
+  it('convert wrr_locality with the first supported child', () => {
+    const unknown = { typeUrl: `${PREFIX}.maglev.v3.Maglev`, value: new Uint8Array() };
+    const { result, violations } = convert(wrrLocality(unknown, pickFirst(true), roundRobin()));
+    expect(violations).toEqual([]);
+    expect(result).toEqual(new WrrLocalityConfig(new PickFirstConfig(true)));
+  });
+
+  it('leave a policy that is not registered to the next of the list', () => {
+    const unknown = { typeUrl: 'type.googleapis.com/constructor', value: new Uint8Array() };
+    expect(convert(unknown)).toEqual({ result: 'unsupported', violations: [] });
+  });
+
+  it('say which policies there are when none is supported', () => {
+    const unknown = { typeUrl: `${PREFIX}.maglev.v3.Maglev`, value: new Uint8Array() };
+    const custom = typedStruct('xds.type.v3', 'my.policy', new Map());
+    expect(convert(wrrLocality(unknown, custom)).violations).toEqual([
+      'endpoint_picking_policy.policies: names no supported load-balancing policy, only ' +
+        'envoy.extensions.load_balancing_policies.maglev.v3.Maglev, my.policy',
+    ]);
+  });
+
+  it.each([
+    [
+      'no child list',
+      { ...wrrLocality(), value: new Uint8Array() },
+      'endpoint_picking_policy: field not present',
+    ],
+    [
+      'an empty child list',
+      wrrLocality(),
+      'endpoint_picking_policy.policies: names no load-balancing policy',
+    ],
+    [
+      'a child without config',
+      wrrLocality(undefined),
+      'endpoint_picking_policy.policies[0].typed_extension_config.typed_config: field not present',
+    ],
+    [
+      'malformed bytes',
+      { ...pickFirst(true), value: Uint8Array.of(0x08) },
+      expect.stringContaining('malformed message'),
+    ],
+    [
+      'malformed bytes in a child',
+      wrrLocality({ ...roundRobin(), value: Uint8Array.of(0x0a, 0x7f) }),
+      expect.stringMatching(
+        /^endpoint_picking_policy\.policies\[0\]\.typed_extension_config\.typed_config: malformed message/,
+      ),
+    ],
+  ])('refuse %s', (_case, config, violation) => {
+    expect(convert(config)).toEqual({ result: undefined, violations: [violation] });
+  });
+
+  it('refuse policies nested more than 16 deep', () => {
+    const nest = (levels: number): TypedBytes =>
+      levels === 1 ? roundRobin() : wrrLocality(nest(levels - 1));
+    expect(convert(nest(16)).violations).toEqual([]);
+    const { result, violations } = convert(nest(17));
+    expect(result).toBeUndefined();
+    expect(violations.length).toBe(1);
+    expect(violations[0]).toMatch(/: load-balancing policies are nested more than 16 deep$/);
+  });
+
+  describe.each(['xds.type.v3', 'udpa.type.v1'] as const)('of a %s TypedStruct', (kind) => {
+    const yes: Value = { kind: { $case: 'boolValue', value: true } };
+
+    it('take the policy of that gRPC name, with its JSON config', () => {
+      const config = typedStruct(kind, 'pick_first', new Map([['shuffleAddressList', yes]]));
+      expect(convert(config).result).toEqual(new PickFirstConfig(true));
+    });
+
+    it('name the field that is wrong', () => {
+      const text: Value = { kind: { $case: 'stringValue', value: 'x' } };
+      const config = typedStruct(kind, 'pick_first', new Map([['shuffleAddressList', text]]));
+      expect(convert(config).violations).toEqual(['value.shuffleAddressList: must be a boolean']);
+    });
+
+    it('take an absent value for an empty config', () => {
+      const message: TypedStruct = { typeUrl: 'round_robin', value: undefined };
+      const value = TypedStruct.encode(message).finish();
+      const config = { typeUrl: `type.googleapis.com/${kind}.TypedStruct`, value };
+      expect(convert(config).result).toEqual(createRoundRobinConfig());
+    });
+
+    it('are unsupported if no policy has the name', () => {
+      expect(convert(typedStruct(kind, 'constructor', new Map())).result).toBe('unsupported');
+    });
+  });
+});

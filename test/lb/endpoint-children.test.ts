@@ -1,0 +1,115 @@
+import { EndpointChildren } from '../../src/lb/endpoint-children';
+import type { EndpointLeaf } from '../../src/lb/endpoint-leaf';
+import {
+  LbHarness,
+  makeEndpoint,
+  makeEndpointSet,
+  makeLocality,
+  singleLocality,
+} from '../support/lb-harness';
+
+const a = makeEndpoint('10.0.0.1:80');
+const b = makeEndpoint('10.0.0.2:80');
+const c = makeEndpoint('10.0.0.3:80');
+
+function setUp() {
+  const harness = new LbHarness();
+  const children = new EndpointChildren(harness.host, () => {});
+  const update = (...endpoints: Parameters<typeof singleLocality>) =>
+    children.update(singleLocality(...endpoints), harness.options);
+  return { harness, children, update };
+}
+
+const names = (leaves: Iterable<EndpointLeaf>) =>
+  Array.from(leaves, (leaf) => leaf.endpoint.addresses[0]?.host);
+
+describe('EndpointChildren', () => {
+  it('makes a leaf for each endpoint of each locality, in order', () => {
+    const { harness, children } = setUp();
+    const set = makeEndpointSet(
+      makeLocality('x', ['10.0.0.2:80']),
+      makeLocality('y', []),
+      makeLocality('z', ['10.0.0.1:80']),
+    );
+    const change = children.update(set, harness.options);
+    expect(names(children.leaves())).toEqual(['10.0.0.2', '10.0.0.1']);
+    expect(names(change.added)).toEqual(['10.0.0.2', '10.0.0.1']);
+    expect(change.removed).toEqual([]);
+    expect(change.changed).toBe(true);
+  });
+
+  it('finds nothing changed when given the same endpoints', () => {
+    const { children, update } = setUp();
+    update(a, b);
+    const before = [...children.leaves()];
+    expect(update(a, b)).toEqual({ added: [], removed: [], changed: false });
+    expect([...children.leaves()]).toEqual(before);
+  });
+
+  it('keeps the leaf of a set of addresses', () => {
+    const { children, update } = setUp();
+    update(makeEndpoint(['10.0.0.1:80', '[::1]:80']));
+    const [leaf] = children.leaves();
+    const newer = makeEndpoint(['[::1]:80', '10.0.0.1:80'], { weight: 5 });
+    const change = update(newer);
+    expect([...children.leaves()]).toEqual([leaf]);
+    expect(leaf?.endpoint).toBe(newer);
+    expect(change).toEqual({ added: [], removed: [], changed: true });
+  });
+
+  it('destroys the leaves of endpoints that are gone', () => {
+    const { children, update } = setUp();
+    update(a, b, c);
+    const change = update(a, c);
+    expect(names(children.leaves())).toEqual(['10.0.0.1', '10.0.0.3']);
+    expect(names(change.removed)).toEqual(['10.0.0.2']);
+    expect(change.changed).toBe(true);
+  });
+
+  it('makes a new leaf for an endpoint that comes back', () => {
+    const { children, update } = setUp();
+    update(a, b);
+    const [, old] = children.leaves();
+    update(a);
+    const change = update(a, b);
+    const [, renewed] = children.leaves();
+    expect(change.added).toEqual([renewed]);
+    expect(renewed).not.toBe(old);
+  });
+
+  it('follows a change of order', () => {
+    const { children, update } = setUp();
+    update(a, b);
+    const change = update(b, a);
+    expect(names(children.leaves())).toEqual(['10.0.0.2', '10.0.0.1']);
+    expect(change).toEqual({ added: [], removed: [], changed: true });
+  });
+
+  it('gives an endpoint listed twice one leaf', () => {
+    const { children, update } = setUp();
+    const twin = makeEndpoint('10.0.0.1:80');
+    expect(names(update(a, a, twin).added)).toEqual(['10.0.0.1']);
+    expect(children.size).toBe(1);
+    // The twin alone is the same endpoint.
+    expect(update(twin, a).removed).toEqual([]);
+    expect(children.size).toBe(1);
+    expect(update(b, twin).removed).toEqual([]);
+    expect(names(children.leaves())).toEqual(['10.0.0.2', '10.0.0.1']);
+  });
+
+  it('hands new options to every leaf', () => {
+    const { harness, children, update } = setUp();
+    for (const leaf of update(a, b).added) leaf.connect();
+    const change = children.update(singleLocality(a, b), { 'grpc.primary_user_agent': 'other' });
+    expect(change.changed).toBe(true);
+    expect(harness.host.created.length).toBe(4);
+  });
+
+  it('lets go of everything when destroyed', () => {
+    const { harness, children, update } = setUp();
+    for (const leaf of update(a, b).added) leaf.connect();
+    children.destroy();
+    expect(children.size).toBe(0);
+    expect(harness.host.held.length).toBe(0);
+  });
+});

@@ -1,0 +1,41 @@
+import { emptyEndpointSet, sameEndpoints, type EndpointSet } from '../../src/lb/endpoint-set';
+import { makeEndpointSet, makeLocality } from '../support/lb-harness';
+
+const a = makeLocality('a', ['10.0.0.1:80']);
+const b = makeLocality('b', ['10.0.0.2:80']);
+
+function withChildren(...children: readonly (readonly [string, EndpointSet])[]): EndpointSet {
+  return { localities: [], children: new Map(children) };
+}
+
+describe('sameEndpoints', () => {
+  it.each<[string, EndpointSet, EndpointSet, boolean]>([
+    ['the same localities', makeEndpointSet(a, b), makeEndpointSet(a, b), true],
+    ['another order', makeEndpointSet(a, b), makeEndpointSet(b, a), false],
+    ['fewer localities', makeEndpointSet(a, b), makeEndpointSet(a), false],
+    ['an equal locality', makeEndpointSet(a), makeEndpointSet({ ...a }), false],
+    [
+      'the same children',
+      withChildren(['x', makeEndpointSet(a)]),
+      withChildren(['x', makeEndpointSet(a)]),
+      true,
+    ],
+    [
+      'a child that changed',
+      withChildren(['x', makeEndpointSet(a)]),
+      withChildren(['x', makeEndpointSet(b)]),
+      false,
+    ],
+    [
+      'children of other names',
+      withChildren(['x', makeEndpointSet(a)]),
+      withChildren(['y', makeEndpointSet(a)]),
+      false,
+    ],
+    ['one more child', withChildren(), withChildren(['x', makeEndpointSet(a)]), false],
+    ['children and none', withChildren(), emptyEndpointSet, false],
+  ])('compares %s', (_case, left, right, expected) => {
+    expect(sameEndpoints(left, right)).toBe(expected);
+    expect(sameEndpoints(right, left)).toBe(expected);
+  });
+});

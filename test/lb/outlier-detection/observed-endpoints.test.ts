@@ -1,0 +1,78 @@
+import { ObservedEndpoints } from '../../../src/lb/outlier-detection/observed-endpoints';
+import { makeAddress, makeEndpoint, singleLocality } from '../../support/lb-harness';
+
+const A = '10.0.0.1:80';
+const B = '[::1]:80';
+const C = '10.0.0.3:80';
+
+describe('ObservedEndpoints', () => {
+  it('finds an endpoint by each of its addresses', () => {
+    const endpoints = new ObservedEndpoints();
+    endpoints.update(singleLocality(makeEndpoint([A, B]), C));
+    const first = endpoints.find(makeAddress(A));
+    expect(first).toBeDefined();
+    expect(endpoints.find(makeAddress(B))).toBe(first);
+    expect(endpoints.find(makeAddress(C))).not.toBe(first);
+    expect(endpoints.size).toBe(2);
+    expect([...endpoints.values()].length).toBe(2);
+  });
+
+  it('finds none for addresses that are not listed, or no IP addresses', () => {
+    const endpoints = new ObservedEndpoints();
+    endpoints.update(singleLocality(A));
+    expect(endpoints.find(makeAddress(B))).toBeUndefined();
+    expect(endpoints.find({ path: '/tmp/socket' })).toBeUndefined();
+  });
+
+  it('knows an endpoint again by its addresses, in whatever order', () => {
+    const endpoints = new ObservedEndpoints();
+    endpoints.update(singleLocality(makeEndpoint([A, B])));
+    const before = endpoints.find(makeAddress(A));
+    endpoints.update(singleLocality(makeEndpoint([B, A], { weight: 2 })));
+    expect(endpoints.find(makeAddress(A))).toBe(before);
+    expect(endpoints.size).toBe(1);
+  });
+
+  it('forgets what is not listed any more', () => {
+    const endpoints = new ObservedEndpoints();
+    endpoints.update(singleLocality(makeEndpoint([A, B]), C));
+    endpoints.update(singleLocality(C));
+    expect(endpoints.find(makeAddress(A))).toBeUndefined();
+    expect(endpoints.find(makeAddress(B))).toBeUndefined();
+    expect(endpoints.size).toBe(1);
+  });
+
+  it('keeps what is still listed in another place', () => {
+    const endpoints = new ObservedEndpoints();
+    endpoints.update(singleLocality(A, makeEndpoint(A, { weight: 2 })));
+    const before = endpoints.find(makeAddress(A));
+    expect(endpoints.size).toBe(1);
+    endpoints.update(singleLocality(A));
+    expect(endpoints.find(makeAddress(A))).toBe(before);
+    endpoints.update(singleLocality());
+    expect(endpoints.size).toBe(0);
+  });
+
+  it('tells endpoints apart whose addresses are grouped anew', () => {
+    const endpoints = new ObservedEndpoints();
+    endpoints.update(singleLocality(makeEndpoint([A, B])));
+    const before = endpoints.find(makeAddress(A));
+    endpoints.update(singleLocality(makeEndpoint([A, C]), B));
+    const after = endpoints.find(makeAddress(A));
+    expect(after).not.toBe(before);
+    expect(endpoints.find(makeAddress(C))).toBe(after);
+    expect(endpoints.find(makeAddress(B))).not.toBe(after);
+    expect(endpoints.size).toBe(2);
+  });
+
+  it('lets an endpoint go that was ejected', () => {
+    const endpoints = new ObservedEndpoints();
+    endpoints.update(singleLocality(A));
+    const endpoint = endpoints.find(makeAddress(A));
+    const told: boolean[] = [];
+    endpoint?.attach({ setEjected: (ejected) => told.push(ejected) });
+    endpoint?.eject(5);
+    endpoints.update(singleLocality());
+    expect(told).toEqual([false, true, false]);
+  });
+});

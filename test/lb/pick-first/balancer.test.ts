@@ -1,0 +1,156 @@
+import { ConnectivityState } from '../../../src/grpc-js';
+import { pickFirstPolicy } from '../../../src/lb/pick-first/balancer';
+import { parsePickFirstConfig, PickFirstConfig } from '../../../src/lb/pick-first/config';
+import { err, ok } from '../../../src/util/result';
+import { Violations } from '../../../src/util/violations';
+import {
+  LbHarness,
+  makeEndpoint,
+  makeEndpointSet,
+  makeLocality,
+  pick,
+  pickAddress,
+  pickError,
+  singleLocality,
+} from '../../support/lb-harness';
+
+const { CONNECTING, IDLE, READY } = ConnectivityState;
+
+const A = '10.0.0.1:80';
+const B = '10.0.0.2:80';
+const inOrder = new PickFirstConfig(false);
+const shuffled = new PickFirstConfig(true);
+
+function setUp() {
+  const harness = new LbHarness();
+  const policy = harness.create(pickFirstPolicy);
+  return { harness, policy };
+}
+
+describe('pick_first', () => {
+  it('tries the endpoints of all localities in order', async () => {
+    const { harness, policy } = setUp();
+    const set = makeEndpointSet(makeLocality('x', [A]), makeLocality('y', [B]));
+    harness.updateEndpoints(policy, inOrder, set);
+    await harness.settle();
+    expect(harness.subchannel(A).connectRequests).toBe(1);
+    expect(harness.subchannel(B).connectRequests).toBe(0);
+    harness.subchannel(A).fail('connection refused');
+    harness.subchannel(B).connect();
+    expect(pickAddress(harness.last.picker)).toBe(B);
+    expect(harness.host.held.map((subchannel) => subchannel.getAddress())).toEqual([B]);
+  });
+
+  it.each([
+    [1, 3, B],
+    [3, 1, A],
+  ])('draws by the weight of the locality too: %s to %s', async (first, second, expected) => {
+    const { harness, policy } = setUp();
+    // By their own weights, and with the same draw for both, A would always come first.
+    harness.random = 0.5;
+    const set = makeEndpointSet(
+      makeLocality('x', [makeEndpoint(A, { weight: 9 })], first),
+      makeLocality('y', [B], second),
+    );
+    harness.updateEndpoints(policy, shuffled, set);
+    await harness.settle();
+    expect(harness.subchannel(expected).connectRequests).toBe(1);
+    expect(harness.subchannel(expected === A ? B : A).connectRequests).toBe(0);
+  });
+
+  it('tries a shuffled list in the order of the draw', async () => {
+    const { harness, policy } = setUp();
+    // The second endpoint has the greater weight; an equal draw favours it.
+    harness.random = 0.5;
+    const heavy = makeEndpoint(B, { weight: 9 });
+    harness.updateEndpoints(policy, shuffled, singleLocality(A, heavy));
+    await harness.settle();
+    expect(harness.subchannel(B).connectRequests).toBe(1);
+    expect(harness.subchannel(A).connectRequests).toBe(0);
+  });
+
+  it('does not draw again while the endpoints stay the same', () => {
+    const { harness, policy } = setUp();
+    const endpoints = [makeEndpoint(A), makeEndpoint(B)];
+    harness.updateEndpoints(policy, shuffled, singleLocality(...endpoints));
+    const before = harness.host.created.length;
+    harness.updateEndpoints(policy, shuffled, singleLocality(...endpoints));
+    harness.updateEndpoints(policy, new PickFirstConfig(true), singleLocality(...endpoints));
+    expect(harness.host.created.length).toBe(before);
+  });
+
+  it('waits in IDLE after the connection was lost, until a call comes', async () => {
+    const { harness, policy } = setUp();
+    harness.updateEndpoints(policy, inOrder, singleLocality(A));
+    harness.subchannel(A).connect();
+    harness.subchannel(A).disconnect();
+    expect(harness.last.state).toBe(IDLE);
+    const before = harness.host.created.length;
+    await harness.settle();
+    expect(harness.host.created.length).toBe(before);
+    pick(harness.last.picker);
+    await harness.settle();
+    expect(harness.last.state).toBe(CONNECTING);
+  });
+
+  it('stays IDLE when an error about the endpoints follows', () => {
+    const { harness, policy } = setUp();
+    harness.updateEndpoints(policy, inOrder, singleLocality(A));
+    harness.subchannel(A).connect();
+    harness.subchannel(A).disconnect();
+    harness.update(policy, { config: inOrder, endpoints: err('no such name') });
+    expect(harness.last.state).toBe(IDLE);
+  });
+
+  it('does not connect for a picker that a call holds after the policy was destroyed', async () => {
+    const { harness, policy } = setUp();
+    harness.updateEndpoints(policy, inOrder, singleLocality(A));
+    harness.subchannel(A).connect();
+    harness.subchannel(A).disconnect();
+    const before = harness.host.created.length;
+    harness.batch.run(() => policy.destroy());
+    pick(harness.last.picker);
+    await harness.settle();
+    expect(harness.host.created.length).toBe(before);
+  });
+
+  it('follows a change of the resolution note while it fails', () => {
+    const { harness, policy } = setUp();
+    const endpoints = ok(singleLocality(makeEndpoint(A)));
+    harness.update(policy, { config: inOrder, endpoints });
+    harness.subchannel(A).fail('connection refused');
+    const text = 'No connection established. Last error: connection refused';
+    expect(pickError(harness.last.picker)).toBe(text);
+    harness.update(policy, { config: inOrder, endpoints, resolutionNote: 'EDS is stale' });
+    expect(pickError(harness.last.picker)).toBe(`${text}. Resolution note: EDS is stale`);
+    expect(harness.last.errorMessage).toBe(`${text}. Resolution note: EDS is stale`);
+  });
+
+  it('is READY at once if an endpoint is connected already', () => {
+    const { harness, policy } = setUp();
+    harness.host.createSubchannel({ host: '10.0.0.2', port: 80 }, harness.options).connect();
+    harness.updateEndpoints(policy, inOrder, singleLocality(A, B));
+    expect(harness.host.published.map(({ state }) => state)).toEqual([READY]);
+    expect(pickAddress(harness.last.picker)).toBe(B);
+  });
+});
+
+describe('parsePickFirstConfig', () => {
+  it.each([
+    [{}, false],
+    [{ shuffleAddressList: true }, true],
+    [{ shuffleAddressList: false, unknown: 1 }, false],
+  ])('reads %j', (json, expected) => {
+    const config = parsePickFirstConfig(json, Violations.root());
+    expect(config?.shuffleAddressList).toBe(expected);
+  });
+
+  it.each([
+    [null, 'must be an object'],
+    [{ shuffleAddressList: 'yes' }, 'shuffleAddressList: must be a boolean'],
+  ])('refuses %j', (json, violation) => {
+    const violations = Violations.root();
+    expect(parsePickFirstConfig(json, violations)).toBeUndefined();
+    expect(violations.all).toEqual([violation]);
+  });
+});

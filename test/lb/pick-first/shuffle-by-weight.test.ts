@@ -1,0 +1,59 @@
+import { shuffleByWeight } from '../../../src/lb/pick-first/shuffle-by-weight';
+import type { Random } from '../../../src/util/random';
+
+/** A generator of a fixed sequence that is random enough to count with. */
+function createRandom(): Random {
+  let state = 1;
+  return () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+}
+
+function shareOfFirst(weights: readonly number[], rounds = 20_000): number[] {
+  const random = createRandom();
+  const list = weights.map((weight, index) => ({ weight, index }));
+  const counts = weights.map(() => 0);
+  for (let i = 0; i < rounds; i++) {
+    const first = shuffleByWeight(list, random)[0]?.index ?? -1;
+    counts[first] = (counts[first] ?? 0) + 1;
+  }
+  return counts.map((count) => Math.round((count / rounds) * 100));
+}
+
+describe('shuffleByWeight', () => {
+  it('shuffles a list of two', () => {
+    const [first, second] = shareOfFirst([1, 1]);
+    expect(first).toBeGreaterThan(47);
+    expect(second).toBeGreaterThan(47);
+  });
+
+  it('puts each first in proportion to its weight', () => {
+    const [one, two, seven] = shareOfFirst([1, 2, 7]);
+    expect(one).toBeGreaterThanOrEqual(9);
+    expect(one).toBeLessThanOrEqual(11);
+    expect(two).toBeGreaterThanOrEqual(18);
+    expect(two).toBeLessThanOrEqual(22);
+    expect(seven).toBeGreaterThanOrEqual(68);
+    expect(seven).toBeLessThanOrEqual(72);
+  });
+
+  it('tells great weights apart', () => {
+    const [first, second] = shareOfFirst([1_000_000_000, 3_000_000_000]);
+    expect(first).toBeGreaterThanOrEqual(23);
+    expect(second).toBeGreaterThanOrEqual(73);
+  });
+
+  it('keeps every element, and the list it was given', () => {
+    const list = [1, 2, 3, 4].map((weight) => ({ weight }));
+    const copy = [...list];
+    const shuffled = shuffleByWeight(list, createRandom());
+    expect(list).toEqual(copy);
+    expect(new Set(shuffled)).toEqual(new Set(list));
+  });
+
+  it('takes a random number of 0', () => {
+    const list = [{ weight: 1 }, { weight: 2 }];
+    expect(shuffleByWeight(list, () => 0)).toEqual(list);
+  });
+});

@@ -1,0 +1,569 @@
+import { ConnectivityState, Metadata, Status } from '../../../src/grpc-js';
+import { XxHash64 } from '../../../src/hash/xx-hash';
+import type { EndpointSet } from '../../../src/lb/endpoint-set';
+import type { LbPolicy } from '../../../src/lb/lb-policy';
+import { createRingHashPolicyType } from '../../../src/lb/ring-hash/balancer';
+import { RingHashConfig, type RingHashOptions } from '../../../src/lb/ring-hash/config';
+import { readFeatureFlags } from '../../../src/util/feature-flags';
+import { err, ok } from '../../../src/util/result';
+import {
+  describePick,
+  LbHarness,
+  makeEndpoint,
+  pick,
+  pickAddress,
+  pickError,
+  singleLocality,
+} from '../../support/lb-harness';
+import { createBrokenHash, createReadyHash, whenReady } from '../../support/ready-hash';
+import { seededRandom } from '../../support/seeded-random';
+
+const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
+
+const A = '10.0.0.1:80';
+const B = '10.0.0.2:80';
+const C = '10.0.0.3:80';
+const D = '10.0.0.4:80';
+
+let hash: XxHash64;
+beforeAll(async () => {
+  hash = await createReadyHash();
+});
+
+function makeConfig(change: Partial<RingHashOptions> = {}): RingHashConfig {
+  return new RingHashConfig({
+    minRingSize: 1,
+    maxRingSize: 4096,
+    requestHashHeader: '',
+    ...change,
+  });
+}
+
+class Subject {
+  readonly harness = new LbHarness();
+  readonly policy: LbPolicy;
+
+  constructor(
+    private readonly config = makeConfig(),
+    flags = readFeatureFlags({}),
+    withHash = hash,
+  ) {
+    this.policy = this.harness.create(createRingHashPolicyType({ hash: withHash, flags }));
+  }
+
+  update(set: EndpointSet, config = this.config): void {
+    this.harness.updateEndpoints(this.policy, config, set);
+  }
+
+  /** Picks for a call that goes to the first entry of the endpoint. */
+  pickFor(key: string) {
+    return describePick(pick(this.harness.last.picker, attributesFor(key)));
+  }
+
+  /** Picks for a call with the header. */
+  pickWith(value?: string) {
+    const metadata = new Metadata();
+    if (value !== undefined) metadata.set('user', value);
+    return describePick(pick(this.harness.last.picker, attributesFor('unused'), metadata));
+  }
+
+  async connect(...addresses: string[]): Promise<void> {
+    for (const address of addresses) this.pickFor(address);
+    await this.harness.settle();
+    for (const address of addresses) this.harness.subchannel(address).connect();
+    await this.harness.settle();
+  }
+
+  get attempted(): string[] {
+    return this.harness.host.subchannels.map((subchannel) => subchannel.getAddress());
+  }
+
+  get states(): string[] {
+    return this.harness.host.published.map(({ state }) => ConnectivityState[state]);
+  }
+}
+
+function attributesFor(key: string): object {
+  return { cluster: 'cluster:c', requestHash: () => hash.hash(`${key}_0`) };
+}
+
+/** The addresses as they follow each other on a ring with one entry each. */
+function ringOrder(...addresses: string[]): string[] {
+  const place = (address: string) => hash.hash(`${address}_0`);
+  return addresses.sort((a, b) => (place(a) < place(b) ? -1 : 1));
+}
+
+describe('ring_hash', () => {
+  it('is IDLE and connects to nothing until a call comes', async () => {
+    const subject = new Subject();
+    subject.update(singleLocality(A, B, C));
+    await subject.harness.settle();
+    subject.harness.clock.advance(60_000);
+    expect(subject.states).toEqual(['IDLE']);
+    expect(subject.attempted).toEqual([]);
+  });
+
+  it('connects to the endpoint a call goes to, and sends it there', async () => {
+    const subject = new Subject();
+    subject.update(singleLocality(A, B, C));
+    expect(subject.pickFor(B)).toBe('QUEUE');
+    expect(subject.pickFor(B)).toBe('QUEUE');
+    await subject.harness.settle();
+    expect(subject.attempted).toEqual([B]);
+    expect(subject.harness.last.state).toBe(CONNECTING);
+    subject.harness.subchannel(B).connect();
+    expect(subject.harness.last.state).toBe(READY);
+    expect(subject.pickFor(B)).toBe(`COMPLETE ${B}`);
+  });
+
+  it('connects to each endpoint that calls go to', async () => {
+    const subject = new Subject();
+    subject.update(singleLocality(A, B, C));
+    await subject.connect(A, C);
+    expect(subject.attempted.sort()).toEqual([A, C]);
+    expect([subject.pickFor(A), subject.pickFor(C)]).toEqual([`COMPLETE ${A}`, `COMPLETE ${C}`]);
+  });
+
+  it('has a call wait for its endpoint although others are READY', async () => {
+    const subject = new Subject();
+    subject.update(singleLocality(A, B));
+    await subject.connect(A);
+    const before = subject.harness.host.published.length;
+    expect(subject.pickFor(B)).toBe('QUEUE');
+    await subject.harness.settle();
+    expect(subject.pickFor(B)).toBe('QUEUE');
+    // One picker, when there is something new for the call, not when the attempt begins.
+    expect(subject.harness.host.published.length).toBe(before);
+    subject.harness.subchannel(B).connect();
+    expect(subject.harness.host.published.length).toBe(before + 1);
+    expect(subject.pickFor(B)).toBe(`COMPLETE ${B}`);
+  });
+
+  it('publishes nothing for connections nobody waits for', async () => {
+    const subject = new Subject();
+    subject.update(singleLocality(A, B));
+    await subject.connect(A, B);
+    const before = subject.harness.host.published.length;
+    subject.harness.subchannel(B).disconnect();
+    expect(subject.harness.host.published.length).toBe(before);
+    expect(subject.pickFor(B)).toBe('QUEUE');
+  });
+
+  it('goes on to the next endpoint on the ring when one has failed', async () => {
+    const [first, second, third] = ringOrder(A, B, C);
+    const subject = new Subject();
+    subject.update(singleLocality(A, B, C));
+    subject.pickFor(first ?? '');
+    await subject.harness.settle();
+    subject.harness.subchannel(first ?? '').fail('connection refused');
+    await subject.harness.settle();
+    // By itself, it begins to connect to another one; the harness draws 0, the first on the ring.
+    expect(subject.attempted).toEqual([first, second]);
+    expect(subject.harness.last.state).toBe(CONNECTING);
+    expect(subject.pickFor(first ?? '')).toBe('QUEUE');
+    subject.harness.subchannel(second ?? '').connect();
+    expect(subject.pickFor(first ?? '')).toBe(`COMPLETE ${second}`);
+    expect(subject.pickFor(third ?? '')).toBe('QUEUE');
+    subject.harness.subchannel(first ?? '').setState(READY);
+    expect(subject.pickFor(first ?? '')).toBe(`COMPLETE ${first}`);
+  });
+
+  it('tries one endpoint after the other without calls once calls may all go to failed ones', async () => {
+    const subject = new Subject();
+    subject.update(singleLocality(A, B, C, D));
+    subject.pickFor(A);
+    const order: string[] = [];
+    for (let i = 0; i < 4; i++) {
+      await subject.harness.settle();
+      expect(subject.attempted.length).toBe(i + 1);
+      const address = subject.attempted.at(-1) ?? '';
+      order.push(address);
+      subject.harness.subchannel(address).fail(`no way to ${address}`);
+    }
+    await subject.harness.settle();
+    expect(order.sort()).toEqual([A, B, C, D]);
+    expect(subject.states).toEqual([
+      'IDLE',
+      // Also after the first failure: one is none yet.
+      'CONNECTING',
+      'TRANSIENT_FAILURE',
+      'TRANSIENT_FAILURE',
+      'TRANSIENT_FAILURE',
+    ]);
+  });
+
+  it('fails calls with the error of their endpoint when all have failed', async () => {
+    const subject = new Subject();
+    subject.update(singleLocality(A, B));
+    subject.pickFor(A);
+    await subject.harness.settle();
+    subject.harness.subchannel(A).fail('certificate expired');
+    await subject.harness.settle();
+    subject.harness.subchannel(B).fail('connection refused');
+    const text = (error: string) => `No connection established. Last error: ${error}`;
+    expect(subject.pickFor(A)).toBe(`TRANSIENT_FAILURE ${text('certificate expired')}`);
+    expect(subject.pickFor(B)).toBe(`TRANSIENT_FAILURE ${text('connection refused')}`);
+    expect(subject.harness.last.errorMessage).toBe(text('connection refused'));
+    subject.harness.update(subject.policy, {
+      config: makeConfig(),
+      endpoints: ok(singleLocality(A, B)),
+      resolutionNote: 'EDS is stale',
+    });
+    expect(subject.pickFor(A)).toBe(
+      `TRANSIENT_FAILURE ${text('certificate expired')}. Resolution note: EDS is stale`,
+    );
+    expect(subject.harness.last.errorMessage).toBe(
+      `${text('connection refused')}. Resolution note: EDS is stale`,
+    );
+  });
+
+  it('hands a new picker to calls that wait for ready while all have failed', async () => {
+    const subject = new Subject();
+    subject.update(singleLocality(A, B, C));
+    for (const address of [A, B, C]) subject.pickFor(address);
+    await subject.harness.settle();
+    for (const address of [A, B, C]) subject.harness.subchannel(address).fail('refused');
+    expect(subject.harness.last.state).toBe(TRANSIENT_FAILURE);
+    const before = subject.harness.host.published.length;
+    subject.pickFor(A);
+    subject.harness.subchannel(B).setState(READY);
+    expect(subject.harness.host.published.length).toBe(before + 1);
+  });
+
+  it('goes IDLE when its only connection is lost, and asks for re-resolution', async () => {
+    const subject = new Subject();
+    subject.update(singleLocality(A));
+    await subject.connect(A);
+    const { host } = subject.harness;
+    expect(host.reresolutionRequests).toBe(0);
+    subject.harness.subchannel(A).disconnect();
+    await subject.harness.settle();
+    expect(subject.states).toEqual(['IDLE', 'CONNECTING', 'READY', 'IDLE']);
+    expect(host.reresolutionRequests).toBe(1);
+    expect(host.held.length).toBe(0);
+    await subject.connect(A);
+    expect(subject.pickFor(A)).toBe(`COMPLETE ${A}`);
+  });
+
+  it('sends a call anywhere whose route has no hash policies', async () => {
+    const subject = new Subject();
+    subject.update(singleLocality(A, B, C));
+    const order = ringOrder(A, B, C);
+    for (const [i, address] of order.entries()) {
+      // Just before the endpoint's only entry.
+      subject.harness.random = Number(hash.hash(`${address}_0`)) / 2 ** 64 - 1e-9;
+      const result = pick(subject.harness.last.picker, { cluster: 'cluster:c' });
+      expect(describePick(result)).toBe('QUEUE');
+      await subject.harness.settle();
+      expect(subject.attempted).toEqual(order.slice(0, i + 1));
+    }
+  });
+
+  it('fails calls on a channel that has no hash for them', () => {
+    const subject = new Subject();
+    subject.update(singleLocality(A));
+    const result = pick(subject.harness.last.picker);
+    expect(result.status?.code).toBe(Status.INTERNAL);
+    expect(describePick(result)).toBe(
+      'TRANSIENT_FAILURE ring_hash has nothing to go by: ' +
+        'the config has no requestHashHeader, and the channel no xds target',
+    );
+    expect(subject.attempted).toEqual([]);
+  });
+});
+
+describe('ring_hash and an update', () => {
+  it('keeps connections to endpoints that stay and drops those to others', async () => {
+    const subject = new Subject();
+    subject.update(singleLocality(A, B));
+    await subject.connect(A, B);
+    const [a, b] = [subject.harness.subchannel(A), subject.harness.subchannel(B)];
+    subject.update(singleLocality(C, makeEndpoint(A, { weight: 3 })));
+    expect([a.closed, b.closed]).toEqual([false, true]);
+    expect(subject.pickFor(A)).toBe(`COMPLETE ${A}`);
+    expect(subject.pickFor(C)).toBe('QUEUE');
+  });
+
+  it('keeps the connection of an endpoint whose hash key changes', async () => {
+    const subject = new Subject();
+    subject.update(singleLocality(A, B));
+    await subject.connect(A);
+    subject.update(singleLocality(makeEndpoint(A, { hashKey: 'pod-1' }), B));
+    expect(subject.pickFor('pod-1')).toBe(`COMPLETE ${A}`);
+    expect(subject.harness.subchannel(A).closed).toBe(false);
+  });
+
+  it('sends a call that waits elsewhere when its endpoint is gone', async () => {
+    const subject = new Subject();
+    subject.update(singleLocality(A, B));
+    await subject.connect(A);
+    expect(subject.pickFor(B)).toBe('QUEUE');
+    const before = subject.harness.host.published.length;
+    subject.update(singleLocality(A));
+    expect(subject.harness.host.published.length).toBe(before + 1);
+    expect(subject.pickFor(B)).toBe(`COMPLETE ${A}`);
+    await subject.harness.settle();
+    expect(subject.attempted).toEqual([A]);
+  });
+
+  it('publishes nothing when endpoints come and go and nobody waits', async () => {
+    const subject = new Subject();
+    subject.update(singleLocality(A, B));
+    await subject.connect(A);
+    const before = subject.harness.host.published.length;
+    subject.update(singleLocality(A, C, D));
+    expect(subject.harness.host.published.length).toBe(before);
+    expect(subject.pickFor(C)).toBe('QUEUE');
+  });
+
+  it('lets go of an endpoint that no longer has an entry', async () => {
+    const subject = new Subject(makeConfig({ maxRingSize: 2 }));
+    subject.update(singleLocality(A, B));
+    await subject.connect(A, B);
+    subject.update(singleLocality(A, B), makeConfig({ maxRingSize: 1 }));
+    expect(subject.harness.host.held.length).toBe(1);
+    const [left] = subject.harness.host.held;
+    const address = left?.getAddress() ?? '';
+    expect([subject.pickFor(A), subject.pickFor(B)]).toEqual([
+      `COMPLETE ${address}`,
+      `COMPLETE ${address}`,
+    ]);
+    // With its entry it comes back, not connected.
+    subject.update(singleLocality(A, B));
+    const other = address === A ? B : A;
+    expect(subject.pickFor(other)).toBe('QUEUE');
+    await subject.connect(other);
+    expect(subject.pickFor(other)).toBe(`COMPLETE ${other}`);
+  });
+
+  it('never has more than 4096 entries', () => {
+    const subject = new Subject(makeConfig({ minRingSize: 100_000, maxRingSize: 8_388_608 }));
+    const traced: string[] = [];
+    const { logger } = subject.harness.environment;
+    jest.spyOn(logger, 'trace').mockImplementation((tracer, text) => {
+      traced.push(`${tracer}: ${text()}`);
+    });
+    subject.update(singleLocality(A, B));
+    jest.restoreAllMocks();
+    expect(traced).toEqual(['ring_hash: ring of 4096 entries for 2 of 2 endpoints']);
+  });
+
+  it('tells a connection of other channel options', async () => {
+    const subject = new Subject();
+    subject.update(singleLocality(A));
+    await subject.connect(A);
+    subject.harness.update(subject.policy, {
+      config: makeConfig(),
+      endpoints: ok(singleLocality(A)),
+      options: { 'grpc.primary_user_agent': 'other' },
+    });
+    await subject.harness.settle();
+    expect(subject.harness.subchannel(A).options['grpc.primary_user_agent']).toBe('other');
+  });
+
+  it('goes on with what it has when the config is of another policy', async () => {
+    const subject = new Subject();
+    subject.update(singleLocality(A));
+    await subject.connect(A);
+    subject.harness.updateEndpoints(subject.policy, { policyName: 'other' }, singleLocality(B));
+    expect(subject.pickFor(B)).toBe(`COMPLETE ${A}`);
+  });
+
+  it('names what is missing', () => {
+    const subject = new Subject();
+    subject.harness.updateEndpoints(subject.policy, { policyName: 'other' }, singleLocality(B));
+    expect(pickError(subject.harness.last.picker)).toBe(
+      'ring_hash_experimental was given a config of other that it cannot use',
+    );
+    subject.update(singleLocality());
+    expect(pickError(subject.harness.last.picker)).toBe('No endpoints to connect to');
+    const endpoints = err('no such name');
+    const config = makeConfig();
+    subject.harness.update(subject.policy, { config, endpoints, resolutionNote: 'NXDOMAIN' });
+    expect(pickError(subject.harness.last.picker)).toBe('no such name. Resolution note: NXDOMAIN');
+  });
+
+  it('goes by hash keys unless told not to', async () => {
+    const flags = readFeatureFlags({ GRPC_XDS_ENDPOINT_HASH_KEY_BACKWARD_COMPAT: 'true' });
+    const subject = new Subject(makeConfig(), flags);
+    const keyed = (address: string, hashKey: string) => makeEndpoint(address, { hashKey });
+    subject.update(singleLocality(keyed(A, 'k1'), keyed(B, 'k2')));
+    await subject.connect(A, B);
+    expect([subject.pickFor(A), subject.pickFor(B)]).toEqual([`COMPLETE ${A}`, `COMPLETE ${B}`]);
+  });
+});
+
+describe('ring_hash woken up without a call', () => {
+  it('connects to a random endpoint', async () => {
+    const subject = new Subject();
+    subject.update(singleLocality(A, B, C));
+    subject.harness.random = 0.5;
+    for (let i = 0; i < 3; i++) subject.harness.batch.run(() => subject.policy.exitIdle());
+    await subject.harness.settle();
+    expect(subject.attempted).toEqual([ringOrder(A, B, C)[1]]);
+    expect(subject.states).toEqual(['IDLE', 'CONNECTING']);
+  });
+
+  it('leaves it at the connection there is', async () => {
+    const subject = new Subject();
+    subject.update(singleLocality(A, B, C));
+    await subject.connect(A);
+    subject.harness.batch.run(() => subject.policy.exitIdle());
+    await subject.harness.settle();
+    expect(subject.attempted).toEqual([A]);
+  });
+});
+
+describe('ring_hash by a header', () => {
+  const byHeader = makeConfig({ requestHashHeader: 'user' });
+
+  it('sends calls with one value to one endpoint', async () => {
+    const subject = new Subject(makeConfig({ requestHashHeader: 'user', minRingSize: 1024 }));
+    subject.update(singleLocality(A, B, C));
+    const { harness } = subject;
+    const seen = new Map<string, Set<string>>();
+    for (let round = 0; round < 3; round++) {
+      for (let user = 0; user < 20; user++) {
+        subject.pickWith(`user ${user}`);
+        await harness.settle();
+        for (const subchannel of harness.host.held) {
+          if (subchannel.getConnectivityState() === IDLE) subchannel.connect();
+        }
+        const places = seen.get(`user ${user}`) ?? new Set();
+        seen.set(`user ${user}`, places.add(subject.pickWith(`user ${user}`)));
+      }
+    }
+    expect([...seen.values()].map(({ size }) => size)).toEqual(Array(20).fill(1));
+    expect(new Set([...seen.values()].flatMap((places) => [...places])).size).toBe(3);
+  });
+
+  it('joins several values', async () => {
+    const subject = new Subject(byHeader);
+    subject.update(singleLocality(...Array.from({ length: 50 }, (_, i) => `10.1.0.${i}:80`)));
+    const metadata = new Metadata();
+    metadata.add('user', 'a');
+    metadata.add('user', 'b');
+    pick(subject.harness.last.picker, {}, metadata);
+    subject.pickWith('a,b');
+    await subject.harness.settle();
+    expect(subject.attempted.length).toBe(1);
+  });
+
+  it('is off if told so, and the hash of the route decides', async () => {
+    const flags = readFeatureFlags({ GRPC_EXPERIMENTAL_RING_HASH_SET_REQUEST_HASH_KEY: 'false' });
+    const subject = new Subject(byHeader, flags);
+    subject.update(singleLocality(A, B, C));
+    subject.pickFor(B);
+    await subject.harness.settle();
+    expect(subject.attempted).toEqual([B]);
+  });
+
+  it('takes up a change of the header at once', async () => {
+    const subject = new Subject();
+    const set = singleLocality(A, B);
+    subject.update(set);
+    expect(pickError(subject.harness.last.picker)).toContain('no requestHashHeader');
+    subject.update(set, byHeader);
+    expect(subject.pickWith('a')).toBe('QUEUE');
+  });
+
+  it('sends calls without a value to any endpoint that is READY, and connects to one more', async () => {
+    const subject = new Subject(byHeader);
+    subject.update(singleLocality(A, B, C));
+    const [first, second, third] = ringOrder(A, B, C);
+    expect(subject.pickWith()).toBe('QUEUE');
+    expect(subject.pickWith('')).toBe('QUEUE');
+    await subject.harness.settle();
+    expect(subject.attempted).toEqual([first]);
+    // No second attempt while there is one.
+    subject.harness.random = 0.9999;
+    expect(subject.pickWith()).toBe('QUEUE');
+    await subject.harness.settle();
+    expect(subject.attempted).toEqual([first]);
+    subject.harness.subchannel(first ?? '').connect();
+    // Nothing idle comes before the one that is READY.
+    expect(subject.pickWith()).toBe(`COMPLETE ${first}`);
+    await subject.harness.settle();
+    expect(subject.attempted).toEqual([first]);
+    // From after the first on, the two others come before it.
+    subject.harness.random = (Number(hash.hash(`${first}_0`)) + 2 ** 12) / 2 ** 64;
+    expect(subject.pickWith()).toBe(`COMPLETE ${first}`);
+    expect(subject.pickWith()).toBe(`COMPLETE ${first}`);
+    await subject.harness.settle();
+    expect(subject.attempted).toEqual([first, second]);
+    expect(third).toBeDefined();
+  });
+
+  it('fails calls without a value when all endpoints have failed', async () => {
+    const subject = new Subject(byHeader);
+    subject.update(singleLocality(A));
+    subject.pickWith();
+    await subject.harness.settle();
+    subject.harness.subchannel(A).fail('connection refused');
+    expect(subject.pickWith()).toBe(
+      'TRANSIENT_FAILURE No connection established. Last error: connection refused',
+    );
+    expect(subject.pickWith('some')).toBe(subject.pickWith());
+  });
+
+  it('spreads calls without a value evenly', async () => {
+    const subject = new Subject(makeConfig({ requestHashHeader: 'user', minRingSize: 4096 }));
+    subject.update(singleLocality(A, B, C, D));
+    const random = seededRandom(5);
+    const { harness } = subject;
+    const counts = new Map<string, number>();
+    for (let i = 0; i < 8000; i++) {
+      harness.random = random();
+      const metadata = new Metadata();
+      const result = pick(harness.last.picker, {}, metadata);
+      if (result.subchannel === null || i < 100) {
+        await harness.settle();
+        for (const held of harness.host.held) {
+          if (held.getConnectivityState() === IDLE) held.connect();
+        }
+      } else {
+        const address = result.subchannel.getAddress();
+        counts.set(address, (counts.get(address) ?? 0) + 1);
+      }
+    }
+    expect(counts.size).toBe(4);
+    // 1,024 entries each: 3 % more or less, and 2 % from the draws. Three times that.
+    for (const count of counts.values()) expect(Math.abs(count / 1975 - 1)).toBeLessThan(0.12);
+  });
+});
+
+describe('ring_hash before its hash function is ready', () => {
+  it('has calls wait, then connects', async () => {
+    const late = new XxHash64();
+    const subject = new Subject(makeConfig(), readFeatureFlags({}), late);
+    subject.update(singleLocality(A, B));
+    expect(subject.states).toEqual(['CONNECTING']);
+    expect(subject.pickFor(A)).toBe('QUEUE');
+    subject.update(singleLocality(A, C));
+    expect(subject.states).toEqual(['CONNECTING']);
+    await whenReady(late);
+    expect(subject.states).toEqual(['CONNECTING', 'IDLE']);
+    await subject.connect(C);
+    expect(pickAddress(subject.harness.last.picker, attributesFor(C))).toBe(C);
+  });
+
+  it('does nothing when it is ready after the policy was destroyed', async () => {
+    const late = new XxHash64();
+    const subject = new Subject(makeConfig(), readFeatureFlags({}), late);
+    subject.update(singleLocality(A));
+    subject.harness.batch.run(() => subject.policy.destroy());
+    await whenReady(late);
+    expect(subject.states).toEqual(['CONNECTING']);
+    expect(subject.harness.errors).toEqual([]);
+  });
+
+  it('fails calls with the reason if it never will be', async () => {
+    const subject = new Subject(makeConfig(), readFeatureFlags({}), await createBrokenHash());
+    for (const address of [A, B]) {
+      subject.update(singleLocality(address));
+      expect(pickError(subject.harness.last.picker)).toBe(
+        'ring_hash cannot work without a hash function: WebAssembly is not defined',
+      );
+    }
+  });
+});

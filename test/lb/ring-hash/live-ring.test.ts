@@ -1,0 +1,76 @@
+import { ConnectivityState } from '../../../src/grpc-js';
+import { LiveRing } from '../../../src/lb/ring-hash/live-ring';
+import { Ring } from '../../../src/lb/ring-hash/ring';
+import { RingMember } from '../../../src/lb/ring-hash/ring-members';
+import { makeEndpoint } from '../../support/lb-harness';
+
+const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
+
+function makeMember(name: string): RingMember {
+  return new RingMember(name, 0, makeEndpoint('10.0.0.1:80'));
+}
+
+/** A ring with the owners in that order. */
+function ringOf(...owners: readonly RingMember[]): Ring<RingMember> {
+  const additions = owners.map((owner, ordinal) => ({ hash: BigInt(ordinal), owner, ordinal }));
+  return Ring.empty<RingMember>().change({ keeps: () => true, additions, compareOwners: () => 0 });
+}
+
+function setUp() {
+  const [a, b, c] = [makeMember('a'), makeMember('b'), makeMember('c')];
+  const live = new LiveRing();
+  live.replace(ringOf(a, b, a, c));
+  return { live, a, b, c };
+}
+
+describe('LiveRing', () => {
+  it('is empty at first', () => {
+    const live = new LiveRing();
+    expect(live.size).toBe(0);
+    expect(live.ring.size).toBe(0);
+    expect(live.findState(IDLE, 0)).toBe(-1);
+    expect(live.connectivity).toBe(TRANSIENT_FAILURE);
+  });
+
+  it('counts endpoints, however many entries they have', () => {
+    const { live, a, b } = setUp();
+    expect([live.size, live.count(IDLE)]).toEqual([3, 3]);
+    live.setState(a, CONNECTING);
+    live.setState(a, CONNECTING);
+    live.setState(b, READY);
+    live.setState(a, READY);
+    expect([IDLE, CONNECTING, READY].map((state) => live.count(state))).toEqual([1, 0, 2]);
+    expect(live.connectivity).toBe(READY);
+  });
+
+  it('finds the next entry in a state, going round', () => {
+    const { live, a, b, c } = setUp();
+    const find = (state: ConnectivityState) => [0, 1, 2, 3].map((i) => live.findState(state, i));
+    expect(find(READY)).toEqual([-1, -1, -1, -1]);
+    expect(find(IDLE)).toEqual([0, 1, 2, 3]);
+    live.setState(b, READY);
+    expect(find(READY)).toEqual([1, 1, 1, 1]);
+    live.setState(a, READY);
+    live.setState(b, TRANSIENT_FAILURE);
+    expect(find(READY)).toEqual([0, 2, 2, 0]);
+    expect(find(IDLE)).toEqual([3, 3, 3, 3]);
+    live.setState(c, READY);
+    expect(find(IDLE)).toEqual([-1, -1, -1, -1]);
+  });
+
+  it('keeps the states of endpoints when the ring is replaced', () => {
+    const { live, a, b, c } = setUp();
+    live.setState(a, READY);
+    live.setState(b, TRANSIENT_FAILURE);
+    const d = makeMember('d');
+    expect(live.replace(ringOf(d, d, a))).toEqual([b, c]);
+    expect(live.size).toBe(3 - 1);
+    expect([IDLE, READY, TRANSIENT_FAILURE].map((state) => live.count(state))).toEqual([1, 1, 0]);
+    expect(live.findState(READY, 0)).toBe(2);
+    // What is no longer on it has no part in it.
+    live.setState(b, READY);
+    expect(live.count(READY)).toBe(1);
+    expect(live.replace(ringOf(b, a))).toEqual([d]);
+    expect(live.count(READY)).toBe(2);
+  });
+});

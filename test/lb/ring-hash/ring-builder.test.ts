@@ -1,0 +1,264 @@
+import type { XxHash64 } from '../../../src/hash/xx-hash';
+import { RingBuilder } from '../../../src/lb/ring-hash/ring-builder';
+import type { Ring } from '../../../src/lb/ring-hash/ring';
+import type { RingMember } from '../../../src/lb/ring-hash/ring-members';
+import type { EndpointSet } from '../../../src/lb/endpoint-set';
+import type { XdsEndpoint } from '../../../src/resources/endpoints';
+import {
+  makeEndpoint,
+  makeEndpointSet,
+  makeLocality,
+  singleLocality,
+} from '../../support/lb-harness';
+import { createReadyHash } from '../../support/ready-hash';
+import { seededRandom } from '../../support/seeded-random';
+
+const LIMITS = { min: 1024, max: 4096 };
+
+let hash: XxHash64;
+let hashed = 0;
+beforeAll(async () => {
+  hash = await createReadyHash();
+});
+
+function createBuilder(usesHashKeys = true): RingBuilder {
+  const counting = {
+    hash: (text: string) => {
+      hashed++;
+      return hash.hash(text);
+    },
+  };
+  return new RingBuilder({ hash: counting, usesHashKeys });
+}
+
+function address(i: number): string {
+  return `10.${(i >> 16) & 255}.${(i >> 8) & 255}.${i & 255}:80`;
+}
+
+function makeEndpoints(count: number): XdsEndpoint[] {
+  return Array.from({ length: count }, (_, i) => makeEndpoint(address(i)));
+}
+
+function ringOf(set: EndpointSet, limits = LIMITS): Ring<RingMember> {
+  const builder = createBuilder();
+  builder.update(set, limits);
+  return builder.ring;
+}
+
+function keys(ring: Ring<RingMember>): string[] {
+  return ring.owners.map(({ key }) => key);
+}
+
+/** Where 2,000 calls with hashes all round the ring go. */
+function placesOfCalls(ring: Ring<RingMember>): (string | undefined)[] {
+  return Array.from(
+    { length: 2000 },
+    (_, i) => ring.owners[ring.find(hash.hash(`call ${i}`))]?.key,
+  );
+}
+
+function countMoved(a: Ring<RingMember>, b: Ring<RingMember>): number {
+  const after = placesOfCalls(b);
+  return placesOfCalls(a).filter((place, i) => place !== after[i]).length;
+}
+
+describe('the ring of some endpoints', () => {
+  it('has the entries of gRFC A42', () => {
+    const ring = ringOf(singleLocality('10.0.0.1:80', '10.0.0.2:80'), { min: 6, max: 6 });
+    const expected = ['10.0.0.1:80', '10.0.0.2:80']
+      .flatMap((key) => [0, 1, 2].map((n) => ({ key, at: hash.hash(`${key}_${n}`) })))
+      .sort((a, b) => (a.at < b.at ? -1 : 1));
+    expect(keys(ring)).toEqual(expected.map(({ key }) => key));
+    expect([...ring.hashes]).toEqual(expected.map(({ at }) => at));
+  });
+
+  it.each([
+    [1, 1024],
+    [10, 1030],
+    [1000, 2000],
+    [1024, 1024],
+    [1025, 1025],
+    [4096, 4096],
+    [10_000, 4096],
+  ])('has for %s endpoints %s entries', (count, size) => {
+    expect(ringOf(singleLocality(...makeEndpoints(count))).size).toBe(size);
+  });
+
+  it('does not depend on the order of the endpoints', () => {
+    const endpoints = makeEndpoints(5000);
+    const reversed = [...endpoints].reverse();
+    expect(keys(ringOf(singleLocality(...reversed)))).toEqual(
+      keys(ringOf(singleLocality(...endpoints))),
+    );
+  });
+
+  it('weighs locality and endpoint', () => {
+    const light = makeLocality('light', ['10.0.0.1:80'], 1);
+    const heavy = makeLocality(
+      'heavy',
+      [makeEndpoint('10.0.0.2:80', { weight: 1 }), makeEndpoint('10.0.0.3:80', { weight: 3 })],
+      4,
+    );
+    const ring = ringOf(makeEndpointSet(light, heavy), { min: 10, max: 100 });
+    const count = (key: string) => keys(ring).filter((other) => other === key).length;
+    expect([1, 2, 3].map((i) => count(`10.0.0.${i}:80`))).toEqual([2, 2, 6]);
+  });
+
+  it('gives an endpoint that is listed twice both weights', () => {
+    const twice = makeEndpointSet(
+      makeLocality('x', ['10.0.0.1:80', '10.0.0.2:80']),
+      makeLocality('y', ['10.0.0.2:80', '10.0.0.3:80']),
+    );
+    const ring = ringOf(twice, { min: 4, max: 4 });
+    expect(keys(ring).sort()).toEqual([1, 2, 2, 3].map((i) => `10.0.0.${i}:80`));
+  });
+
+  it('takes the same of two endpoints with one hash key, in whatever order they come', () => {
+    const a = makeEndpoint('10.0.0.1:80', { hashKey: 'k' });
+    const b = makeEndpoint('10.0.0.2:80', { hashKey: 'k' });
+    const at = hash.hash('k_0');
+    for (const set of [singleLocality(a, b), singleLocality(b, a)]) {
+      const ring = ringOf(set, { min: 2, max: 2 });
+      expect(ring.owners[ring.find(at)]?.key).toBe('10.0.0.1:80');
+    }
+  });
+
+  it('does not use hash keys if told so', () => {
+    const builder = createBuilder(false);
+    builder.update(singleLocality(makeEndpoint('10.0.0.1:80', { hashKey: 'k' })), {
+      min: 1,
+      max: 1,
+    });
+    expect(builder.ring.find(hash.hash('10.0.0.1:80_0'))).toBe(0);
+    expect([...builder.ring.hashes]).toEqual([hash.hash('10.0.0.1:80_0')]);
+  });
+
+  it('spreads calls in proportion to the weights', () => {
+    const endpoints = [1, 2, 3, 4].map((weight) => makeEndpoint(`10.0.0.${weight}:80`, { weight }));
+    const ring = ringOf(singleLocality(...endpoints), { min: 4096, max: 4096 });
+    const places = Array.from(
+      { length: 20_000 },
+      (_, i) => ring.owners[ring.find(hash.hash(`key ${i}`))]?.endpoint.weight ?? 0,
+    );
+    for (const weight of [1, 2, 3, 4]) {
+      const share = places.filter((place) => place === weight).length / places.length;
+      // A ring is uneven by itself: 410 entries make for 5 % more or less. Three times that.
+      expect(Math.abs(share / (weight / 10) - 1)).toBeLessThan(0.15);
+    }
+  });
+});
+
+describe('an update of the ring', () => {
+  it('leaves the ring alone when nothing changed', () => {
+    const builder = createBuilder();
+    const endpoints = makeEndpoints(50);
+    builder.update(singleLocality(...endpoints), LIMITS);
+    const { ring } = builder;
+    builder.update(singleLocality(...endpoints), LIMITS);
+    builder.update(singleLocality(...[...endpoints].reverse()), LIMITS);
+    builder.update(singleLocality(...makeEndpoints(50)), LIMITS);
+    expect(builder.ring).toBe(ring);
+  });
+
+  it.each([100, 1000, 10_000])('hashes only what is new, one endpoint of %s', (count) => {
+    const builder = createBuilder();
+    const endpoints = makeEndpoints(count);
+    builder.update(singleLocality(...endpoints), LIMITS);
+    hashed = 0;
+    builder.update(singleLocality(...endpoints.slice(1), makeEndpoint('10.9.9.9:80')), LIMITS);
+    // Its entries, its draw, and the few that others gain or lose.
+    expect(hashed).toBeLessThanOrEqual(Math.ceil(1024 / count) + 3);
+  });
+
+  it.each([
+    [10, 'leaves'],
+    [100, 'leaves'],
+    [1000, 'leaves'],
+    [10, 'joins'],
+    [100, 'joins'],
+    [1000, 'joins'],
+  ])('moves one in %s calls when one of as many endpoints %s', (count, event) => {
+    const endpoints = makeEndpoints(count);
+    const more = ringOf(singleLocality(...endpoints));
+    let moved = 0;
+    for (let gone = 0; gone < 10; gone++) {
+      const fewer = ringOf(singleLocality(...endpoints.filter((_, i) => i !== gone)));
+      moved += event === 'leaves' ? countMoved(more, fewer) : countMoved(fewer, more);
+    }
+    // Among few endpoints, each of the others has to get entries for the ring to be big enough: that is as much again.
+    expect(moved / 20_000).toBeLessThan((count === 10 ? 2.2 : 1.2) / count);
+    expect(moved).toBeGreaterThan(0);
+  });
+
+  it('moves few calls even if there are more endpoints than entries', () => {
+    const endpoints = makeEndpoints(10_000);
+    const all = ringOf(singleLocality(...endpoints));
+    let moved = 0;
+    for (let gone = 0; gone < 10; gone++) {
+      const set = singleLocality(...endpoints.filter((_, i) => i !== gone * 1000));
+      moved += countMoved(all, ringOf(set));
+    }
+    // One entry of 4096 goes, at most, and another one comes.
+    expect(moved / 20_000).toBeLessThan(3 / 4096);
+  });
+
+  it('moves an endpoint whose hash key changes, and only that', () => {
+    const builder = createBuilder();
+    const [first, ...others] = makeEndpoints(4);
+    const changed = { ...makeEndpoint(address(0)), hashKey: 'pod-1' };
+    expect(first).toBeDefined();
+    builder.update(singleLocality(...makeEndpoints(4)), { min: 4, max: 4 });
+    const { moved, removed } = builder.update(singleLocality(changed, ...others), {
+      min: 4,
+      max: 4,
+    });
+    expect([...moved].map(({ key }) => key)).toEqual([address(0)]);
+    expect(removed).toEqual([]);
+    const ring = builder.ring;
+    expect(ring.owners[ring.find(hash.hash('pod-1_0'))]?.endpoint).toBe(changed);
+    expect(ring.size).toBe(4);
+    expect(keys(ring)).toEqual(
+      keys(ringOf(singleLocality(changed, ...others), { min: 4, max: 4 })),
+    );
+  });
+
+  it('comes to the same ring by whatever way', () => {
+    const random = seededRandom(11);
+    const builder = createBuilder();
+    let pool = makeEndpoints(60);
+    for (let round = 0; round < 300; round++) {
+      const kind = random();
+      const i = Math.floor(random() * pool.length);
+      const weight = 1 + Math.floor(random() * 5);
+      if (kind < 0.3) pool = pool.filter((_, k) => k !== i);
+      else if (kind < 0.6) pool = [...pool, makeEndpoint(address(1000 + round), { weight })];
+      else if (kind < 0.8) {
+        const hashKey = random() < 0.5 ? `key ${Math.floor(random() * 500)}` : undefined;
+        pool = pool.map((e, k) => (k === i ? { ...e, hashKey } : e));
+      } else if (kind < 0.9) pool = pool.map((e, k) => (k === i ? { ...e, weight } : e));
+      else pool = [...pool].sort(() => random() - 0.5);
+      const middle = Math.floor(pool.length / 2);
+      const set = makeEndpointSet(
+        makeLocality('x', pool.slice(0, middle), 1),
+        makeLocality('y', pool.slice(middle), 2),
+      );
+      const limits = { min: 50 + Math.floor(random() * 3) * 20, max: 150 };
+      builder.update(set, limits);
+      const fresh = ringOf(set, limits);
+      expect([...builder.ring.hashes]).toEqual([...fresh.hashes]);
+      expect(keys(builder.ring)).toEqual(keys(fresh));
+      expect(builder.members.size).toBe(new Set(pool.map((e) => e.addresses[0])).size);
+    }
+  });
+
+  it('comes down to nothing', () => {
+    const builder = createBuilder();
+    builder.update(singleLocality(...makeEndpoints(5)), LIMITS);
+    const { removed } = builder.update(singleLocality(), LIMITS);
+    expect(removed.length).toBe(5);
+    expect(builder.members.size).toBe(0);
+    expect(builder.ring.size).toBe(0);
+    builder.update(singleLocality(...makeEndpoints(3)), { min: 3, max: 3 });
+    expect(builder.ring.size).toBe(3);
+  });
+});

@@ -1,0 +1,175 @@
+import { ConnectivityState } from '../../../src/grpc-js';
+import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
+import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
+import { err, ok } from '../../../src/util/result';
+import {
+  describePick,
+  LbHarness,
+  makeEndpoint,
+  makeEndpointSet,
+  makeLocality,
+  pick,
+  pickAddress,
+  pickError,
+  singleLocality,
+} from '../../support/lb-harness';
+
+const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
+
+const A = '10.0.0.1:80';
+const B = '10.0.0.2:80';
+const C = '10.0.0.3:80';
+const config = createRoundRobinConfig();
+
+function setUp(...addresses: string[]) {
+  const harness = new LbHarness();
+  const policy = harness.create(roundRobinPolicy);
+  harness.updateEndpoints(policy, config, singleLocality(...addresses));
+  const pickThree = () => [1, 2, 3].map(() => pickAddress(harness.last.picker));
+  return { harness, policy, pickThree };
+}
+
+describe('round_robin', () => {
+  it('takes the endpoints that are READY in turn', () => {
+    const { harness, pickThree } = setUp(A, B, C);
+    for (const address of [A, C]) harness.subchannel(address).connect();
+    expect(pickThree()).toEqual([A, C, A]);
+  });
+
+  it('begins at random', () => {
+    const { harness, pickThree } = setUp(A, B, C);
+    harness.random = 0.99;
+    harness.batch.run(() => {
+      for (const address of [A, B, C]) harness.subchannel(address).connect();
+    });
+    expect(pickThree()).toEqual([C, A, B]);
+  });
+
+  it('goes on with the same picker while connections come and go', () => {
+    const { harness, pickThree } = setUp(A, B, C);
+    harness.subchannel(A).connect();
+    const before = harness.host.published.length;
+    for (const address of [B, C]) harness.subchannel(address).connect();
+    expect(pickThree().sort()).toEqual([A, B, C]);
+    harness.subchannel(A).disconnect();
+    expect(new Set(pickThree())).toEqual(new Set([B, C]));
+    expect(harness.host.published.length).toBe(before);
+  });
+
+  it('queues calls that pick before the loss of the last connection was published', () => {
+    const { harness } = setUp(A);
+    harness.subchannel(A).connect();
+    const { picker } = harness.last;
+    harness.subchannel(A).disconnect();
+    expect(describePick(pick(picker))).toBe('QUEUE');
+  });
+
+  it('balances over the endpoints of all localities', () => {
+    const { harness, policy, pickThree } = setUp();
+    const set = makeEndpointSet(makeLocality('x', [A]), makeLocality('y', [B, C]));
+    harness.updateEndpoints(policy, config, set);
+    for (const address of [A, B, C]) harness.subchannel(address).connect();
+    expect(pickThree()).toEqual([A, B, C]);
+  });
+
+  it('publishes nothing when an endpoint that is not in use keeps failing', () => {
+    const { harness } = setUp(A, B);
+    harness.subchannel(A).connect();
+    const before = harness.host.published.length;
+    harness.subchannel(B).fail('connection refused');
+    harness.subchannel(B).fail('no route to host');
+    expect(harness.host.published.length).toBe(before);
+  });
+
+  it('drops an endpoint from the picker and reconnects when its connection is lost', async () => {
+    const { harness, pickThree } = setUp(A, B);
+    for (const address of [A, B]) harness.subchannel(address).connect();
+    await harness.settle();
+    const { subchannels } = harness.host;
+    const before = subchannels.length;
+    harness.subchannel(A).disconnect();
+    expect(pickThree()).toEqual([B, B, B]);
+    expect(harness.host.reresolutionRequests).toBe(1);
+    await harness.settle();
+    expect(subchannels.slice(before).map((subchannel) => subchannel.getAddress())).toEqual([A]);
+    expect(subchannels[before]?.connectRequests).toBe(1);
+  });
+
+  it('is CONNECTING, not IDLE, when its only connection is lost', () => {
+    const { harness } = setUp(A);
+    harness.subchannel(A).connect();
+    harness.subchannel(A).disconnect();
+    expect(harness.host.published.map(({ state }) => state)).toEqual([
+      CONNECTING,
+      READY,
+      CONNECTING,
+    ]);
+  });
+
+  it('fails calls with the newest connection error', () => {
+    const { harness } = setUp(A, B);
+    harness.subchannel(A).fail('connection refused');
+    expect(harness.last.state).toBe(CONNECTING);
+    harness.subchannel(B).fail('no route to host');
+    const text = 'No connection established. Last error: no route to host';
+    expect(pickError(harness.last.picker)).toBe(text);
+    expect(harness.last.errorMessage).toBe(text);
+    harness.subchannel(A).fail('certificate expired');
+    expect(pickError(harness.last.picker)).toBe(
+      'No connection established. Last error: certificate expired',
+    );
+  });
+
+  it('follows a change of the resolution note while it fails', () => {
+    const { harness, policy } = setUp(A);
+    harness.subchannel(A).fail('connection refused');
+    const endpoints = ok(singleLocality(A));
+    harness.update(policy, { config, endpoints, resolutionNote: 'EDS is stale' });
+    expect(pickError(harness.last.picker)).toBe(
+      'No connection established. Last error: connection refused. Resolution note: EDS is stale',
+    );
+  });
+
+  it('names what is missing when there are no endpoints', () => {
+    const { harness, policy } = setUp();
+    expect(pickError(harness.last.picker)).toBe('No endpoints to connect to');
+    const endpoints = ok(singleLocality());
+    harness.update(policy, { config, endpoints, resolutionNote: 'all are draining' });
+    expect(pickError(harness.last.picker)).toBe(
+      'No endpoints to connect to. Resolution note: all are draining',
+    );
+  });
+
+  it('passes on the error there is instead of endpoints', () => {
+    const harness = new LbHarness();
+    const policy = harness.create(roundRobinPolicy);
+    harness.update(policy, { config, endpoints: err('no such name'), resolutionNote: 'NXDOMAIN' });
+    expect(harness.last.state).toBe(TRANSIENT_FAILURE);
+    expect(pickError(harness.last.picker)).toBe('no such name. Resolution note: NXDOMAIN');
+  });
+
+  it('names the policy whose config it was given', () => {
+    const harness = new LbHarness();
+    const policy = harness.create(roundRobinPolicy);
+    harness.updateEndpoints(policy, { policyName: 'pick_first' }, singleLocality(A));
+    expect(pickError(harness.last.picker)).toBe(
+      'round_robin was given a config of pick_first that it cannot use',
+    );
+  });
+
+  it('goes on serving when it is given a config of another policy', () => {
+    const { harness, policy } = setUp(A);
+    harness.subchannel(A).connect();
+    harness.updateEndpoints(policy, { policyName: 'pick_first' }, singleLocality(B));
+    expect(pickAddress(harness.last.picker)).toBe(A);
+  });
+
+  it('does not publish when only the weight of an endpoint that is connecting changed', () => {
+    const { harness, policy } = setUp(A);
+    const before = harness.host.published.length;
+    harness.updateEndpoints(policy, config, singleLocality(makeEndpoint(A, { weight: 2 })));
+    expect(harness.host.published.length).toBe(before);
+    harness.subchannel(A).setState(IDLE);
+    expect(harness.last.state).toBe(CONNECTING);
+  });
+});

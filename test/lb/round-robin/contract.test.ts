@@ -1,0 +1,16 @@
+import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
+import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
+import { ok } from '../../../src/util/result';
+import { describeLbPolicyContract } from '../../contract/lb-policy-contract';
+import { singleLocality } from '../../support/lb-harness';
+
+describeLbPolicyContract({
+  name: 'round_robin',
+  type: roundRobinPolicy,
+  connectsAtOnce: true,
+  usesEveryEndpoint: true,
+  makeUpdate: (endpoints) => ({
+    config: createRoundRobinConfig(),
+    endpoints: endpoints.ok ? ok(singleLocality(...endpoints.value)) : endpoints,
+  }),
+});

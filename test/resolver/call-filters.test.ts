@@ -1,0 +1,393 @@
+import type { Metadata } from '@grpc/grpc-js';
+import { experimental, status, type StatusObject } from '@grpc/grpc-js';
+import type { InterceptingListener } from '@grpc/grpc-js/build/src/call-interface';
+import type { InternalChannel } from '@grpc/grpc-js/build/src/internal-channel';
+import { ResolvingCall } from '@grpc/grpc-js/build/src/resolving-call';
+import type { CallConfig, Filter } from '../../src/grpc-js';
+import { CallFailedError, type CallFilter } from '../../src/http-filters/call-filter';
+import type { PreparedFilter } from '../../src/http-filters/http-filter';
+import { createCallFilterFactories } from '../../src/resolver/call-filters';
+import { callWith, headersOf, instance, statusOf } from '../http-filters/calls';
+
+/** What the host makes of a call once its headers are through the filters. */
+class Child {
+  readonly events: string[] = [];
+  private listener: InterceptingListener | undefined;
+
+  start(headers: Metadata, listener: InterceptingListener): void {
+    this.listener = listener;
+    this.events.push(`start ${JSON.stringify(headers.toJSON())}`);
+  }
+
+  sendMessageWithContext(_context: object, message: Buffer): void {
+    this.events.push(`message ${String(message)}`);
+  }
+
+  halfClose(): void {
+    this.events.push('half-close');
+  }
+
+  startRead(): void {}
+
+  cancelWithStatus(code: status): void {
+    this.events.push(`cancel ${code}`);
+  }
+
+  getCallNumber(): number {
+    return 1;
+  }
+
+  getDeadlineInfo(): string[] {
+    return [];
+  }
+
+  /** What the server says. */
+  get server(): InterceptingListener {
+    if (this.listener === undefined) throw new Error('The call was not started');
+    return this.listener;
+  }
+}
+
+/** One call of the host library, over a connection that the test plays. */
+class Scene {
+  readonly child = new Child();
+  readonly received: string[] = [];
+  released = 0;
+  private readonly call: ResolvingCall;
+
+  constructor(filters: readonly PreparedFilter[], options: { deadline?: number } = {}) {
+    const config = (): CallConfig => ({
+      methodConfig: { name: [] },
+      pickInformation: {},
+      status: status.OK,
+      dynamicFilterFactories: createCallFilterFactories(filters, callWith(), () => {
+        this.released++;
+      }),
+    });
+    const channel: Partial<InternalChannel> = {
+      getConfig: () => ({ type: 'SUCCESS', config: config() }),
+      // eslint-disable-next-line @typescript-eslint/no-explicit-any -- all that the call uses of it
+      createRetryingCall: () => this.child as any,
+    };
+    this.call = new ResolvingCall(
+      // eslint-disable-next-line @typescript-eslint/no-explicit-any -- all that the call uses of it
+      channel as any,
+      '/test.Echo/Say',
+      { deadline: options.deadline ?? Infinity, flags: 0, host: 'echo', parentCall: null },
+      new experimental.FilterStackFactory([]),
+      1,
+    );
+  }
+
+  start(headers = headersOf()): this {
+    this.call.start(headers, {
+      onReceiveMetadata: (metadata) =>
+        this.received.push(`headers ${JSON.stringify(metadata.toJSON())}`),
+      onReceiveMessage: (message: Buffer) => this.received.push(`message ${String(message)}`),
+      onReceiveStatus: ({ code, details, metadata }: StatusObject) =>
+        this.received.push(`status ${code} ${details} ${JSON.stringify(metadata.toJSON())}`),
+    });
+    return this;
+  }
+
+  send(text: string): this {
+    this.call.sendMessageWithContext({}, Buffer.from(text));
+    return this;
+  }
+
+  halfClose(): this {
+    this.call.halfClose();
+    return this;
+  }
+
+  cancel(): this {
+    this.call.cancelWithStatus(status.CANCELLED, 'by the application');
+    return this;
+  }
+
+  /** Lets everything happen that happens without the server. */
+  async settle(): Promise<this> {
+    for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
+    return this;
+  }
+}
+
+const scene = (...filters: readonly CallFilter[]) =>
+  new Scene(filters.map((filter, i) => instance(`f${i + 1}`, filter)));
+
+const refused = new CallFailedError({
+  code: status.PERMISSION_DENIED,
+  details: 'no',
+  metadata: headersOf({ why: 'test' }),
+});
+
+/** A filter that counts how often it is told of the end. */
+function counting(filter: CallFilter = {}): { filter: CallFilter; statuses: number[] } {
+  const statuses: number[] = [];
+  return {
+    statuses,
+    filter: {
+      ...filter,
+      onStatus(final) {
+        statuses.push(final.code);
+        return filter.onStatus?.(final) ?? final;
+      },
+    },
+  };
+}
+
+describe('a call with HTTP filters', () => {
+  it('passes them on its way to the server and back', async () => {
+    const adding = (name: string): CallFilter => ({
+      onRequestHeaders(headers) {
+        headers.add('by', name);
+        return headers;
+      },
+      onRequestMessage: (message) => Promise.resolve(Buffer.from(`${String(message)}${name}`)),
+      onResponseHeaders(headers) {
+        headers.add('by', name);
+        return headers;
+      },
+      onResponseMessage: (message) => Promise.resolve(Buffer.from(`${String(message)}${name}`)),
+      onStatus: (final) => ({ ...final, details: `${final.details}${name}` }),
+    });
+    const sut = scene(adding('a'), adding('b'));
+    await sut
+      .start(headersOf({ x: '1' }))
+      .send('>')
+      .halfClose()
+      .settle();
+    expect(sut.child.events).toEqual([
+      'start {"x":["1"],"by":["a","b"]}',
+      'message >ab',
+      'half-close',
+    ]);
+    sut.child.server.onReceiveMetadata(headersOf({ y: '2' }));
+    sut.child.server.onReceiveMessage(Promise.resolve(Buffer.from('<')));
+    sut.child.server.onReceiveStatus(statusOf(status.OK, '='));
+    await sut.settle();
+    expect(sut.received).toEqual([
+      'headers {"y":["2"],"by":["b","a"]}',
+      'message <ba',
+      'status 0 =ba {}',
+    ]);
+    expect(sut.released).toBe(1);
+  });
+
+  it('gets no promise it does not need', () => {
+    const release = jest.fn();
+    const [factory] = createCallFilterFactories(
+      [instance('f1', { onResponseHeaders: (headers) => headers })],
+      callWith(),
+      release,
+    );
+    const filter: Filter | undefined = factory?.createFilter();
+    const headers = Promise.resolve(headersOf());
+    const write = Promise.resolve({ message: Buffer.from(''), flags: 0 });
+    const message = Promise.resolve(Buffer.from(''));
+    expect(filter?.sendMetadata(headers)).toBe(headers);
+    expect(filter?.sendMessage(write)).toBe(write);
+    expect(filter?.receiveMessage(message)).toBe(message);
+    expect(release).not.toHaveBeenCalled();
+  });
+
+  it.each([
+    ['there are none', []],
+    ['none of them acts', [instance('f1', undefined)]],
+  ])('pays for nothing but its release when %s', async (_case, filters) => {
+    const sut = new Scene(filters);
+    await sut.start().send('x').settle();
+    sut.child.server.onReceiveMetadata(headersOf({ y: '2' }));
+    sut.child.server.onReceiveStatus(statusOf(status.OK));
+    await sut.settle();
+    expect(sut.child.events).toEqual(['start {}', 'message x']);
+    expect(sut.received).toEqual(['headers {"y":["2"]}', 'status 0  {}']);
+    expect(sut.released).toBe(1);
+  });
+
+  it('keeps the flags of its messages', async () => {
+    const [factory] = createCallFilterFactories(
+      [instance('f1', { onRequestMessage: (message) => message })],
+      callWith(),
+      () => {},
+    );
+    const message = Buffer.from('x');
+    const write = Promise.resolve({ message, flags: 2 });
+    expect(await factory?.createFilter().sendMessage(write)).toEqual({ message, flags: 2 });
+  });
+});
+
+describe('a filter fails its call', () => {
+  it.each<[string, CallFilter]>([
+    ['at once', { onRequestHeaders: () => thrown() }],
+    ['after a while', { onRequestHeaders: () => Promise.resolve().then(thrown) }],
+  ])('before it is sent, %s', async (_case, failing) => {
+    const last = counting();
+    const sut = scene(failing, last.filter);
+    await sut.start().send('x').settle();
+    expect(sut.child.events).toEqual([]);
+    expect(sut.received).toEqual(['status 7 no {"why":["test"]}']);
+    expect(last.statuses).toEqual([status.PERMISSION_DENIED]);
+    expect(sut.released).toBe(1);
+  });
+
+  it('when it is made', async () => {
+    const sut = new Scene([
+      instance('auth', () => {
+        throw new Error('oops');
+      }),
+    ]);
+    await sut.start().send('x').settle();
+    expect(sut.child.events).toEqual([]);
+    expect(sut.received).toEqual(['status 13 HTTP filter "auth": oops {}']);
+    expect(sut.released).toBe(1);
+  });
+
+  it('with a request message', async () => {
+    const last = counting({ onRequestMessage: () => thrown() });
+    const sut = scene(last.filter);
+    await sut.start().send('x').settle();
+    expect(sut.child.events).toEqual(['start {}', 'cancel 7']);
+    expect(sut.received).toEqual(['status 7 no {"why":["test"]}']);
+    expect(last.statuses).toEqual([status.PERMISSION_DENIED]);
+    expect(sut.released).toBe(1);
+  });
+
+  it('with a response message', async () => {
+    const last = counting({ onResponseMessage: () => Promise.reject(refused) });
+    const sut = scene(last.filter);
+    await sut.start().settle();
+    sut.child.server.onReceiveMessage(Promise.resolve(Buffer.from('secret')));
+    sut.child.server.onReceiveStatus(statusOf(status.OK));
+    await sut.settle();
+    expect(sut.child.events).toEqual(['start {}', 'cancel 7']);
+    expect(sut.received).toEqual(['status 7 no {"why":["test"]}']);
+    expect(last.statuses).toEqual([status.PERMISSION_DENIED]);
+    expect(sut.released).toBe(1);
+  });
+
+  it('with the response headers: nothing of the response gets through', async () => {
+    const last = counting({ onResponseHeaders: () => thrown() });
+    const sut = scene(last.filter);
+    await sut.start().settle();
+    sut.child.server.onReceiveMetadata(headersOf({ secret: '1' }));
+    sut.child.server.onReceiveMessage(Promise.resolve(Buffer.from('secret')));
+    await sut.settle();
+    expect(sut.child.events).toEqual(['start {}', 'cancel 7']);
+    expect(sut.received).toEqual(['headers {}', 'status 7 no {"why":["test"]}']);
+    expect(sut.released).toBe(1);
+  });
+
+  it('with response headers that no message follows', async () => {
+    const sut = scene({ onResponseHeaders: () => thrown() });
+    await sut.start().settle();
+    sut.child.server.onReceiveMetadata(headersOf());
+    sut.child.server.onReceiveStatus(statusOf(status.OK));
+    await sut.settle();
+    expect(sut.received).toEqual(['headers {}', 'status 7 no {"why":["test"]}']);
+  });
+
+  it('with its status', async () => {
+    const sut = scene({
+      onStatus() {
+        throw new Error('oops');
+      },
+    });
+    await sut.start().settle();
+    sut.child.server.onReceiveStatus(statusOf(status.OK));
+    await sut.settle();
+    expect(sut.received).toEqual(['status 13 HTTP filter "f1", onStatus: oops {}']);
+    expect(sut.released).toBe(1);
+  });
+
+  it('as if the server had sent trailers and nothing else', async () => {
+    const sut = scene({
+      onRequestHeaders() {
+        throw new CallFailedError({ code: status.OK, details: 'fine' });
+      },
+    });
+    await sut.start().send('x').settle();
+    expect(sut.child.events).toEqual([]);
+    expect(sut.received).toEqual(['status 0 fine {}']);
+  });
+});
+
+describe('a call that ends while a filter holds it back', () => {
+  /** A filter that lets the headers go on, or fails the call, when told to. */
+  function holding() {
+    const settle = { goOn: () => {}, fail: () => {} };
+    const last = counting({
+      onRequestHeaders: (headers) =>
+        new Promise((resolve, reject) => {
+          settle.goOn = () => resolve(headers);
+          settle.fail = () => reject(refused);
+        }),
+    });
+    return { ...last, settle };
+  }
+
+  it.each(['goOn', 'fail'] as const)(
+    'by being cancelled is never sent, whatever the filter does then (%s)',
+    async (then) => {
+      const { filter, statuses, settle } = holding();
+      const behind = counting({
+        onRequestHeaders() {
+          throw new Error('must not be called');
+        },
+      });
+      const sut = scene(filter, behind.filter);
+      await sut.start().send('x').halfClose().settle();
+      await sut.cancel().settle();
+      expect(sut.received).toEqual(['status 1 by the application {}']);
+      expect([statuses, behind.statuses]).toEqual([[1], [1]]);
+      expect(sut.released).toBe(1);
+      settle[then]();
+      await sut.settle();
+      expect(sut.child.events).toEqual([]);
+      expect(sut.received).toHaveLength(1);
+      expect([statuses, behind.statuses, sut.released]).toEqual([[1], [1], 1]);
+    },
+  );
+
+  it('by its deadline is never sent', async () => {
+    const { filter, statuses, settle } = holding();
+    const sut = new Scene([instance('f1', filter)], { deadline: Date.now() + 5 });
+    sut.start();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    settle.goOn();
+    await sut.settle();
+    expect(sut.child.events).toEqual([]);
+    expect(sut.received).toHaveLength(1);
+    expect(sut.received[0]).toContain('waiting for metadata filters');
+    expect(statuses).toEqual([status.DEADLINE_EXCEEDED]);
+    expect(sut.released).toBe(1);
+  });
+});
+
+describe('a call that is cancelled before the host has sent it', () => {
+  it('is not sent if a filter sees its headers', async () => {
+    const { filter, statuses } = counting({ onRequestHeaders: (headers) => headers });
+    const sut = scene(filter);
+    await sut.start().send('x').cancel().settle();
+    expect(sut.child.events).toEqual([]);
+    expect([statuses, sut.released]).toEqual([[1], 1]);
+  });
+
+  it('is ended again with its first message if none does', async () => {
+    const { filter, statuses } = counting({
+      onRequestMessage() {
+        throw new Error('must not be called');
+      },
+    });
+    const sut = scene(filter);
+    await sut.start().send('x').cancel().settle();
+    // The host starts the call after its end.
+    expect(sut.child.events).toEqual(['start {}', 'cancel 1']);
+    expect(sut.received).toEqual(['status 1 by the application {}']);
+    expect([statuses, sut.released]).toEqual([[1], 1]);
+  });
+});
+
+function thrown(): never {
+  throw refused;
+}

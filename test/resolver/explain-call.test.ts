@@ -1,0 +1,197 @@
+import type { XdsConfig } from '../../src/dependency-manager/xds-config';
+import { Metadata } from '../../src/grpc-js';
+import { createFaultFilter } from '../../src/http-filters/fault/fault-filter';
+import { FaultConfig } from '../../src/http-filters/fault/fault-config';
+import { HttpFilterRegistry } from '../../src/http-filters/registry';
+import { ClusterRefs } from '../../src/resolver/cluster-refs';
+import { explainCall, type CallExplanation } from '../../src/resolver/explain-call';
+import { RouteTable } from '../../src/resolver/route-table';
+import type { HeaderMatcher, Route } from '../../src/resources/route-config';
+import { createHandle } from '../../src/util/handle';
+import { FakeClock } from '../support/fake-clock';
+import { seededRandom } from '../support/seeded-random';
+import {
+  forwardTo,
+  listener,
+  regex,
+  route,
+  routeConfig,
+  virtualHost,
+} from '../support/xds-builders';
+
+const noFilters = new HttpFilterRegistry([]);
+
+function configOf(
+  routes: readonly Route[],
+  change: Parameters<typeof listener>[1] = {},
+): XdsConfig {
+  const host = virtualHost(routes);
+  return {
+    listener: listener('l', change),
+    routeConfig: routeConfig('r', host),
+    virtualHost: host,
+    clusters: new Map(),
+  };
+}
+
+function headersOf(headers: Readonly<Record<string, string>>): Metadata {
+  const metadata = new Metadata();
+  for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
+  return metadata;
+}
+
+function explain(
+  config: XdsConfig,
+  method: string,
+  headers: Readonly<Record<string, string>> = {},
+): CallExplanation {
+  return explainCall({ config, method, headers: headersOf(headers), filters: noFilters });
+}
+
+const exactHeader = (name: string, text: string): HeaderMatcher => ({
+  name,
+  condition: { kind: 'string', matcher: { kind: 'exact', text, ignoreCase: false } },
+  invert: false,
+});
+
+const path = (text: string) => ({ path: { kind: 'path', text, caseSensitive: true } }) as const;
+
+describe('explainCall', () => {
+  it('names each route that was tried, why it did not match, and the one that did', () => {
+    const config = configOf([
+      route(forwardTo('a'), path('/a.B/C')),
+      route(forwardTo('b'), { headers: [exactHeader('env', 'canary')] }),
+      route(forwardTo('c'), { path: { kind: 'regex', regex: regex('/x.*') } }),
+      route(forwardTo('d')),
+      route(forwardTo('never tried')),
+    ]);
+    const {
+      routes,
+      decisions,
+      unmatchedShare,
+      virtualHost: host,
+    } = explain(config, '/x.Y/Z', { env: 'prod' });
+    expect(host).toBe('all');
+    expect(routes.map(({ mismatch }) => mismatch)).toEqual([
+      'path is not path /a.B/C',
+      'header env is "prod", which does not satisfy exact "canary"',
+      undefined,
+    ]);
+    expect(decisions).toHaveLength(1);
+    expect(decisions[0]).toMatchObject({ index: 2, share: 1 });
+    expect(unmatchedShare).toBe(0);
+  });
+
+  it('says that no route matches', () => {
+    const config = configOf([route(forwardTo('a'), path('/a.B/C'))]);
+    expect(explain(config, '/a.B/D')).toMatchObject({ decisions: [], unmatchedShare: 1 });
+  });
+
+  it('divides calls among routes that take a share of them', () => {
+    const config = configOf([
+      route(forwardTo('a'), { fractionPerMillion: 250_000 }),
+      route(forwardTo('b'), { fractionPerMillion: 0 }),
+      route(forwardTo('c')),
+    ]);
+    const { decisions } = explain(config, '/a.B/C');
+    expect(decisions.map(({ index, share }) => [index, share])).toEqual([
+      [0, 0.25],
+      [2, 0.75],
+    ]);
+  });
+
+  it('shows clusters with their shares, timeout, retries and what is hashed', () => {
+    const action = forwardTo(
+      [
+        ['a', 3],
+        ['b', 1],
+      ],
+      {
+        retryPolicy: {
+          retryOn: ['unavailable'],
+          maxAttempts: 3,
+          baseIntervalMs: 25,
+          maxIntervalMs: 250,
+        },
+        hashPolicies: [
+          { kind: 'header', headerName: 'user', rewrite: undefined, terminal: false },
+          { kind: 'channel-id', terminal: true },
+        ],
+      },
+    );
+    const config = configOf([route(action)], { maxStreamDurationMs: 1500 });
+    const [decision] = explain(config, '/a.B/C', { user: 'u1' }).decisions;
+    expect(decision?.outcome).toMatchObject({
+      kind: 'forward',
+      clusters: [
+        { name: 'a', weight: 3, share: 0.75 },
+        { name: 'b', weight: 1, share: 0.25 },
+      ],
+      timeoutMs: 1500,
+      retry: { maxAttempts: 3 },
+      hashInputs: [
+        { policy: 'header user', text: 'u1' },
+        { policy: 'channel id', text: '0' },
+      ],
+    });
+  });
+
+  it('shows the filters of each cluster with the config in force', () => {
+    const share = { perMillion: 1_000_000, unit: 1 };
+    const abort = { source: { kind: 'status', code: 14 }, share } as const;
+    const fault = new FaultConfig(undefined, abort, undefined);
+    const weights = [
+      ['a', 1],
+      ['b', 1],
+    ] as const;
+    const config = configOf([route(forwardTo(weights))], {
+      httpFilters: [{ name: 'fault', config: fault, disabled: false }],
+    });
+    const filters = new HttpFilterRegistry([
+      createFaultFilter({ clock: new FakeClock(), random: seededRandom(1) }),
+    ]);
+    const input = { config, method: '/a.B/C', headers: new Metadata(), filters };
+    expect(explainCall(input).decisions[0]?.outcome).toMatchObject({
+      clusters: [
+        { name: 'a', filters: [{ name: 'fault', config: { abort } }] },
+        { name: 'b', filters: [{ name: 'fault', config: { abort } }] },
+      ],
+    });
+  });
+
+  it('says that a route cannot be carried out', () => {
+    const config = configOf([route({ kind: 'unsupported', action: 'redirect' })]);
+    expect(explain(config, '/a.B/C').decisions[0]?.outcome).toEqual({
+      kind: 'fail',
+      reason: 'action redirect cannot be carried out by a gRPC client',
+    });
+  });
+
+  it('agrees with the table that calls go by, on random tables', () => {
+    const random = seededRandom(11);
+    const word = () => ['a', 'b', 'ab', 'B'][Math.floor(random() * 4)] ?? '';
+    for (let round = 0; round < 500; round++) {
+      const routes = Array.from({ length: random() * 10 }, () => {
+        const kind = random() < 0.5 ? ('path' as const) : ('prefix' as const);
+        const headers = random() < 0.4 ? [exactHeader('h', word())] : [];
+        const matcher = { kind, text: `/${word()}`, caseSensitive: true };
+        return route(forwardTo(word()), { path: matcher, headers });
+      });
+      const config = configOf(routes);
+      const table = new RouteTable(config, refs(), noFilters);
+      const method = `/${word()}`;
+      const headers = headersOf({ h: word() });
+      const { decisions } = explainCall({ config, method, headers, filters: noFilters });
+      const found = table.find(method, headers, random);
+      expect(decisions[0]?.index).toBe(found && routes.indexOf(found.route));
+    }
+  });
+});
+
+function refs(): ClusterRefs {
+  return new ClusterRefs(
+    () => createHandle(() => {}),
+    (cluster) => ({ policyName: cluster }),
+    () => {},
+  );
+}

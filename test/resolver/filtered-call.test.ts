@@ -1,0 +1,118 @@
+import { Metadata } from '../../src/grpc-js';
+import { callAttributes } from '../../src/lb/call-attributes';
+import { ClusterChoice } from '../../src/resolver/cluster-choice';
+import { ClusterRefs } from '../../src/resolver/cluster-refs';
+import { FilteredCall } from '../../src/resolver/filtered-call';
+import { createHandle } from '../../src/util/handle';
+import { weighted } from '../support/xds-builders';
+
+/** A route with the clusters `a`, which is drawn, and `b`. */
+class Scene {
+  /** The clusters somebody holds. */
+  readonly held = new Set<string>();
+  readonly refs = new ClusterRefs(
+    (cluster) => {
+      this.held.add(cluster);
+      return createHandle(() => this.held.delete(cluster));
+    },
+    (cluster) => ({ policyName: cluster }),
+    () => {},
+  );
+  readonly choice = ClusterChoice.hold(weighted(['a', 1], ['b', 1]), this.refs, []);
+
+  call(requestHash?: () => bigint): FilteredCall {
+    return new FilteredCall(
+      this.choice,
+      this.choice.draw(() => 0),
+      requestHash,
+    );
+  }
+}
+
+/** The attributes as pickers find them. */
+function attributesOf(call: object) {
+  // The grpc-js border: typed as strings, passed by reference.
+  const extraPickInfo = call as Record<string, string>;
+  return callAttributes({ metadata: new Metadata(), extraPickInfo });
+}
+
+describe('FilteredCall', () => {
+  it('tells the pickers of cluster and hash', () => {
+    const attributes = attributesOf(new Scene().call(() => 7n));
+    expect(attributes?.cluster).toBe('cluster:a');
+    expect(attributes?.requestHash?.()).toBe(7n);
+    expect(attributesOf(new Scene().call())?.requestHash).toBeUndefined();
+  });
+
+  it('asks for no endpoint unless a filter does', () => {
+    const call = new Scene().call();
+    expect(attributesOf(call)?.overrideHost).toBeUndefined();
+    call.prefer([]);
+    expect(attributesOf(call)?.overrideHost?.addresses).toEqual([]);
+    call.prefer(['10.0.0.1:80']);
+    expect(attributesOf(call)?.overrideHost?.addresses).toEqual(['10.0.0.1:80']);
+  });
+
+  it('asks for the endpoint that was picked, once one was', () => {
+    const call = new Scene().call();
+    call.prefer(['10.0.0.1:80']);
+    expect(call.picked).toBeUndefined();
+    attributesOf(call)?.overrideHost?.onPicked(['10.0.0.2:80', '[::1]:80']);
+    expect(call.picked).toEqual(['10.0.0.2:80', '[::1]:80']);
+    expect(attributesOf(call)?.overrideHost?.addresses).toEqual(['10.0.0.2:80', '[::1]:80']);
+  });
+
+  it('can be told also through an object that inherits from it', () => {
+    const call = new Scene().call();
+    call.prefer([]);
+    const late: object = Object.setPrototypeOf({}, call);
+    expect(attributesOf(late)?.cluster).toBe('cluster:a');
+    attributesOf(late)?.overrideHost?.onPicked(['10.0.0.2:80']);
+    expect(call.picked).toEqual(['10.0.0.2:80']);
+  });
+
+  it('goes to another cluster of its route, and holds that one instead', () => {
+    const scene = new Scene();
+    const call = scene.call();
+    const info = call.toCallInfo('/a.B/C', new Metadata());
+    expect(call.chooseCluster('cluster:b')).toBe(true);
+    expect([info.cluster, call.cluster]).toEqual(['b', 'cluster:b']);
+    expect({ ...info }.cluster).toBe('b');
+    scene.choice.letGo();
+    expect([...scene.held]).toEqual(['b']);
+    call.release();
+    call.release();
+    expect([...scene.held]).toEqual([]);
+  });
+
+  it('may choose the cluster it goes to anyway', () => {
+    const scene = new Scene();
+    const call = scene.call();
+    expect(call.chooseCluster('cluster:a')).toBe(true);
+    scene.choice.letGo();
+    expect([...scene.held]).toEqual(['a']);
+  });
+
+  it.each(['cluster:c', 'b', '', '__proto__'])('cannot go to %j', (name) => {
+    const call = new Scene().call();
+    expect(call.chooseCluster(name)).toBe(false);
+    expect(call.cluster).toBe('cluster:a');
+  });
+
+  it('cannot go to a cluster that went away with its route', () => {
+    const scene = new Scene();
+    const call = scene.call();
+    scene.choice.letGo();
+    expect(call.chooseCluster('cluster:b')).toBe(false);
+    expect([...scene.held]).toEqual(['a']);
+  });
+
+  it('cannot go elsewhere after it let go of its cluster', () => {
+    const scene = new Scene();
+    const call = scene.call();
+    call.release();
+    expect(call.chooseCluster('cluster:b')).toBe(false);
+    scene.choice.letGo();
+    expect([...scene.held]).toEqual([]);
+  });
+});

@@ -1,0 +1,832 @@
+import type { Bootstrap } from '../../src/bootstrap/bootstrap';
+import { Status, type CallConfig, type Filter } from '../../src/grpc-js';
+import { Metadata } from '../../src/grpc-js';
+import { HttpFilterRegistry } from '../../src/http-filters/registry';
+import { LiveConfigs } from '../../src/resolver/live-configs';
+import { XdsResolver } from '../../src/resolver/xds-resolver';
+import type { Route } from '../../src/resources/route-config';
+import { silentLogger } from '../../src/util/logger';
+import { err, ok, type Result } from '../../src/util/result';
+import { childrenOf, FakeChannel } from '../support/fake-channel';
+import { FakeClock } from '../support/fake-clock';
+import { FakeDns } from '../support/fake-dns';
+import { FakeResourceSource, fakeTypes } from '../support/fake-resource-source';
+import {
+  dnsCluster,
+  edsCluster,
+  endpoints,
+  forwardTo,
+  listener,
+  route,
+  routeConfig,
+  socketListener,
+  virtualHost,
+  virtualHostTo,
+  xdsError,
+  type Weighted,
+} from '../support/xds-builders';
+
+const bootstrap: Bootstrap = {
+  source: 'the test',
+  servers: [],
+  node: { id: 'n1', cluster: '', locality: undefined, metadata: undefined },
+  authorities: new Map([
+    [
+      'auth',
+      {
+        clientListenerResourceNameTemplate: 'xdstp://auth/envoy.config.listener.v3.Listener/%s',
+        servers: [],
+        fallbackOnReachabilityOnly: false,
+      },
+    ],
+  ]),
+  clientDefaultListenerResourceNameTemplate: '%s',
+  certificateProviders: new Map(),
+};
+
+/** A resolver for `xds:///svc` between a channel and a client that the test plays. */
+class Scene {
+  readonly source = new FakeResourceSource();
+  readonly dns = new FakeDns();
+  readonly clock = new FakeClock();
+  readonly channel = new FakeChannel();
+  bootstrap: Result<Bootstrap, string> = ok(bootstrap);
+  bootstrapLoads = 0;
+  /** Holds on the client that have not been released. */
+  clientHolds = 0;
+  /** What the weighted choice draws. */
+  drawn = 0;
+  readonly resolver;
+
+  constructor(authority = '', path = 'svc') {
+    this.resolver = new XdsResolver(
+      { scheme: 'xds', authority, path },
+      this.channel.listener,
+      {},
+      {
+        loadBootstrap: () => {
+          this.bootstrapLoads++;
+          return this.bootstrap;
+        },
+        acquireClient: () => {
+          this.clientHolds++;
+          return { client: this.source, release: () => this.clientHolds-- };
+        },
+        types: fakeTypes,
+        httpFilters: new HttpFilterRegistry([]),
+        hash: () => undefined,
+        liveConfigs: new LiveConfigs(),
+        createDns: () => this.dns,
+        clock: this.clock,
+        random: () => this.drawn,
+        logger: silentLogger,
+      },
+    );
+  }
+
+  serveListener(maxStreamDurationMs?: number): this {
+    this.source.serve(fakeTypes.listener, 'svc', listener('svc', { maxStreamDurationMs }));
+    return this;
+  }
+
+  serveRoutes(...routes: readonly Route[]): this {
+    const config = routeConfig('svc-routes', virtualHost(routes));
+    this.source.serve(fakeTypes.routeConfig, 'svc-routes', config);
+    return this;
+  }
+
+  routeTo(target: string | readonly Weighted[]): this {
+    return this.serveRoutes(route(forwardTo(target)));
+  }
+
+  serveClusters(...names: readonly string[]): this {
+    for (const name of names) {
+      this.source.serve(fakeTypes.cluster, name, edsCluster(name));
+      this.source.serve(fakeTypes.endpoints, name, endpoints(name, '10.0.0.1'));
+    }
+    return this;
+  }
+
+  /** A channel with routes to cluster `a`; `b` and `c` exist too. */
+  resolved(): this {
+    this.serveListener().serveClusters('a', 'b', 'c').routeTo('a');
+    this.resolver.updateResolution();
+    return this;
+  }
+}
+
+const byPath = (path: string, target: string): Route =>
+  route(forwardTo(target), { path: { kind: 'path', text: path, caseSensitive: true } });
+
+function clusterOf(call: CallConfig): unknown {
+  return Reflect.get(call.pickInformation, 'cluster');
+}
+
+function filtersOf(call: CallConfig): readonly Filter[] {
+  return call.dynamicFilterFactories.map((factory) => factory.createFilter());
+}
+
+/** What a call comes to that the filters let through, or not. */
+async function outcomeOf(call: CallConfig): Promise<unknown> {
+  expect(call.status).toBe(Status.OK);
+  try {
+    for (const filter of filtersOf(call))
+      await filter.sendMetadata(Promise.resolve(new Metadata()));
+    return 'sent';
+  } catch (status) {
+    return status;
+  }
+}
+
+function endCall(call: CallConfig): void {
+  const status = { code: Status.CANCELLED, details: 'cancelled', metadata: new Metadata() };
+  for (const filter of filtersOf(call)) filter.receiveTrailers(status);
+}
+
+const unavailable = (details: string) =>
+  expect.objectContaining({ code: Status.UNAVAILABLE, details });
+
+describe('XdsResolver: the first result', () => {
+  it('does nothing before it is asked to', () => {
+    const scene = new Scene().serveListener();
+    expect([scene.bootstrapLoads, scene.clientHolds, scene.source.watchCount]).toEqual([0, 0, 0]);
+  });
+
+  it('tells config selector, load-balancing config and xds context, and no addresses', () => {
+    const { channel } = new Scene().resolved();
+    expect(channel.told).toHaveLength(1);
+    expect(channel.children).toEqual(['cluster:a']);
+    expect(channel.result.endpointCount).toBe(0);
+    expect(channel.result.note).toBe('');
+    expect([...channel.result.context.config.clusters.keys()]).toEqual(['a']);
+    expect(clusterOf(channel.call('/s/m'))).toBe('cluster:a');
+  });
+
+  it('tells nothing while something is missing', () => {
+    const scene = new Scene().serveListener();
+    scene.resolver.updateResolution();
+    scene.resolver.updateResolution();
+    scene.clock.flush();
+    expect(scene.channel.told).toEqual([]);
+    expect([scene.bootstrapLoads, scene.clientHolds]).toEqual([1, 1]);
+  });
+
+  it('looks for the listener that the template of the authority makes', () => {
+    const scene = new Scene('auth', '/a b');
+    scene.resolver.updateResolution();
+    expect(scene.source.watched(fakeTypes.listener)).toEqual([
+      'xdstp://auth/envoy.config.listener.v3.Listener/a%20b',
+    ]);
+  });
+
+  it('chooses the virtual host by the name, without the authority', () => {
+    const scene = new Scene('auth', 'svc').serveClusters('mine', 'other');
+    const name = 'xdstp://auth/envoy.config.listener.v3.Listener/svc';
+    scene.source.serve(fakeTypes.listener, name, listener('svc'));
+    const mine = virtualHost([route(forwardTo('mine'))], { domains: ['svc'] });
+    const config = routeConfig('svc-routes', virtualHostTo('other'), mine);
+    scene.source.serve(fakeTypes.routeConfig, 'svc-routes', config);
+    scene.resolver.updateResolution();
+    expect(scene.channel.children).toEqual(['cluster:mine']);
+  });
+});
+
+describe('XdsResolver: errors before there is a config', () => {
+  it('tells that there is no bootstrap, later and not at once, and tries again when asked', () => {
+    const scene = new Scene();
+    scene.bootstrap = err('no bootstrap file');
+    scene.resolver.updateResolution();
+    expect(scene.channel.told).toEqual([]);
+    scene.clock.flush();
+    const told = { kind: 'error', code: Status.UNAVAILABLE, details: 'no bootstrap file' };
+    expect(scene.channel.told).toEqual([told]);
+    scene.resolver.updateResolution();
+    scene.clock.flush();
+    expect(scene.channel.told).toEqual([told, told]);
+    scene.bootstrap = ok(bootstrap);
+    scene.resolved();
+    expect(scene.channel.children).toEqual(['cluster:a']);
+    expect(scene.bootstrapLoads).toBe(3);
+  });
+
+  it('tells that the authority is unknown', () => {
+    const scene = new Scene('elsewhere');
+    scene.resolver.updateResolution();
+    scene.clock.flush();
+    expect(scene.channel.last).toEqual({
+      kind: 'error',
+      code: Status.UNAVAILABLE,
+      details:
+        'authority "elsewhere" is not among the authorities of the bootstrap the test (it has "auth")',
+    });
+    expect(scene.clientHolds).toBe(0);
+  });
+
+  it('tells that the listener is missing, and says so again each time it is asked', () => {
+    const scene = new Scene();
+    scene.resolver.updateResolution();
+    scene.source.fail(fakeTypes.listener, 'svc', xdsError('Listener "svc" does not exist'));
+    expect(scene.channel.told).toEqual([]);
+    scene.clock.flush();
+    scene.resolver.updateResolution();
+    scene.clock.flush();
+    const told = {
+      kind: 'error',
+      code: Status.UNAVAILABLE,
+      details: 'Listener "svc" does not exist',
+    };
+    expect(scene.channel.told).toEqual([told, told]);
+    expect(scene.bootstrapLoads).toBe(1);
+  });
+
+  it('tells that the listener is one for a server', () => {
+    const scene = new Scene();
+    scene.source.serve(fakeTypes.listener, 'svc', socketListener('svc'));
+    scene.resolver.updateResolution();
+    scene.clock.flush();
+    expect(scene.channel.last).toMatchObject({
+      details:
+        'Listener "svc" is a socket listener and cannot serve a client: it has no api_listener (xDS node "n1")',
+    });
+  });
+
+  it('tells that no virtual host matches, and recovers when one does', () => {
+    const scene = new Scene().serveListener().serveClusters('a');
+    const foreign = routeConfig('svc-routes', virtualHost([], { domains: ['other'] }));
+    scene.source.serve(fakeTypes.routeConfig, 'svc-routes', foreign);
+    scene.resolver.updateResolution();
+    scene.clock.flush();
+    expect(scene.channel.last).toMatchObject({
+      kind: 'error',
+      details: 'RouteConfiguration "svc-routes" has no virtual host for "svc" (xDS node "n1")',
+    });
+    scene.routeTo('a');
+    expect(scene.channel.children).toEqual(['cluster:a']);
+  });
+
+  it('does not tell an error that a config has overtaken', () => {
+    const scene = new Scene().serveClusters('a').routeTo('a');
+    scene.resolver.updateResolution();
+    scene.source.fail(fakeTypes.listener, 'svc', xdsError('gone'));
+    scene.serveListener();
+    scene.clock.flush();
+    expect(scene.channel.told.map(({ kind }) => kind)).toEqual(['result']);
+  });
+
+  it('tells only the latest of several errors', () => {
+    const scene = new Scene();
+    scene.resolver.updateResolution();
+    scene.source.fail(fakeTypes.listener, 'svc', xdsError('first'));
+    scene.source.fail(fakeTypes.listener, 'svc', xdsError('second'));
+    scene.clock.flush();
+    expect(scene.channel.told).toMatchObject([{ details: 'second' }]);
+  });
+
+  it('tells nothing after it was destroyed', () => {
+    const scene = new Scene();
+    scene.bootstrap = err('no bootstrap file');
+    scene.resolver.updateResolution();
+    scene.resolver.destroy();
+    scene.bootstrap = ok(bootstrap);
+    scene.resolver.updateResolution();
+    scene.source.fail(fakeTypes.listener, 'svc', xdsError('gone'));
+    scene.resolver.destroy();
+    scene.clock.flush();
+    expect(scene.channel.told).toEqual([]);
+  });
+});
+
+describe('XdsResolver: updates', () => {
+  it('follows the routes, and drops the old cluster once the old selector is gone', () => {
+    const scene = new Scene().resolved();
+    const { channel } = scene;
+    const before = channel.told.length;
+    scene.routeTo('b');
+    const steps = channel.told
+      .slice(before)
+      .map((told) => (told.kind === 'result' ? told : undefined));
+    // First both, because calls in the hands of the old selector may still go to the old one.
+    expect(steps.map((told) => told && childrenOf(told))).toEqual([
+      ['cluster:a', 'cluster:b'],
+      ['cluster:b'],
+    ]);
+    expect(clusterOf(channel.call('/s/m'))).toBe('cluster:b');
+    expect(scene.source.watched(fakeTypes.cluster)).toEqual(['b']);
+  });
+
+  it('never names a child whose cluster is missing from the xds context', () => {
+    const scene = new Scene().resolved();
+    scene.channel.onTold = (told) => {
+      if (told.kind !== 'result') return;
+      const { clusters } = told.context.config;
+      for (const name of told.lbConfig.children.keys()) {
+        expect([...clusters.keys()]).toContain(name.slice('cluster:'.length));
+      }
+    };
+    scene.routeTo('b').routeTo([
+      ['b', 1],
+      ['c', 1],
+    ]);
+    const call = scene.channel.call('/s/m');
+    scene.routeTo('a');
+    call.onCommitted?.();
+    expect(scene.channel.children).toEqual(['cluster:a']);
+  });
+
+  it('keeps the load-balancing config when only endpoints change', () => {
+    const scene = new Scene().resolved();
+    const before = scene.channel.result;
+    scene.source.serve(fakeTypes.endpoints, 'a', endpoints('a', '10.0.0.2'));
+    const after = scene.channel.result;
+    expect(after).not.toBe(before);
+    expect(after.lbConfig).toBe(before.lbConfig);
+    expect(after.context.config).not.toBe(before.context.config);
+  });
+
+  it('keeps compiled routes when the virtual host is the same object', () => {
+    const scene = new Scene().resolved();
+    const { channel } = scene;
+    const before = channel.call('/s/m');
+    const { routeConfig: routes } = channel.result.context.config;
+    scene.source.serve(fakeTypes.routeConfig, 'svc-routes', { ...routes });
+    const after = channel.call('/s/m');
+    expect(channel.told).toHaveLength(2);
+    expect(after.methodConfig).toBe(before.methodConfig);
+  });
+
+  it('keeps the config of the children that stay', () => {
+    const scene = new Scene().resolved();
+    const before = scene.channel.result.lbConfig;
+    scene.routeTo([
+      ['a', 1],
+      ['b', 1],
+    ]);
+    const after = scene.channel.result.lbConfig;
+    expect(after).not.toBe(before);
+    expect(after.children.get('cluster:a')).toBe(before.children.get('cluster:a'));
+  });
+
+  it('tells nothing when nothing changed', () => {
+    const scene = new Scene().resolved();
+    const { listener: same } = scene.channel.result.context.config;
+    scene.source.serve(fakeTypes.listener, 'svc', same);
+    expect(scene.channel.told).toHaveLength(1);
+  });
+
+  it('passes requests to resolve again on to DNS', () => {
+    const scene = new Scene().serveListener().routeTo('d');
+    scene.source.serve(fakeTypes.cluster, 'd', dnsCluster('d', 'db.example', 5432));
+    scene.resolver.updateResolution();
+    scene.dns.resolve('db.example:5432', endpoints('d', '10.0.0.1'));
+    scene.resolver.updateResolution();
+    expect(scene.dns.reresolutions).toEqual(['db.example:5432']);
+    scene.channel.result.context.clusters.requestReresolution();
+    expect(scene.dns.reresolutions).toHaveLength(2);
+  });
+
+  it('lets a policy subscribe to a cluster that no route names', () => {
+    const scene = new Scene().resolved();
+    const held = scene.channel.result.context.clusters.subscribeCluster('c');
+    expect([...scene.channel.result.context.config.clusters.keys()].sort()).toEqual(['a', 'c']);
+    expect(scene.channel.children).toEqual(['cluster:a']);
+    held.release();
+    expect([...scene.channel.result.context.config.clusters.keys()]).toEqual(['a']);
+  });
+});
+
+describe('XdsResolver: calls', () => {
+  it('takes the first route that matches', () => {
+    const scene = new Scene().serveListener().serveClusters('a', 'b', 'c');
+    scene.serveRoutes(byPath('/s/b', 'b'), route(forwardTo('a')), byPath('/s/c', 'c'));
+    scene.resolver.updateResolution();
+    const { channel } = scene;
+    const called = ['/s/b', '/s/c', 's/b', '/S/b'].map((path) => clusterOf(channel.call(path)));
+    expect(called).toEqual(['cluster:b', 'cluster:a', 'cluster:b', 'cluster:a']);
+  });
+
+  it('draws a cluster by weight for each call', () => {
+    const scene = new Scene().serveListener().serveClusters('a', 'b');
+    scene.routeTo([
+      ['a', 75],
+      ['b', 25],
+    ]);
+    scene.resolver.updateResolution();
+    const draws = [0, 0.74, 0.75, 0.99].map((drawn) => {
+      scene.drawn = drawn;
+      return clusterOf(scene.channel.call('/s/m'));
+    });
+    expect(draws).toEqual(['cluster:a', 'cluster:a', 'cluster:b', 'cluster:b']);
+  });
+
+  it('gets the timeout of its route, or else of the listener', () => {
+    const scene = new Scene().serveListener(5000).serveClusters('a');
+    const limited = forwardTo('a', { maxStreamDurationMs: 2500 });
+    const unlimited = forwardTo('a', { maxStreamDurationMs: 0 });
+    const path = (text: string) => ({ path: { kind: 'path', text, caseSensitive: true } }) as const;
+    scene.serveRoutes(
+      route(limited, path('/s/limited')),
+      route(unlimited, path('/s/unlimited')),
+      route(forwardTo('a')),
+    );
+    scene.resolver.updateResolution();
+    const timeout = (method: string) => scene.channel.call(method).methodConfig.timeout;
+    expect(timeout('/s/limited')).toEqual({ seconds: 2, nanos: 500_000_000 });
+    expect(timeout('/s/unlimited')).toBeUndefined();
+    expect(timeout('/s/other')).toEqual({ seconds: 5, nanos: 0 });
+    scene.serveListener(7000);
+    expect(timeout('/s/other')).toEqual({ seconds: 7, nanos: 0 });
+  });
+
+  it('fails with UNAVAILABLE and a reason when no route matches', async () => {
+    const scene = new Scene().serveListener().serveClusters('a').serveRoutes(byPath('/s/m', 'a'));
+    scene.resolver.updateResolution();
+    expect(await outcomeOf(scene.channel.call('/s/other'))).toEqual(
+      unavailable('No route of xds:///svc matches /s/other'),
+    );
+    expect(await outcomeOf(scene.channel.call('/s/m'))).toBe('sent');
+  });
+
+  it('fails with UNAVAILABLE and a reason when the route cannot forward', async () => {
+    const scene = new Scene().serveListener();
+    scene.serveRoutes(route({ kind: 'unsupported', action: 'non_forwarding_action' }));
+    scene.resolver.updateResolution();
+    expect(await outcomeOf(scene.channel.call('/s/m'))).toEqual(
+      unavailable(
+        'The route of xds:///svc for /s/m has the action non_forwarding_action, ' +
+          'which a gRPC client cannot carry out',
+      ),
+    );
+  });
+});
+
+describe('XdsResolver: clusters that calls hold', () => {
+  it('stay until every call on them has been committed', () => {
+    // 1. Two calls are under way when the route turns to another cluster.
+    const scene = new Scene().resolved();
+    const { channel } = scene;
+    const first = channel.call('/s/m');
+    const second = channel.call('/s/m');
+    scene.routeTo('b');
+    expect(channel.children).toEqual(['cluster:a', 'cluster:b']);
+    expect(scene.source.watched(fakeTypes.cluster)).toEqual(['a', 'b']);
+    // 2. One is committed, and says so twice.
+    first.onCommitted?.();
+    first.onCommitted?.();
+    expect(channel.children).toEqual(['cluster:a', 'cluster:b']);
+    // 3. The other is committed, too: the cluster goes.
+    const before = channel.told.length;
+    second.onCommitted?.();
+    expect(channel.children).toEqual(['cluster:b']);
+    expect([...channel.result.context.config.clusters.keys()]).toEqual(['b']);
+    expect(scene.source.watched(fakeTypes.cluster)).toEqual(['b']);
+    expect(channel.told.length - before).toBe(1);
+  });
+
+  it('still get updates of their endpoints', () => {
+    const scene = new Scene().resolved();
+    scene.channel.call('/s/m');
+    scene.routeTo('b');
+    const moved = endpoints('a', '10.0.0.9');
+    scene.source.serve(fakeTypes.endpoints, 'a', moved);
+    const cluster = scene.channel.result.context.config.clusters.get('a');
+    expect(cluster?.ok === true && cluster.value.children).toMatchObject({ endpoints: moved });
+  });
+
+  it('are used again when the routes return to them', () => {
+    const scene = new Scene().resolved();
+    const call = scene.channel.call('/s/m');
+    const config = scene.channel.result.lbConfig.children.get('cluster:a');
+    scene.routeTo('b').routeTo('a');
+    expect(scene.channel.children).toEqual(['cluster:a']);
+    expect(scene.channel.result.lbConfig.children.get('cluster:a')).toBe(config);
+    const before = scene.channel.told.length;
+    call.onCommitted?.();
+    expect(scene.channel.told).toHaveLength(before);
+  });
+
+  it('are let go by a call that may be retried however it ends', () => {
+    const scene = new Scene().serveListener().serveClusters('a', 'b');
+    const retryPolicy = {
+      retryOn: ['unavailable'],
+      maxAttempts: 3,
+      baseIntervalMs: 25,
+      maxIntervalMs: 250,
+    } as const;
+    scene.serveRoutes(route(forwardTo('a', { retryPolicy })));
+    scene.resolver.updateResolution();
+    const ended = scene.channel.call('/s/m');
+    const committed = scene.channel.call('/s/m');
+    scene.routeTo('b');
+    committed.onCommitted?.();
+    endCall(committed);
+    expect(scene.channel.children).toEqual(['cluster:a', 'cluster:b']);
+    endCall(ended);
+    ended.onCommitted?.();
+    expect(scene.channel.children).toEqual(['cluster:b']);
+  });
+
+  it('are given up together in one publication', () => {
+    const scene = new Scene().resolved();
+    scene.routeTo([
+      ['a', 1],
+      ['b', 1],
+    ]);
+    const before = scene.channel.told.length;
+    scene.routeTo('c');
+    expect(scene.channel.children).toEqual(['cluster:c']);
+    expect(scene.channel.told.length - before).toBe(2);
+  });
+
+  it('are held by no call that was not sent anywhere', async () => {
+    const scene = new Scene().serveListener().serveClusters('a').serveRoutes(byPath('/s/m', 'a'));
+    scene.resolver.updateResolution();
+    await outcomeOf(scene.channel.call('/s/other'));
+    scene.serveRoutes();
+    expect(scene.channel.children).toEqual([]);
+  });
+
+  it('stay when a selector is let go twice', () => {
+    const scene = new Scene().resolved();
+    const { selector } = scene.channel.result;
+    selector.unref();
+    selector.unref();
+    expect(scene.channel.children).toEqual(['cluster:a']);
+    expect(scene.source.watched(fakeTypes.cluster)).toEqual(['a']);
+    scene.routeTo([
+      ['a', 1],
+      ['b', 1],
+    ]);
+    expect(scene.channel.children).toEqual(['cluster:a', 'cluster:b']);
+  });
+
+  it('are not held by a selector that the channel has refused', () => {
+    const scene = new Scene().resolved();
+    scene.channel.accepts = false;
+    scene.routeTo('b');
+    scene.channel.accepts = true;
+    scene.routeTo('c');
+    expect(scene.channel.children).toEqual(['cluster:c']);
+  });
+});
+
+describe('XdsResolver: a target that is lost', () => {
+  it('fails new calls with the reason, and leaves those under way their cluster', async () => {
+    const scene = new Scene().resolved();
+    scene.channel.call('/s/m');
+    scene.source.fail(fakeTypes.listener, 'svc', xdsError('Listener "svc" was deleted'));
+    expect(scene.channel.children).toEqual(['cluster:a']);
+    expect(scene.channel.result.note).toBe('Listener "svc" was deleted');
+    expect(await outcomeOf(scene.channel.call('/s/m'))).toEqual(
+      unavailable('Listener "svc" was deleted'),
+    );
+  });
+
+  it('serves again when the target is back, with the routes compiled before', async () => {
+    const scene = new Scene().resolved();
+    const before = scene.channel.call('/s/m').methodConfig;
+    const { config } = scene.channel.result.context;
+    scene.source.fail(fakeTypes.listener, 'svc', xdsError('gone'));
+    scene.source.serve(fakeTypes.listener, 'svc', config.listener);
+    const call = scene.channel.call('/s/m');
+    expect(call.methodConfig).toBe(before);
+    expect(await outcomeOf(call)).toBe('sent');
+    expect(scene.channel.result.note).toBe('');
+  });
+
+  it('does not report an error over a config when it is asked to resolve', () => {
+    const scene = new Scene().resolved();
+    scene.source.fail(fakeTypes.listener, 'svc', xdsError('gone'));
+    const before = scene.channel.told.length;
+    scene.resolver.updateResolution();
+    scene.clock.flush();
+    expect(scene.channel.told).toHaveLength(before);
+  });
+});
+
+describe('XdsResolver: the end', () => {
+  it('releases watches and client, and tells nothing more', () => {
+    const scene = new Scene().resolved();
+    const before = scene.channel.told.length;
+    scene.resolver.destroy();
+    scene.resolver.destroy();
+    expect([scene.source.watchCount, scene.clientHolds]).toEqual([0, 0]);
+    scene.routeTo('b');
+    scene.clock.flush();
+    expect(scene.channel.told).toHaveLength(before);
+  });
+
+  it('leaves the calls made before, and the old selector, without effect', () => {
+    const scene = new Scene().resolved();
+    const early = scene.channel.call('/s/m');
+    scene.resolver.destroy();
+    const late = scene.channel.call('/s/m');
+    early.onCommitted?.();
+    late.onCommitted?.();
+    scene.channel.close();
+    expect(scene.channel.told).toHaveLength(1);
+    expect([scene.source.watchCount, scene.clientHolds]).toEqual([0, 0]);
+  });
+
+  it('may be followed by a new beginning, with a bootstrap read anew', () => {
+    const scene = new Scene().resolved();
+    const old = scene.channel.call('/s/m');
+    scene.resolver.destroy();
+    scene.routeTo('b');
+    scene.resolver.updateResolution();
+    expect(scene.bootstrapLoads).toBe(2);
+    expect(scene.clientHolds).toBe(1);
+    expect(scene.channel.children).toEqual(['cluster:b']);
+    old.onCommitted?.();
+    expect(scene.channel.children).toEqual(['cluster:b']);
+    expect(clusterOf(scene.channel.call('/s/m'))).toBe('cluster:b');
+    scene.resolver.destroy();
+    expect([scene.source.watchCount, scene.clientHolds]).toEqual([0, 0]);
+  });
+
+  it('may come while a result is being told', () => {
+    const scene = new Scene();
+    scene.channel.onTold = () => scene.resolver.destroy();
+    scene.resolved();
+    expect(scene.channel.told).toHaveLength(1);
+    expect([scene.source.watchCount, scene.clientHolds]).toEqual([0, 0]);
+  });
+
+  it('may come while a cluster is given up', () => {
+    const scene = new Scene().resolved();
+    const call = scene.channel.call('/s/m');
+    scene.routeTo('b');
+    const before = scene.channel.told.length;
+    scene.source.run(() => {
+      call.onCommitted?.();
+      scene.resolver.destroy();
+    });
+    expect(scene.channel.told).toHaveLength(before);
+    expect([scene.source.watchCount, scene.clientHolds]).toEqual([0, 0]);
+  });
+});
+
+describe('XdsResolver: calls on the selector of before, when resolution begins anew', () => {
+  const retryPolicy = {
+    retryOn: ['unavailable'],
+    maxAttempts: 3,
+    baseIntervalMs: 25,
+    maxIntervalMs: 250,
+  } as const;
+
+  /** A channel that was idle while the routes turned from `a` to `b`, and has begun to resolve again. */
+  function awakened(target = forwardTo('b')): Scene {
+    const scene = new Scene().resolved();
+    scene.resolver.destroy();
+    scene.serveRoutes(route(target));
+    return scene;
+  }
+
+  /** Begins to resolve, with no word about the listener yet. */
+  function wake(scene: Scene): void {
+    scene.source.forget(fakeTypes.listener, 'svc');
+    scene.resolver.updateResolution();
+  }
+
+  const patient = () => {
+    const metadata = new Metadata();
+    metadata.setOptions({ waitForReady: true });
+    return metadata;
+  };
+
+  it('wait for the new config and go by that', async () => {
+    const scene = awakened();
+    wake(scene);
+    const call = scene.channel.call('/s/m');
+    const outcome = outcomeOf(call);
+    expect(clusterOf(call)).toBeUndefined();
+    scene.serveListener();
+    expect(clusterOf(call)).toBe('cluster:b');
+    expect(await outcome).toBe('sent');
+    expect(scene.channel.children).toEqual(['cluster:b']);
+  });
+
+  it('hold the cluster they are then sent to until they are committed', async () => {
+    const scene = awakened();
+    wake(scene);
+    const call = scene.channel.call('/s/m');
+    const outcome = outcomeOf(call);
+    scene.serveListener();
+    await outcome;
+    scene.routeTo('c');
+    expect(scene.channel.children).toEqual(['cluster:b', 'cluster:c']);
+    call.onCommitted?.();
+    expect(scene.channel.children).toEqual(['cluster:c']);
+  });
+
+  it('get the retry policy of the new route', async () => {
+    const scene = awakened(forwardTo('b', { retryPolicy }));
+    wake(scene);
+    const call = scene.channel.call('/s/m');
+    const outcome = outcomeOf(call);
+    scene.serveListener();
+    await outcome;
+    expect(call.methodConfig.retryPolicy?.maxAttempts).toBe(3);
+  });
+
+  it('get the timeout of the old route, because that of the new one comes too late', () => {
+    const scene = new Scene().serveListener(5000).serveClusters('a').routeTo('a');
+    scene.resolver.updateResolution();
+    scene.resolver.destroy();
+    expect(scene.channel.call('/s/m').methodConfig).toEqual({
+      name: [],
+      timeout: { seconds: 5, nanos: 0 },
+    });
+  });
+
+  it('fail as others do when the new routes have none for them', async () => {
+    const scene = awakened();
+    scene.serveRoutes(byPath('/s/other', 'b'));
+    wake(scene);
+    const outcome = outcomeOf(scene.channel.call('/s/m'));
+    scene.serveListener();
+    expect(await outcome).toEqual(unavailable('No route of xds:///svc matches /s/m'));
+  });
+
+  it('hold nothing when they end before there is a config', () => {
+    const scene = awakened();
+    wake(scene);
+    endCall(scene.channel.call('/s/m'));
+    scene.serveListener();
+    scene.routeTo('c');
+    expect(scene.channel.children).toEqual(['cluster:c']);
+  });
+
+  it('let go of their cluster when they end after that', async () => {
+    const scene = awakened();
+    wake(scene);
+    const call = scene.channel.call('/s/m');
+    const filters = filtersOf(call);
+    const sent = filters.map((filter) => filter.sendMetadata(Promise.resolve(new Metadata())));
+    scene.serveListener();
+    await Promise.all(sent);
+    scene.routeTo('c');
+    expect(scene.channel.children).toEqual(['cluster:b', 'cluster:c']);
+    const status = { code: Status.CANCELLED, details: 'cancelled', metadata: new Metadata() };
+    for (const filter of filters) expect(filter.receiveTrailers(status)).toBe(status);
+    expect(scene.channel.children).toEqual(['cluster:c']);
+  });
+
+  it('fail with the reason when there is no config, also those that come after', async () => {
+    const scene = awakened();
+    wake(scene);
+    const early = outcomeOf(scene.channel.call('/s/m'));
+    scene.source.fail(fakeTypes.listener, 'svc', xdsError('Listener "svc" does not exist'));
+    scene.clock.flush();
+    const reason = unavailable('Listener "svc" does not exist');
+    expect(await early).toEqual(reason);
+    expect(await outcomeOf(scene.channel.call('/s/m'))).toEqual(reason);
+  });
+
+  it('fail with the reason when the bootstrap has become unusable, until it is mended', async () => {
+    const scene = awakened();
+    scene.bootstrap = err('the bootstrap is broken');
+    wake(scene);
+    const early = outcomeOf(scene.channel.call('/s/m'));
+    scene.clock.flush();
+    expect(await early).toEqual(unavailable('the bootstrap is broken'));
+    scene.bootstrap = ok(bootstrap);
+    scene.resolver.updateResolution();
+    const late = outcomeOf(scene.channel.call('/s/m'));
+    scene.serveListener();
+    expect(await late).toBe('sent');
+  });
+
+  it('wait over an error when they are told to wait', async () => {
+    const scene = awakened();
+    wake(scene);
+    const early = outcomeOf(scene.channel.call('/s/m', patient()));
+    scene.source.fail(fakeTypes.listener, 'svc', xdsError('gone'));
+    scene.clock.flush();
+    const late = outcomeOf(scene.channel.call('/s/m', patient()));
+    scene.serveListener();
+    expect(await Promise.all([early, late])).toEqual(['sent', 'sent']);
+  });
+
+  it('fail, all of them, when the channel is closed', async () => {
+    const scene = awakened();
+    wake(scene);
+    const outcomes = [
+      outcomeOf(scene.channel.call('/s/m')),
+      outcomeOf(scene.channel.call('/s/m', patient())),
+    ];
+    scene.resolver.destroy();
+    const reason = unavailable('The channel was closed before the call was sent');
+    expect(await Promise.all(outcomes)).toEqual([reason, reason]);
+    expect([scene.source.watchCount, scene.clientHolds]).toEqual([0, 0]);
+  });
+
+  it('wait also when the target was lost before', async () => {
+    const scene = new Scene().resolved();
+    scene.source.fail(fakeTypes.listener, 'svc', xdsError('gone'));
+    scene.resolver.destroy();
+    wake(scene);
+    const outcome = outcomeOf(scene.channel.call('/s/m'));
+    scene.serveListener();
+    expect(await outcome).toBe('sent');
+  });
+});

@@ -1,0 +1,126 @@
+import {
+  Client,
+  credentials,
+  Metadata,
+  Server,
+  ServerCredentials,
+  type ChannelOptions,
+  type MethodDefinition,
+  type ServiceError,
+} from '@grpc/grpc-js';
+
+const same = (buffer: Buffer) => buffer;
+
+/** The one method of the test service. The answer is the backend's name. */
+export const echoMethod: MethodDefinition<Buffer, Buffer> = {
+  path: '/test.Echo/Say',
+  requestStream: false,
+  responseStream: false,
+  requestSerialize: same,
+  requestDeserialize: same,
+  responseSerialize: same,
+  responseDeserialize: same,
+};
+
+/** A real server that says who it is and counts who came. */
+export class EchoBackend {
+  port = 0;
+  calls = 0;
+  /** Distinct client addresses seen: one per connection. */
+  readonly peers = new Set<string>();
+  private server: Server | undefined;
+
+  constructor(readonly name: string) {}
+
+  static async start(name: string): Promise<EchoBackend> {
+    const backend = new EchoBackend(name);
+    await backend.listen();
+    return backend;
+  }
+
+  async listen(): Promise<void> {
+    const server = new Server();
+    server.addService(
+      { say: echoMethod },
+      {
+        say: (
+          call: { getPeer(): string },
+          callback: (error: null, answer: Buffer) => void,
+        ): void => {
+          this.calls++;
+          this.peers.add(call.getPeer());
+          callback(null, Buffer.from(this.name));
+        },
+      },
+    );
+    this.port = await new Promise<number>((resolve, reject) => {
+      server.bindAsync(
+        `127.0.0.1:${this.port}`,
+        ServerCredentials.createInsecure(),
+        (error, port) => (error === null ? resolve(port) : reject(error)),
+      );
+    });
+    this.server = server;
+  }
+
+  /** Lets running calls finish, then closes. */
+  drain(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.server === undefined) resolve();
+      else this.server.tryShutdown(() => resolve());
+    });
+  }
+
+  stop(): void {
+    this.server?.forceShutdown();
+    this.server = undefined;
+  }
+}
+
+/** A client of the test service. */
+export class EchoClient {
+  private readonly client: Client;
+
+  constructor(target: string, options: ChannelOptions = {}) {
+    this.client = new Client(target, credentials.createInsecure(), options);
+  }
+
+  /** @returns who answered. Rejects with the `ServiceError` of a failed call. */
+  say(options: { deadlineMs?: number; metadata?: Metadata } = {}): Promise<string> {
+    const { deadlineMs = 10_000, metadata = new Metadata() } = options;
+    return new Promise((resolve, reject) => {
+      this.client.makeUnaryRequest(
+        echoMethod.path,
+        same,
+        same,
+        Buffer.from('hello'),
+        metadata,
+        { deadline: Date.now() + deadlineMs },
+        (error: ServiceError | null, answer?: Buffer) =>
+          error === null ? resolve(String(answer)) : reject(error),
+      );
+    });
+  }
+
+  /** The error of a call that must fail, and how long it took. */
+  async failure(
+    options: { deadlineMs?: number; metadata?: Metadata } = {},
+  ): Promise<{ code: number; details: string; ms: number }> {
+    const startedAt = performance.now();
+    try {
+      const answer = await this.say(options);
+      throw new Error(`The call was answered by ${answer}`);
+    } catch (error) {
+      if (!isServiceError(error)) throw error;
+      return { code: error.code, details: error.details, ms: performance.now() - startedAt };
+    }
+  }
+
+  close(): void {
+    this.client.close();
+  }
+}
+
+function isServiceError(error: unknown): error is ServiceError {
+  return error instanceof Error && 'code' in error && 'details' in error;
+}

@@ -1,0 +1,129 @@
+import type {
+  ClientResourceTypes,
+  ResourceSource,
+} from '../../src/dependency-manager/dependency-manager';
+import { createHandle, type Handle } from '../../src/util/handle';
+import { err, ok } from '../../src/util/result';
+import { SerialQueue } from '../../src/util/serial-queue';
+import type { ResourceType } from '../../src/xds-client/resource-type';
+import type { ResourceWatcher, XdsError } from '../../src/xds-client/resource-watcher';
+
+type Answer = (watcher: ResourceWatcher<unknown>) => void;
+
+interface Watch {
+  readonly key: string;
+  readonly watcher: ResourceWatcher<unknown>;
+}
+
+/** The four kinds of resources, without anything to decode them. */
+export const fakeTypes: ClientResourceTypes = {
+  listener: fakeType('Listener', true),
+  routeConfig: fakeType('RouteConfiguration', false),
+  cluster: fakeType('Cluster', true),
+  endpoints: fakeType('ClusterLoadAssignment', false),
+};
+
+function fakeType<T>(typeName: string, allResourcesRequiredInSotw: boolean): ResourceType<T> {
+  return {
+    typeUrl: `type.googleapis.com/${typeName}`,
+    typeName,
+    allResourcesRequiredInSotw,
+    peekName: () => undefined,
+    decode: () => ({ name: undefined, result: err(['nothing is decoded here']) }),
+  };
+}
+
+/**
+ * An XdsClient whose server is the test: it answers at once what it has been given, and says nothing about
+ * the rest. Like the client it has one queue, and remembers the last word on each resource.
+ */
+export class FakeResourceSource implements ResourceSource {
+  /** Every watch begun (`+Listener a`) and ended (`-Listener a`), oldest first. */
+  readonly log: string[] = [];
+  private readonly answers = new Map<string, Answer>();
+  private readonly watches = new Set<Watch>();
+  private readonly queue = new SerialQueue((error) => {
+    throw error;
+  });
+  private depth = 0;
+
+  watch<T>(type: ResourceType<T>, name: string, watcher: ResourceWatcher<T>): Handle {
+    if (this.depth === 0) throw new Error('A watch was begun outside of the queue');
+    const watch: Watch = { key: keyOf(type, name), watcher };
+    this.watches.add(watch);
+    this.log.push(`+${watch.key}`);
+    const answer = this.answers.get(watch.key);
+    if (answer !== undefined) this.tell(watch, answer);
+    return createHandle(() => {
+      this.watches.delete(watch);
+      this.log.push(`-${watch.key}`);
+    });
+  }
+
+  run(task: () => void): void {
+    this.queue.run(() => {
+      this.depth++;
+      try {
+        task();
+      } finally {
+        this.depth--;
+      }
+    });
+  }
+
+  /** Gives the resource a value, for the watches there are and those to come. */
+  serve<T>(type: ResourceType<T>, name: string, value: T): void {
+    this.answer(type, name, (watcher) => watcher.onResourceChanged(ok(value)));
+  }
+
+  /** Says that there is no value to be used. */
+  fail<T>(type: ResourceType<T>, name: string, error: XdsError): void {
+    this.answer(type, name, (watcher) => watcher.onResourceChanged(err(error)));
+  }
+
+  /** Has nothing to say about the resource to the watches to come. */
+  forget<T>(type: ResourceType<T>, name: string): void {
+    this.answers.delete(keyOf(type, name));
+  }
+
+  /** Says that something is wrong with a value that stays in use, or that it no longer is. */
+  ambient<T>(type: ResourceType<T>, name: string, error: XdsError | undefined): void {
+    for (const watch of this.watchesOf(keyOf(type, name))) {
+      this.tell(watch, (watcher) => watcher.onAmbientError(error));
+    }
+  }
+
+  /** The names watched, sorted, once per watch. */
+  watched<T>(type: ResourceType<T>): readonly string[] {
+    const prefix = keyOf(type, '');
+    return [...this.watches]
+      .filter(({ key }) => key.startsWith(prefix))
+      .map(({ key }) => key.slice(prefix.length))
+      .sort();
+  }
+
+  /** How many watches there are of any kind: zero proves that nothing was left behind. */
+  get watchCount(): number {
+    return this.watches.size;
+  }
+
+  private answer<T>(type: ResourceType<T>, name: string, answer: Answer): void {
+    const key = keyOf(type, name);
+    this.answers.set(key, answer);
+    for (const watch of this.watchesOf(key)) this.tell(watch, answer);
+  }
+
+  private tell(watch: Watch, answer: Answer): void {
+    this.run(() => {
+      if (this.watches.has(watch)) answer(watch.watcher);
+    });
+  }
+
+  private watchesOf(key: string): readonly Watch[] {
+    return [...this.watches].filter((watch) => watch.key === key);
+  }
+}
+
+function keyOf<T>(type: ResourceType<T>, name: string): string {
+  return `${type.typeName} ${name}`;
+}

@@ -1,0 +1,107 @@
+import type { ChannelOptions } from '@grpc/grpc-js';
+import { ControlPlane, Snapshot } from '../../src/control-plane';
+import { register } from '../../src';
+import { eventually } from './eventually';
+import { EchoBackend, EchoClient } from './echo-backend';
+import {
+  edsClusterJson,
+  endpointsJson,
+  listenerJson,
+  routeConfigJson,
+  routeToCluster,
+  type Json,
+} from './xds-json';
+
+/** The node id every test client uses. */
+export const NODE_ID = 'test-node';
+
+/** The name most tests resolve. */
+export const SERVICE = 'echo.test:50051';
+
+/** Resources by kind. */
+export interface MeshResources {
+  readonly listeners: readonly Json[];
+  readonly routes: readonly Json[];
+  readonly clusters: readonly Json[];
+  readonly endpoints: readonly Json[];
+}
+
+/** Everything for one service with one cluster of these ports. */
+export function simpleResources(ports: readonly number[], routeExtra: Json = {}): MeshResources {
+  return {
+    listeners: [listenerJson(SERVICE)],
+    routes: [routeConfigJson(`${SERVICE}-routes`, [routeToCluster('echo', routeExtra)])],
+    clusters: [edsClusterJson('echo')],
+    endpoints: [endpointsJson('echo', [{ zone: 'a', ports }])],
+  };
+}
+
+/** A bootstrap for one management server. */
+export function bootstrapFor(serverUri: string): Json {
+  return {
+    xds_servers: [{ server_uri: serverUri, channel_creds: [{ type: 'insecure' }] }],
+    node: { id: NODE_ID },
+  };
+}
+
+/** A control plane, backends and clients, all real; `stop` ends whatever was started. */
+export class Mesh {
+  private readonly backends: EchoBackend[] = [];
+  private readonly clients: EchoClient[] = [];
+  private port = 0;
+
+  private constructor(public controlPlane: ControlPlane) {}
+
+  /** Starts a control plane with nothing to serve and registers the client with it. */
+  static async start(): Promise<Mesh> {
+    const mesh = new Mesh(new ControlPlane({}));
+    mesh.port = (await mesh.controlPlane.start()).port;
+    register({ bootstrap: bootstrapFor(mesh.address) });
+    return mesh;
+  }
+
+  get address(): string {
+    return `127.0.0.1:${this.port}`;
+  }
+
+  async backend(name: string): Promise<EchoBackend> {
+    const backend = await EchoBackend.start(name);
+    this.backends.push(backend);
+    return backend;
+  }
+
+  client(options: ChannelOptions = {}, target = `xds:///${SERVICE}`): EchoClient {
+    const client = new EchoClient(target, options);
+    this.clients.push(client);
+    return client;
+  }
+
+  serve(resources: MeshResources): void {
+    this.controlPlane.setSnapshot(Snapshot.from(resources), { allowInconsistent: true });
+  }
+
+  /** Waits until every client has left the control plane. */
+  async untilNoClients(): Promise<void> {
+    await eventually(
+      () => this.controlPlane.clients().length,
+      (count) => count === 0,
+    );
+  }
+
+  /** Ends the control plane without a word, connections and all. */
+  killControlPlane(): void {
+    this.controlPlane.kill();
+  }
+
+  /** Starts a new control plane on the old port. */
+  async restartControlPlane(resources: MeshResources): Promise<void> {
+    this.controlPlane = new ControlPlane({ snapshot: Snapshot.from(resources) });
+    await this.controlPlane.start(this.port);
+  }
+
+  stop(): void {
+    for (const client of this.clients) client.close();
+    for (const backend of this.backends) backend.stop();
+    this.controlPlane.kill();
+  }
+}

@@ -1,0 +1,106 @@
+import { systemClock } from '../../src/util/clock';
+import { FakeClock } from '../support/fake-clock';
+
+describe('systemClock', () => {
+  it('fires a timer once', async () => {
+    let fired = 0;
+    await new Promise<void>((resolve) => {
+      systemClock.setTimer(() => {
+        fired++;
+        resolve();
+      }, -1);
+    });
+    expect(fired).toBe(1);
+  });
+
+  it('does not fire a released timer, nor one too far away for setTimeout', async () => {
+    const fired: string[] = [];
+    systemClock.setTimer(() => fired.push('released'), 0).release();
+    const far = systemClock.setTimer(() => fired.push('far'), 2 ** 40);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    far.release();
+    expect(fired).toEqual([]);
+  });
+
+  it('does not keep the process alive with a timer, unless it is told to', () => {
+    const timers = () =>
+      process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+    const before = timers();
+    const timer = systemClock.setTimer(() => {}, 60_000);
+    expect(timers()).toBe(before);
+    timer.release();
+    const forCall = systemClock.setTimer(() => {}, 60_000, true);
+    expect(timers()).toBe(before + 1);
+    forCall.release();
+    expect(timers()).toBe(before);
+  });
+
+  it('runs what comes soon after the current stack and before any timer', async () => {
+    const order: string[] = [];
+    await new Promise<void>((resolve) => {
+      systemClock.setTimer(() => {
+        order.push('timer');
+        resolve();
+      }, 0);
+      systemClock.soon(() => order.push('soon'));
+      order.push('now');
+    });
+    expect(order).toEqual(['now', 'soon', 'timer']);
+  });
+
+  it('tells the wall-clock time, and a time that does not go back', () => {
+    expect(Math.abs(systemClock.now() - Date.now())).toBeLessThan(1000);
+    const before = systemClock.monotonicMs();
+    expect(systemClock.monotonicMs()).toBeGreaterThanOrEqual(before);
+  });
+});
+
+describe('FakeClock', () => {
+  it('fires what falls due, in order, each at its own time', () => {
+    const clock = new FakeClock();
+    const log: string[] = [];
+    clock.setTimer(() => log.push(`b at ${clock.monotonicMs()}`), 20);
+    clock.setTimer(() => log.push(`a at ${clock.monotonicMs()}`), 10);
+    clock.setTimer(() => log.push(`c at ${clock.monotonicMs()}`), 30);
+    clock.advance(20);
+    expect(log).toEqual(['a at 10', 'b at 20']);
+    expect(clock.pendingTimers).toBe(1);
+    expect(clock.monotonicMs()).toBe(20);
+  });
+
+  it('fires a timer that a timer set, if that falls due as well', () => {
+    const clock = new FakeClock();
+    const log: number[] = [];
+    const tick = () => {
+      log.push(clock.monotonicMs());
+      clock.setTimer(tick, 10);
+    };
+    clock.setTimer(tick, 10);
+    clock.advance(35);
+    expect(log).toEqual([10, 20, 30]);
+  });
+
+  it('does not fire a released timer', () => {
+    const clock = new FakeClock();
+    const timer = clock.setTimer(() => {
+      throw new Error('fired');
+    }, 10);
+    timer.release();
+    clock.advance(100);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('runs what comes soon before time moves on', () => {
+    const clock = new FakeClock();
+    const log: string[] = [];
+    clock.setTimer(() => {
+      log.push('timer');
+      clock.soon(() => log.push('soon after the timer'));
+    }, 10);
+    clock.setTimer(() => log.push('second timer'), 10);
+    clock.soon(() => log.push('soon'));
+    expect(log).toEqual([]);
+    clock.advance(10);
+    expect(log).toEqual(['soon', 'timer', 'soon after the timer', 'second timer']);
+  });
+});

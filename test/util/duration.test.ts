@@ -1,0 +1,34 @@
+import { durationToMs } from '../../src/util/duration';
+import { Violations } from '../../src/util/violations';
+
+describe('a duration', () => {
+  it.each<[bigint, number, number]>([
+    [0n, 0, 0],
+    [1n, 0, 1000],
+    [2n, 500_000_000, 2500],
+    [0n, 1, 0.000001],
+    [0n, 999_999_999, 999.999999],
+    [315_576_000_000n, 0, 315_576_000_000_000],
+  ])('of %s s and %s ns is %s ms', (seconds, nanos, expected) => {
+    expect(durationToMs({ seconds, nanos }, Violations.root())).toBe(expected);
+  });
+
+  it.each<[bigint, number, readonly string[]]>([
+    [-1n, 0, ['d.seconds: must be from 0 to 315576000000, not -1']],
+    [315_576_000_001n, 0, ['d.seconds: must be from 0 to 315576000000, not 315576000001']],
+    [0n, -1, ['d.nanos: must be from 0 to 999999999, not -1']],
+    [0n, 1_000_000_000, ['d.nanos: must be from 0 to 999999999, not 1000000000']],
+    [
+      -9_223_372_036_854_775_808n,
+      -2_147_483_648,
+      [
+        'd.seconds: must be from 0 to 315576000000, not -9223372036854775808',
+        'd.nanos: must be from 0 to 999999999, not -2147483648',
+      ],
+    ],
+  ])('of %s s and %s ns is refused', (seconds, nanos, expected) => {
+    const violations = Violations.root();
+    expect(durationToMs({ seconds, nanos }, violations.at('d'))).toBeUndefined();
+    expect(violations.all).toEqual(expected);
+  });
+});

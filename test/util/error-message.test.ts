@@ -1,0 +1,24 @@
+import { assertNever } from '../../src/util/assert-never';
+import { errorMessage } from '../../src/util/error-message';
+
+describe('errorMessage', () => {
+  it.each([
+    [new TypeError('bad type'), 'bad type'],
+    ['text', 'text'],
+    [undefined, 'undefined'],
+    [null, 'null'],
+    [new Date(NaN), 'Invalid Date'],
+  ])('%p reads %s', (reason, text) => {
+    expect(errorMessage(reason)).toBe(text);
+  });
+});
+
+describe('assertNever', () => {
+  it('throws and names the value when a case was forgotten', () => {
+    // What the compiler prevents, reached as untyped code would reach it.
+    const unchecked: (value: never) => never = assertNever;
+    expect(() => Reflect.apply(unchecked, undefined, ['surprise'])).toThrow(
+      new Error('Unexpected value: surprise'),
+    );
+  });
+});

@@ -1,0 +1,72 @@
+import { currentFeatureFlags, readFeatureFlags } from '../../src/util/feature-flags';
+
+describe('readFeatureFlags', () => {
+  it('has on what implementations have released, and off what they have not', () => {
+    const off = Object.entries(readFeatureFlags({}))
+      .filter(([, value]) => !value)
+      .map(([name]) => name);
+    expect(off).toEqual([
+      'aggregateClusterBackwardCompat',
+      'endpointHashKeyBackwardCompat',
+      'dataErrorHandling',
+      'extAuthz',
+      'extProc',
+      'endpointFallback',
+      'compositeFilter',
+      'ecds',
+      'literalAuthorityRewrite',
+      'wrrCustomMetrics',
+      'priorityChildCache',
+    ]);
+  });
+
+  it.each([
+    ['true', true],
+    ['TRUE', true],
+    [' true ', true],
+    ['false', false],
+    ['False', false],
+  ])('takes %j for a decision', (text, expected) => {
+    const flags = readFeatureFlags({
+      GRPC_XDS_EXPERIMENTAL_ENABLE_RETRY: text,
+      GRPC_EXPERIMENTAL_XDS_DATA_ERROR_HANDLING: text,
+    });
+    expect([flags.retry, flags.dataErrorHandling]).toEqual([expected, expected]);
+  });
+
+  it.each(['', '1', '0', 'yes', 'on'])('takes %j for no decision', (text) => {
+    const flags = readFeatureFlags({
+      GRPC_XDS_EXPERIMENTAL_ENABLE_RETRY: text,
+      GRPC_EXPERIMENTAL_XDS_DATA_ERROR_HANDLING: text,
+    });
+    expect([flags.retry, flags.dataErrorHandling]).toEqual([true, false]);
+  });
+
+  it('has a variable of its own for each flag', () => {
+    const asked: string[] = [];
+    const env = new Proxy<Record<string, string>>(
+      {},
+      {
+        get: (_target, name) => {
+          asked.push(String(name));
+          return undefined;
+        },
+      },
+    );
+    const flags = readFeatureFlags(env);
+    expect(new Set(asked).size).toBe(Object.keys(flags).length);
+  });
+});
+
+describe('currentFeatureFlags', () => {
+  it('reads the environment of the process', () => {
+    const before = process.env.GRPC_EXPERIMENTAL_XDS_ECDS;
+    process.env.GRPC_EXPERIMENTAL_XDS_ECDS = 'true';
+    try {
+      expect(currentFeatureFlags().ecds).toBe(true);
+    } finally {
+      if (before === undefined) delete process.env.GRPC_EXPERIMENTAL_XDS_ECDS;
+      else process.env.GRPC_EXPERIMENTAL_XDS_ECDS = before;
+    }
+  });
+});

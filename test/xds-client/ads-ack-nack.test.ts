@@ -1,0 +1,234 @@
+import { Harness } from './harness';
+import { wrap } from './test-resource';
+
+const INVALID_ARGUMENT = 3;
+const SERVER = 'management server xds.test:1 (node "node-1")';
+
+describe('acknowledging responses', () => {
+  // 1. The first version is valid. 2. The second is not. 3. The third is valid again.
+  it('ACKs with the version and the nonce, NACKs with the last accepted version and the new nonce', () => {
+    const h = new Harness();
+    const watcher = h.watch(h.listener, 'a');
+    h.send(h.listener, '1', { a: 'one' });
+    expect(h.stream.request).toMatchObject({
+      typeUrl: h.listener.typeUrl,
+      versionInfo: '1',
+      responseNonce: 'n1',
+      resourceNames: ['a'],
+      errorDetail: undefined,
+    });
+
+    h.send(h.listener, '2', { a: '!port: missing,filters: empty' });
+    expect(h.stream.request).toMatchObject({
+      versionInfo: '1',
+      responseNonce: 'n2',
+      resourceNames: ['a'],
+      errorDetail: {
+        code: INVALID_ARGUMENT,
+        message: 'Listener "a": port: missing; Listener "a": filters: empty',
+        details: [],
+      },
+    });
+
+    h.send(h.listener, '3', { a: 'three' });
+    expect(h.stream.request).toMatchObject({
+      versionInfo: '3',
+      responseNonce: 'n3',
+      errorDetail: undefined,
+    });
+    expect(h.stream.requests).toHaveLength(4);
+    expect(watcher.told).toEqual([
+      'value one',
+      `ambient Listener "a": update from ${SERVER} rejected (NACK): port: missing; filters: empty`,
+      'value three',
+    ]);
+  });
+
+  it('NACKs an invalid first response with an empty version', () => {
+    const h = new Harness();
+    const watcher = h.watch(h.listener, 'a');
+    h.send(h.listener, '1', { a: '!bad' });
+    expect(h.stream.request).toMatchObject({
+      versionInfo: '',
+      responseNonce: 'n1',
+      errorDetail: { code: INVALID_ARGUMENT, message: 'Listener "a": bad' },
+    });
+    expect(watcher.told).toEqual([
+      `error Listener "a": update from ${SERVER} rejected (NACK): bad`,
+    ]);
+    expect(watcher.errors[0]?.kind).toBe('invalid');
+  });
+
+  it('uses what is valid in a response that it NACKs', () => {
+    const h = new Harness();
+    const good = h.watch(h.endpoints, 'good');
+    const bad = h.watch(h.endpoints, 'bad');
+    h.send(h.endpoints, '1', { bad: '!broken', good: 'fine' });
+    expect(h.stream.request.errorDetail?.message).toBe('Endpoints "bad": broken');
+    expect(good.told).toEqual(['value fine']);
+    expect(bad.told).toEqual([
+      `error Endpoints "bad": update from ${SERVER} rejected (NACK): broken`,
+    ]);
+  });
+
+  it('tells watchers of the same error once, however often it is sent', () => {
+    const h = new Harness();
+    const watcher = h.watch(h.listener, 'a');
+    h.send(h.listener, '1', { a: '!bad' });
+    h.send(h.listener, '2', { a: '!bad' });
+    h.send(h.listener, '3', { a: '!worse' });
+    expect(watcher.told).toEqual([
+      `error Listener "a": update from ${SERVER} rejected (NACK): bad`,
+      `error Listener "a": update from ${SERVER} rejected (NACK): worse`,
+    ]);
+    expect(h.logger.errors).toEqual([
+      `update from ${SERVER} rejected (NACK): Listener "a": bad`,
+      `update from ${SERVER} rejected (NACK): Listener "a": worse`,
+    ]);
+  });
+
+  it('tells and logs an error again that comes back after a good version', () => {
+    const h = new Harness();
+    const watcher = h.watch(h.listener, 'a');
+    for (const value of ['!bad', 'good', '!bad']) h.send(h.listener, '1', { a: value });
+    const error = `Listener "a": update from ${SERVER} rejected (NACK): bad`;
+    expect(watcher.told).toEqual([`error ${error}`, 'value good', `ambient ${error}`]);
+    expect(h.logger.errors).toHaveLength(2);
+  });
+
+  it('ends the error of a rejected update when the bytes in use are sent again', () => {
+    const h = new Harness();
+    const watcher = h.watch(h.listener, 'a');
+    h.send(h.listener, '1', { a: 'one' });
+    h.send(h.listener, '2', { a: '!bad' });
+    h.send(h.listener, '3', { a: 'one' });
+    expect(watcher.told).toEqual([
+      'value one',
+      `ambient Listener "a": update from ${SERVER} rejected (NACK): bad`,
+      'ambient over',
+    ]);
+    expect(h.client.snapshot().resources[0]).toMatchObject({ status: 'ACKED', failure: undefined });
+  });
+
+  it('ACKs a response for a resource that is no longer watched', () => {
+    const h = new Harness();
+    h.watch(h.endpoints, 'stays');
+    const leaves = h.watch(h.listener, 'leaves');
+    leaves.release();
+    expect(h.stream.request).toMatchObject({ typeUrl: h.listener.typeUrl, resourceNames: [] });
+    h.send(h.listener, '1', { leaves: '!bad' });
+    expect(h.stream.request).toMatchObject({
+      typeUrl: h.listener.typeUrl,
+      versionInfo: '1',
+      responseNonce: 'n1',
+      resourceNames: [],
+      errorDetail: undefined,
+    });
+    expect(leaves.told).toEqual([]);
+    expect(h.listener.decoded).toEqual([]);
+  });
+
+  it('NACKs a type it does not know, by name', () => {
+    const h = new Harness();
+    h.watch(h.listener, 'a');
+    h.stream.respond({ typeUrl: 'type.googleapis.com/test.Unknown', versionInfo: '1' });
+    expect(h.stream.request).toMatchObject({
+      typeUrl: 'type.googleapis.com/test.Unknown',
+      versionInfo: '',
+      responseNonce: 'n1',
+      resourceNames: [],
+      errorDetail: {
+        code: INVALID_ARGUMENT,
+        message: 'type_url "type.googleapis.com/test.Unknown" was not asked for',
+      },
+    });
+  });
+
+  it('NACKs a resource of another type than the response', () => {
+    const h = new Harness();
+    const watcher = h.watch(h.listener, 'a');
+    h.stream.respond({
+      typeUrl: h.listener.typeUrl,
+      versionInfo: '1',
+      resources: [h.listener.resource('a', 'one'), h.endpoints.resource('a', 'two')],
+    });
+    expect(h.stream.request.errorDetail?.message).toBe(
+      `resources[1]: type_url is "${h.endpoints.typeUrl}", expected "${h.listener.typeUrl}"`,
+    );
+    expect(watcher.told).toEqual(['value one']);
+  });
+
+  it('NACKs the second of two resources with one name and uses the first', () => {
+    const h = new Harness();
+    const watcher = h.watch(h.listener, 'a');
+    h.stream.respond({
+      typeUrl: h.listener.typeUrl,
+      versionInfo: '1',
+      resources: [h.listener.resource('a', 'one'), h.listener.resource('a', 'two')],
+    });
+    expect(h.stream.request).toMatchObject({
+      versionInfo: '',
+      errorDetail: { message: 'Listener "a": more than once in the response' },
+    });
+    expect(watcher.told).toEqual(['value one']);
+  });
+
+  it('survives a decoder that throws, and NACKs', () => {
+    const h = new Harness();
+    const watcher = h.watch(h.listener, 'a');
+    h.send(h.listener, '1', { a: 'throw' });
+    expect(h.stream.request.errorDetail?.message).toBe(
+      'Listener "a": cannot be decoded: decoder is broken',
+    );
+    expect(watcher.told).toEqual([
+      `error Listener "a": update from ${SERVER} rejected (NACK): cannot be decoded: decoder is broken`,
+    ]);
+  });
+
+  it('accepts resources with and without the wrapper message', () => {
+    const h = new Harness();
+    const a = h.watch(h.listener, 'a');
+    const b = h.watch(h.listener, 'b');
+    h.stream.respond({
+      typeUrl: h.listener.typeUrl,
+      versionInfo: '1',
+      resources: [wrap('a', h.listener.resource('a', 'wrapped')), h.listener.resource('b', 'bare')],
+    });
+    expect(h.stream.request).toMatchObject({ versionInfo: '1', errorDetail: undefined });
+    expect([a.told, b.told]).toEqual([['value wrapped'], ['value bare']]);
+  });
+
+  it('blames the resource named by the wrapper when its own name cannot be read', () => {
+    const h = new Harness();
+    const watcher = h.watch(h.listener, 'a');
+    const broken = { typeUrl: h.listener.typeUrl, value: Buffer.from('garbage') };
+    h.stream.respond({
+      typeUrl: h.listener.typeUrl,
+      versionInfo: '1',
+      resources: [wrap('a', broken)],
+    });
+    expect(h.stream.request.errorDetail?.message).toBe('Listener "a": no line break');
+    expect(watcher.told).toEqual([
+      `error Listener "a": update from ${SERVER} rejected (NACK): no line break`,
+    ]);
+  });
+
+  it('ignores resources that nobody asked for without decoding them', () => {
+    const h = new Harness();
+    h.watch(h.listener, 'a');
+    h.send(h.listener, '1', { a: 'one', other: '!bad', more: 'two' });
+    expect(h.stream.request).toMatchObject({ versionInfo: '1', errorDetail: undefined });
+    expect(h.listener.decoded).toEqual(['a']);
+  });
+
+  it.each(['constructor', '__proto__', 'hasOwnProperty', ''])('has no special name %p', (name) => {
+    const h = new Harness();
+    const watcher = h.watch(h.listener, name);
+    h.send(h.listener, '1', new Map([[name, 'one']]));
+    h.send(h.listener, '2', new Map());
+    expect(watcher.told).toEqual([
+      'value one',
+      `error Listener "${name}": no such resource: ${SERVER} has removed it`,
+    ]);
+  });
+});

@@ -1,0 +1,212 @@
+import type { DiscoveryResponse } from '../../src/generated/envoy/service/discovery/v3/discovery';
+import type { Any } from '../../src/generated/google/protobuf/any';
+import {
+  parseResponse,
+  readResources,
+  type ReadContext,
+  type ReadResources,
+} from '../../src/xds-client/ads-response';
+import type { Accepted } from '../../src/xds-client/resource-state';
+import type { ResourceType } from '../../src/xds-client/resource-type';
+import { serverConfig } from './harness';
+import { TestResourceType, wrap } from './test-resource';
+
+const server = serverConfig('s:1');
+
+function read(
+  resources: Any[],
+  wanted: readonly string[],
+  cached: ReadonlyMap<string, Accepted<unknown>> = new Map(),
+  type: ResourceType<unknown> = new TestResourceType('T', true),
+  change: Partial<ReadContext> = {},
+  resourceErrors: DiscoveryResponse['resourceErrors'] = [],
+): ReadResources {
+  const response: DiscoveryResponse = {
+    versionInfo: '7',
+    resources,
+    typeUrl: type.typeUrl,
+    nonce: 'n',
+    controlPlane: undefined,
+    resourceErrors,
+  };
+  return readResources(response, {
+    type,
+    server,
+    nowMs: 3,
+    readResourceErrors: false,
+    isWanted: (name) => wanted.includes(name),
+    cached: (name) => cached.get(name),
+    ...change,
+  });
+}
+
+const type = new TestResourceType('T', true);
+
+describe('readResources', () => {
+  it('notes when and from whom it has what', () => {
+    const { outcomes, violations, invalid } = read([type.resource('a', 'one')], ['a']);
+    expect([violations, invalid]).toEqual([[], 0]);
+    expect(outcomes).toEqual(
+      new Map([
+        [
+          'a',
+          {
+            kind: 'accepted',
+            accepted: {
+              value: { text: 'one' },
+              bytes: new Uint8Array(Buffer.from('a\none')),
+              version: '7',
+              serverKey: server.key,
+              updatedAtMs: 3,
+            },
+          },
+        ],
+      ]),
+    );
+  });
+
+  it('keeps the value and its age when the bytes are those in use, and takes the version', () => {
+    const value = { text: 'one' };
+    const before: Accepted<unknown> = {
+      value,
+      bytes: Buffer.from('a\none'),
+      version: '6',
+      serverKey: server.key,
+      updatedAtMs: 1,
+    };
+    const { outcomes } = read([type.resource('a', 'one')], ['a'], new Map([['a', before]]));
+    expect(outcomes.get('a')).toEqual({ kind: 'accepted', accepted: { ...before, version: '7' } });
+  });
+
+  it.each<[string, Any[], string[]]>([
+    ['wrapper without a resource', [wrap('a', undefined)], ['T "a": wrapper contains no resource']],
+    [
+      'wrapper without a name and a resource',
+      [wrap('', undefined)],
+      ['resources[0]: wrapper contains no resource'],
+    ],
+    [
+      'wrapper that is cut off',
+      [{ ...wrap('a', undefined), value: new Uint8Array([0x1a, 9, 65]) }],
+      ['resources[0]: wrapper cannot be decoded: premature EOF'],
+    ],
+    [
+      'wrapper around another type',
+      [wrap('a', { typeUrl: 'type.googleapis.com/x', value: new Uint8Array() })],
+      [`T "a": type_url is "type.googleapis.com/x", expected "${type.typeUrl}"`],
+    ],
+    [
+      'resource without a type',
+      [{ typeUrl: '', value: new Uint8Array() }],
+      [`resources[0]: type_url is "", expected "${type.typeUrl}"`],
+    ],
+    [
+      'resource whose name cannot be read',
+      [type.resource('b', 'x'), { typeUrl: type.typeUrl, value: Buffer.from('?') }],
+      ['resources[1]: no line break'],
+    ],
+    [
+      'name that comes three times, wanted or not',
+      [1, 2, 3].map(() => type.resource('b', 'x')),
+      ['T "b": more than once in the response', 'T "b": more than once in the response'],
+    ],
+    [
+      'resource with several mistakes, among good ones',
+      [type.resource('b', 'x'), type.resource('a', '!one,two')],
+      ['T "a": one', 'T "a": two'],
+    ],
+  ])('finds a %s', (_what, resources, violations) => {
+    expect(read(resources, ['a']).violations).toEqual(violations);
+  });
+
+  it('uses a good resource even if a broken wrapper with its name follows', () => {
+    const resources = [type.resource('a', 'one'), wrap('a', undefined)];
+    const { outcomes, violations } = read(resources, ['a']);
+    expect(outcomes.get('a')?.kind).toBe('accepted');
+    expect(violations).toEqual(['T "a": wrapper contains no resource']);
+  });
+
+  it('knows when it cannot tell which resource is broken', () => {
+    const broken = { typeUrl: type.typeUrl, value: Buffer.from('?') };
+    expect(read([broken], ['a']).hasNameless).toBe(true);
+    expect(read([wrap('a', broken)], ['a']).hasNameless).toBe(false);
+    expect(read([type.resource('a', '!bad')], ['a']).hasNameless).toBe(false);
+  });
+
+  it('finds a name under any spelling of it', () => {
+    const wanted = 'xdstp://x/test.T/a?k=1&l=2';
+    const sent = type.resource('xdstp://x/test.T/a?l=2&k=1', 'one');
+    expect([...read([sent], [wanted]).outcomes.keys()]).toEqual([wanted]);
+  });
+
+  it('ignores a name that could not have been asked for', () => {
+    const { outcomes, violations } = read([type.resource('xdstp:nonsense', 'one')], ['a']);
+    expect([outcomes.size, violations]).toEqual([0, []]);
+  });
+
+  it('survives a type that throws for its name, and one that finds nothing wrong with no name', () => {
+    const throwing: ResourceType<unknown> = {
+      typeUrl: type.typeUrl,
+      typeName: 'T',
+      allResourcesRequiredInSotw: true,
+      peekName: () => {
+        throw new Error('peek is broken');
+      },
+      decode: () => ({ name: undefined, result: { ok: true, value: 1 } }),
+    };
+    const { outcomes, violations } = read([type.resource('a', 'x')], ['a'], new Map(), throwing);
+    expect(violations).toEqual(['resources[0]: its name cannot be read']);
+    expect(outcomes.size).toBe(0);
+  });
+});
+
+describe('errors about resources (gRFC A88)', () => {
+  const errors = (...names: string[]): DiscoveryResponse['resourceErrors'] =>
+    names.map((name) => ({
+      resourceName: { name },
+      errorDetail: { code: 5, message: `no ${name}`, details: [] },
+    }));
+
+  it('count for what is wanted and was not sent', () => {
+    const { outcomes, violations } = read(
+      [type.resource('sent', 'one')],
+      ['sent', 'missing'],
+      undefined,
+      undefined,
+      { readResourceErrors: true },
+      errors('sent', 'missing', 'other'),
+    );
+    expect(violations).toEqual([]);
+    expect([...outcomes.keys()]).toEqual(['sent', 'missing']);
+    expect(outcomes.get('sent')?.kind).toBe('accepted');
+    expect(outcomes.get('missing')).toEqual({
+      kind: 'server-error',
+      status: { code: 5, details: 'no missing' },
+    });
+  });
+
+  it('may be without a name and without details', () => {
+    const { outcomes } = read([], ['', 'a'], undefined, undefined, { readResourceErrors: true }, [
+      { resourceName: undefined, errorDetail: undefined },
+    ]);
+    expect(outcomes).toEqual(
+      new Map([['', { kind: 'server-error', status: { code: 2, details: '' } }]]),
+    );
+  });
+});
+
+describe('parseResponse', () => {
+  it('reads an empty message as an empty response', () => {
+    expect(parseResponse(new Uint8Array())).toMatchObject({ ok: true, value: { resources: [] } });
+  });
+
+  it.each([
+    [[0x12, 0x05, 0x0a], 'premature EOF'],
+    [[0x0f], 'cant skip wire type 7'],
+  ])('refuses %j', (bytes, cause) => {
+    expect(parseResponse(new Uint8Array(bytes))).toEqual({
+      ok: false,
+      error: `sent a response that cannot be decoded: ${cause}`,
+    });
+  });
+});

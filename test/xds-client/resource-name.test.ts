@@ -1,0 +1,48 @@
+import { parseResourceName } from '../../src/xds-client/resource-name';
+
+const TYPE_URL = 'type.googleapis.com/a.b.C';
+
+describe('parseResourceName', () => {
+  it.each([
+    ['plain', undefined, 'plain'],
+    ['', undefined, ''],
+    ['xdstp', undefined, 'xdstp'],
+    ['http://x/y?b=1&a=2', undefined, 'http://x/y?b=1&a=2'],
+    ['xdstp://auth/a.b.C/id', 'auth', 'xdstp://auth/a.b.C/id'],
+    ['xdstp:///a.b.C/id', '', 'xdstp:///a.b.C/id'],
+    ['xdstp://auth:1/a.b.C/dir/sub/*', 'auth:1', 'xdstp://auth:1/a.b.C/dir/sub/*'],
+    ['xdstp://auth/a.b.C/id?b=2&a=1', 'auth', 'xdstp://auth/a.b.C/id?a=1&b=2'],
+    ['xdstp://auth/a.b.C/id?a=1&a=2', 'auth', 'xdstp://auth/a.b.C/id?a=2'],
+    ['xdstp://auth/a.b.C/id?a=', 'auth', 'xdstp://auth/a.b.C/id?a='],
+    ['xdstp://auth/a.b.C/id?a=b=c', 'auth', 'xdstp://auth/a.b.C/id?a=b=c'],
+    ['xdstp://auth/a.b.C/id?__proto__=1&a=2', 'auth', 'xdstp://auth/a.b.C/id?__proto__=1&a=2'],
+    ['xdstp://auth/a.b.C/id?', 'auth', 'xdstp://auth/a.b.C/id'],
+    ['xdstp://auth/a.b.C/id?a=1#alt=x', 'auth', 'xdstp://auth/a.b.C/id?a=1'],
+    ['xdstp://auth/a.b.C/id#?a=1', 'auth', 'xdstp://auth/a.b.C/id'],
+    ['xdstp://auth/a.b.C/a%2Fb%20c', 'auth', 'xdstp://auth/a.b.C/a%2Fb%20c'],
+  ])('reads %p', (name, authority, canonical) => {
+    expect(parseResourceName(name, TYPE_URL)).toEqual({
+      ok: true,
+      value: { authority, canonical },
+    });
+  });
+
+  it.each([
+    ['xdstp:', 'not of the form xdstp://authority/type/id'],
+    ['xdstp:a.b.C/id', 'not of the form xdstp://authority/type/id'],
+    ['xdstp://auth', 'not of the form xdstp://authority/type/id'],
+    ['xdstp://auth/a.b.C', 'not of the form xdstp://authority/type/id'],
+    ['xdstp://auth/a.b.C/', 'not of the form xdstp://authority/type/id'],
+    ['xdstp://auth//id', 'not of the form xdstp://authority/type/id'],
+    ['xdstp://auth/a.b.D/id', 'its type is "a.b.D", expected "a.b.C"'],
+    ['xdstp://auth/a.b.C/id?a', 'its context parameter "a" is not of the form key=value'],
+    ['xdstp://auth/a.b.C/id?=1', 'its context parameter "=1" is not of the form key=value'],
+    ['xdstp://auth/a.b.C/id?a=1&', 'its context parameter "" is not of the form key=value'],
+  ])('refuses %p', (name, error) => {
+    expect(parseResourceName(name, TYPE_URL)).toEqual({ ok: false, error });
+  });
+
+  it('takes a type URL without a prefix as it is', () => {
+    expect(parseResourceName('xdstp://auth/a.b.C/id', 'a.b.C').ok).toBe(true);
+  });
+});

@@ -1,0 +1,185 @@
+import {
+  currentNotifications,
+  nextResourceState,
+  type Accepted,
+  type Failure,
+  type ResourceEvent,
+  type ResourceState,
+} from '../../src/xds-client/resource-state';
+import type { XdsError } from '../../src/xds-client/resource-watcher';
+
+type State = ResourceState<string>;
+type Event = ResourceEvent<string>;
+
+const error = (message: string): XdsError => ({ kind: 'invalid', message });
+const accepted = (value: string, version = '1'): Accepted<string> => ({
+  value,
+  version,
+  bytes: Buffer.from(value),
+  serverKey: 's',
+  updatedAtMs: 5,
+});
+const failure = (status: Failure['status'], message: string = status): Failure => ({
+  status,
+  error: error(message),
+  version: '2',
+  atMs: 7,
+});
+
+const requested: State = { kind: 'requested', sinceMs: 1, unreachable: undefined };
+const cutOff: State = { ...requested, unreachable: error('down') };
+const absent: State = { kind: 'failed', failure: failure('DOES_NOT_EXIST') };
+const late: State = { kind: 'failed', failure: failure('TIMEOUT') };
+const rejected: State = { kind: 'failed', failure: failure('NACKED') };
+const cached: State = {
+  kind: 'accepted',
+  accepted: accepted('v'),
+  failure: undefined,
+  unreachable: undefined,
+  deletionIgnored: false,
+};
+const cachedAndRejected: State = { ...cached, failure: failure('NACKED') };
+const cachedAndCutOff: State = { ...cached, unreachable: error('down') };
+const cachedAndBoth: State = { ...cachedAndRejected, unreachable: error('down') };
+const keptOn: State = { ...cached, deletionIgnored: true };
+
+const sent = (value: string): Event => ({ kind: 'accepted', accepted: accepted(value, '2') });
+const nack = (dropValue: boolean, message = 'NACKED'): Event => ({
+  kind: 'failed',
+  failure: failure('NACKED', message),
+  dropValue,
+});
+const deleted = (handling: 'drop' | 'ignore' | 'report'): Event => ({
+  kind: 'deleted',
+  failure: failure('DOES_NOT_EXIST'),
+  handling,
+});
+const timedOut: Event = { kind: 'timed-out', failure: failure('DOES_NOT_EXIST') };
+const unreachable = (message = 'down'): Event => ({ kind: 'unreachable', error: error(message) });
+const reachable: Event = { kind: 'reachable' };
+
+/** What watchers are told, in short. */
+function told(state: State, event?: Event): string[] {
+  const notifications =
+    event === undefined
+      ? currentNotifications(state)
+      : nextResourceState(state, event).notifications;
+  return notifications.map((notification) => {
+    if (notification.kind === 'ambient') return `ambient ${notification.error?.message ?? 'over'}`;
+    const { update } = notification;
+    return update.ok ? `value ${update.value}` : `error ${update.error.message}`;
+  });
+}
+
+const now = (value: string): State => ({ ...cached, accepted: accepted(value, '2') });
+const failed = (status: Failure['status'], message: string = status): State => ({
+  kind: 'failed',
+  failure: failure(status, message),
+});
+
+describe('nextResourceState', () => {
+  it.each<[string, State, string, Event, State, string[]]>([
+    ['requested', requested, 'sent', sent('v'), now('v'), ['value v']],
+    ['requested', requested, 'rejected', nack(false), rejected, ['error NACKED']],
+    ['requested', requested, 'rejected, dropping', nack(true), rejected, ['error NACKED']],
+    ['requested', requested, 'left out', deleted('drop'), requested, []],
+    ['requested', requested, 'left out, reporting', deleted('report'), requested, []],
+    ['requested', requested, 'timed out', timedOut, absent, ['error DOES_NOT_EXIST']],
+    ['requested', requested, 'unreachable', unreachable(), cutOff, ['error down']],
+    ['requested', requested, 'reachable', reachable, requested, []],
+
+    ['cut off', cutOff, 'unreachable as before', unreachable(), cutOff, []],
+    [
+      'cut off',
+      cutOff,
+      'unreachable otherwise',
+      unreachable('gone'),
+      { ...requested, unreachable: error('gone') },
+      ['error gone'],
+    ],
+    ['cut off', cutOff, 'reachable', reachable, requested, []],
+    ['cut off', cutOff, 'sent', sent('v'), now('v'), ['value v']],
+
+    ['absent', absent, 'sent', sent('v'), now('v'), ['value v']],
+    ['absent', absent, 'left out', deleted('drop'), absent, []],
+    ['absent', absent, 'timed out again', timedOut, absent, []],
+    ['absent', absent, 'rejected', nack(false), rejected, ['error NACKED']],
+    ['absent', absent, 'unreachable', unreachable(), absent, []],
+    ['absent', absent, 'reachable', reachable, absent, []],
+    ['late', late, 'left out', deleted('drop'), late, []],
+
+    ['rejected', rejected, 'rejected alike', nack(false), rejected, []],
+    [
+      'rejected',
+      rejected,
+      'rejected otherwise',
+      nack(false, 'x'),
+      failed('NACKED', 'x'),
+      ['error x'],
+    ],
+    ['rejected', rejected, 'left out', deleted('drop'), absent, ['error DOES_NOT_EXIST']],
+    ['rejected', rejected, 'timed out', timedOut, absent, ['error DOES_NOT_EXIST']],
+    ['rejected', rejected, 'unreachable', unreachable(), rejected, []],
+
+    ['cached', cached, 'sent unchanged', sent('v'), now('v'), []],
+    ['cached', cached, 'sent changed', sent('w'), now('w'), ['value w']],
+    ['cached', cached, 'rejected', nack(false), cachedAndRejected, ['ambient NACKED']],
+    ['cached', cached, 'rejected, dropping', nack(true), rejected, ['error NACKED']],
+    ['cached', cached, 'left out', deleted('drop'), absent, ['error DOES_NOT_EXIST']],
+    ['cached', cached, 'left out, ignoring', deleted('ignore'), keptOn, []],
+    [
+      'cached',
+      cached,
+      'left out, reporting',
+      deleted('report'),
+      { ...cached, failure: failure('DOES_NOT_EXIST') },
+      ['ambient DOES_NOT_EXIST'],
+    ],
+    ['cached', cached, 'timed out', timedOut, cached, []],
+    ['cached', cached, 'unreachable', unreachable(), cachedAndCutOff, ['ambient down']],
+    ['cached', cached, 'reachable', reachable, cached, []],
+
+    [
+      'cached, rejected',
+      cachedAndRejected,
+      'sent unchanged',
+      sent('v'),
+      now('v'),
+      ['ambient over'],
+    ],
+    ['cached, rejected', cachedAndRejected, 'sent changed', sent('w'), now('w'), ['value w']],
+    ['cached, rejected', cachedAndRejected, 'rejected alike', nack(false), cachedAndRejected, []],
+    [
+      'cached, rejected',
+      cachedAndRejected,
+      'unreachable',
+      unreachable(),
+      cachedAndBoth,
+      ['ambient down'],
+    ],
+    ['cached, both', cachedAndBoth, 'reachable', reachable, cachedAndRejected, ['ambient NACKED']],
+    ['cached, both', cachedAndBoth, 'sent unchanged', sent('v'), now('v'), ['ambient over']],
+    ['cached, cut off', cachedAndCutOff, 'reachable', reachable, cached, ['ambient over']],
+    ['cached, cut off', cachedAndCutOff, 'rejected', nack(false), cachedAndBoth, []],
+    ['kept on', keptOn, 'sent unchanged', sent('v'), now('v'), []],
+  ])('%s (%#) and %s', (...row) => {
+    const [, before, , event, after, notifications] = row;
+    expect(nextResourceState(before, event).state).toEqual(after);
+    expect(told(before, event)).toEqual(notifications);
+  });
+});
+
+describe('currentNotifications', () => {
+  it.each<[string, State, string[]]>([
+    ['requested', requested, []],
+    ['cut off', cutOff, ['error down']],
+    ['absent', absent, ['error DOES_NOT_EXIST']],
+    ['rejected', rejected, ['error NACKED']],
+    ['cached', cached, ['value v']],
+    ['cached and rejected', cachedAndRejected, ['value v', 'ambient NACKED']],
+    ['cached and both', cachedAndBoth, ['value v', 'ambient down']],
+    ['kept on', keptOn, ['value v']],
+  ])('of a resource that is %s', (_name, state, notifications) => {
+    expect(told(state)).toEqual(notifications);
+  });
+});

@@ -1,0 +1,43 @@
+import { serverPolicy } from '../../src/xds-client/server-policy';
+
+const FEATURES = [
+  'ignore_resource_deletion',
+  'fail_on_data_errors',
+  'resource_timer_is_transient_error',
+] as const;
+
+describe('serverPolicy', () => {
+  it.each([
+    ['nothing', [], 'drop'],
+    ['ignore_resource_deletion', ['ignore_resource_deletion'], 'ignore'],
+    ['the features of gRFC A88', FEATURES.slice(1), 'drop'],
+    ['features it does not know', ['xds_v3', '__proto__'], 'drop'],
+  ])('without data error handling, with %s', (_what, features, deletion) => {
+    expect(serverPolicy(new Set(features), false)).toEqual({
+      deletion,
+      dropOnDataError: false,
+      resourceTimeoutMs: 15_000,
+      timeoutIsTransient: false,
+      readResourceErrors: false,
+    });
+  });
+
+  it.each([
+    ['nothing', [], { deletion: 'report' }],
+    ['ignore_resource_deletion', FEATURES.slice(0, 1), { deletion: 'report' }],
+    ['fail_on_data_errors', FEATURES.slice(1, 2), { deletion: 'drop', dropOnDataError: true }],
+    [
+      'resource_timer_is_transient_error',
+      FEATURES.slice(2),
+      { deletion: 'report', resourceTimeoutMs: 30_000, timeoutIsTransient: true },
+    ],
+  ])('with data error handling, with %s', (_what, features, expected) => {
+    expect(serverPolicy(new Set(features), true)).toEqual({
+      dropOnDataError: false,
+      resourceTimeoutMs: 15_000,
+      timeoutIsTransient: false,
+      readResourceErrors: true,
+      ...expected,
+    });
+  });
+});

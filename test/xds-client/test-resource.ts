@@ -1,0 +1,71 @@
+import { Resource } from '../../src/generated/envoy/service/discovery/v3/discovery';
+import type { Any } from '../../src/generated/google/protobuf/any';
+import { err, ok } from '../../src/util/result';
+import type { Decoded, DecodeContext, ResourceType } from '../../src/xds-client/resource-type';
+
+/** What the tests' resources contain. An object, so that identity shows. */
+export interface TestValue {
+  readonly text: string;
+}
+
+/**
+ * Resources are two lines of text, name and value. A value `!a,b` has the violations `a` and `b`, the value
+ * `throw` makes the decoder throw, and without a second line there is no name to be read.
+ */
+export class TestResourceType implements ResourceType<TestValue> {
+  /** The name of every resource decoded, in order. */
+  readonly decoded: string[] = [];
+  /** The value that was cached under the name of the resource decoded last. */
+  lastPrevious: TestValue | undefined;
+  lastServerUri: string | undefined;
+
+  constructor(
+    readonly typeName: string,
+    readonly allResourcesRequiredInSotw: boolean,
+  ) {}
+
+  get typeUrl(): string {
+    return `type.googleapis.com/test.${this.typeName}`;
+  }
+
+  peekName(bytes: Uint8Array): string | undefined {
+    const text = Buffer.from(bytes).toString();
+    const end = text.indexOf('\n');
+    return end === -1 ? undefined : text.slice(0, end);
+  }
+
+  decode(bytes: Uint8Array, context: DecodeContext<TestValue>): Decoded<TestValue> {
+    const name = this.peekName(bytes);
+    if (name === undefined) return { name, result: err(['no line break']) };
+    this.decoded.push(name);
+    this.lastPrevious = context.previous(name);
+    this.lastServerUri = context.server.serverUri;
+    const text = Buffer.from(bytes)
+      .toString()
+      .slice(name.length + 1);
+    if (text === 'throw') throw new Error('decoder is broken');
+    if (text.startsWith('!')) return { name, result: err(text.slice(1).split(',')) };
+    return { name, result: ok({ text }) };
+  }
+
+  /** A resource as it appears in a response. */
+  resource(name: string, value: string): Any {
+    return { typeUrl: this.typeUrl, value: Buffer.from(`${name}\n${value}`) };
+  }
+}
+
+/** Puts a resource into the wrapper message. */
+export function wrap(name: string, resource: Any | undefined): Any {
+  const wrapper: Resource = {
+    name,
+    resourceName: undefined,
+    aliases: [],
+    version: '',
+    resource,
+    ttl: undefined,
+  };
+  return {
+    typeUrl: 'type.googleapis.com/envoy.service.discovery.v3.Resource',
+    value: Resource.encode(wrapper).finish(),
+  };
+}

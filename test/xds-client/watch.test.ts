@@ -1,0 +1,240 @@
+import type { Handle } from '../../src/util/handle';
+import { Harness, RecordingWatcher } from './harness';
+import { TestResourceType } from './test-resource';
+
+const SERVER = 'management server xds.test:1 (node "node-1")';
+
+describe('watching', () => {
+  it('tells two watchers of one resource the same', () => {
+    const h = new Harness();
+    const first = h.watch(h.listener, 'a');
+    const second = h.watch(h.listener, 'a');
+    h.send(h.listener, '1', { a: 'one' });
+    first.release();
+    h.send(h.listener, '2', { a: 'two' });
+    expect(first.told).toEqual(['value one']);
+    expect(second.told).toEqual(['value one', 'value two']);
+    expect(second.values[0]).toBe(first.values[0]);
+  });
+
+  it('tells watchers of different resources what is theirs', () => {
+    const h = new Harness();
+    const [a, b, c] = ['a', 'b', 'c'].map((name) => h.watch(h.listener, name));
+    h.send(h.listener, '1', { c: 'three', b: 'two', a: 'one' });
+    expect([a?.told, b?.told, c?.told]).toEqual([['value one'], ['value two'], ['value three']]);
+  });
+
+  it('keeps resources of one name and two types apart', () => {
+    const h = new Harness();
+    const listener = h.watch(h.listener, 'same');
+    const endpoints = h.watch(h.endpoints, 'same');
+    h.send(h.endpoints, '1', { same: 'endpoints' });
+    h.send(h.listener, '1', { same: 'listener' });
+    expect(listener.told).toEqual(['value listener']);
+    expect(endpoints.told).toEqual(['value endpoints']);
+  });
+
+  it('tells only of what changed, and decodes nothing else', () => {
+    const h = new Harness();
+    const a = h.watch(h.endpoints, 'a');
+    const b = h.watch(h.endpoints, 'b');
+    h.send(h.endpoints, '1', { a: 'one', b: 'two' });
+    h.send(h.endpoints, '2', { a: 'one', b: 'TWO' });
+    expect(a.told).toEqual(['value one']);
+    expect(b.told).toEqual(['value two', 'value TWO']);
+    expect(h.endpoints.decoded).toEqual(['a', 'b', 'b']);
+    const versions = h.client.snapshot().resources.map(({ accepted }) => accepted?.version);
+    expect(versions).toEqual(['2', '2']);
+  });
+
+  it('notices an update that only adds to the bytes, and one that only takes away', () => {
+    const h = new Harness();
+    const watcher = h.watch(h.endpoints, 'a');
+    for (const value of ['one', 'one and more', 'one']) h.send(h.endpoints, '1', { a: value });
+    expect(watcher.told).toEqual(['value one', 'value one and more', 'value one']);
+  });
+
+  it('notices different bytes under the same version', () => {
+    const h = new Harness();
+    const watcher = h.watch(h.listener, 'a');
+    h.send(h.listener, '1', { a: 'one' });
+    h.send(h.listener, '1', { a: 'two' });
+    expect(watcher.told).toEqual(['value one', 'value two']);
+  });
+
+  it('takes a response without a resource for what it is: no news', () => {
+    const h = new Harness();
+    const watcher = h.watch(h.endpoints, 'a');
+    h.send(h.endpoints, '1', { a: 'one' });
+    h.send(h.endpoints, '2', {});
+    expect(watcher.told).toEqual(['value one']);
+    expect(h.stream.request).toMatchObject({ versionInfo: '2', resourceNames: ['a'] });
+  });
+
+  it('offers the decoder the value in use, so that it can be shared, and the server', () => {
+    const h = new Harness();
+    const watcher = h.watch(h.endpoints, 'a');
+    h.send(h.endpoints, '1', { a: 'one' });
+    expect(h.endpoints.lastPrevious).toBeUndefined();
+    h.send(h.endpoints, '2', { a: 'two' });
+    expect(h.endpoints.lastPrevious).toBe(watcher.values[0]);
+    expect(h.endpoints.lastServerUri).toBe('xds.test:1');
+  });
+
+  it('keeps a copy of the bytes instead of a piece of the response', () => {
+    const h = new Harness();
+    h.watch(h.listener, 'a');
+    h.send(h.listener, '1', { a: 'one', huge: 'x'.repeat(100_000) });
+    const bytes = h.client.snapshot().resources[0]?.accepted?.bytes;
+    expect(bytes?.buffer.byteLength).toBe('a\none'.length);
+  });
+
+  it('refuses two different types with one type URL', () => {
+    const h = new Harness();
+    h.watch(h.listener, 'a');
+    const impostor = new TestResourceType('Listener', false);
+    expect(() => h.client.watch(impostor, 'a', new RecordingWatcher())).toThrow(
+      'two different resource types claim the type URL type.googleapis.com/test.Listener',
+    );
+  });
+});
+
+describe('a watcher that comes late', () => {
+  it('is told the value at once and asks for nothing', () => {
+    const h = new Harness();
+    const first = h.watch(h.listener, 'a');
+    h.send(h.listener, '1', { a: 'one' });
+    h.stream.clearRequests();
+    const late = h.watch(h.listener, 'a');
+    expect(late.told).toEqual(['value one']);
+    expect(late.values[0]).toBe(first.values[0]);
+    expect(h.stream.requests).toEqual([]);
+    expect(first.told).toEqual(['value one']);
+  });
+
+  it('is told the value and what is wrong beside it', () => {
+    const h = new Harness();
+    const first = h.watch(h.listener, 'a');
+    h.send(h.listener, '1', { a: 'one' });
+    h.send(h.listener, '2', { a: '!bad' });
+    expect(h.watch(h.listener, 'a').told).toEqual([
+      'value one',
+      `ambient Listener "a": update from ${SERVER} rejected (NACK): bad`,
+    ]);
+    expect(first.told).toHaveLength(2);
+  });
+
+  it('is told of a resource known to be missing', () => {
+    const h = new Harness();
+    const first = h.watch(h.listener, 'a');
+    h.clock.advance(15_000);
+    expect(h.watch(h.listener, 'a').told).toEqual(first.told);
+    expect(first.told).toHaveLength(1);
+  });
+
+  it('is told of a resource that was rejected', () => {
+    const h = new Harness();
+    const first = h.watch(h.listener, 'a');
+    h.send(h.listener, '1', { a: '!bad' });
+    expect(h.watch(h.listener, 'a').told).toEqual(first.told);
+    expect(first.told).toHaveLength(1);
+  });
+
+  it('is told that the server cannot be reached, for a new resource as well', () => {
+    const h = new Harness();
+    const first = h.watch(h.listener, 'a');
+    h.stream.end();
+    const late = h.watch(h.listener, 'a');
+    const other = h.watch(h.endpoints, 'e');
+    expect(first.told).toEqual([
+      `error Listener "a": ${SERVER} cannot be reached: connection refused`,
+    ]);
+    expect(late.told).toEqual(first.told);
+    expect(other.told).toEqual([
+      `error Endpoints "e": ${SERVER} cannot be reached: connection refused`,
+    ]);
+  });
+
+  it('is told nothing yet of a resource that is still waited for', () => {
+    const h = new Harness();
+    h.watch(h.listener, 'a');
+    expect(h.watch(h.listener, 'a').told).toEqual([]);
+  });
+});
+
+describe('a watcher that calls back', () => {
+  it('may watch and release while it is told', () => {
+    const h = new Harness();
+    const inner = new RecordingWatcher();
+    const handles: Handle[] = [];
+    const outer = h.watch(
+      h.listener,
+      'a',
+      new RecordingWatcher(() => {
+        handles.push(h.client.watch(h.endpoints, 'e', inner));
+        handles.shift()?.release();
+        handles.push(h.client.watch(h.endpoints, 'e', inner));
+      }),
+    );
+    h.send(h.listener, '1', { a: 'one' });
+    h.send(h.endpoints, '1', { e: 'first' });
+    h.send(h.listener, '2', { a: 'two' });
+    expect(outer.told).toEqual(['value one', 'value two']);
+    expect(inner.told.slice(0, 2)).toEqual(['value first', 'value first']);
+    expect(h.client.snapshot().resources.map(({ watchers }) => watchers)).toEqual([1, 2]);
+  });
+
+  it('is not told what was on its way when it let go', () => {
+    const h = new Harness();
+    const second = new RecordingWatcher();
+    const handles: Handle[] = [];
+    h.watch(h.listener, 'a', new RecordingWatcher(() => handles[0]?.release()));
+    handles.push(h.client.watch(h.listener, 'a', second));
+    h.send(h.listener, '1', { a: 'one' });
+    expect(second.told).toEqual([]);
+  });
+
+  it('may let go of itself', () => {
+    const h = new Harness();
+    h.watch(h.endpoints, 'e');
+    const handles: Handle[] = [];
+    const watcher = new RecordingWatcher(() => handles[0]?.release());
+    handles.push(h.client.watch(h.listener, 'a', watcher));
+    h.send(h.listener, '1', { a: 'one' });
+    h.send(h.listener, '2', { a: 'two' });
+    expect(watcher.told).toEqual(['value one']);
+    expect(h.stream.request).toMatchObject({ typeUrl: h.listener.typeUrl, resourceNames: [] });
+  });
+
+  it('is told after `watch` has returned when it is called from the queue', () => {
+    const h = new Harness();
+    h.watch(h.listener, 'a');
+    h.send(h.listener, '1', { a: 'one' });
+    const order: string[] = [];
+    h.client.run(() => {
+      h.client.watch(h.listener, 'a', new RecordingWatcher(() => order.push('told')));
+      order.push('returned');
+    });
+    expect(order).toEqual(['returned', 'told']);
+  });
+
+  it('hurts nobody by throwing', () => {
+    const h = new Harness();
+    h.expectsBugs = true;
+    h.watch(
+      h.listener,
+      'a',
+      new RecordingWatcher(() => {
+        throw new Error('watcher is broken');
+      }),
+    );
+    const other = h.watch(h.listener, 'a');
+    h.send(h.listener, '1', { a: 'one' });
+    expect(other.told).toEqual(['value one']);
+    expect(h.stream.request).toMatchObject({ versionInfo: '1', responseNonce: 'n1' });
+    expect(h.logger.errors).toHaveLength(1);
+    expect(h.logger.errors[0]).toMatch(
+      /^unexpected error in the xDS client: Error: watcher is broken\n/,
+    );
+  });
+});

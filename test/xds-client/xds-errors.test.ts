@@ -1,0 +1,45 @@
+import { describeStreamEnd, joinBounded, statusName } from '../../src/xds-client/xds-errors';
+
+describe('joinBounded', () => {
+  it('joins what is short', () => {
+    expect(joinBounded([])).toBe('');
+    expect(joinBounded(['one'])).toBe('one');
+    expect(joinBounded(['one', 'two'])).toBe('one; two');
+  });
+
+  it('says how many it leaves out', () => {
+    const many = Array.from({ length: 1000 }, (_, index) => `violation number ${index}`);
+    const joined = joinBounded(many);
+    expect(joined.length).toBeLessThan(8300);
+    const shown = joined.split('; ').slice(0, -1);
+    expect(shown).toEqual(many.slice(0, shown.length));
+    expect(joined.endsWith(`; and ${1000 - shown.length} more`)).toBe(true);
+  });
+
+  it('cuts a text that is too long by itself', () => {
+    const long = 'x'.repeat(10_000);
+    expect(joinBounded([long])).toBe(`${'x'.repeat(8192)}…`);
+    expect(joinBounded([long, 'y', 'z'])).toBe(`${'x'.repeat(8192)}…; and 2 more`);
+  });
+});
+
+describe('describeStreamEnd', () => {
+  it.each([
+    [14, 'no route', 'cannot be reached: no route'],
+    [0, '', 'closed the ADS stream without answering'],
+    [16, 'who are you', 'ended the ADS stream with UNAUTHENTICATED: who are you'],
+    [77, 'odd', 'ended the ADS stream with code 77: odd'],
+  ])('names code %i', (code, details, text) => {
+    expect(describeStreamEnd({ code, details })).toBe(text);
+  });
+});
+
+describe('statusName', () => {
+  it('knows every code of gRPC', () => {
+    expect(statusName(0)).toBe('OK');
+    expect(statusName(5)).toBe('NOT_FOUND');
+    expect(statusName(16)).toBe('UNAUTHENTICATED');
+    expect(statusName(17)).toBe('code 17');
+    expect(statusName(-1)).toBe('code -1');
+  });
+});
