@@ -19,7 +19,15 @@ export interface ConfigFlipOptions {
   readonly seconds: number;
   readonly flipsPerSecond: number;
   readonly callsPerSecond: number;
+  /** Go on past the time until so many moves were followed, at most ten times as long. Default: 0. */
+  readonly minSwitches?: number;
 }
+
+/** More calls at once than a slow machine answers would queue up without end. */
+const MAX_PENDING = 200;
+
+/** After so many moves that came too fast to be followed, the next one waits until this one is. */
+const MAX_UNFOLLOWED = 5;
 
 /** What came of it. */
 export interface ConfigFlipReport {
@@ -83,6 +91,9 @@ function resourcesOf(set: SetName, backends: readonly UrlMapBackend[]): MeshReso
 /** Flips and calls at their own paces. */
 class ConfigFlip {
   private flips = 0;
+  private flipsWhenFollowed = 0;
+  private switchesSeen = 0;
+  private served: SetName = 'a';
 
   constructor(
     private readonly mesh: Mesh,
@@ -91,29 +102,50 @@ class ConfigFlip {
   ) {}
 
   /** @returns the number of flips. */
-  async run({ seconds, flipsPerSecond, callsPerSecond }: ConfigFlipOptions): Promise<number> {
+  async run(options: ConfigFlipOptions): Promise<number> {
     this.flip();
     await this.load.untilAnswered();
-    const startedAt = performance.now();
-    const flipping = setInterval(() => this.flip(), 1000 / flipsPerSecond);
-    const callsDue = () => Math.floor(((performance.now() - startedAt) / 1000) * callsPerSecond);
-    await new Promise<void>((resolve) => {
-      let sent = 0;
-      const calling = setInterval(() => {
-        // Whatever a late timer has left over is caught up with.
-        for (const due = callsDue(); sent < due; sent++) this.load.send();
-        if (sent < seconds * callsPerSecond) return;
-        clearInterval(calling);
-        resolve();
-      }, 2);
-    });
+    const flipping = setInterval(() => {
+      if (!this.mustBeFollowed()) this.flip();
+    }, 1000 / options.flipsPerSecond);
+    await this.callUntilOver(options);
     clearInterval(flipping);
     await this.load.untilDone();
     return this.flips;
   }
 
+  private async callUntilOver(options: ConfigFlipOptions): Promise<void> {
+    const { seconds, callsPerSecond, minSwitches = 0 } = options;
+    const startedAt = performance.now();
+    const elapsed = () => (performance.now() - startedAt) / 1000;
+    await new Promise<void>((resolve) => {
+      let due = 0;
+      const calling = setInterval(() => {
+        // Whatever a late timer has left over is caught up with, unless the machine is too slow for it.
+        for (const end = Math.floor(elapsed() * callsPerSecond); due < end; due++) {
+          if (this.load.pendingCalls < MAX_PENDING) this.load.send();
+        }
+        if (elapsed() < seconds) return;
+        if (this.load.switchCount < minSwitches && elapsed() < 10 * seconds) return;
+        clearInterval(calling);
+        resolve();
+      }, 2);
+    });
+  }
+
+  /** A client that needs longer for a move than the next one takes to come would stay where it is for ever. */
+  private mustBeFollowed(): boolean {
+    const { switchCount, followedSet } = this.load;
+    if (switchCount !== this.switchesSeen) {
+      this.switchesSeen = switchCount;
+      this.flipsWhenFollowed = this.flips;
+    }
+    return followedSet !== this.served && this.flips - this.flipsWhenFollowed > MAX_UNFOLLOWED;
+  }
+
   private flip(): void {
     const set = SETS[this.flips++ % SETS.length] ?? 'a';
+    this.served = set;
     this.mesh.serve(resourcesOf(set, this.backends));
   }
 }
@@ -129,6 +161,19 @@ class Load {
   private pending = 0;
   private switches = 0;
   private lastSet: string | undefined;
+
+  get pendingCalls(): number {
+    return this.pending;
+  }
+
+  /** The set that the last answer came from. */
+  get followedSet(): string | undefined {
+    return this.lastSet;
+  }
+
+  get switchCount(): number {
+    return this.switches;
+  }
 
   /** Makes a call without a deadline, so that all there is comes from the route. */
   send(): void {
@@ -163,6 +208,7 @@ class Load {
     await eventually(
       () => this.pending,
       (pending) => pending === 0,
+      60_000,
     ).catch(() => this.failures.set('never ended', this.pending));
   }
 
@@ -207,7 +253,7 @@ async function subscriptionsAtRest(mesh: Mesh): Promise<readonly string[]> {
     mesh.controlPlane
       .clients()
       .flatMap(({ types }) => [...types.values()].flatMap(({ subscribed }) => subscribed));
-  return eventually(read, ({ length }) => length === 4).catch(read);
+  return eventually(read, ({ length }) => length === 4, 60_000).catch(read);
 }
 
 async function main(): Promise<void> {
