@@ -23,7 +23,7 @@ import { OobReports } from './orca/oob-reports';
 import { openOobStream } from './orca/oob-stream';
 import { outlierDetectionPolicies } from './outlier-detection/balancer';
 import { overrideHostPolicy } from './override-host/balancer';
-import { pickFirstPolicy } from './pick-first/balancer';
+import { createPickFirstPolicyType } from './pick-first/balancer';
 import { priorityPolicy } from './priority/balancer';
 import { createRandomSubsettingPolicyType } from './random-subsetting/balancer';
 import { createRingHashPolicyType } from './ring-hash/balancer';
@@ -71,7 +71,7 @@ function choices(environment: PolicyEnvironment): readonly LbPolicyType[] {
   const oobReports = new OobReports({ ...environment, openStream: openOobStream });
   return [
     roundRobinPolicy,
-    pickFirstPolicy,
+    createPickFirstPolicyType({ flags }),
     createRandomSubsettingPolicyType({ hash }),
     ...(flags.ringHash ? [createRingHashPolicyType({ hash, flags })] : []),
     ...(flags.leastRequest ? [leastRequestPolicy] : []),

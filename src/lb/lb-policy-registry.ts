@@ -55,6 +55,11 @@ export class LbPolicyRegistry implements LbPolicyLookup, LbChildParser, LbConfig
   }
 
   parseList(json: unknown, violations: Violations): LbConfig | undefined {
+    return this.parseListAt(0, json, violations);
+  }
+
+  private parseListAt(depth: number, json: unknown, violations: Violations): LbConfig | undefined {
+    if (isTooDeep(depth, violations)) return undefined;
     if (!Array.isArray(json)) {
       violations.add('must be a list of load-balancing policies');
       return undefined;
@@ -66,7 +71,8 @@ export class LbPolicyRegistry implements LbPolicyLookup, LbChildParser, LbConfig
       if (choice === undefined) return undefined;
       const type = this.get(choice.name);
       if (type !== undefined) {
-        return type.parseConfig(choice.config, violations.index(i).at(choice.name), this);
+        const at = violations.index(i).at(choice.name);
+        return type.parseConfig(choice.config, at, this.childrenOf(depth));
       }
       unknownNames.push(choice.name);
     }
@@ -83,10 +89,7 @@ export class LbPolicyRegistry implements LbPolicyLookup, LbChildParser, LbConfig
     depth: number,
     violations: Violations,
   ): LbConfig | 'unsupported' | undefined {
-    if (depth >= MAX_DEPTH) {
-      violations.add(`load-balancing policies are nested more than ${MAX_DEPTH} deep`);
-      return undefined;
-    }
+    if (isTooDeep(depth, violations)) return undefined;
     const extension = readExtension(config, violations);
     switch (extension?.kind) {
       case undefined:
@@ -94,7 +97,7 @@ export class LbPolicyRegistry implements LbPolicyLookup, LbChildParser, LbConfig
       case 'json': {
         const type = this.get(extension.typeName);
         if (type === undefined) return 'unsupported';
-        return type.parseConfig(extension.json, violations.at('value'), this);
+        return type.parseConfig(extension.json, violations.at('value'), this.childrenOf(depth));
       }
       case 'message': {
         const converter = this.converters.get(extension.typeName);
@@ -103,6 +106,19 @@ export class LbPolicyRegistry implements LbPolicyLookup, LbChildParser, LbConfig
       }
     }
   }
+
+  /** Parses what a policy at this depth has inside it. */
+  private childrenOf(depth: number): LbChildParser {
+    return {
+      parseList: (json, violations) => this.parseListAt(depth + 1, json, violations),
+    };
+  }
+}
+
+function isTooDeep(depth: number, violations: Violations): boolean {
+  if (depth < MAX_DEPTH) return false;
+  violations.add(`load-balancing policies are nested more than ${MAX_DEPTH} deep`);
+  return true;
 }
 
 /** Reads `{ name: config }`. */

@@ -1,6 +1,7 @@
 import { ConnectivityState, parseLoadBalancingConfig } from '../../grpc-js';
 import type { ChannelOptions, Picker, TypedLoadBalancingConfig } from '../../grpc-js';
 import type { XdsEndpoint } from '../../resources/endpoints';
+import type { FeatureFlags } from '../../util/feature-flags';
 import type { Random } from '../../util/random';
 import { ok } from '../../util/result';
 import { createFailurePicker, failureText, queuePicker } from '../connectivity';
@@ -16,12 +17,21 @@ import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { parsePickFirstConfig, PICK_FIRST, PickFirstConfig } from './config';
 import { shuffleByWeight } from './shuffle-by-weight';
 
+/** What the pick_first policies of a process share. */
+export interface PickFirstPolicyOptions {
+  /** Without `weightedShuffling`, every order is as likely as any other (gRFC A113). */
+  readonly flags: Pick<FeatureFlags, 'weightedShuffling'>;
+}
+
 /** Tries the addresses of all endpoints in order and uses the first that connects (gRFC A62). */
-export const pickFirstPolicy: LbPolicyType = {
-  name: PICK_FIRST,
-  parseConfig: parsePickFirstConfig,
-  create: (host) => new PickFirstPolicy(host),
-};
+export function createPickFirstPolicyType({ flags }: PickFirstPolicyOptions): LbPolicyType {
+  const shuffle = flags.weightedShuffling ? shuffleByCombinedWeight : shuffleEvenly;
+  return {
+    name: PICK_FIRST,
+    parseConfig: parsePickFirstConfig,
+    create: (host) => new PickFirstPolicy(host, shuffle),
+  };
+}
 
 const NO_ENDPOINTS = 'No endpoints to connect to';
 
@@ -31,6 +41,13 @@ interface Attempt {
   readonly shuffled: boolean;
   readonly options: ChannelOptions;
 }
+
+/** Puts the endpoints of a set, already in one list, in random order. */
+type Shuffle = (
+  endpoints: readonly XdsEndpoint[],
+  set: EndpointSet,
+  random: Random,
+) => readonly XdsEndpoint[];
 
 /** Leaves the connecting to grpc-js's pick_first, except for the shuffling, which is broken there. */
 class PickFirstPolicy implements LbPolicy {
@@ -44,7 +61,10 @@ class PickFirstPolicy implements LbPolicy {
   private failure: string | undefined;
   private resolutionNote = '';
 
-  constructor(private readonly host: LbHost) {
+  constructor(
+    private readonly host: LbHost,
+    private readonly shuffle: Shuffle,
+  ) {
     this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
     this.hostConfig = parseLoadBalancingConfig({ [PICK_FIRST]: { shuffleAddressList: false } });
   }
@@ -88,7 +108,9 @@ class PickFirstPolicy implements LbPolicy {
     if (this.attempt !== undefined && sameAttempt(this.attempt, attempt)) return;
     this.attempt = attempt;
     const { random } = this.host.environment;
-    const order = attempt.shuffled ? shuffle(attempt.endpoints, set, random) : attempt.endpoints;
+    const order = attempt.shuffled
+      ? this.shuffle(attempt.endpoints, set, random)
+      : attempt.endpoints;
     this.child ??= this.createChild();
     this.child.update({
       config: this.hostConfig,
@@ -142,7 +164,7 @@ class PickFirstPolicy implements LbPolicy {
 }
 
 /** Shuffles all endpoints of a set by their weight among all of them, not only within their locality. */
-function shuffle(
+function shuffleByCombinedWeight(
   endpoints: readonly XdsEndpoint[],
   set: EndpointSet,
   random: Random,
@@ -150,6 +172,15 @@ function shuffle(
   const weights = combinedWeights(set);
   const weighted = endpoints.map((endpoint, i) => ({ endpoint, weight: weights[i] ?? 1 }));
   return shuffleByWeight(weighted, random).map(({ endpoint }) => endpoint);
+}
+
+function shuffleEvenly(
+  endpoints: readonly XdsEndpoint[],
+  _set: EndpointSet,
+  random: Random,
+): readonly XdsEndpoint[] {
+  const even = endpoints.map((endpoint) => ({ endpoint, weight: 1 }));
+  return shuffleByWeight(even, random).map(({ endpoint }) => endpoint);
 }
 
 function sameAttempt(a: Attempt, b: Attempt): boolean {

@@ -7,7 +7,7 @@ import { pickFirstConverter } from '../../../src/lb/converters/pick-first';
 import { roundRobinConverter } from '../../../src/lb/converters/round-robin';
 import { wrrLocalityConverter } from '../../../src/lb/converters/wrr-locality';
 import { LbPolicyRegistry } from '../../../src/lb/lb-policy-registry';
-import { pickFirstPolicy } from '../../../src/lb/pick-first/balancer';
+import { createPickFirstPolicyType } from '../../../src/lb/pick-first/balancer';
 import { PickFirstConfig } from '../../../src/lb/pick-first/config';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
 import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
@@ -16,6 +16,7 @@ import { WrrLocalityConfig } from '../../../src/lb/wrr-locality/config';
 import type { TypedBytes } from '../../../src/resources/extension-points';
 import { Violations } from '../../../src/util/violations';
 
+const pickFirstPolicy = createPickFirstPolicyType({ flags: { weightedShuffling: true } });
 const registry = new LbPolicyRegistry({
   policies: [roundRobinPolicy, pickFirstPolicy, wrrLocalityPolicy],
   converters: [roundRobinConverter, pickFirstConverter, wrrLocalityConverter],
@@ -49,6 +50,25 @@ function typedStruct(kind: 'xds.type.v3' | 'udpa.type.v1', name: string, fields:
   const message: TypedStruct = { typeUrl: `example.com/${name}`, value: { fields } };
   const value = TypedStruct.encode(message).finish();
   return { typeUrl: `type.googleapis.com/${kind}.TypedStruct`, value };
+}
+
+interface JsonFields {
+  readonly [key: string]: JsonFields | readonly JsonFields[];
+}
+
+function toStruct(json: JsonFields): Struct {
+  const fields = Object.entries(json).map(([key, value]) => [key, toValue(value)] as const);
+  return { fields: new Map(fields) };
+}
+
+function toValue(json: JsonFields | readonly JsonFields[]): Value {
+  return isList(json)
+    ? { kind: { $case: 'listValue', value: { values: json.map(toValue) } } }
+    : { kind: { $case: 'structValue', value: toStruct(json) } };
+}
+
+function isList(json: JsonFields | readonly JsonFields[]): json is readonly JsonFields[] {
+  return Array.isArray(json);
 }
 
 function convert(config: TypedBytes, depth = 0) {
@@ -128,6 +148,40 @@ describe('the load-balancing policy converters', () => {
     expect(result).toBeUndefined();
     expect(violations.length).toBe(1);
     expect(violations[0]).toMatch(/: load-balancing policies are nested more than 16 deep$/);
+  });
+
+  describe('count the JSON policies', () => {
+    const nestJson = (levels: number): JsonFields =>
+      levels === 1
+        ? { round_robin: {} }
+        : { xds_wrr_locality_experimental: { childPolicy: [nestJson(levels - 1)] } };
+    const nestStruct = (levels: number): TypedBytes => {
+      const { fields } = toStruct({ childPolicy: [nestJson(levels - 1)] });
+      return typedStruct('xds.type.v3', 'xds_wrr_locality_experimental', fields);
+    };
+
+    it.each([
+      [16, []],
+      [17, [expect.stringMatching(/: load-balancing policies are nested more than 16 deep$/)]],
+    ])('inside a TypedStruct that is nested itself: %d', (levels, violations) => {
+      const wrapped = (wrappers: number): TypedBytes =>
+        wrappers === 0 ? nestStruct(6) : wrrLocality(wrapped(wrappers - 1));
+      expect(convert(wrapped(levels - 6)).violations).toEqual(violations);
+    });
+
+    it.each([
+      [16, []],
+      [17, [expect.stringMatching(/: load-balancing policies are nested more than 16 deep$/)]],
+      [10_000, [expect.stringMatching(/: load-balancing policies are nested more than 16 deep$/)]],
+    ])('in a list that is JSON altogether: %d', (levels, expected) => {
+      let json: unknown = { round_robin: {} };
+      for (let i = 1; i < levels; i++) {
+        json = { xds_wrr_locality_experimental: { childPolicy: [json] } };
+      }
+      const violations = Violations.root();
+      registry.fromJson([json], violations);
+      expect(violations.all).toEqual(expected);
+    });
   });
 
   describe.each(['xds.type.v3', 'udpa.type.v1'] as const)('of a %s TypedStruct', (kind) => {

@@ -1,5 +1,5 @@
 import { ConnectivityState } from '../../../src/grpc-js';
-import { pickFirstPolicy } from '../../../src/lb/pick-first/balancer';
+import { createPickFirstPolicyType } from '../../../src/lb/pick-first/balancer';
 import { parsePickFirstConfig, PickFirstConfig } from '../../../src/lb/pick-first/config';
 import { err, ok } from '../../../src/util/result';
 import { Violations } from '../../../src/util/violations';
@@ -21,9 +21,9 @@ const B = '10.0.0.2:80';
 const inOrder = new PickFirstConfig(false);
 const shuffled = new PickFirstConfig(true);
 
-function setUp() {
+function setUp(weightedShuffling = true) {
   const harness = new LbHarness();
-  const policy = harness.create(pickFirstPolicy);
+  const policy = harness.create(createPickFirstPolicyType({ flags: { weightedShuffling } }));
   return { harness, policy };
 }
 
@@ -67,6 +67,16 @@ describe('pick_first', () => {
     await harness.settle();
     expect(harness.subchannel(B).connectRequests).toBe(1);
     expect(harness.subchannel(A).connectRequests).toBe(0);
+  });
+
+  it('draws without regard to weights when weighted shuffling is switched off', async () => {
+    const { harness, policy } = setUp(false);
+    // With equal draws the order stays, whatever the weights.
+    harness.random = 0.5;
+    harness.updateEndpoints(policy, shuffled, singleLocality(A, makeEndpoint(B, { weight: 9 })));
+    await harness.settle();
+    expect(harness.subchannel(A).connectRequests).toBe(1);
+    expect(harness.subchannel(B).connectRequests).toBe(0);
   });
 
   it('does not draw again while the endpoints stay the same', () => {

@@ -1,4 +1,4 @@
-import { pickFirstPolicy } from '../../../src/lb/pick-first/balancer';
+import { createPickFirstPolicyType } from '../../../src/lb/pick-first/balancer';
 import { PickFirstConfig } from '../../../src/lb/pick-first/config';
 import { ok } from '../../../src/util/result';
 import { describeLbPolicyContract } from '../../contract/lb-policy-contract';
@@ -8,7 +8,7 @@ describe.each([false, true])('with shuffleAddressList %s', (shuffleAddressList) 
   const config = new PickFirstConfig(shuffleAddressList);
   describeLbPolicyContract({
     name: 'pick_first',
-    type: pickFirstPolicy,
+    type: createPickFirstPolicyType({ flags: { weightedShuffling: true } }),
     connectsAtOnce: true,
     usesEveryEndpoint: false,
     makeUpdate: (endpoints) => ({
