@@ -29,6 +29,57 @@ const bundledWire = {
       : null,
 };
 
+/**
+ * Lets a module of ours load another one when it is first needed: `require('./folder/late')`, a relative path in
+ * a call of its own. The module and what only it needs become files that nobody loads before.
+ */
+const lateRequires = {
+  name: 'late-requires',
+  transform(code, id) {
+    if (!code.includes("require('.")) return null;
+    const changed = code.replace(/\brequire\('(\.{1,2}\/[^']+)'\)/g, (_call, path) => {
+      const late = this.emitFile({ type: 'chunk', id: resolve(dirname(id), `${path}.js`) });
+      return `require(import.meta.ROLLUP_FILE_URL_${late})`;
+    });
+    // Lines stay where they are, so the source map holds.
+    return { code: changed, map: null };
+  },
+  // Where `require` wants a path, not a URL.
+  resolveFileUrl: ({ relativePath }) =>
+    JSON.stringify(relativePath.startsWith('.') ? relativePath : `./${relativePath}`),
+};
+
+/** Every module that has to be there for another to run; late ones have not. */
+function reachableFrom(id, getModuleInfo, found = new Set()) {
+  if (found.has(id)) return found;
+  found.add(id);
+  for (const imported of getModuleInfo(id)?.importedIds ?? []) {
+    reachableFrom(imported, getModuleInfo, found);
+  }
+  return found;
+}
+
+/**
+ * What the client shares with any other entry or with late modules goes into one file. Left alone, there would be
+ * one for each set of files that share something, and the client would load them all.
+ */
+function createSharing() {
+  const main = resolve('build/index.js');
+  let others;
+  let own;
+  return (id, { getModuleIds, getModuleInfo }) => {
+    if (own === undefined) {
+      own = reachableFrom(main, getModuleInfo);
+      others = new Set();
+      for (const entry of getModuleIds()) {
+        const isRoot = entry !== main && getModuleInfo(entry)?.isEntry === true;
+        if (isRoot) reachableFrom(entry, getModuleInfo, others);
+      }
+    }
+    return own.has(id) && others.has(id) ? 'common' : undefined;
+  };
+}
+
 /** @type {import('rollup').RollupOptions} */
 export default {
   input: {
@@ -36,7 +87,7 @@ export default {
     'control-plane/index': 'build/control-plane/index.js',
     'cli/main': 'build/cli/main.js',
   },
-  plugins: [folderImports, bundledWire],
+  plugins: [folderImports, bundledWire, lateRequires],
   // Dependencies stay where they are.
   external: (id) => id !== WIRE && !/^([./]|build\/)/.test(id),
   treeshake: { moduleSideEffects: (id) => !id.includes('node_modules') },
@@ -46,6 +97,7 @@ export default {
     exports: 'named',
     entryFileNames: '[name].js',
     chunkFileNames: 'shared/[name].js',
+    manualChunks: createSharing(),
     sourcemap: true,
     generatedCode: 'es2015',
   },
