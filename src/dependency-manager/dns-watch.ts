@@ -4,6 +4,7 @@ import {
   type GrpcEndpoint,
   type SubchannelAddress,
 } from '../grpc-js';
+import { watchLookups } from '../grpc-js/lookup-failure';
 import type { EndpointsResource, SocketAddress } from '../resources/endpoints';
 import { createHandle, type Handle } from '../util/handle';
 import { err, ok, type Result } from '../util/result';
@@ -29,6 +30,8 @@ export function createDnsWatcherFactory(options: ChannelOptions): DnsWatcherFact
       const path = dnsTargetKey(target);
       let latest: EndpointsResource | undefined;
       let released = false;
+      /** Why the last lookup that failed did so. */
+      let cause: string | undefined;
       const resolver = createResolver(
         { scheme: 'dns', path },
         (endpoints) => {
@@ -41,7 +44,7 @@ export function createDnsWatcherFactory(options: ChannelOptions): DnsWatcherFact
             if (latest === undefined || !sameAddresses(latest, next)) latest = next;
             onResult(ok(latest));
           } else {
-            onResult(err(`DNS resolution of ${path} failed: ${endpoints.error.details}`));
+            onResult(err(`DNS resolution of ${path} failed: ${cause ?? endpoints.error.details}`));
             // The resolver backs off by itself, yet only tries again when asked to.
             resolver.updateResolution();
           }
@@ -49,6 +52,9 @@ export function createDnsWatcherFactory(options: ChannelOptions): DnsWatcherFact
         },
         resolverOptions,
       );
+      watchLookups(resolver, (text) => {
+        cause = text;
+      });
       resolver.updateResolution();
       const handle = createHandle(() => {
         released = true;

@@ -156,12 +156,14 @@ describe('createDnsWatcherFactory', () => {
   });
 
   it('says which name cannot be resolved, and why', async () => {
-    expect(await new Scene('does-not-exist.invalid', 80).result(1)).toEqual({
+    scriptLookups('getaddrinfo ENOTFOUND db.example', 'getaddrinfo EAI_AGAIN db.example');
+    const scene = new Scene('db.example', 80);
+    const failure = (cause: string) => ({
       ok: false,
-      error:
-        'DNS resolution of does-not-exist.invalid:80 failed: ' +
-        'Name resolution failed for target dns:does-not-exist.invalid:80',
+      error: `DNS resolution of db.example:80 failed: getaddrinfo ${cause} db.example`,
     });
+    expect(await scene.result(1)).toEqual(failure('ENOTFOUND'));
+    expect(await scene.result(2)).toEqual(failure('EAI_AGAIN'));
   });
 
   it('tries again by itself after a failure, and keeps the answer that it had', async () => {
