@@ -5,6 +5,7 @@ import {
   type SubchannelAddress,
 } from '../grpc-js';
 import { watchLookups } from '../grpc-js/lookup-failure';
+import { noMetadata } from '../resources/endpoint-metadata';
 import type { EndpointsResource, SocketAddress } from '../resources/endpoints';
 import { createHandle, type Handle } from '../util/handle';
 import { err, ok, type Result } from '../util/result';
@@ -82,6 +83,7 @@ function toEndpointsResource(
     health: 'UNKNOWN',
     hostname: clusterName,
     hashKey: undefined,
+    metadata: noMetadata,
   } as const;
   const locality = { region: '', zone: '', subZone: '' };
   const localities = [{ locality, weight: 1, endpoints: addresses.length === 0 ? [] : [endpoint] }];

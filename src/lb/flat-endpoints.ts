@@ -1,4 +1,5 @@
 import type { GrpcEndpoint, SubchannelAddress } from '../grpc-js';
+import { noMetadata } from '../resources/endpoint-metadata';
 import type { LocalityEndpoints, SocketAddress, XdsEndpoint } from '../resources/endpoints';
 import { endpointKey, sameAddresses } from './endpoint-key';
 import { emptyEndpointSet, type EndpointSet } from './endpoint-set';
@@ -43,7 +44,14 @@ function createSet(endpoints: readonly XdsEndpoint[]): EndpointSet {
 }
 
 function toXdsEndpoint(addresses: readonly SocketAddress[]): XdsEndpoint {
-  return { addresses, weight: 1, health: 'UNKNOWN', hostname: '', hashKey: undefined };
+  return {
+    addresses,
+    weight: 1,
+    health: 'UNKNOWN',
+    hostname: '',
+    hashKey: undefined,
+    metadata: noMetadata,
+  };
 }
 
 function isSocketAddress(address: SubchannelAddress): address is SocketAddress {

@@ -4,6 +4,7 @@ import {
   LocalityLbEndpoints,
 } from '../generated/envoy/config/endpoint/v3/endpoint_components';
 import { Violations } from '../util/violations';
+import { EndpointMetadataReader } from './endpoint-metadata-parser';
 import { LocalityReuse, sameEndpoint, type PreviousEndpoints } from './endpoint-reuse';
 import { recallSlices, rememberSlices, SliceMatcher, type EndpointSlices } from './endpoint-slices';
 import type { LocalityEndpoints, XdsEndpoint } from './endpoints';
@@ -65,6 +66,7 @@ export function rememberAssignment(
 class ChangeDecoder {
   /** Nothing may be found wrong here: see `decodeChangedAssignment`. */
   private readonly violations = Violations.root();
+  private readonly metadataReader = new EndpointMetadataReader();
   private readonly changed: XdsEndpoint[] = [];
   /** Previous localities whose endpoints have been taken over: each may serve once. */
   private readonly used = new Set<LocalityEndpoints>();
@@ -138,7 +140,8 @@ class ChangeDecoder {
     if (message === undefined) return undefined;
     const health = parseHealthStatus(message.healthStatus);
     if (health === undefined || (health === 'DRAINING' && !this.keepDraining)) return undefined;
-    const endpoint = parseLbEndpoint(message, health, this.violations);
+    const { metadataReader } = this;
+    const endpoint = parseLbEndpoint(message, { health, metadataReader }, this.violations);
     if (endpoint === undefined) return undefined;
     // It may only have moved.
     const same =

@@ -1,3 +1,4 @@
+import { sameMetadata } from './endpoint-metadata';
 import type {
   DropCategory,
   EndpointsResource,
@@ -136,6 +137,7 @@ export function sameEndpoint(a: XdsEndpoint, b: XdsEndpoint): boolean {
     a.health === b.health &&
     a.hostname === b.hostname &&
     a.hashKey === b.hashKey &&
+    sameMetadata(a.metadata, b.metadata) &&
     a.addresses.length === b.addresses.length &&
     a.addresses.every((address, i) => sameAddress(address, b.addresses[i]))
   );

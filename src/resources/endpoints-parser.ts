@@ -5,6 +5,7 @@ import {
 import { Violations } from '../util/violations';
 import type { ResourceType } from '../xds-client/resource-type';
 import { decodeChangedAssignment, rememberAssignment } from './changed-endpoints-parser';
+import { EndpointMetadataReader } from './endpoint-metadata-parser';
 import { PreviousEndpoints } from './endpoint-reuse';
 import type { DropCategory, EndpointsResource, LocalityEndpoints } from './endpoints';
 import type { ExtensionPoints } from './extension-points';
@@ -71,12 +72,13 @@ function parseLocalities(
   violations: Violations,
 ): readonly PlacedLocality[] {
   const addresses = new AddressSet();
+  const metadataReader = new EndpointMetadataReader();
   const parsed: Parameters<typeof rememberAssignment>[1][number][] = [];
   const localities = endpoints.map((message, i) => {
     const onParsed: LocalityContext['onParsed'] = (value, parts) => {
       parsed[i] = { value, endpoints: parts };
     };
-    const context = { previous, addresses, keepDraining, onParsed };
+    const context = { previous, addresses, metadataReader, keepDraining, onParsed };
     const value = parseLocalityEndpoints(message, context, violations.index(i));
     parsed[i] ??= undefined;
     return value && { priority: message.priority, value };

@@ -1,3 +1,4 @@
+import type { EndpointMetadata } from './endpoint-metadata';
 import type { Locality } from './locality';
 
 /** A literal IP address and a port; the shape a grpc-js subchannel address has. */
@@ -19,6 +20,8 @@ export interface XdsEndpoint {
   readonly hostname: string;
   /** For ring_hash (gRFC A76); `undefined` if none. */
   readonly hashKey: string | undefined;
+  /** `noMetadata` if there is none. */
+  readonly metadata: EndpointMetadata;
 }
 
 /** The endpoints of one locality within one priority. */

@@ -4,15 +4,23 @@ import type {
   LbEndpoint,
 } from '../generated/envoy/config/endpoint/v3/endpoint_components';
 import type { Violations } from '../util/violations';
+import type { EndpointMetadataReader } from './endpoint-metadata-parser';
 import type { HealthStatus, SocketAddress, XdsEndpoint } from './endpoints';
 import { parseAddress } from './shared/address-parser';
 
 const HASH_KEY_METADATA = 'envoy.lb';
 
-/** `undefined` after adding a violation (gRFCs A27, A61, A76, A81). The health is the caller's business. */
+/** What the endpoints of an assignment are read with. */
+export interface LbEndpointContext {
+  /** The caller's business. */
+  readonly health: HealthStatus;
+  readonly metadataReader: EndpointMetadataReader;
+}
+
+/** `undefined` after adding a violation (gRFCs A27, A61, A76, A81). */
 export function parseLbEndpoint(
   message: LbEndpoint,
-  health: HealthStatus,
+  { health, metadataReader }: LbEndpointContext,
   violations: Violations,
 ): XdsEndpoint | undefined {
   const { hostIdentifier, loadBalancingWeight: weight = 1 } = message;
@@ -24,7 +32,9 @@ export function parseLbEndpoint(
   const endpoint = hostIdentifier.value;
   const addresses = parseAddresses(endpoint, violations);
   const hashKey = message.metadata && readHashKey(message.metadata);
-  return addresses && { addresses, weight, health, hostname: endpoint.hostname, hashKey };
+  const metadata = metadataReader.read(message.metadata);
+  const { hostname } = endpoint;
+  return addresses && { addresses, weight, health, hostname, hashKey, metadata };
 }
 
 function parseAddresses(

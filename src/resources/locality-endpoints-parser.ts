@@ -3,6 +3,7 @@ import type {
   LocalityLbEndpoints,
 } from '../generated/envoy/config/endpoint/v3/endpoint_components';
 import type { Violations } from '../util/violations';
+import type { EndpointMetadataReader } from './endpoint-metadata-parser';
 import { LocalityReuse, type PreviousEndpoints } from './endpoint-reuse';
 import type { LocalityEndpoints, SocketAddress, XdsEndpoint } from './endpoints';
 import { parseLbEndpoint } from './lb-endpoint-parser';
@@ -36,6 +37,7 @@ export class AddressSet {
 export interface LocalityContext {
   readonly previous: PreviousEndpoints;
   readonly addresses: AddressSet;
+  readonly metadataReader: EndpointMetadataReader;
   readonly keepDraining: boolean;
   /** Told what each endpoint of a locality came to. */
   readonly onParsed: (
@@ -69,7 +71,7 @@ export function parseLocalityEndpoints(
 
 function parseEndpoints(
   messages: readonly LbEndpoint[],
-  { addresses, keepDraining }: LocalityContext,
+  { addresses, metadataReader, keepDraining }: LocalityContext,
   reuse: LocalityReuse,
   violations: Violations,
 ): readonly (XdsEndpoint | undefined)[] {
@@ -79,7 +81,7 @@ function parseEndpoints(
     const health = parseHealthStatus(message.healthStatus);
     if (health === undefined || (health === 'DRAINING' && !keepDraining)) continue;
     const at = violations.index(i);
-    const endpoint = parseLbEndpoint(message, health, at);
+    const endpoint = parseLbEndpoint(message, { health, metadataReader }, at);
     if (endpoint === undefined) continue;
     for (const address of endpoint.addresses) {
       if (!addresses.add(address)) {

@@ -2,6 +2,7 @@ import { promises as dns } from 'node:dns';
 import { createDnsWatcherFactory } from '../../src/dependency-manager/dns-watch';
 import { dnsTargetKey } from '../../src/dependency-manager/observations';
 import type { ChannelOptions } from '../../src/grpc-js';
+import { noMetadata } from '../../src/resources/endpoint-metadata';
 import type { EndpointsResource } from '../../src/resources/endpoints';
 import type { Result } from '../../src/util/result';
 
@@ -109,6 +110,7 @@ describe('createDnsWatcherFactory', () => {
                   health: 'UNKNOWN',
                   hostname: '127.0.0.1:8080',
                   hashKey: undefined,
+                  metadata: noMetadata,
                 },
               ],
             },

@@ -1,6 +1,7 @@
 import { Locality } from '../../src/generated/envoy/config/core/v3/base';
 import { ClusterLoadAssignment } from '../../src/generated/envoy/config/endpoint/v3/endpoint';
 import { LocalityLbEndpoints } from '../../src/generated/envoy/config/endpoint/v3/endpoint_components';
+import { noMetadata } from '../../src/resources/endpoint-metadata';
 import type { EndpointsResource, XdsEndpoint } from '../../src/resources/endpoints';
 import { createEndpointsResourceType } from '../../src/resources/endpoints-parser';
 import { endpointsJson, type Json } from '../support/xds-json';
@@ -48,6 +49,7 @@ describe('an assignment', () => {
                   health: 'UNKNOWN',
                   hostname: '',
                   hashKey: undefined,
+                  metadata: noMetadata,
                 },
               ],
             },
@@ -148,6 +150,7 @@ describe('an endpoint', () => {
         health: 'HEALTHY',
         hostname: 'backend.example.com',
         hashKey: undefined,
+        metadata: noMetadata,
       },
     ]);
   });
@@ -163,6 +166,81 @@ describe('an endpoint', () => {
     expect(parseEndpoints(endpoint('10.0.0.1', { metadata }))).toMatchObject([
       { hashKey: expected },
     ]);
+  });
+
+  describe('with metadata', () => {
+    const labels = { workload: 'w', numbers: [1, 'NaN', null], nested: { deep: true } };
+    const audience = {
+      '@type': 'type.googleapis.com/envoy.config.core.v3.Locality',
+      zone: 'z',
+    };
+    const metadata = {
+      filter_metadata: { istio: labels },
+      typed_filter_metadata: { 'acme.audience': audience },
+    };
+
+    it('keeps it, as JSON and as undecoded messages', () => {
+      const [parsed] = parseEndpoints(endpoint('10.0.0.1', { metadata }));
+      expect(parsed?.metadata.filterMetadata).toEqual(new Map([['istio', labels]]));
+      expect(parsed?.metadata.typedFilterMetadata).toEqual(
+        new Map([
+          [
+            'acme.audience',
+            {
+              typeUrl: 'type.googleapis.com/envoy.config.core.v3.Locality',
+              value: Uint8Array.from(Locality.encode(Locality.create({ zone: 'z' })).finish()),
+            },
+          ],
+        ]),
+      );
+    });
+
+    it.each([{}, undefined, { filter_metadata: {} }])('has the shared one for %j', (nothing) => {
+      const extra = nothing === undefined ? {} : { metadata: nothing };
+      expect(parseEndpoints(endpoint('10.0.0.1', extra))[0]?.metadata).toBe(noMetadata);
+    });
+
+    it('shares it with its neighbours if theirs says the same', () => {
+      const other = { filter_metadata: { istio: { ...labels, workload: 'other' } } };
+      const [a, b, c] = parseEndpoints(
+        endpoint('10.0.0.1', { metadata }),
+        endpoint('10.0.0.2', { metadata: structuredClone(metadata) }),
+        endpoint('10.0.0.3', { metadata: other }),
+      );
+      expect(b?.metadata).toBe(a?.metadata);
+      expect(c?.metadata).not.toBe(a?.metadata);
+    });
+
+    const version = (istio: Json, others = 0): Json => ({
+      ...assignment(
+        locality('a', [
+          endpoint('10.0.0.1', { metadata: { ...metadata, filter_metadata: { istio } } }),
+          // So many that are new have the assignment decoded as a whole.
+          ...Array.from({ length: others }, (_, i) => endpoint(`10.0.1.${i}`)),
+        ]),
+      ),
+    });
+
+    it.each([0, 100])('stays the same object while that stays the same: %d new', (others) => {
+      const before = parse(version({ ...labels, a: 1, b: 2 }));
+      const after = update(before, version({ b: 2, a: 1, ...labels }, others));
+      expect(endpointsOf(after)[0]).toBe(endpointsOf(before)[0]);
+    });
+
+    it.each([0, 100])('is another object when that changes: %d new', (others) => {
+      const before = parse(version(labels));
+      for (const changed of [
+        { ...labels, workload: 'x' },
+        { ...labels, numbers: [1, 'NaN', 0] },
+        { ...labels, nested: [true] },
+        { ...labels, nested: {} },
+        { ...labels, more: null },
+      ]) {
+        const [first] = endpointsOf(update(before, version(changed, others)));
+        expect(first).not.toBe(endpointsOf(before)[0]);
+        expect(first?.metadata.filterMetadata.get('istio')).toEqual(changed);
+      }
+    });
   });
 
   it('is left out unless it is healthy or might be, with all that may be wrong with it', () => {

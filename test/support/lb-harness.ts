@@ -18,6 +18,7 @@ import type {
   LbPolicyType,
   LbUpdate,
 } from '../../src/lb/lb-policy';
+import { noMetadata } from '../../src/resources/endpoint-metadata';
 import type { LocalityEndpoints, SocketAddress, XdsEndpoint } from '../../src/resources/endpoints';
 import type { LbConfig } from '../../src/resources/extension-points';
 import { silentLogger } from '../../src/util/logger';
@@ -242,6 +243,7 @@ export function makeEndpoint(
     health: 'HEALTHY',
     hostname: '',
     hashKey: undefined,
+    metadata: noMetadata,
     ...fields,
   };
 }

@@ -2,6 +2,7 @@
 
 import type { ApiListener } from '../../src/dependency-manager/xds-config';
 import type { ClusterDiscovery, ClusterResource } from '../../src/resources/cluster';
+import { noMetadata } from '../../src/resources/endpoint-metadata';
 import type { EndpointsResource, LocalityEndpoints } from '../../src/resources/endpoints';
 import type { CompiledRegex } from '../../src/resources/extension-points';
 import type { HttpConnectionManager, ListenerResource } from '../../src/resources/listener';
@@ -153,6 +154,7 @@ export function endpoints(name: string, ...hosts: readonly string[]): EndpointsR
       health: 'UNKNOWN',
       hostname: '',
       hashKey: undefined,
+      metadata: noMetadata,
     })),
   };
   return { clusterName: name, priorities: [{ localities: [locality] }], drops: [] };
