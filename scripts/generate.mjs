@@ -53,7 +53,7 @@ const descriptorModule = (bytes) => {
     '',
     '/**',
     ' * The schema in protos/ with its imports, as a base64 FileDescriptorSet. Only for code that',
-    ' * reads or writes proto3-JSON by reflection; the client itself never loads it.',
+    ' * reads or writes proto3-JSON by reflection; the client loads it only for configurations in JSON.',
     ' */',
     'export const descriptorSet: string = [',
     ...lines.map((line) => `  '${line}',`),

@@ -1,4 +1,4 @@
-import { formatJsonProblem, type PathSegment } from './json-problem';
+import { formatJsonProblem, type PathSegment } from '../proto-json/json-problem';
 import { findReferences } from './references';
 import { resourceKinds } from './resource-kind';
 import type { SnapshotResource } from './resource-set';

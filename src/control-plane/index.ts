@@ -19,7 +19,7 @@ export type {
 export { Snapshot } from './snapshot';
 export type { SnapshotInput } from './snapshot';
 export type { EncodedResource, ResourceInput } from './snapshot-builder';
-export type { JsonOptions } from './json-resources';
+export type { JsonOptions } from '../proto-json/encode-json';
 export {
   clusterKind,
   endpointKind,
@@ -31,7 +31,7 @@ export type { ResourceKind } from './resource-kind';
 export type { ResourceSet, SnapshotResource } from './resource-set';
 export { SnapshotError } from './snapshot-problem';
 export type { SnapshotProblem } from './snapshot-problem';
-export type { JsonProblem, PathSegment } from './json-problem';
+export type { JsonProblem, PathSegment } from '../proto-json/json-problem';
 export { checkConsistency, ConsistencyError } from './consistency';
 
 // Snapshots from files.
@@ -39,5 +39,5 @@ export { loadResourceFile, parseResourceFile, ResourceFileError } from './resour
 export type { ResourceFileOptions, ResourceFileProblem } from './resource-file';
 export { watchResourceFile } from './resource-file-watch';
 export type { ResourceFileListener } from './resource-file-watch';
-export type { FileWatchOptions } from './file-watch';
-export type { TextPosition } from './yaml-document';
+export type { FileWatchOptions } from '../util/file-watch';
+export type { TextPosition } from '../proto-json/yaml-document';

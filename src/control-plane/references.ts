@@ -4,7 +4,7 @@ import { RouteConfiguration } from '../generated/envoy/config/route/v3/route';
 import type { RouteAction } from '../generated/envoy/config/route/v3/route_components';
 import { ClusterConfig } from '../generated/envoy/extensions/clusters/aggregate/v3/cluster';
 import { HttpConnectionManager } from '../generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager';
-import type { PathSegment } from './json-problem';
+import type { PathSegment } from '../proto-json/json-problem';
 import { errorMessage } from '../util/error-message';
 import { err, ok, type Result } from '../util/result';
 import {

@@ -1,5 +1,5 @@
 import type { Handle } from '../util/handle';
-import { watchFile, type FileWatchOptions } from './file-watch';
+import { watchFile, type FileWatchOptions } from '../util/file-watch';
 import {
   parseResourceFile,
   readText,

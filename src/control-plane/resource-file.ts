@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { errorMessage } from '../util/error-message';
 import { err, ok, type Result } from '../util/result';
 import { findInconsistencies, formatInconsistency, type Inconsistency } from './consistency';
-import { describeJson, isJsonObject } from './explain-json';
-import type { PathSegment } from './json-problem';
-import type { JsonOptions } from './json-resources';
+import { describeJson, isJsonObject } from '../proto-json/explain-json';
+import type { PathSegment } from '../proto-json/json-problem';
+import type { JsonOptions } from '../proto-json/encode-json';
 import {
   clusterKind,
   endpointKind,
@@ -16,7 +16,7 @@ import { Snapshot } from './snapshot';
 import { createResourceSet } from './resource-set';
 import { buildResources, type ResourceList } from './snapshot-builder';
 import { formatSnapshotProblem, type SnapshotProblem } from './snapshot-problem';
-import { YamlDocument, type TextPosition } from './yaml-document';
+import { YamlDocument, type TextPosition } from '../proto-json/yaml-document';
 
 /** How a resource file is read. */
 export interface ResourceFileOptions extends JsonOptions {

@@ -1,9 +1,9 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import { errorMessage } from '../util/error-message';
 import { err, ok, type Result } from '../util/result';
-import { describeJson, isJsonObject } from './explain-json';
-import type { JsonProblem } from './json-problem';
-import { encodeJson, type JsonOptions } from './json-resources';
+import { describeJson, isJsonObject } from '../proto-json/explain-json';
+import type { JsonProblem } from '../proto-json/json-problem';
+import { encodeJson, type JsonOptions } from '../proto-json/encode-json';
 import { findResourceKind, type ResourceKind } from './resource-kind';
 import { createResource, type ResourceSet, type SnapshotResource } from './resource-set';
 import type { SnapshotProblem } from './snapshot-problem';

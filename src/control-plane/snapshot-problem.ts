@@ -1,4 +1,4 @@
-import { formatJsonProblem, type JsonProblem } from './json-problem';
+import { formatJsonProblem, type JsonProblem } from '../proto-json/json-problem';
 
 /** Something wrong with a resource given to a snapshot. */
 export interface SnapshotProblem extends JsonProblem {

@@ -1,4 +1,4 @@
-import type { JsonOptions } from './json-resources';
+import type { JsonOptions } from '../proto-json/encode-json';
 import {
   clusterKind,
   endpointKind,

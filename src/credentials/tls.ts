@@ -5,7 +5,7 @@ import type { Logger } from '../util/logger';
 import { ok } from '../util/result';
 import type { Violations } from '../util/violations';
 import type { ChannelCredentialsType } from './channel-credentials-type';
-import { parseDurationString } from './duration-string';
+import { parseDurationString } from '../util/duration-string';
 import { FileCertificates } from './file-certificates';
 
 const DEFAULT_REFRESH_INTERVAL_MS = 600_000;

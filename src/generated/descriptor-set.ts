@@ -2,7 +2,7 @@
 
 /**
  * The schema in protos/ with its imports, as a base64 FileDescriptorSet. Only for code that
- * reads or writes proto3-JSON by reflection; the client itself never loads it.
+ * reads or writes proto3-JSON by reflection; the client loads it only for configurations in JSON.
  */
 export const descriptorSet: string = [
   'CuQBChlnb29nbGUvcHJvdG9idWYvYW55LnByb3RvEg9nb29nbGUucHJvdG9idWYiNgoDQW55EhkKCHR5cGVfdXJsGAEgASgJ',

@@ -1,7 +1,7 @@
 import { statSync, watch, type FSWatcher } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { systemClock, type Clock } from '../util/clock';
-import { createHandle, type Handle } from '../util/handle';
+import { systemClock, type Clock } from './clock';
+import { createHandle, type Handle } from './handle';
 
 /** How a file is watched. */
 export interface FileWatchOptions {

@@ -1,4 +1,4 @@
-import { parseDurationString } from '../../src/credentials/duration-string';
+import { parseDurationString } from '../../src/util/duration-string';
 
 describe('parseDurationString', () => {
   it.each([
