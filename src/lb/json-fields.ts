@@ -1,4 +1,4 @@
-import { parseDurationString } from '../credentials/duration-string';
+import { parseDurationString } from '../util/duration-string';
 import type { Violations } from '../util/violations';
 
 /** The fields of a JSON object. A map, so that a field called `constructor` is one like any other. */

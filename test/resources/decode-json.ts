@@ -1,7 +1,7 @@
 import { createFaultFilter } from '../../src/http-filters/fault/fault-filter';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { routerFilter } from '../../src/http-filters/router/router-filter';
-import { encodeJson } from '../../src/control-plane/json-resources';
+import { encodeJson } from '../../src/proto-json/encode-json';
 import type { ServerConfig } from '../../src/bootstrap/bootstrap';
 import { Re2Compiler } from '../../src/regex/re2-compiler';
 import type {
