@@ -26,6 +26,7 @@ export function formatEvent(event: ClientEvent, snapshot: Snapshot): string | un
     case 'subscribed':
       return formatMissing(who, event.typeUrl, event.names, snapshot);
     case 'sent':
+    case 'heartbeat':
       return undefined;
     default:
       return assertNever(event);

@@ -1,16 +1,14 @@
 import { status, type ServerDuplexStream } from '@grpc/grpc-js';
-import type {
-  DiscoveryRequest,
-  DiscoveryResponse,
-} from '../generated/envoy/service/discovery/v3/discovery';
 import type { Node } from '../generated/envoy/config/core/v3/base';
-import { encodeResponse, readRequest } from './ads-protocol';
-import type { ClientEvent, ClientIdentity, ClientRequest, ClientState } from './client-state';
+import type {
+  ClientEvent,
+  ClientIdentity,
+  ClientRequest,
+  ClientState,
+  DeltaClientRequest,
+} from './client-state';
+import type { AnyRequest, Conversation, ConversationStart, Outgoing } from './conversation';
 import type { Snapshot } from './snapshot';
-import { Subscriptions, type PlannedResponse } from './subscriptions';
-
-/** The server side of an aggregated discovery call. */
-export type AdsCall = ServerDuplexStream<DiscoveryRequest, DiscoveryResponse>;
 
 /** What a stream needs from the server it belongs to. */
 export interface AdsStreamHost {
@@ -23,92 +21,129 @@ export interface AdsStreamHost {
   snapshotFor(nodeId: string): Snapshot;
   onEvent(event: ClientEvent): void;
   onRequest(client: ClientIdentity, request: ClientRequest): void;
+  onDeltaRequest(client: ClientIdentity, request: DeltaClientRequest): void;
   /** The stream is over and must not be used again. */
-  onClosed(stream: AdsStream): void;
+  onClosed(stream: DiscoveryStream): void;
 }
 
-/** The feature with which a client says that it understands resources in a `Resource` wrapper. */
-const wrapperFeature = 'xds.config.resource-in-sotw';
+/** What a stream is for. */
+export interface StreamOptions<Request, Message> {
+  /** Counts the streams of the server. */
+  readonly streamId: number;
+  /** The name of the gRPC method. */
+  readonly method: string;
+  /** The only type of the stream; undefined when each request says which it is about. */
+  readonly typeUrl: string | undefined;
+  /** Makes the variant of the protocol once the client has said who it is. */
+  converse(start: ConversationStart): Conversation<Request, Message>;
+}
+
+/** A stream, whatever its variant. */
+export interface DiscoveryStream {
+  /** What the client and this server have said to each other; undefined before the first request. */
+  describe(): ClientState | undefined;
+  /** Sends what changed for this client. */
+  onSnapshotChanged(): void;
+  /** Sends what keeps the client's resources alive. */
+  heartbeat(): void;
+  /** Ends the stream with an error the client can read. */
+  fail(code: status, details: string): void;
+}
 
 /** A stream whose client has said who it is. */
-interface Introduced {
+interface Introduced<Request, Message> {
   readonly client: ClientIdentity;
   readonly connectedAtMs: number;
-  readonly subscriptions: Subscriptions;
-  readonly wrapResources: boolean;
+  readonly conversation: Conversation<Request, Message>;
 }
 
-/** One state-of-the-world stream: passes requests to the subscriptions and their answers back. */
-export class AdsStream {
-  private introduced: Introduced | undefined;
+/** One discovery stream: passes requests to the conversation and its answers back. */
+export class AdsStream<Request extends AnyRequest, Message> implements DiscoveryStream {
+  private introduced: Introduced<Request, Message> | undefined;
   private open = true;
 
   constructor(
-    private readonly streamId: number,
-    private readonly call: AdsCall,
+    private readonly call: ServerDuplexStream<Request, Message>,
+    private readonly options: StreamOptions<Request, Message>,
     private readonly host: AdsStreamHost,
   ) {
-    call.on('data', (request: DiscoveryRequest) => this.onRequest(request));
+    call.on('data', (request: Request) => this.onRequest(request));
     call.on('end', () => this.end());
     call.on('cancelled', () => this.close());
     call.on('error', () => this.close());
     call.on('close', () => this.close());
   }
 
-  /** What the client and this server have said to each other; undefined before the first request. */
   describe(): ClientState | undefined {
     if (this.introduced === undefined) return undefined;
-    const { client, connectedAtMs, subscriptions } = this.introduced;
-    return { ...client, connectedAtMs, types: subscriptions.describe() };
+    const { client, connectedAtMs, conversation } = this.introduced;
+    const { method } = this.options;
+    return { ...client, method, connectedAtMs, types: conversation.describe() };
   }
 
-  /** Sends what changed for this client. */
   onSnapshotChanged(): void {
     if (this.introduced === undefined) return;
-    const { client, subscriptions } = this.introduced;
+    const { client, conversation } = this.introduced;
     const snapshot = this.host.snapshotFor(client.nodeId);
-    this.send(this.introduced, subscriptions.onSnapshot(snapshot));
+    this.send(client, conversation.onSnapshot(snapshot));
   }
 
-  /** Ends the stream with an error the client can read. */
+  heartbeat(): void {
+    if (this.introduced === undefined || !this.open) return;
+    const { client, conversation } = this.introduced;
+    const heartbeats = conversation.heartbeats();
+    for (const { message } of heartbeats) this.call.write(message);
+    for (const { typeUrl, names } of heartbeats) {
+      this.host.onEvent({ kind: 'heartbeat', client, typeUrl, names });
+    }
+  }
+
   fail(code: status, details: string): void {
     if (!this.open) return;
     this.close();
     this.call.emit('error', { code, details });
   }
 
-  private onRequest(request: DiscoveryRequest): void {
+  private onRequest(request: Request): void {
     if (!this.open) return;
-    if (request.typeUrl === '') {
-      this.fail(status.INVALID_ARGUMENT, 'type_url: field not present');
+    const typeUrl = request.typeUrl === '' ? (this.options.typeUrl ?? '') : request.typeUrl;
+    const problem = this.findTypeProblem(typeUrl);
+    if (problem !== undefined) {
+      this.fail(status.INVALID_ARGUMENT, problem);
       return;
     }
-    const introduced = this.introduced ?? this.introduce(request.node);
-    const { client, subscriptions } = introduced;
-    const { typeUrl } = request;
-    const read = readRequest(request);
-    this.host.onRequest(client, read);
-    const { verdict, subscribed, response } = subscriptions.onRequest(read);
+    const { client, conversation } = this.introduced ?? this.introduce(request.node);
+    const { verdict, subscribed, responses } = conversation.onRequest({ ...request, typeUrl });
     const events: ClientEvent[] = [];
     if (verdict !== undefined) events.push({ ...verdict, client, typeUrl });
     if (subscribed !== undefined) {
       const { subscribed: names, wildcard } = subscribed;
       events.push({ kind: 'subscribed', client, typeUrl, names, wildcard });
     }
-    this.send(introduced, response === undefined ? [] : [response], events);
+    this.send(client, responses, events);
   }
 
-  private introduce(node: Node | undefined): Introduced {
+  private findTypeProblem(typeUrl: string): string | undefined {
+    if (typeUrl === '') return 'type_url: field not present';
+    const { typeUrl: only, method } = this.options;
+    if (only === undefined || only === typeUrl) return undefined;
+    return `type_url: ${method} is for ${only}, not ${typeUrl}`;
+  }
+
+  private introduce(node: Node | undefined): Introduced<Request, Message> {
+    const { host } = this;
     const nodeId = node?.id ?? '';
-    const client = { streamId: this.streamId, nodeId, peer: this.call.getPeer() };
-    this.introduced = {
-      client,
-      connectedAtMs: this.host.now(),
-      subscriptions: new Subscriptions(this.host.snapshotFor(nodeId)),
-      wrapResources:
-        this.host.wrapResources && (node?.clientFeatures.includes(wrapperFeature) ?? false),
-    };
-    this.host.onEvent({ kind: 'connected', client });
+    const client = { streamId: this.options.streamId, nodeId, peer: this.call.getPeer() };
+    const conversation = this.options.converse({
+      snapshot: host.snapshotFor(nodeId),
+      identifier: host.identifier,
+      wrapResources: host.wrapResources,
+      clientFeatures: new Set(node?.clientFeatures),
+      onRequest: (request) => host.onRequest(client, request),
+      onDeltaRequest: (request) => host.onDeltaRequest(client, request),
+    });
+    this.introduced = { client, connectedAtMs: host.now(), conversation };
+    host.onEvent({ kind: 'connected', client });
     return this.introduced;
   }
 
@@ -117,20 +152,16 @@ export class AdsStream {
    * observer that sets a snapshot would have its responses overtake these.
    */
   private send(
-    { client, wrapResources }: Introduced,
-    responses: readonly PlannedResponse[],
+    client: ClientIdentity,
+    responses: readonly Outgoing<Message>[],
     earlier: readonly ClientEvent[] = [],
   ): void {
     // An observer may have stopped the server in the meantime.
     if (!this.open) return;
-    const { identifier } = this.host;
-    for (const response of responses) {
-      this.call.write(encodeResponse(response, { identifier, wrapResources }));
-    }
+    for (const { message } of responses) this.call.write(message);
     for (const event of earlier) this.host.onEvent(event);
-    for (const { typeUrl, version, resources } of responses) {
-      const names = resources.map(({ name }) => name);
-      this.host.onEvent({ kind: 'sent', client, typeUrl, version, names });
+    for (const { typeUrl, version, names, removed, failed } of responses) {
+      this.host.onEvent({ kind: 'sent', client, typeUrl, version, names, removed, failed });
     }
   }
 

@@ -34,6 +34,18 @@ export interface ClientRequest {
   readonly node: ClientNode | undefined;
 }
 
+/** An incremental request as it came in. */
+export interface DeltaClientRequest extends Pick<
+  ClientRequest,
+  'typeUrl' | 'responseNonce' | 'errorMessage' | 'node'
+> {
+  /** Names to add to the subscription, or to be sent again. */
+  readonly subscribe: readonly string[];
+  readonly unsubscribe: readonly string[];
+  /** Version of each resource the client has from an earlier stream; in the first request of a type. */
+  readonly initialVersions: ReadonlyMap<string, string>;
+}
+
 /** A response the client refused. */
 export interface Rejection {
   /** `version_info` of the refused response. */
@@ -59,6 +71,8 @@ export interface TypeState {
 
 /** A connected client. */
 export interface ClientState extends ClientIdentity {
+  /** The gRPC method of the stream, such as `StreamAggregatedResources`. */
+  readonly method: string;
   /** Wall-clock time of the first request, in milliseconds since the epoch. */
   readonly connectedAtMs: number;
   /** By type URL, in the order of first subscription. */
@@ -80,6 +94,18 @@ export type ClientEvent =
       readonly client: ClientIdentity;
       readonly typeUrl: string;
       readonly version: string;
+      /** Names of the resources. */
+      readonly names: readonly string[];
+      /** Names an incremental client was told to forget. */
+      readonly removed: readonly string[];
+      /** Names the client was sent an error for. */
+      readonly failed: readonly string[];
+    }
+  | {
+      readonly kind: 'heartbeat';
+      readonly client: ClientIdentity;
+      readonly typeUrl: string;
+      /** Names of the resources kept alive. */
       readonly names: readonly string[];
     }
   | {

@@ -2,10 +2,16 @@ import { Server, status } from '@grpc/grpc-js';
 import { systemClock, type Clock } from '../util/clock';
 import { errorMessage } from '../util/error-message';
 import { silentLogger, type Logger } from '../util/logger';
-import { adsServiceDefinition } from './ads-protocol';
-import { AdsStream, type AdsCall, type AdsStreamHost } from './ads-stream';
-import type { ClientEvent, ClientIdentity, ClientRequest, ClientState } from './client-state';
+import type { AdsStreamHost, DiscoveryStream } from './ads-stream';
+import type {
+  ClientEvent,
+  ClientIdentity,
+  ClientRequest,
+  ClientState,
+  DeltaClientRequest,
+} from './client-state';
 import { checkConsistency, ConsistencyError } from './consistency';
+import { addDiscoveryServices } from './discovery-services';
 import { GrpcListener, joinHostPort } from './grpc-listener';
 import { Snapshot } from './snapshot';
 
@@ -24,8 +30,10 @@ export interface ControlPlaneOptions {
   readonly wrapResources?: boolean;
   /** Told of everything that happens between a client and this server. */
   readonly onClientEvent?: (event: ClientEvent) => void;
-  /** Shown every request before it is answered. */
+  /** Shown every state-of-the-world request before it is answered. */
   readonly onRequest?: (client: ClientIdentity, request: ClientRequest) => void;
+  /** Shown every incremental request before it is answered. */
+  readonly onDeltaRequest?: (client: ClientIdentity, request: DeltaClientRequest) => void;
   /** Default: writes nothing. */
   readonly logger?: Logger;
   /** Default: the real time. */
@@ -59,8 +67,8 @@ const stopGraceMs = 1000;
 
 /**
  * An xDS management server inside this process: for development, tests and demonstrations. Serves
- * listeners, routes, clusters and endpoints over one aggregated state-of-the-world stream per client,
- * without authentication or encryption.
+ * listeners, routes, clusters and endpoints over every kind of stream the protocol has (aggregated or one per
+ * type, state-of-the-world or incremental), without authentication or encryption.
  *
  * It shares no code with the client, so that one can be tested against the other.
  */
@@ -72,7 +80,7 @@ export class ControlPlane {
 
   private snapshot: Snapshot = Snapshot.empty;
   private readonly nodeSnapshots = new Map<string, Snapshot>();
-  private readonly streams = new Set<AdsStream>();
+  private readonly streams = new Set<DiscoveryStream>();
   private streamCount = 0;
   private state: State = stopped;
 
@@ -97,8 +105,10 @@ export class ControlPlane {
     const starting: State = { kind: 'starting' };
     this.state = starting;
     const server = new Server({ 'grpc.max_receive_message_length': -1 });
-    server.addService(adsServiceDefinition, {
-      StreamAggregatedResources: (call: AdsCall) => this.accept(call),
+    addDiscoveryServices(server, {
+      host: this.streamHost,
+      nextStreamId: () => ++this.streamCount,
+      accept: (stream) => this.streams.add(stream),
     });
     try {
       const listener = await GrpcListener.listen(server, this.host, port);
@@ -168,12 +178,8 @@ export class ControlPlane {
     state.server.forceShutdown();
   }
 
-  private accept(call: AdsCall): void {
-    this.streams.add(new AdsStream(++this.streamCount, call, this.streamHost));
-  }
-
   private createStreamHost(): AdsStreamHost {
-    const { onClientEvent, onRequest } = this.options;
+    const { onClientEvent, onRequest, onDeltaRequest } = this.options;
     return {
       identifier: this.options.identifier ?? 'grpc-xds',
       wrapResources: this.options.wrapResources ?? false,
@@ -181,6 +187,7 @@ export class ControlPlane {
       snapshotFor: (nodeId) => this.nodeSnapshots.get(nodeId) ?? this.snapshot,
       onEvent: (event) => this.guard(() => onClientEvent?.(event)),
       onRequest: (client, request) => this.guard(() => onRequest?.(client, request)),
+      onDeltaRequest: (client, request) => this.guard(() => onDeltaRequest?.(client, request)),
       onClosed: (stream) => this.streams.delete(stream),
     };
   }

@@ -11,6 +11,7 @@ export type {
   ClientNode,
   ClientRequest,
   ClientState,
+  DeltaClientRequest,
   Rejection,
   TypeState,
 } from './client-state';

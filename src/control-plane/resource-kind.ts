@@ -70,8 +70,8 @@ export const endpointKind: ResourceKind = createKind({
 });
 
 /**
- * All kinds, in the order their changes are sent: what is referred to goes before what refers to it
- * (make before break, as the xDS protocol recommends for an aggregated stream).
+ * The kinds gRPC clients ask for, in the order their changes are sent: what is referred to goes before what
+ * refers to it (make before break, as the xDS protocol recommends for an aggregated stream).
  */
 export const resourceKinds: readonly ResourceKind[] = [
   clusterKind,
@@ -82,7 +82,40 @@ export const resourceKinds: readonly ResourceKind[] = [
 
 const kindsByTypeUrl = new Map(resourceKinds.map((kind) => [kind.typeUrl, kind]));
 
-/** The kind with this `type_url`, if this server can hold it. */
+/** The kind with this `type_url`: one of the four gRPC clients ask for, or one `otherResourceKind` has made. */
 export function findResourceKind(typeUrl: string): ResourceKind | undefined {
   return kindsByTypeUrl.get(typeUrl);
+}
+
+/**
+ * The kind with this `type_url`, made if need be: for resources this server hands out without knowing what is in
+ * them, such as secrets or the collections of gRFC A95. Their names have to be given with them, and clients are
+ * sent what is new, not everything.
+ */
+export function otherResourceKind(typeUrl: string): ResourceKind {
+  const known = kindsByTypeUrl.get(typeUrl);
+  if (known !== undefined) return known;
+  const messageName = typeUrl.slice(typeUrl.lastIndexOf('/') + 1);
+  const kind: ResourceKind = {
+    label: messageName,
+    typeUrl,
+    messageName,
+    nameField: name,
+    isComplete: false,
+    readNameFromBytes: () => '',
+  };
+  kindsByTypeUrl.set(typeUrl, kind);
+  return kind;
+}
+
+/** The types of a stream in the order their changes are sent; those this server does not know come first. */
+export function sendingOrder<T>(types: ReadonlyMap<string, T>): readonly T[] {
+  const ordered: T[] = [];
+  for (const kind of resourceKinds) {
+    const type = types.get(kind.typeUrl);
+    if (type !== undefined) ordered.push(type);
+  }
+  if (ordered.length === types.size) return ordered;
+  const known = new Set(ordered);
+  return [...[...types.values()].filter((type) => !known.has(type)), ...ordered];
 }

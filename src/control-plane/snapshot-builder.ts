@@ -78,7 +78,7 @@ class Builder {
       return;
     }
     const previous = this.previous.set(kind).byName.get(name);
-    resources.set(name, createResource(kind, name, value, previous));
+    resources.set(name, createResource(kind, { name, value }, previous));
   }
 
   private addProblems(list: string, index: number, failure: Failure): void {

@@ -1,8 +1,9 @@
 import type { TypeState } from './client-state';
-import { clusterKind, listenerKind, resourceKinds, routeKind } from './resource-kind';
+import { clusterKind, listenerKind, routeKind, sendingOrder } from './resource-kind';
 import type { SnapshotResource } from './resource-set';
+import type { Verdict } from './response-ledger';
 import type { Snapshot } from './snapshot';
-import { TypeSubscription, type Answer, type Verdict } from './type-subscription';
+import { TypeSubscription, type Answer } from './type-subscription';
 
 /** The parts of a state-of-the-world request that decide its answer. */
 export interface SubscriptionRequest {
@@ -15,11 +16,9 @@ export interface SubscriptionRequest {
 }
 
 /** A response to be sent. */
-export interface PlannedResponse {
+export interface PlannedResponse extends Answer {
   readonly typeUrl: string;
-  readonly version: string;
   readonly nonce: string;
-  readonly resources: readonly SnapshotResource[];
 }
 
 /** What a request meant and what to send because of it. */
@@ -49,7 +48,7 @@ export class Subscriptions {
   onRequest(request: SubscriptionRequest): RequestOutcome {
     const known = this.types.get(request.typeUrl);
     const subscription = known ?? this.addType(request.typeUrl);
-    const verdict = subscription.judge(request.responseNonce, request.errorMessage);
+    const verdict = subscription.responses.judge(request.responseNonce, request.errorMessage);
     if (subscription.isStale(request.responseNonce)) {
       return { verdict, subscribed: undefined, response: undefined };
     }
@@ -89,6 +88,20 @@ export class Subscriptions {
     return responses;
   }
 
+  /** What keeps the resources alive that the client has and that expire. Not complete for any type. */
+  heartbeats(): readonly PlannedResponse[] {
+    const heartbeats: PlannedResponse[] = [];
+    for (const type of this.types.values()) {
+      const resources = type.expiring(this.snapshot);
+      if (resources.length === 0) continue;
+      const version = type.responses.sentVersion ?? '';
+      const nonce = String(++this.nonces);
+      type.responses.markSent(nonce, version);
+      heartbeats.push({ typeUrl: type.typeUrl, nonce, version, resources, errors: [] });
+    }
+    return heartbeats;
+  }
+
   /** A copy of the state of each type, for people to look at. */
   describe(): ReadonlyMap<string, TypeState> {
     return new Map([...this.types].map(([typeUrl, type]) => [typeUrl, type.describe()]));
@@ -103,11 +116,12 @@ export class Subscriptions {
   /** What each type has to be told, in the order of sending. Types that did not change cost nothing. */
   private pendingAnswers(previous: Snapshot): readonly PendingAnswer[] {
     const pending: PendingAnswer[] = [];
-    for (const kind of resourceKinds) {
+    for (const type of sendingOrder(this.types)) {
+      const { kind } = type;
+      if (kind === undefined) continue;
       if (this.snapshot.set(kind).version === previous.set(kind).version) continue;
-      const type = this.types.get(kind.typeUrl);
-      const answer = type?.answer(this.snapshot);
-      if (type !== undefined && answer !== undefined) pending.push({ type, answer });
+      const answer = type.answer(this.snapshot);
+      if (answer !== undefined) pending.push({ type, answer });
     }
     return pending;
   }
@@ -115,7 +129,7 @@ export class Subscriptions {
   private plan(type: TypeSubscription, answer: Answer): PlannedResponse {
     const nonce = String(++this.nonces);
     type.markSent(answer, nonce);
-    return { typeUrl: type.typeUrl, nonce, version: answer.version, resources: answer.resources };
+    return { ...answer, typeUrl: type.typeUrl, nonce };
   }
 }
 
@@ -129,5 +143,6 @@ function keep(removed: readonly SnapshotResource[], answer: Answer, previous: Sn
   return {
     version: `${previous.set(clusterKind).version}..${answer.version}`,
     resources: [...answer.resources, ...removed],
+    errors: answer.errors,
   };
 }

@@ -1,42 +1,42 @@
-import type { Rejection, TypeState } from './client-state';
+import type { TypeState } from './client-state';
+import type { ResourceError } from './resource-error';
 import { findResourceKind, type ResourceKind } from './resource-kind';
-import { emptyResourceSet, type ResourceSet, type SnapshotResource } from './resource-set';
+import {
+  digestOf,
+  emptyResourceSet,
+  type ResourceSet,
+  type SnapshotResource,
+} from './resource-set';
+import { ResponseLedger } from './response-ledger';
 import type { Snapshot } from './snapshot';
 
 /** What a client has to be sent of one type, before it gets a nonce. */
 export interface Answer {
   readonly version: string;
   readonly resources: readonly SnapshotResource[];
+  readonly errors: readonly ResourceError[];
 }
-
-/** What a request said about an earlier response. */
-export type Verdict =
-  | { readonly kind: 'acked'; readonly version: string }
-  | { readonly kind: 'nacked'; readonly version: string; readonly message: string };
 
 const wildcardName = '*';
 
 /** One type on one stream: what the client asked for, what it was sent and what it said to that. */
 export class TypeSubscription {
-  readonly kind: ResourceKind | undefined;
+  readonly responses = new ResponseLedger();
   private names: ReadonlySet<string> = new Set();
   private wildcard = false;
   private namedBefore = false;
 
   /**
-   * Version of each resource the client knows about; undefined for one it knows not to exist.
+   * Digest of what the client was told of each name; undefined for one it knows not to exist.
    * Forgets names that are unsubscribed, so that asking again gets an answer again.
    */
   private readonly told = new Map<string, string | undefined>();
-  /** Version of each response that still waits for the client's verdict, by nonce, oldest first. */
-  private readonly unanswered = new Map<string, string>();
-  private lastNonce: string | undefined;
-  private sentVersion: string | undefined;
-  private ackedVersion: string | undefined;
-  private rejection: Rejection | undefined;
 
-  constructor(readonly typeUrl: string) {
-    this.kind = findResourceKind(typeUrl);
+  constructor(readonly typeUrl: string) {}
+
+  /** Undefined as long as this server has never held a resource of the type. */
+  get kind(): ResourceKind | undefined {
+    return findResourceKind(this.typeUrl);
   }
 
   /**
@@ -44,7 +44,8 @@ export class TypeSubscription {
    * read: the client will say them again when it answers that response.
    */
   isStale(nonce: string): boolean {
-    return this.lastNonce !== undefined && nonce !== this.lastNonce;
+    const { lastNonce } = this.responses;
+    return lastNonce !== undefined && nonce !== lastNonce;
   }
 
   /** Records the names of a request that is not stale. @returns whether they are others than before. */
@@ -61,42 +62,23 @@ export class TypeSubscription {
     return changed;
   }
 
-  /** Records what a request says about the response it answers, the first time it says it. */
-  judge(nonce: string, errorMessage: string | undefined): Verdict | undefined {
-    const version = this.unanswered.get(nonce);
-    if (version === undefined) return undefined;
-    for (const older of this.unanswered.keys()) {
-      this.unanswered.delete(older);
-      if (older === nonce) break;
-    }
-    if (errorMessage !== undefined) {
-      this.rejection = { version, message: errorMessage };
-      return { kind: 'nacked', version, message: errorMessage };
-    }
-    this.ackedVersion = version;
-    this.rejection = undefined;
-    return { kind: 'acked', version };
-  }
-
   /** What the client has to be told to be up to date with a snapshot; undefined when it is. */
   answer(snapshot: Snapshot): Answer | undefined {
     const set = this.setOf(snapshot);
     if (this.isComplete) return this.needsComplete(set) ? this.completeAnswer(set) : undefined;
-    const resources: SnapshotResource[] = [];
-    for (const name of this.wildcard ? set.byName.keys() : this.names) {
-      const resource = set.byName.get(name);
-      if (resource === undefined || this.told.get(name) === resource.version) continue;
-      resources.push(resource);
-    }
-    return resources.length === 0 ? undefined : { version: set.version, resources };
+    const answer = this.answerFor(this.wildcard ? namesIn(set) : this.names, set, (name) => {
+      const digest = digestOf(set, name);
+      return digest !== undefined && this.told.get(name) !== digest;
+    });
+    return answer.resources.length + answer.errors.length === 0 ? undefined : answer;
   }
 
   /** Resources the client uses that this answer takes away. */
   removedBy(answer: Answer, previous: Snapshot): readonly SnapshotResource[] {
-    const kept = new Set(answer.resources.map(({ name }) => name));
+    const kept = new Set([...answer.resources, ...answer.errors].map(({ name }) => name));
     const removed: SnapshotResource[] = [];
-    for (const [name, version] of this.told) {
-      if (version === undefined || kept.has(name)) continue;
+    for (const [name, digest] of this.told) {
+      if (digest === undefined || kept.has(name)) continue;
       const resource = this.setOf(previous).byName.get(name);
       if (resource !== undefined) removed.push(resource);
     }
@@ -105,19 +87,30 @@ export class TypeSubscription {
 
   /** Whether an answer holds anything the client does not know. */
   hasNews(answer: Answer): boolean {
-    return answer.resources.some(({ name, version }) => this.told.get(name) !== version);
+    return answer.resources.some(({ name, digest }) => this.told.get(name) !== digest);
   }
 
   /** Records that an answer was sent. */
   markSent(answer: Answer, nonce: string): void {
-    this.lastNonce = nonce;
-    this.sentVersion = answer.version;
-    this.unanswered.set(nonce, answer.version);
+    this.responses.markSent(nonce, answer.version);
     if (this.isComplete) {
       this.told.clear();
       for (const name of this.names) this.told.set(name, undefined);
     }
-    for (const { name, version } of answer.resources) this.told.set(name, version);
+    for (const list of [answer.resources, answer.errors]) {
+      for (const { name, digest } of list) this.told.set(name, digest);
+    }
+  }
+
+  /** The resources the client has that expire. */
+  expiring(snapshot: Snapshot): readonly SnapshotResource[] {
+    const set = this.setOf(snapshot);
+    const found: SnapshotResource[] = [];
+    for (const [name, digest] of this.told) {
+      const resource = set.byName.get(name);
+      if (resource?.ttlMs !== undefined && resource.digest === digest) found.push(resource);
+    }
+    return found;
   }
 
   /** A copy of this state for people to look at. */
@@ -126,9 +119,7 @@ export class TypeSubscription {
       typeUrl: this.typeUrl,
       subscribed: [...this.names],
       wildcard: this.wildcard,
-      sentVersion: this.sentVersion,
-      ackedVersion: this.ackedVersion,
-      rejection: this.rejection,
+      ...this.responses.describe(),
     };
   }
 
@@ -141,23 +132,33 @@ export class TypeSubscription {
   }
 
   private needsComplete(set: ResourceSet): boolean {
-    if (this.wildcard) return this.sentVersion !== set.version;
-    if (this.names.size === 0) return false;
+    if (this.wildcard) return this.responses.sentVersion !== set.version;
     for (const name of this.names) {
-      if (!this.told.has(name) || this.told.get(name) !== set.byName.get(name)?.version)
-        return true;
+      if (!this.told.has(name) || this.told.get(name) !== digestOf(set, name)) return true;
     }
     return false;
   }
 
   private completeAnswer(set: ResourceSet): Answer {
-    if (this.wildcard) return { version: set.version, resources: [...set.byName.values()] };
+    return this.answerFor(this.wildcard ? namesIn(set) : this.names, set, () => true);
+  }
+
+  /** What there is to tell of some names. An error takes the place of the resource. */
+  private answerFor(
+    names: Iterable<string>,
+    set: ResourceSet,
+    isWanted: (name: string) => boolean,
+  ): Answer {
     const resources: SnapshotResource[] = [];
-    for (const name of this.names) {
+    const errors: ResourceError[] = [];
+    for (const name of names) {
+      if (!isWanted(name)) continue;
+      const error = set.errors.get(name);
       const resource = set.byName.get(name);
-      if (resource !== undefined) resources.push(resource);
+      if (error !== undefined) errors.push(error);
+      else if (resource !== undefined) resources.push(resource);
     }
-    return { version: set.version, resources };
+    return { version: set.version, resources, errors };
   }
 
   private forgetUnsubscribed(): void {
@@ -165,6 +166,11 @@ export class TypeSubscription {
       if (!this.names.has(name)) this.told.delete(name);
     }
   }
+}
+
+/** Every name the set has something to say about. */
+function namesIn({ byName, errors }: ResourceSet): Iterable<string> {
+  return errors.size === 0 ? byName.keys() : new Set([...byName.keys(), ...errors.keys()]);
 }
 
 function equalSets(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {

@@ -136,6 +136,7 @@ describe('ControlPlane', () => {
       {
         streamId: 1,
         nodeId: 'node-1',
+        method: 'StreamAggregatedResources',
         peer: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
         connectedAtMs: expect.any(Number),
         types: new Map([
