@@ -27,6 +27,7 @@ export type {
   LbConnection,
   LbConnectionState,
   LbEndpoint,
+  LbEndpointMetadata,
   LbLocality,
   LbPicker,
   LbPolicyConfigInput,

@@ -49,6 +49,11 @@ export class EndpointChildren {
     for (const { leaf } of this.list) yield leaf;
   }
 
+  /** The leaf of an endpoint of the last update; `undefined` if another with the same addresses was listed before. */
+  find(endpoint: XdsEndpoint): EndpointLeaf | undefined {
+    return this.byEndpoint.get(endpoint)?.leaf;
+  }
+
   /** Makes the leaves those of the endpoints. An endpoint listed twice gets one leaf. */
   update(endpoints: EndpointSet, channelOptions: ChannelOptions): EndpointChildrenChange {
     const previous = this.list;

@@ -1,7 +1,6 @@
 import { ConnectivityState } from '../../grpc-js';
 import type { Picker } from '../../grpc-js';
 import { abandon, isPromiseLike } from '../../http-filters/promise-like';
-import type { XdsEndpoint } from '../../resources/endpoints';
 import { errorMessage } from '../../util/error-message';
 import { createFailurePicker, createIdlePicker, failureText, queuePicker } from '../connectivity';
 import { EndpointChildren } from '../endpoint-children';
@@ -13,15 +12,9 @@ import type { LbHost, LbPolicy, LbUpdate } from '../lb-policy';
 import { sameUpdate } from '../lb-update';
 import type { CustomConfig } from './config';
 import { LeafConnection, connectionState } from './connection';
-import type {
-  CustomLbPolicy,
-  LbConnection,
-  LbLocality,
-  LbPicker,
-  LbPolicyDefinition,
-  LbPublishedState,
-} from './definition';
-import { CustomPicker } from './picker';
+import { ConnectionGroups } from './connection-groups';
+import type { CustomLbPolicy, LbPicker, LbPolicyDefinition, LbPublishedState } from './definition';
+import { CustomPicker, type PickGuard } from './picker';
 
 const NO_ENDPOINTS = 'No endpoints to connect to';
 
@@ -44,15 +37,14 @@ export class CustomBalancer<Config> implements LbPolicy {
   private policy: CustomLbPolicy<Config> | undefined;
   private lastUpdate: LbUpdate | undefined;
   private lastEndpoints: EndpointSet | undefined;
-  private localities: readonly LbLocality[] = [];
+  private readonly groups: ConnectionGroups;
   /** What the policy published last. */
   private chosen: LbPublishedState = { kind: 'connecting' };
   /** Why there are no endpoints; `undefined` while there are. */
   private failure: string | undefined = NO_ENDPOINTS;
   /** What the policy threw; `undefined` if it works. */
   private broken: string | undefined;
-  /** Whether code runs that must not be surprised by a new picker. */
-  private picking = false;
+  private readonly guard: PickGuard = { isPicking: false };
   private destroyed = false;
 
   constructor(private readonly options: CustomBalancerOptions<Config>) {
@@ -60,6 +52,10 @@ export class CustomBalancer<Config> implements LbPolicy {
     this.children = new EndpointChildren(host, (leaf, previous) =>
       this.onLeafChanged(leaf, previous),
     );
+    this.groups = new ConnectionGroups((endpoint) => {
+      const leaf = this.children.find(endpoint);
+      return leaf && this.connectionOf(leaf);
+    });
     this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
   }
 
@@ -82,14 +78,17 @@ export class CustomBalancer<Config> implements LbPolicy {
     }
     const { removed, changed } = this.children.update(endpoints.value, options);
     for (const leaf of removed) this.connections.delete(leaf);
-    if (changed || endpoints.value !== this.lastEndpoints) this.regroup(endpoints.value);
+    if (changed || endpoints.value !== this.lastEndpoints) {
+      this.groups.update(endpoints.value, this.children.size);
+      this.lastEndpoints = endpoints.value;
+    }
     this.setFailure(this.children.size === 0 ? NO_ENDPOINTS : undefined);
     if (this.children.size > 0) this.tellUpdate(config.value);
   }
 
   exitIdle(): void {
     const { policy } = this;
-    if (policy?.exitIdle !== undefined) this.guard(() => policy.exitIdle?.());
+    if (policy?.exitIdle !== undefined) this.runPolicy(() => policy.exitIdle?.());
   }
 
   /** The connections of grpc-js keep their backoff to themselves. */
@@ -100,14 +99,15 @@ export class CustomBalancer<Config> implements LbPolicy {
     this.destroyed = true;
     this.publication.cancel();
     const { policy } = this;
-    if (policy?.close !== undefined) this.guard(() => policy.close?.());
+    if (policy?.close !== undefined) this.runPolicy(() => policy.close?.());
     this.children.destroy();
     this.connections.clear();
   }
 
   private tellUpdate(config: Config): void {
     this.broken = undefined;
-    this.guard(() => this.ensurePolicy().update({ config, localities: this.localities }));
+    const { localities } = this.groups;
+    this.runPolicy(() => this.ensurePolicy().update({ config, localities }));
     this.publication.request();
   }
 
@@ -127,26 +127,6 @@ export class CustomBalancer<Config> implements LbPolicy {
     });
   }
 
-  /** Puts the connections in the place of the endpoints. A locality that is what it was stays the same object. */
-  private regroup(endpoints: EndpointSet): void {
-    this.lastEndpoints = endpoints;
-    const unplaced = new Map<XdsEndpoint, LbConnection>();
-    for (const leaf of this.children.leaves()) unplaced.set(leaf.endpoint, this.connectionOf(leaf));
-    const previous = this.localities;
-    this.localities = endpoints.localities.map(({ locality, weight, endpoints: list }, i) => {
-      const connections: LbConnection[] = [];
-      for (const endpoint of list) {
-        const connection = unplaced.get(endpoint);
-        if (connection !== undefined) connections.push(connection);
-        unplaced.delete(endpoint);
-      }
-      const { region, zone, subZone } = locality;
-      const next: LbLocality = Object.freeze({ region, zone, subZone, weight, connections });
-      const before = previous[i];
-      return before !== undefined && sameLocality(before, next) ? before : next;
-    });
-  }
-
   private connectionOf(leaf: EndpointLeaf): LeafConnection {
     const known = this.connections.get(leaf);
     if (known !== undefined) return known;
@@ -158,7 +138,7 @@ export class CustomBalancer<Config> implements LbPolicy {
   private connect(leaf: EndpointLeaf): void {
     const { batch, clock } = this.options.host.environment;
     const connect = () => batch.run(() => leaf.connect());
-    if (this.picking) clock.soon(connect);
+    if (this.guard.isPicking) clock.soon(connect);
     else connect();
   }
 
@@ -166,7 +146,9 @@ export class CustomBalancer<Config> implements LbPolicy {
     const { policy, options } = this;
     const connection = this.connections.get(leaf);
     if (policy === undefined || connection === undefined) return;
-    this.guard((): unknown => policy.onConnectionChanged(connection, connectionState(previous)));
+    this.runPolicy((): unknown =>
+      policy.onConnectionChanged(connection, connectionState(previous)),
+    );
     const lost = previous === ConnectivityState.READY && leaf.state !== previous;
     if (lost) options.host.requestReresolution();
   }
@@ -177,7 +159,7 @@ export class CustomBalancer<Config> implements LbPolicy {
   }
 
   /** Runs code of the application. What it throws becomes the state of the policy. */
-  private guard(run: () => unknown): void {
+  private runPolicy(run: () => unknown): void {
     try {
       const result = run();
       if (isPromiseLike(result)) {
@@ -231,14 +213,7 @@ export class CustomBalancer<Config> implements LbPolicy {
     const { logger } = this.options.host.environment;
     return new CustomPicker({
       picker,
-      guard: (pick) => {
-        this.picking = true;
-        try {
-          return pick();
-        } finally {
-          this.picking = false;
-        }
-      },
+      guard: this.guard,
       describe: (cause) => this.describe(cause),
       onError: (cause) => logger.error(() => this.describe(cause)),
     });
@@ -247,15 +222,4 @@ export class CustomBalancer<Config> implements LbPolicy {
 
 function failureOf(state: LbPublishedState): string | undefined {
   return state.kind === 'failed' ? state.reason : undefined;
-}
-
-function sameLocality(a: LbLocality, b: LbLocality): boolean {
-  return (
-    a.region === b.region &&
-    a.zone === b.zone &&
-    a.subZone === b.subZone &&
-    a.weight === b.weight &&
-    a.connections.length === b.connections.length &&
-    a.connections.every((connection, i) => connection === b.connections[i])
-  );
 }

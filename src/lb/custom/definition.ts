@@ -77,13 +77,13 @@ export interface LbCall {
   header(name: string): readonly (string | Buffer)[];
 }
 
-/** One update. Localities and connections that did not change are the same objects as before. */
+/** One update. What did not change is the same object as before: the list, its localities and their connections. */
 export interface LbPolicyUpdate<Config> {
   readonly config: Config;
   readonly localities: readonly LbLocality[];
 }
 
-/** The endpoints of one locality. */
+/** The endpoints of one locality. Another object when anything of it changed, or of the endpoints in it. */
 export interface LbLocality {
   readonly region: string;
   readonly zone: string;
@@ -116,4 +116,16 @@ export interface LbEndpoint {
   readonly health: 'UNKNOWN' | 'HEALTHY' | 'DRAINING';
   /** Empty if none. */
   readonly hostname: string;
+  readonly metadata: LbEndpointMetadata;
+}
+
+/** What the control plane attached to an endpoint (EDS `LbEndpoint.metadata`), by the name of who it is for. */
+export interface LbEndpointMetadata {
+  /** JSON objects, such as the one of `envoy.lb`. Empty if none. Endpoints may share them: not to be changed. */
+  readonly filterMetadata: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+  /** Messages, serialized. Empty if none. */
+  readonly typedFilterMetadata: ReadonlyMap<
+    string,
+    { readonly typeUrl: string; readonly value: Uint8Array }
+  >;
 }

@@ -3,13 +3,18 @@ import type { PickArgs, Picker, PickResult } from '../../grpc-js';
 import { errorMessage } from '../../util/error-message';
 import { createFailurePicker, queuePicker } from '../connectivity';
 import { LeafConnection } from './connection';
-import type { LbConnection, LbPicker } from './definition';
+import type { LbCall, LbConnection, LbPicker } from './definition';
+
+/** Whether code of the application runs that must not be surprised by a new picker. */
+export interface PickGuard {
+  isPicking: boolean;
+}
 
 /** What the picker of an application runs in. */
 export interface CustomPickerOptions {
   readonly picker: LbPicker;
-  /** Runs a pick, so that connections asked for by it are put off. */
-  readonly guard: <T>(pick: () => T) => T;
+  /** Raised while the picker runs, so that connections asked for by it are put off. */
+  readonly guard: PickGuard;
   /** The text of a failure of the application's code. */
   readonly describe: (cause: string) => string;
   /** Takes note of what a callback threw when nobody could be told. */
@@ -22,9 +27,9 @@ export class CustomPicker implements Picker {
 
   pick(args: PickArgs): PickResult {
     const { picker, guard, describe } = this.options;
+    guard.isPicking = true;
     try {
-      const call = { header: (name: string) => args.metadata.get(name) };
-      const connection = guard(() => picker.pick(call));
+      const connection = picker.pick(new PickedCall(args));
       if (connection === undefined) return queuePicker.pick(args);
       const result = LeafConnection.pick(connection, args);
       if (result === undefined)
@@ -32,13 +37,16 @@ export class CustomPicker implements Picker {
       return this.withCallbacks(result, connection);
     } catch (error) {
       return createFailurePicker(describe(errorMessage(error))).pick(args);
+    } finally {
+      guard.isPicking = false;
     }
   }
 
+  /** Only a picker that wants to be told of its calls pays for that. */
   private withCallbacks(result: PickResult, connection: LbConnection): PickResult {
     const { picker } = this.options;
-    if (result.pickResultType !== PickResultType.COMPLETE) return result;
     if (picker.onCallStarted === undefined && picker.onCallEnded === undefined) return result;
+    if (result.pickResultType !== PickResultType.COMPLETE) return result;
     return {
       ...result,
       onCallStarted: () => {
@@ -53,10 +61,27 @@ export class CustomPicker implements Picker {
   }
 
   private tell(callback: () => void): void {
+    const { guard, onError } = this.options;
+    guard.isPicking = true;
     try {
-      this.options.guard(callback);
+      callback();
     } catch (error) {
-      this.options.onError(errorMessage(error));
+      onError(errorMessage(error));
+    } finally {
+      guard.isPicking = false;
     }
+  }
+}
+
+/** A call as the picker of an application sees it. */
+class PickedCall implements LbCall {
+  readonly #args: PickArgs;
+
+  constructor(args: PickArgs) {
+    this.#args = args;
+  }
+
+  header(name: string): readonly (string | Buffer)[] {
+    return this.#args.metadata.get(name);
   }
 }

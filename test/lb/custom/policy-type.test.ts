@@ -200,6 +200,17 @@ describe('a connection', () => {
     expect(connections()[0]).toBe(before);
   });
 
+  it('has what the control plane says of its endpoint, metadata included', () => {
+    const { harness, send, connections } = start({});
+    send(A);
+    const [connection] = connections();
+    expect(connection?.endpoint).toMatchObject({
+      weight: 1,
+      metadata: { filterMetadata: new Map() },
+    });
+    expect(harness.errors).toEqual([]);
+  });
+
   it('tells its picker of the calls it gets, and of their end', async () => {
     const { harness, send, publish, connections } = start({});
     send(A);

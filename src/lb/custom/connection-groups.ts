@@ -1,0 +1,76 @@
+import type { LocalityEndpoints, XdsEndpoint } from '../../resources/endpoints';
+import type { EndpointSet } from '../endpoint-set';
+import type { LbConnection, LbLocality } from './definition';
+
+/** A locality with what it was made from. */
+interface Group {
+  readonly source: LocalityEndpoints;
+  readonly value: LbLocality;
+}
+
+/**
+ * The localities as the policy of an application sees them: with connections in the place of endpoints. A locality
+ * that is what it was costs nothing and stays the same object.
+ */
+export class ConnectionGroups {
+  /** In the order of the last update. The same list if nothing in it changed. */
+  localities: readonly LbLocality[] = [];
+  private groups: readonly Group[] = [];
+  private bySource: ReadonlyMap<LocalityEndpoints, Group> = new Map();
+  /** Whether each endpoint was listed once, so that what became of it does not depend on other localities. */
+  private isPlain = true;
+
+  /** @param find The connection to an endpoint; endpoints with the same addresses share one. */
+  constructor(private readonly find: (endpoint: XdsEndpoint) => LbConnection | undefined) {}
+
+  /** @param connections How many there are. */
+  update({ localities }: EndpointSet, connections: number): void {
+    let listed = 0;
+    for (const { endpoints } of localities) listed += endpoints.length;
+    const isPlain = listed === connections;
+    const known = isPlain && this.isPlain ? this.bySource : new Map<LocalityEndpoints, Group>();
+    const placed = isPlain ? undefined : new Set<LbConnection>();
+    this.groups = localities.map(
+      (source, i) => known.get(source) ?? this.createGroup(source, this.groups[i], placed),
+    );
+    this.bySource = new Map(this.groups.map((group) => [group.source, group]));
+    this.isPlain = isPlain;
+    const values = this.groups.map(({ value }) => value);
+    if (!sameItems(values, this.localities)) this.localities = values;
+  }
+
+  private createGroup(
+    source: LocalityEndpoints,
+    previous: Group | undefined,
+    placed: Set<LbConnection> | undefined,
+  ): Group {
+    const connections: LbConnection[] = [];
+    for (const endpoint of source.endpoints) {
+      const connection = this.find(endpoint);
+      if (connection === undefined || placed?.has(connection) === true) continue;
+      placed?.add(connection);
+      connections.push(connection);
+    }
+    const { region, zone, subZone } = source.locality;
+    const value = Object.freeze({ region, zone, subZone, weight: source.weight, connections });
+    const group = { source, value };
+    const isSame = previous !== undefined && sameGroup(previous, group);
+    return isSame ? { source, value: previous.value } : group;
+  }
+}
+
+/** Whether nothing a policy can see is different, the description of each endpoint included. */
+function sameGroup(a: Group, b: Group): boolean {
+  return (
+    a.value.region === b.value.region &&
+    a.value.zone === b.value.zone &&
+    a.value.subZone === b.value.subZone &&
+    a.value.weight === b.value.weight &&
+    sameItems(a.source.endpoints, b.source.endpoints) &&
+    sameItems(a.value.connections, b.value.connections)
+  );
+}
+
+function sameItems<T>(a: readonly T[], b: readonly T[]): boolean {
+  return a.length === b.length && a.every((item, i) => item === b[i]);
+}
