@@ -64,6 +64,11 @@ export interface LbPolicy {
 export interface LbPolicyType {
   readonly name: string;
   /**
+   * Whether a policy of this kind is IDLE and connects to nothing until a call wants it: then it need not be
+   * made before. Default: no.
+   */
+  readonly connectsOnDemand?: boolean;
+  /**
    * Validates the gRPC JSON config.
    * @param children Parses the configs of child policies.
    * @returns `undefined` after adding a violation.

@@ -72,6 +72,15 @@ class Subject {
     await this.harness.settle();
   }
 
+  /** Lets a call wait, which picks anew with each new picker. */
+  async wait(): Promise<void> {
+    for (let publications = -1; publications < this.publications;) {
+      publications = this.publications;
+      this.pickType();
+      await this.harness.settle();
+    }
+  }
+
   /** Asks for connections and lets every attempt fail. */
   async failAll(error: string): Promise<void> {
     await this.askForConnections();
@@ -178,8 +187,7 @@ function describeServing(contract: LbPolicyContract): void {
       await subject.harness.settle();
       if (!contract.connectsAtOnce) {
         expect(subject.connectRequests).toBe(0);
-        subject.pickType();
-        await subject.harness.settle();
+        await subject.wait();
       }
       expect(subject.connectRequests).toBeGreaterThan(0);
     },

@@ -69,7 +69,14 @@ export class StubPolicyType implements LbPolicyType {
   /** Every instance there ever was, oldest first. */
   readonly instances: StubPolicy[] = [];
 
-  constructor(readonly name = 'stub') {}
+  readonly connectsOnDemand: boolean;
+
+  constructor(
+    readonly name = 'stub',
+    { connectsOnDemand = false } = {},
+  ) {
+    this.connectsOnDemand = connectsOnDemand;
+  }
 
   parseConfig(): LbConfig {
     return { policyName: this.name };

@@ -1,10 +1,10 @@
 import type { ClusterConfig } from '../../dependency-manager/xds-config';
 import { ConnectivityState } from '../../grpc-js';
 import type { ChannelOptions } from '../../grpc-js';
+import type { EndpointsResource } from '../../resources/endpoints';
 import { assertNever } from '../../util/assert-never';
 import type { Handle } from '../../util/handle';
 import { ok } from '../../util/result';
-import { ChildPolicy } from '../child-policy';
 import { createFailurePicker, failureText } from '../connectivity';
 import { emptyEndpointSet } from '../endpoint-set';
 import { reportForeignConfig } from '../foreign-config';
@@ -12,10 +12,15 @@ import type { Publication } from '../lb-batch';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate, XdsLbContext } from '../lb-policy';
 import { OVERRIDE_HOST } from '../override-host/config';
 import { PriorityConfig } from '../priority/config';
+import { canWaitForCall } from './can-wait-for-call';
 import { planAggregate, planLeaf, type LeafPlan } from './child-plan';
 import { CDS, CdsConfig, parseCdsConfig } from './config';
+import { DeferredChild } from './deferred-child';
 
-/** Makes one cluster of the `XdsConfig` usable (gRFCs A27, A74, A75). */
+/**
+ * Makes one cluster of the `XdsConfig` usable (gRFCs A27, A74, A75): at once, or, if its policy connects on
+ * demand, when the first call wants it.
+ */
 export const cdsPolicy: LbPolicyType = {
   name: CDS,
   parseConfig: parseCdsConfig,
@@ -38,10 +43,10 @@ interface Subscription {
 }
 
 class CdsPolicy implements LbPolicy {
-  private readonly child: ChildPolicy;
+  private readonly child: DeferredChild;
   private readonly publication: Publication;
   private subscription: Subscription | undefined;
-  /** `undefined` while there is no child. */
+  /** `undefined` while there is nothing a child could work with. */
   private applied: Applied | undefined;
   /** What the child works by, for the next plan to reuse. */
   private plan: LeafPlan | PriorityConfig | undefined;
@@ -50,7 +55,7 @@ class CdsPolicy implements LbPolicy {
 
   constructor(private readonly host: LbHost) {
     this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
-    this.child = new ChildPolicy({ host, onStateChanged: () => this.publication.request() });
+    this.child = new DeferredChild({ host, onStateChanged: () => this.publication.request() });
   }
 
   update(update: LbUpdate): void {
@@ -129,20 +134,32 @@ class CdsPolicy implements LbPolicy {
       this.fail(failureText(`Cluster "${resource.name}" has no endpoints`, resolutionNote));
       return;
     }
+    this.use({ cluster, options });
+    const { policies } = this.host.environment;
+    this.child.update(
+      () => this.createLeafUpdate({ cluster, options }, endpoints, resolutionNote),
+      canWaitForCall(policies, resource.lbConfig, endpoints),
+    );
+  }
+
+  private createLeafUpdate(
+    { cluster, options }: Applied,
+    endpoints: EndpointsResource,
+    resolutionNote: string,
+  ): LbUpdate {
     const previous = this.plan instanceof PriorityConfig ? undefined : this.plan;
     // Not registered where session affinity is switched off.
     const hasSessions = this.host.environment.policies.get(OVERRIDE_HOST) !== undefined;
-    const plan = planLeaf(resource, endpoints, previous, { hasSessions });
+    const plan = planLeaf(cluster.resource, endpoints, previous, { hasSessions });
     this.plan = plan;
-    this.use({ cluster, options });
-    this.child.update({
+    return {
       config: plan.config,
       endpoints: ok(plan.endpoints),
       options,
       // The plan says it all. Without the context, what happens to other clusters does not pass this point.
       xds: undefined,
       resolutionNote,
-    });
+    };
   }
 
   private updateAggregate(
@@ -158,7 +175,7 @@ class CdsPolicy implements LbPolicy {
     const config = planAggregate(leafClusters, previous);
     this.plan = config;
     this.use({ cluster, options: update.options });
-    this.child.update({ ...update, config, endpoints: ok(emptyEndpointSet) });
+    this.child.update(() => ({ ...update, config, endpoints: ok(emptyEndpointSet) }), false);
   }
 
   /** The child has, or is about to get, something to work with. */

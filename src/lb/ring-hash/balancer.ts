@@ -28,6 +28,7 @@ export interface RingHashPolicyOptions {
 export function createRingHashPolicyType(options: RingHashPolicyOptions): LbPolicyType {
   return {
     name: RING_HASH,
+    connectsOnDemand: true,
     parseConfig: parseRingHashConfig,
     create: (host) => new RingHashPolicy(host, options),
   };

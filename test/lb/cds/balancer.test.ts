@@ -13,12 +13,12 @@ import type { ClusterResource } from '../../../src/resources/cluster';
 import type { PriorityEndpoints } from '../../../src/resources/endpoints';
 import { err, ok, type Result } from '../../../src/util/result';
 import { FakeClock } from '../../support/fake-clock';
-import { LbHarness, makeLocality, pickError } from '../../support/lb-harness';
+import { describePick, LbHarness, makeLocality, pick, pickError } from '../../support/lb-harness';
 import { StubPolicyType } from '../../support/lb-stub-policy';
 import { aggregateOf, lbContext, leafOf, RecordingSubscriber } from '../../support/lb-xds-config';
 import { aggregateCluster, dnsCluster, edsCluster } from '../../support/xds-builders';
 
-const { CONNECTING, READY, TRANSIENT_FAILURE } = ConnectivityState;
+const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
 
 type Clusters = Readonly<Record<string, Result<ClusterConfig, string>>>;
 
@@ -299,6 +299,133 @@ describe('cds', () => {
     const subject = new Subject();
     subject.update({});
     expect(subject.subscriber.holds.size).toBe(0);
+  });
+});
+
+/** A cds of a cluster whose policy, a stub, connects on demand; above it are the real policies. */
+class OnDemand {
+  readonly leaves = new StubPolicyType('on_demand', { connectsOnDemand: true });
+  readonly eager = new StubPolicyType('eager');
+  readonly harness = new LbHarness([
+    cdsPolicy,
+    createClusterImplPolicyType({ counters: new CallCounterMap(new FakeClock()) }),
+    priorityPolicy,
+    this.leaves,
+    this.eager,
+  ]);
+  readonly policy: LbPolicy = this.harness.create(cdsPolicy);
+
+  update(cluster: Result<ClusterConfig, string>): void {
+    this.harness.update(this.policy, {
+      config: new CdsConfig('c', false),
+      endpoints: ok(emptyEndpointSet),
+      xds: lbContext({ c: cluster }),
+    });
+  }
+
+  /** What a call is told: `QUEUE` while it has to wait. */
+  pick(): string {
+    const result = describePick(pick(this.harness.last.picker));
+    this.harness.clock.flush();
+    return result;
+  }
+
+  get state(): ConnectivityState {
+    return this.harness.last.state;
+  }
+}
+
+describe('cds of a cluster whose policy connects on demand', () => {
+  const using = (policyName: string, ...priorities: readonly PriorityEndpoints[]) =>
+    leafOf({ ...edsCluster('c'), lbConfig: { policyName } }, { priorities });
+  const [one, two] = [priority('a', '10.0.0.1:80'), priority('a', '10.0.0.2:80')];
+
+  it('is IDLE and makes nothing until a call wants it, and then lets the call wait for it', () => {
+    const subject = new OnDemand();
+    subject.update(using('on_demand', one));
+    expect([subject.state, subject.leaves.instances.length]).toEqual([IDLE, 0]);
+    expect(subject.pick()).toBe('QUEUE');
+    expect(subject.pick()).toBe('QUEUE');
+    expect(subject.leaves.instances).toHaveLength(1);
+    subject.leaves.instance(0).reportReady('serving');
+    expect(subject.pick()).toContain('serving');
+  });
+
+  it('makes it for who waits for the channel as such', () => {
+    const subject = new OnDemand();
+    subject.update(using('on_demand', one));
+    subject.harness.batch.run(() => subject.policy.exitIdle());
+    subject.leaves.instance(0).report(IDLE);
+    subject.harness.batch.run(() => subject.policy.exitIdle());
+    expect(subject.leaves.instance(0).exitIdleCalls).toBe(1);
+  });
+
+  it('makes it of what the last update said', () => {
+    const subject = new OnDemand();
+    subject.update(using('on_demand', one));
+    subject.update(using('on_demand', two));
+    expect(subject.harness.host.published).toHaveLength(1);
+    subject.pick();
+    const { endpoints } = subject.leaves.instance(0).lastUpdate;
+    expect(endpoints.ok && endpoints.value.localities).toEqual(two.localities);
+    expect(subject.leaves.instance(0).updates).toHaveLength(1);
+  });
+
+  it('hands later updates on at once', () => {
+    const subject = new OnDemand();
+    subject.update(using('on_demand', one));
+    subject.pick();
+    subject.update(using('on_demand', two));
+    expect(subject.leaves.instance(0).updates).toHaveLength(2);
+  });
+
+  it('says at once that there is nothing to connect to', () => {
+    const subject = new OnDemand();
+    subject.update(using('on_demand', priority('a')));
+    expect(subject.leaves.instances).toHaveLength(1);
+    subject.leaves.instance(0).reportFailure('no endpoints');
+    expect(subject.state).toBe(TRANSIENT_FAILURE);
+  });
+
+  it('stops waiting when the cluster gets a policy that connects by itself', () => {
+    const subject = new OnDemand();
+    subject.update(using('on_demand', one));
+    subject.update(using('eager', one));
+    subject.eager.instance(0).reportReady('serving');
+    expect(subject.pick()).toContain('serving');
+    expect(subject.leaves.instances).toHaveLength(0);
+  });
+
+  it('goes on serving when the cluster gets a policy that connects on demand', () => {
+    const subject = new OnDemand();
+    subject.update(using('eager', one));
+    subject.eager.instance(0).reportReady('serving');
+    subject.update(using('on_demand', one));
+    expect(subject.leaves.instances).toHaveLength(1);
+    expect(subject.pick()).toContain('serving');
+  });
+
+  it('fails calls when the cluster is gone, and waits for a call once it is back', () => {
+    const subject = new OnDemand();
+    subject.update(using('on_demand', one));
+    const { picker } = subject.harness.last;
+    subject.update(err('gone'));
+    expect(subject.pick()).toBe('TRANSIENT_FAILURE gone');
+    expect(describePick(pick(picker))).toBe('QUEUE');
+    subject.harness.clock.flush();
+    expect(subject.leaves.instances).toHaveLength(0);
+    subject.update(using('on_demand', two));
+    expect(subject.state).toBe(IDLE);
+    subject.pick();
+    expect(subject.leaves.instances).toHaveLength(1);
+  });
+
+  it('makes nothing once it is destroyed', () => {
+    const subject = new OnDemand();
+    subject.update(using('on_demand', one));
+    subject.harness.batch.run(() => subject.policy.destroy());
+    subject.pick();
+    expect(subject.leaves.instances).toHaveLength(0);
   });
 });
 
