@@ -5,16 +5,34 @@ export interface CredentialConfig {
   readonly config: unknown;
 }
 
+/** How resources are had from a server that does not speak gRPC. */
+export interface FetchConfig {
+  /** Milliseconds between two requests for the same type (`refresh_delay`). Default: 10 s. Not for files. */
+  readonly refreshDelayMs: number;
+  /** Milliseconds in which a request must be answered (`request_timeout`). Default: 10 s. Not for files. */
+  readonly requestTimeoutMs: number;
+  /**
+   * Whether fields, enum values and types that the schema of this package does not have are skipped in files
+   * rather than refused (`ignore_unknown_fields`). Default: false.
+   */
+  readonly ignoreUnknownFields: boolean;
+}
+
 /** One management server (gRFC A27 `xds_servers[]`). */
 export interface ServerConfig {
-  /** A gRPC target string. */
+  /** A gRPC target string, or a URL that starts with `file:`, `http:` or `https:`. */
   readonly serverUri: string;
-  /** The first entry of `channel_creds` whose type is supported. */
+  /**
+   * The first entry of `channel_creds` whose type is supported. Of a server that does not speak gRPC, which need
+   * not have one: `tls` for `https:`, `insecure` for the others.
+   */
   readonly channelCreds: CredentialConfig;
   /** The entries of `call_creds` whose types are supported (gRFC A97). */
   readonly callCreds: readonly CredentialConfig[];
   /** The entries of `server_features` that are strings (gRFC A30). */
   readonly features: ReadonlySet<string>;
+  /** Only of servers that do not speak gRPC. */
+  readonly fetch?: FetchConfig | undefined;
   /**
    * Equal for two servers exactly when they are the same server: same URI, credentials and features.
    * ADS channels are shared by this key (gRFC A47).

@@ -1,3 +1,4 @@
+import { parseDurationString } from '../util/duration-string';
 import type { Violations } from '../util/violations';
 import type { JsonValue } from './bootstrap';
 
@@ -69,6 +70,22 @@ export function readBoolean(
   if (value === undefined) return fallback;
   if (typeof value === 'boolean') return value;
   violations.at(name).add('must be true or false');
+  return fallback;
+}
+
+/** Milliseconds of a duration above zero, such as `"1.5s"`; the fallback if absent, and after adding a violation. */
+export function readDurationMs(
+  fields: JsonFields,
+  name: string,
+  fallback: number,
+  violations: Violations,
+): number {
+  const value = fields.get(name);
+  if (value === undefined) return fallback;
+  const ms = typeof value === 'string' ? parseDurationString(value) : undefined;
+  if (ms !== undefined && ms > 0) return ms;
+  const example = `${fallback / 1000}s`;
+  violations.at(name).add(`must be a duration above zero, such as "${example}"`);
   return fallback;
 }
 

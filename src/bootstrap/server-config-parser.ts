@@ -1,14 +1,20 @@
 import type { Violations } from '../util/violations';
-import type { CredentialConfig, ServerConfig } from './bootstrap';
+import type { CredentialConfig, FetchConfig, ServerConfig } from './bootstrap';
 import {
   readArray,
+  readBoolean,
+  readDurationMs,
   readObject,
   readOpaqueObject,
   readRequiredString,
   type JsonFields,
   type JsonObject,
 } from './json-reader';
+import { checkServerUri, serverProtocol, type ServerProtocol } from './server-uri';
 import { stableJson } from './stable-json';
+
+const DEFAULT_REFRESH_DELAY_MS = 10_000;
+const DEFAULT_REQUEST_TIMEOUT_MS = 10_000;
 
 /** The credential types there are of one kind. A plain set of their names will do. */
 export interface CredentialSupport {
@@ -54,26 +60,68 @@ function parseServer(
 ): ServerConfig | undefined {
   const fields = readObject(json, violations);
   if (fields === undefined) return undefined;
-  const serverUri = readServerUri(fields, violations);
-  const channelCreds = parseChannelCreds(fields, support.channelCreds, violations);
+  const { serverUri, protocol } = readServerUri(fields, violations);
+  const channelCreds = isWithoutCreds(fields, protocol)
+    ? { type: protocol === 'https' ? 'tls' : 'insecure', config: undefined }
+    : parseChannelCreds(fields, support.channelCreds, violations);
+  checkSecurity(protocol, channelCreds?.type, violations.at('channel_creds'));
   const callCreds = parseCallCreds(fields, support.callCreds, violations);
   const features = parseFeatures(fields, violations);
+  const fetch = protocol === 'grpc' ? undefined : parseFetch(fields, violations);
   if (serverUri === undefined || channelCreds === undefined) return undefined;
   const key = stableJson([
     serverUri,
     toJson(channelCreds),
     callCreds.map(toJson),
     [...features].sort(),
+    ...(fetch === undefined ? [] : [{ ...fetch }]),
   ]);
-  return { serverUri, channelCreds, callCreds, features, key };
+  return { serverUri, channelCreds, callCreds, features, fetch, key };
 }
 
-function readServerUri(fields: JsonFields, violations: Violations): string | undefined {
+function readServerUri(
+  fields: JsonFields,
+  violations: Violations,
+): { readonly serverUri: string | undefined; readonly protocol: ServerProtocol } {
   const serverUri = readRequiredString(fields, 'server_uri', violations);
-  if (serverUri?.startsWith('xds:') !== true) return serverUri;
-  // Resolving it would take the very server it leads to.
-  violations.at('server_uri').add('must not be an xds: target');
-  return undefined;
+  if (serverUri === undefined) return { serverUri, protocol: 'grpc' };
+  const checked = checkServerUri(serverUri);
+  if (checked.ok) return { serverUri, protocol: checked.value };
+  violations.at('server_uri').add(checked.error);
+  return { serverUri: undefined, protocol: serverProtocol(serverUri) };
+}
+
+/** A file has no use for credentials, and of HTTP the scheme says what there is. */
+function isWithoutCreds(fields: JsonFields, protocol: ServerProtocol): boolean {
+  return protocol !== 'grpc' && !fields.has('channel_creds');
+}
+
+/** Refuses credentials that would not be used, or would not be what the scheme promises. */
+function checkSecurity(
+  protocol: ServerProtocol,
+  type: string | undefined,
+  violations: Violations,
+): void {
+  if (type === undefined) return;
+  if (protocol === 'http' && type !== 'insecure') {
+    violations.add(`type ${JSON.stringify(type)} needs an https: URI`);
+  }
+  if (protocol === 'https' && type === 'insecure') {
+    violations.add('type "insecure" needs an http: URI');
+  }
+}
+
+function parseFetch(fields: JsonFields, violations: Violations): FetchConfig {
+  return {
+    refreshDelayMs: readDurationMs(fields, 'refresh_delay', DEFAULT_REFRESH_DELAY_MS, violations),
+    requestTimeoutMs: readDurationMs(
+      fields,
+      'request_timeout',
+      DEFAULT_REQUEST_TIMEOUT_MS,
+      violations,
+    ),
+    ignoreUnknownFields: readBoolean(fields, 'ignore_unknown_fields', false, violations),
+  };
 }
 
 /** The first credential of a supported type (gRFC A27). */

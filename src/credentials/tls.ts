@@ -1,11 +1,15 @@
-import { readObject, readRequiredString, type JsonFields } from '../bootstrap/json-reader';
+import {
+  readDurationMs,
+  readObject,
+  readRequiredString,
+  type JsonFields,
+} from '../bootstrap/json-reader';
 import { createCertificateProviderChannelCredentials } from '../grpc-js';
 import type { Clock } from '../util/clock';
 import type { Logger } from '../util/logger';
 import { ok } from '../util/result';
 import type { Violations } from '../util/violations';
 import type { ChannelCredentialsType } from './channel-credentials-type';
-import { parseDurationString } from '../util/duration-string';
 import { FileCertificates } from './file-certificates';
 
 const DEFAULT_REFRESH_INTERVAL_MS = 600_000;
@@ -28,7 +32,12 @@ export function createTlsCredentialsType(options: {
         ca: readPath(fields, 'ca_certificate_file', violations),
         identity: readIdentity(fields, violations),
       };
-      const refreshIntervalMs = readRefreshInterval(fields, violations);
+      const refreshIntervalMs = readDurationMs(
+        fields,
+        'refresh_interval',
+        DEFAULT_REFRESH_INTERVAL_MS,
+        violations,
+      );
       if (violations.count > before) return undefined;
       return () => {
         const certificates = FileCertificates.load(files, { ...options, refreshIntervalMs });
@@ -58,13 +67,4 @@ function readIdentity(
 
 function readPath(fields: JsonFields, name: string, violations: Violations): string | undefined {
   return fields.has(name) ? readRequiredString(fields, name, violations) : undefined;
-}
-
-function readRefreshInterval(fields: JsonFields, violations: Violations): number {
-  const value = fields.get('refresh_interval');
-  if (value === undefined) return DEFAULT_REFRESH_INTERVAL_MS;
-  const ms = typeof value === 'string' ? parseDurationString(value) : undefined;
-  if (ms !== undefined && ms > 0) return ms;
-  violations.at('refresh_interval').add('must be a duration above zero, such as "600s"');
-  return DEFAULT_REFRESH_INTERVAL_MS;
 }

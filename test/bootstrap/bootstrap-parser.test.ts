@@ -411,6 +411,78 @@ describe('parseBootstrap', () => {
   });
 });
 
+describe('a server that does not speak gRPC', () => {
+  const parseServer = (extra: object) => parse({ xds_servers: [extra] }).servers[0];
+
+  it.each([
+    ['file:///etc/xds/resources.yaml', 'insecure'],
+    ['http://control-plane:8080', 'insecure'],
+    ['https://control-plane/prefix', 'tls'],
+  ])('%s needs no credentials', (server_uri, type) => {
+    expect(parseServer({ server_uri })).toMatchObject({
+      serverUri: server_uri,
+      channelCreds: { type, config: undefined },
+      fetch: { refreshDelayMs: 10_000, requestTimeoutMs: 10_000, ignoreUnknownFields: false },
+    });
+  });
+
+  it('is read the way its entry says', () => {
+    expect(
+      parseServer({
+        server_uri: 'https://control-plane',
+        channel_creds: [{ type: 'tls', config: { ca_certificate_file: '/ca.pem' } }],
+        refresh_delay: '2.5s',
+        request_timeout: '1s',
+        ignore_unknown_fields: true,
+      }),
+    ).toMatchObject({
+      channelCreds: { type: 'tls', config: { ca_certificate_file: '/ca.pem' } },
+      fetch: { refreshDelayMs: 2500, requestTimeoutMs: 1000, ignoreUnknownFields: true },
+    });
+  });
+
+  it('is another server if it is read in another way', () => {
+    const keys = ['1s', '2s'].map(
+      (refresh_delay) => parseServer({ server_uri: 'http://a', refresh_delay })?.key,
+    );
+    expect(new Set(keys).size).toBe(2);
+  });
+
+  it('leaves servers that do speak gRPC as they are', () => {
+    expect(parseServer({ ...server, refresh_delay: 7 })).toMatchObject({ fetch: undefined });
+  });
+
+  it.each<[string, object, string[]]>([
+    ['a relative path', { server_uri: 'file:a.yaml' }, ['must be "file://" and an absolute path']],
+    ['a host', { server_uri: 'file://host/a.yaml' }, ['must be "file://" and an absolute path']],
+    ['a query', { server_uri: 'http://a/?b' }, ['must be a URL without "?" and "#"']],
+    ['a password', { server_uri: 'http://a:b@c' }, ['must be a URL without user and password']],
+    ['no host', { server_uri: 'http://' }, ['must be a URL: Invalid URL']],
+  ])('has a URI that cannot be meant: %s', (_what, entry, reasons) => {
+    expect(mistakes({ xds_servers: [entry] })).toEqual(
+      reasons.map((reason) => `xds_servers[0].server_uri: ${reason}`),
+    );
+  });
+
+  it('has mistakes in how it is to be read', () => {
+    const entry = { server_uri: 'http://a', refresh_delay: '0s', request_timeout: 5 };
+    expect(mistakes({ xds_servers: [{ ...entry, ignore_unknown_fields: 'no' }] })).toEqual([
+      'xds_servers[0].refresh_delay: must be a duration above zero, such as "10s"',
+      'xds_servers[0].request_timeout: must be a duration above zero, such as "10s"',
+      'xds_servers[0].ignore_unknown_fields: must be true or false',
+    ]);
+  });
+
+  it.each([
+    ['http://a', 'tls', 'type "tls" needs an https: URI'],
+    ['https://a', 'insecure', 'type "insecure" needs an http: URI'],
+  ])('%s cannot be reached with credentials of type %s', (server_uri, type, reason) => {
+    expect(mistakes({ xds_servers: [{ server_uri, channel_creds: [{ type }] }] })).toEqual([
+      `xds_servers[0].channel_creds: ${reason}`,
+    ]);
+  });
+});
+
 describe('the key of a server', () => {
   const key = (extra: object) => parse({ xds_servers: [{ ...server, ...extra }] }).servers[0]?.key;
 

@@ -1,0 +1,32 @@
+import { errorMessage } from '../util/error-message';
+import { err, ok, type Result } from '../util/result';
+
+/** By what protocol a server is asked for resources. */
+export type ServerProtocol = 'grpc' | 'file' | 'http' | 'https';
+
+/** What the URI of a server says about it. Whatever is of no scheme known here is a gRPC target (gRFC A27). */
+export function serverProtocol(serverUri: string): ServerProtocol {
+  const scheme = /^(file|https?):/i.exec(serverUri)?.[1]?.toLowerCase();
+  return scheme === 'file' || scheme === 'http' || scheme === 'https' ? scheme : 'grpc';
+}
+
+/** Checks a URI as far as that is possible without asking anybody. @returns what it must be and is not. */
+export function checkServerUri(serverUri: string): Result<ServerProtocol, string> {
+  // Resolving it would take the very server it leads to.
+  if (serverUri.startsWith('xds:')) return err('must not be an xds: target');
+  const protocol = serverProtocol(serverUri);
+  if (protocol === 'grpc') return ok(protocol);
+  let url: URL;
+  try {
+    url = new URL(serverUri);
+  } catch (error) {
+    return err(`must be a URL: ${errorMessage(error)}`);
+  }
+  if (url.search !== '' || url.hash !== '') return err('must be a URL without "?" and "#"');
+  if (protocol === 'file') {
+    const isAbsolute = /^file:\/\/\/./i.test(serverUri);
+    return isAbsolute ? ok(protocol) : err('must be "file://" and an absolute path');
+  }
+  const isAnonymous = url.username === '' && url.password === '';
+  return isAnonymous ? ok(protocol) : err('must be a URL without user and password');
+}
