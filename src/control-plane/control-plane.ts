@@ -3,57 +3,19 @@ import { systemClock, type Clock } from '../util/clock';
 import { errorMessage } from '../util/error-message';
 import { silentLogger, type Logger } from '../util/logger';
 import type { AdsStreamHost, DiscoveryStream } from './ads-stream';
-import type {
-  ClientEvent,
-  ClientIdentity,
-  ClientRequest,
-  ClientState,
-  DeltaClientRequest,
-} from './client-state';
+import type { ClientIdentity, ClientState } from './client-state';
 import { checkConsistency, ConsistencyError } from './consistency';
+import type {
+  ControlPlaneOptions,
+  ListeningAddress,
+  SetSnapshotOptions,
+} from './control-plane-options';
 import { addDiscoveryServices } from './discovery-services';
+import type { ClusterLoad } from './load-report';
+import { LoadService } from './load-service';
+import type { LoadReporting } from './load-stream';
 import { GrpcListener, joinHostPort } from './grpc-listener';
 import { Snapshot } from './snapshot';
-
-/** How a control plane behaves. Every field has a default. */
-export interface ControlPlaneOptions {
-  /** What clients are told at first. Default: nothing. Must be consistent. */
-  readonly snapshot?: Snapshot;
-  /** IP address or name to listen on. Default `127.0.0.1`: this server has no authentication. */
-  readonly host?: string;
-  /** `control_plane.identifier` of every response. Default `grpc-xds`. */
-  readonly identifier?: string;
-  /**
-   * Wraps resources in `envoy.service.discovery.v3.Resource` for clients that announce the feature
-   * `xds.config.resource-in-sotw`. Default false.
-   */
-  readonly wrapResources?: boolean;
-  /** Told of everything that happens between a client and this server. */
-  readonly onClientEvent?: (event: ClientEvent) => void;
-  /** Shown every state-of-the-world request before it is answered. */
-  readonly onRequest?: (client: ClientIdentity, request: ClientRequest) => void;
-  /** Shown every incremental request before it is answered. */
-  readonly onDeltaRequest?: (client: ClientIdentity, request: DeltaClientRequest) => void;
-  /** Default: writes nothing. */
-  readonly logger?: Logger;
-  /** Default: the real time. */
-  readonly clock?: Clock;
-}
-
-/** Where a control plane listens. */
-export interface ListeningAddress {
-  readonly port: number;
-  /** `host:port`, as a bootstrap's `server_uri` wants it. */
-  readonly address: string;
-}
-
-/** How a snapshot is put in place. */
-export interface SetSnapshotOptions {
-  /** The node to tell. Default: every node that has no snapshot of its own. */
-  readonly nodeId?: string;
-  /** Accepts a snapshot with references to resources it does not hold. Default false. */
-  readonly allowInconsistent?: boolean;
-}
 
 type State =
   | { readonly kind: 'stopped' }
@@ -68,7 +30,7 @@ const stopGraceMs = 1000;
 /**
  * An xDS management server inside this process: for development, tests and demonstrations. Serves
  * listeners, routes, clusters and endpoints over every kind of stream the protocol has (aggregated or one per
- * type, state-of-the-world or incremental), without authentication or encryption.
+ * type, state-of-the-world or incremental), and takes load reports, without authentication or encryption.
  *
  * It shares no code with the client, so that one can be tested against the other.
  */
@@ -77,6 +39,7 @@ export class ControlPlane {
   private readonly logger: Logger;
   private readonly clock: Clock;
   private readonly streamHost: AdsStreamHost;
+  private readonly loadService: LoadService;
 
   private snapshot: Snapshot = Snapshot.empty;
   private readonly nodeSnapshots = new Map<string, Snapshot>();
@@ -90,6 +53,7 @@ export class ControlPlane {
     this.logger = options.logger ?? silentLogger;
     this.clock = options.clock ?? systemClock;
     this.streamHost = this.createStreamHost();
+    this.loadService = this.createLoadService();
     if (options.snapshot !== undefined) this.setSnapshot(options.snapshot);
   }
 
@@ -110,6 +74,7 @@ export class ControlPlane {
       nextStreamId: () => ++this.streamCount,
       accept: (stream) => this.streams.add(stream),
     });
+    this.loadService.addTo(server);
     try {
       const listener = await GrpcListener.listen(server, this.host, port);
       if (this.state !== starting) {
@@ -140,6 +105,32 @@ export class ControlPlane {
     if (options.nodeId === undefined) this.snapshot = snapshot;
     else this.nodeSnapshots.set(options.nodeId, snapshot);
     for (const stream of [...this.streams]) stream.onSnapshotChanged();
+    this.loadService.refresh();
+  }
+
+  /** Changes what clients report of their calls, and tells those that are connected. */
+  setLoadReporting(reporting: LoadReporting): void {
+    this.loadService.setReporting(reporting);
+  }
+
+  /**
+   * Everything clients have reported since the start, or since `clearLoads`, added up per cluster and locality.
+   * Calls in progress are those of clients that are connected.
+   *
+   * @param nodeId Default: all nodes together.
+   */
+  loads(nodeId?: string): readonly ClusterLoad[] {
+    return this.loadService.ledger.totals(nodeId);
+  }
+
+  /** Forgets what clients have reported. */
+  clearLoads(): void {
+    this.loadService.ledger.clear();
+  }
+
+  /** The clients that have a stream for load reports, in the order they came. */
+  loadClients(): readonly ClientIdentity[] {
+    return this.loadService.clients();
   }
 
   /** The clients connected now, in the order they came. A client with two streams counts twice. */
@@ -159,9 +150,9 @@ export class ControlPlane {
     if (state.kind !== 'started') return;
     const { server, listener } = state;
     listener.close();
-    for (const stream of [...this.streams]) {
-      stream.fail(status.UNAVAILABLE, 'the control plane is shutting down');
-    }
+    const farewell = 'the control plane is shutting down';
+    for (const stream of [...this.streams]) stream.fail(status.UNAVAILABLE, farewell);
+    this.loadService.stop(farewell);
     const timer = this.clock.setTimer(() => listener.destroy(), stopGraceMs);
     await new Promise<void>((resolve) => {
       server.tryShutdown(() => resolve());
@@ -190,6 +181,15 @@ export class ControlPlane {
       onDeltaRequest: (client, request) => this.guard(() => onDeltaRequest?.(client, request)),
       onClosed: (stream) => this.streams.delete(stream),
     };
+  }
+
+  private createLoadService(): LoadService {
+    const { onLoadReport } = this.options;
+    return new LoadService(this.options.loadReporting ?? {}, {
+      nextStreamId: () => ++this.streamCount,
+      snapshotFor: (nodeId) => this.streamHost.snapshotFor(nodeId),
+      onLoadReport: (client, report) => this.guard(() => onLoadReport?.(client, report)),
+    });
   }
 
   /** Runs an observer. One that throws must not take the stream or the process with it. */

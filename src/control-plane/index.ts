@@ -4,7 +4,11 @@
 
 // The server.
 export { ControlPlane } from './control-plane';
-export type { ControlPlaneOptions, ListeningAddress, SetSnapshotOptions } from './control-plane';
+export type {
+  ControlPlaneOptions,
+  ListeningAddress,
+  SetSnapshotOptions,
+} from './control-plane-options';
 export type {
   ClientEvent,
   ClientIdentity,
@@ -15,6 +19,10 @@ export type {
   Rejection,
   TypeState,
 } from './client-state';
+
+// What clients report.
+export type { LoadReporting } from './load-stream';
+export type { ClusterLoad, LoadReport, LocalityLoad, MetricSum } from './load-report';
 
 // What it serves.
 export { Snapshot } from './snapshot';

@@ -1,15 +1,6 @@
-import {
-  credentials,
-  loadPackageDefinition,
-  Metadata,
-  type ClientDuplexStream,
-} from '@grpc/grpc-js';
-import { loadSync } from '@grpc/proto-loader';
-import { join } from 'node:path';
 import type { Root } from 'protobufjs';
 import { loadOfficial } from '../protos/official-schema';
-
-const deps = join(__dirname, '..', '..', 'node_modules', '@grpc', 'grpc-js-xds', 'deps');
+import { OfficialClient, OfficialStream } from './official-client';
 
 /** A response as the official schema reads it. */
 export interface Response {
@@ -18,49 +9,20 @@ export interface Response {
   readonly nonce: string;
   readonly control_plane: { readonly identifier: string } | null;
   readonly resources: readonly { readonly type_url: string; readonly value: Buffer }[];
+  readonly resource_errors?: readonly unknown[];
 }
 
-/** How a stream ended. */
-export interface StreamEnd {
-  readonly code: number;
-  readonly details: string;
-}
-
-type Call = ClientDuplexStream<object, Response>;
-type OpenCall = (metadata: Metadata) => Call;
-
-const loaded = loadPackageDefinition(
-  loadSync('envoy/service/discovery/v3/ads.proto', {
-    includeDirs: ['envoy-api', 'xds', 'googleapis', 'protoc-gen-validate'].map((dir) =>
-      join(deps, dir),
-    ),
-    keepCase: true,
-    defaults: true,
-    longs: String,
-    enums: String,
-  }),
-);
-
-function dig(value: unknown, key: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
-}
-
-/** A client of the official schema by proto-loader: it shares no code with the server under test. */
+/** A state-of-the-world client of the official schema: it shares no code with the server under test. */
 export class AdsClient {
-  private readonly client: { close(): void };
-  private readonly openCall: OpenCall;
+  private readonly client: OfficialClient;
 
   constructor(address: string) {
-    const path = ['envoy', 'service', 'discovery', 'v3', 'AggregatedDiscoveryService'];
-    const Service = path.reduce<unknown>(dig, loaded);
-    if (typeof Service !== 'function') throw new Error('no such service');
-    const client = Reflect.construct(Service, [address, credentials.createInsecure()]);
-    this.client = client;
-    this.openCall = (metadata) => client.StreamAggregatedResources(metadata);
+    this.client = new OfficialClient(address);
   }
 
   open(): AdsClientStream {
-    return new AdsClientStream(this.openCall(new Metadata()));
+    const service = 'envoy.service.discovery.v3.AggregatedDiscoveryService';
+    return new AdsClientStream(this.client.call(`${service}/StreamAggregatedResources`));
   }
 
   close(): void {
@@ -70,24 +32,18 @@ export class AdsClient {
 
 /** One stream. Keeps what the server sends until it is asked for. */
 export class AdsClientStream {
-  readonly received: Response[] = [];
-  private readonly waiting: ((response: Response) => void)[] = [];
-  readonly ended: Promise<StreamEnd>;
+  constructor(private readonly stream: OfficialStream<Response>) {}
 
-  constructor(private readonly call: Call) {
-    this.ended = new Promise((resolve) => {
-      call.on('status', ({ code, details }: StreamEnd) => resolve({ code, details }));
-    });
-    call.on('error', () => {});
-    call.on('data', (response: Response) => {
-      const waiter = this.waiting.shift();
-      if (waiter === undefined) this.received.push(response);
-      else waiter(response);
-    });
+  get received(): readonly Response[] {
+    return this.stream.received;
+  }
+
+  get ended() {
+    return this.stream.ended;
   }
 
   send(request: object): void {
-    this.call.write(request);
+    this.stream.send(request);
   }
 
   subscribe(typeUrl: string, names: readonly string[], more: object = {}): void {
@@ -107,17 +63,15 @@ export class AdsClientStream {
   }
 
   next(): Promise<Response> {
-    const first = this.received.shift();
-    if (first !== undefined) return Promise.resolve(first);
-    return new Promise((resolve) => this.waiting.push(resolve));
+    return this.stream.next();
   }
 
   end(): void {
-    this.call.end();
+    this.stream.end();
   }
 
   cancel(): void {
-    this.call.cancel();
+    this.stream.cancel();
   }
 }
 

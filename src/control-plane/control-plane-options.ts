@@ -1,0 +1,55 @@
+import type { Clock } from '../util/clock';
+import type { Logger } from '../util/logger';
+import type {
+  ClientEvent,
+  ClientIdentity,
+  ClientRequest,
+  DeltaClientRequest,
+} from './client-state';
+import type { LoadReport } from './load-report';
+import type { LoadReporting } from './load-stream';
+import type { Snapshot } from './snapshot';
+
+/** How a control plane behaves. Every field has a default. */
+export interface ControlPlaneOptions {
+  /** What clients are told at first. Default: nothing. Must be consistent. */
+  readonly snapshot?: Snapshot;
+  /** IP address or name to listen on. Default `127.0.0.1`: this server has no authentication. */
+  readonly host?: string;
+  /** `control_plane.identifier` of every response. Default `grpc-xds`. */
+  readonly identifier?: string;
+  /**
+   * Wraps resources in `envoy.service.discovery.v3.Resource` for clients that announce the feature
+   * `xds.config.resource-in-sotw`. Default false.
+   */
+  readonly wrapResources?: boolean;
+  /** Told of everything that happens between a client and this server. */
+  readonly onClientEvent?: (event: ClientEvent) => void;
+  /** Shown every state-of-the-world request before it is answered. */
+  readonly onRequest?: (client: ClientIdentity, request: ClientRequest) => void;
+  /** Shown every incremental request before it is answered. */
+  readonly onDeltaRequest?: (client: ClientIdentity, request: DeltaClientRequest) => void;
+  /** What clients are asked to report of their calls. */
+  readonly loadReporting?: LoadReporting;
+  /** Told of every load report (LRS) with something in it. */
+  readonly onLoadReport?: (client: ClientIdentity, report: LoadReport) => void;
+  /** Default: writes nothing. */
+  readonly logger?: Logger;
+  /** Default: the real time. */
+  readonly clock?: Clock;
+}
+
+/** Where a control plane listens. */
+export interface ListeningAddress {
+  readonly port: number;
+  /** `host:port`, as a bootstrap's `server_uri` wants it. */
+  readonly address: string;
+}
+
+/** How a snapshot is put in place. */
+export interface SetSnapshotOptions {
+  /** The node to tell. Default: every node that has no snapshot of its own. */
+  readonly nodeId?: string;
+  /** Accepts a snapshot with references to resources it does not hold. Default false. */
+  readonly allowInconsistent?: boolean;
+}

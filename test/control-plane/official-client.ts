@@ -1,0 +1,101 @@
+import {
+  credentials,
+  loadPackageDefinition,
+  Metadata,
+  type ClientDuplexStream,
+} from '@grpc/grpc-js';
+import { loadSync } from '@grpc/proto-loader';
+import { join } from 'node:path';
+
+const deps = join(__dirname, '..', '..', 'node_modules', '@grpc', 'grpc-js-xds', 'deps');
+
+const loaded = loadPackageDefinition(
+  loadSync(
+    [
+      'envoy/service/discovery/v3/ads.proto',
+      'envoy/service/listener/v3/lds.proto',
+      'envoy/service/route/v3/rds.proto',
+      'envoy/service/cluster/v3/cds.proto',
+      'envoy/service/endpoint/v3/eds.proto',
+      'envoy/service/load_stats/v3/lrs.proto',
+    ],
+    {
+      includeDirs: ['envoy-api', 'xds', 'googleapis', 'protoc-gen-validate'].map((dir) =>
+        join(deps, dir),
+      ),
+      keepCase: true,
+      defaults: true,
+      longs: String,
+      enums: String,
+    },
+  ),
+);
+
+function dig(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
+}
+
+/** How a stream ended. */
+export interface StreamEnd {
+  readonly code: number;
+  readonly details: string;
+}
+
+/** A client of the official schema by proto-loader: it shares no code with the server under test. */
+export class OfficialClient {
+  private readonly clients: { close(): void }[] = [];
+
+  constructor(private readonly address: string) {}
+
+  /** Calls a method with a stream in both directions, such as `envoy.service.x.v3.Service/Method`. */
+  call<Response>(path: string): OfficialStream<Response> {
+    const [service = '', method = ''] = path.split('/');
+    const Service = service.split('.').reduce<unknown>(dig, loaded);
+    if (typeof Service !== 'function') throw new Error(`no service ${service}`);
+    const client = Reflect.construct(Service, [this.address, credentials.createInsecure()]);
+    this.clients.push(client);
+    return new OfficialStream(client[method](new Metadata()));
+  }
+
+  close(): void {
+    for (const client of this.clients) client.close();
+  }
+}
+
+/** One stream. Keeps what the server sends until it is asked for. */
+export class OfficialStream<Response> {
+  readonly received: Response[] = [];
+  private readonly waiting: ((response: Response) => void)[] = [];
+  readonly ended: Promise<StreamEnd>;
+
+  constructor(private readonly call: ClientDuplexStream<object, Response>) {
+    this.ended = new Promise((resolve) => {
+      call.on('status', ({ code, details }: StreamEnd) => resolve({ code, details }));
+    });
+    call.on('error', () => {});
+    call.on('data', (response: Response) => {
+      const waiter = this.waiting.shift();
+      if (waiter === undefined) this.received.push(response);
+      else waiter(response);
+    });
+  }
+
+  send(request: object): void {
+    this.call.write(request);
+  }
+
+  /** The oldest response this has not returned yet, as soon as there is one. */
+  next(): Promise<Response> {
+    const first = this.received.shift();
+    if (first !== undefined) return Promise.resolve(first);
+    return new Promise((resolve) => this.waiting.push(resolve));
+  }
+
+  end(): void {
+    this.call.end();
+  }
+
+  cancel(): void {
+    this.call.cancel();
+  }
+}
