@@ -1,14 +1,17 @@
 import {
+  create,
   createFileRegistry,
   fromBinary,
   fromJson,
   toBinary,
+  toJson,
   type DescMessage,
   type FileRegistry,
   type JsonObject,
   type JsonValue,
+  type Registry,
 } from '@bufbuild/protobuf';
-import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { descriptorSet } from '../generated/descriptor-set';
 import { errorMessage } from '../util/error-message';
 import { err, ok, type Result } from '../util/result';
@@ -25,6 +28,15 @@ export interface JsonOptions {
   readonly ignoreUnknownFields?: boolean | undefined;
 }
 
+/** How proto3-JSON from elsewhere is read. */
+export interface EncodeOptions extends JsonOptions {
+  /**
+   * Takes an `Any` of a type that the schema does not have for an empty message of that type, which is enough to
+   * find out that it is not supported, instead of refusing it. Default false.
+   */
+  readonly keepUnknownTypes?: boolean | undefined;
+}
+
 let registry: FileRegistry | undefined;
 
 /** The schema, decoded on first use: it costs some milliseconds that a client never pays. */
@@ -33,6 +45,43 @@ function loadRegistry(): FileRegistry {
     fromBinary(FileDescriptorSetSchema, Buffer.from(descriptorSet, 'base64')),
   );
   return registry;
+}
+
+/** Whether the schema has a message. */
+export function hasMessage(messageName: string): boolean {
+  return loadRegistry().getMessage(messageName) !== undefined;
+}
+
+/** Writes an encoded message as proto3-JSON, with the field names of the .proto file. */
+export function decodeToJson(messageName: string, bytes: Uint8Array): JsonValue {
+  const desc = findMessage(messageName);
+  const options = { registry: loadRegistry(), useProtoFieldName: true };
+  return toJson(desc, fromBinary(desc, bytes), options);
+}
+
+/** A registry in which every message that is not in the given one is there and has no fields. */
+function withEveryType(known: FileRegistry): Registry {
+  return {
+    kind: 'registry',
+    [Symbol.iterator]: () => known[Symbol.iterator](),
+    get: (typeName) => known.get(typeName),
+    getMessage: (typeName) => known.getMessage(typeName) ?? createEmptyType(typeName),
+    getEnum: (typeName) => known.getEnum(typeName),
+    getExtension: (typeName) => known.getExtension(typeName),
+    getExtensionFor: (extendee, number) => known.getExtensionFor(extendee, number),
+    getService: (typeName) => known.getService(typeName),
+  };
+}
+
+function createEmptyType(typeName: string): DescMessage | undefined {
+  const lastDot = typeName.lastIndexOf('.');
+  const file = create(FileDescriptorProtoSchema, {
+    name: `${typeName}.proto`,
+    package: lastDot < 0 ? '' : typeName.slice(0, lastDot),
+    messageType: [{ name: typeName.slice(lastDot + 1) }],
+    syntax: 'proto3',
+  });
+  return createFileRegistry(file, () => undefined).getMessage(typeName);
 }
 
 function findMessage(messageName: string): DescMessage {
@@ -50,11 +99,12 @@ function findMessage(messageName: string): DescMessage {
 export function encodeJson(
   messageName: string,
   json: JsonObject,
-  options: JsonOptions = {},
+  options: EncodeOptions = {},
 ): Result<Uint8Array, readonly JsonProblem[]> {
   const desc = findMessage(messageName);
+  const known = loadRegistry();
   const readOptions = {
-    registry: loadRegistry(),
+    registry: options.keepUnknownTypes === true ? withEveryType(known) : known,
     ignoreUnknownFields: options.ignoreUnknownFields ?? false,
   };
   if (holdsTrailingText(json)) {

@@ -1,0 +1,72 @@
+import { Listener } from '../../src/generated/envoy/config/listener/v3/listener';
+import { HttpConnectionManager } from '../../src/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager';
+import { DiscoveryRequest } from '../../src/generated/envoy/service/discovery/v3/discovery';
+import { decodeToJson, encodeJson, hasMessage } from '../../src/proto-json/encode-json';
+
+const LISTENER = 'envoy.config.listener.v3.Listener';
+const HCM = 'envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager';
+
+describe('a message written as proto3-JSON', () => {
+  const listenerWith = (filter: object) => ({
+    name: 'a',
+    api_listener: {
+      api_listener: {
+        '@type': `type.googleapis.com/${HCM}`,
+        http_filters: [{ name: 'f', typed_config: { ...filter } }],
+      },
+    },
+  });
+  const foreign = listenerWith({
+    '@type': 'type.googleapis.com/acme.filters.v1.Turbo',
+    speed: { level: 9 },
+  });
+
+  it('may hold a message of a type that nobody knows, if that is wanted', () => {
+    const bytes = encodeJson(LISTENER, foreign, {
+      ignoreUnknownFields: true,
+      keepUnknownTypes: true,
+    });
+    if (!bytes.ok) throw new Error(JSON.stringify(bytes.error));
+    const hcm = Listener.decode(bytes.value).apiListener?.apiListener?.value;
+    const [filter] = HttpConnectionManager.decode(hcm ?? new Uint8Array()).httpFilters;
+    expect(filter).toMatchObject({
+      configType: {
+        $case: 'typedConfig',
+        value: { typeUrl: 'type.googleapis.com/acme.filters.v1.Turbo', value: new Uint8Array() },
+      },
+    });
+  });
+
+  it('must not hold such a message otherwise', () => {
+    expect(encodeJson(LISTENER, foreign, { ignoreUnknownFields: true })).toEqual({
+      ok: false,
+      error: [
+        {
+          path: ['api_listener', 'api_listener', 'http_filters', 0, 'typed_config', '@type'],
+          reason: 'unknown type "type.googleapis.com/acme.filters.v1.Turbo"',
+        },
+      ],
+    });
+  });
+
+  it('is written with the names of the .proto file', () => {
+    const bytes = DiscoveryRequest.encode(
+      DiscoveryRequest.fromPartial({
+        versionInfo: '7',
+        node: { id: 'me', clientFeatures: ['f'] },
+        resourceNames: ['a'],
+        errorDetail: { code: 3, message: 'no' },
+      }),
+    ).finish();
+    expect(decodeToJson('envoy.service.discovery.v3.DiscoveryRequest', bytes)).toEqual({
+      version_info: '7',
+      node: { id: 'me', client_features: ['f'] },
+      resource_names: ['a'],
+      error_detail: { code: 3, message: 'no' },
+    });
+  });
+
+  it('has a type that is in the schema or not', () => {
+    expect([hasMessage(LISTENER), hasMessage('acme.v1.Nothing')]).toEqual([true, false]);
+  });
+});
