@@ -1,3 +1,4 @@
+import type * as Csds from './admin/csds';
 import type { Bootstrap } from './bootstrap/bootstrap';
 import { createBootstrapLoader } from './bootstrap/load-bootstrap';
 import {
@@ -5,7 +6,7 @@ import {
   type ChannelCredentialsRegistry,
 } from './credentials/channel-creds-registry';
 import { createDnsWatcherFactory } from './dependency-manager/dns-watch';
-import { Metadata } from './grpc-js';
+import { Metadata, registerAdminService } from './grpc-js';
 import { createGrpcLogger } from './grpc-js/grpc-logger';
 import { findLoadedCollisions } from './grpc-js/other-copies';
 import { XxHash64 } from './hash/xx-hash';
@@ -114,13 +115,14 @@ function compose(current: Registration, logger: Logger): void {
   processLbPolicies.attach(policies);
   addHttpFilters(environment);
   const clients = createClientPool(environment, current.credentials);
+  offerStatus(clients);
   registerXdsResolver({
     ...environment,
     httpFilters: processHttpFilters,
     hash: (text) => (hash.isReady ? hash.hash(text) : undefined),
     liveConfigs: current.liveConfigs,
     loadBootstrap: () => current.loadBootstrap(),
-    acquireClient: (bootstrap) => clients.acquire(bootstrap),
+    acquireClient: (bootstrap, target) => clients.acquire(bootstrap, target),
     types: createResourceTypes({
       lbConfigs: policies,
       httpFilters: processHttpFilters,
@@ -145,6 +147,24 @@ function createClientPool(
         ...{ clock, random, logger },
       }),
   );
+}
+
+/** Makes CSDS one of the services that `addAdminServicesToServer` of the host library adds (gRFCs A38, A40). */
+function offerStatus(clients: ClientPool<XdsClient>): void {
+  const observe = () =>
+    clients.clients().map(({ client, scopes }) => {
+      return { node: client.node, scopes, snapshot: client.snapshot() };
+    });
+  registerAdminService(
+    () => loadCsds().csdsDefinition,
+    () => loadCsds().createCsdsHandlers(observe),
+  );
+}
+
+/** Most processes have no admin services, and need not wait for the code. */
+function loadCsds(): typeof Csds {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- the only way to load a module late without waiting for it; the type is that of the module
+  return require('./admin/csds');
 }
 
 /** Adds every HTTP filter of this package. Those of the application stay in force. */

@@ -14,7 +14,15 @@ export {
   logVerbosity,
   status as Status,
 } from '@grpc/grpc-js';
-export type { ChannelOptions, StatusObject } from '@grpc/grpc-js';
+export type {
+  ChannelOptions,
+  ServerDuplexStream,
+  ServerUnaryCall,
+  ServiceDefinition,
+  StatusObject,
+  UntypedServiceImplementation as ServiceHandlers,
+  sendUnaryData as UnaryCallback,
+} from '@grpc/grpc-js';
 
 export type Resolver = experimental.Resolver;
 export type ResolverListener = experimental.ResolverListener;
@@ -54,6 +62,7 @@ export const {
   isLoadBalancerNameRegistered,
   log,
   parseLoadBalancingConfig,
+  registerAdminService,
   registerLoadBalancerType,
   registerResolver,
   statusOrFromError,

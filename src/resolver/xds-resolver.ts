@@ -49,7 +49,8 @@ export interface ClientHold extends Handle {
 export interface XdsResolverDependencies {
   /** Read anew for each attempt, because an agent may write the file after the application has started. */
   readonly loadBootstrap: () => Result<Bootstrap, string>;
-  readonly acquireClient: (bootstrap: Bootstrap) => ClientHold;
+  /** The target is what the client is shown to be in use for (gRFC A71). */
+  readonly acquireClient: (bootstrap: Bootstrap, target: string) => ClientHold;
   readonly types: ClientResourceTypes;
   readonly httpFilters: FilterPreparer;
   readonly hash: TextHash;
@@ -136,7 +137,7 @@ export class XdsResolver implements Resolver {
   }
 
   private createResolution(bootstrap: Bootstrap, listenerName: string): Resolution {
-    const client = this.shared.acquireClient(bootstrap);
+    const client = this.shared.acquireClient(bootstrap, uriToString(this.target));
     const manager = new XdsDependencyManager({
       source: client.client,
       types: this.shared.types,

@@ -2,6 +2,17 @@
 export type ResourceStatus =
   'REQUESTED' | 'DOES_NOT_EXIST' | 'ACKED' | 'NACKED' | 'RECEIVED_ERROR' | 'TIMEOUT';
 
+/** What went wrong with a resource last. */
+export interface ResourceFailure {
+  /** The version that was rejected; empty if the failure is not about a version. */
+  readonly version: string;
+  readonly details: string;
+  /** Milliseconds since the epoch. */
+  readonly atMs: number;
+  /** What was rejected, as it came; `undefined` if the failure is not about something that came. */
+  readonly rejected: Uint8Array | undefined;
+}
+
 /** One resource as the client sees it now. */
 export interface ResourceSnapshot {
   readonly typeUrl: string;
@@ -12,8 +23,7 @@ export interface ResourceSnapshot {
     | { readonly version: string; readonly bytes: Uint8Array; readonly updatedAtMs: number }
     | undefined;
   /** The latest rejection or error. An accepted update clears it. */
-  readonly failure:
-    { readonly version: string; readonly details: string; readonly atMs: number } | undefined;
+  readonly failure: ResourceFailure | undefined;
   /** How many watchers there are. */
   readonly watchers: number;
   /** Milliseconds since the epoch at which the wait for a first answer began; `undefined` once there was one. */

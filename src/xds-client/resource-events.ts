@@ -88,7 +88,7 @@ function createFailure(
   version: string,
   { nowMs }: EventOrigin,
 ): Failure {
-  return { status, error, version, atMs: nowMs };
+  return { status, error, version, atMs: nowMs, rejected: undefined };
 }
 
 const NOT_FOUND = 5;

@@ -24,6 +24,8 @@ export interface Failure {
   readonly version: string;
   /** Milliseconds since the epoch. */
   readonly atMs: number;
+  /** The bytes that were rejected; `undefined` if the failure is not about any. */
+  readonly rejected: Uint8Array | undefined;
 }
 
 /** What the client knows of one watched resource. */

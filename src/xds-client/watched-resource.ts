@@ -115,6 +115,7 @@ export class WatchedResource {
         version: failure.version,
         details: failure.error.message,
         atMs: failure.atMs,
+        rejected: failure.rejected,
       },
       watchers: this.watches.size,
       waitingSinceMs: current.kind === 'requested' ? current.sinceMs : undefined,

@@ -47,8 +47,9 @@ interface AuthoritySource {
  * everybody has dealt with what happened, and only then are responses acknowledged and more of them read.
  */
 export class XdsClient {
+  /** Who this client is to management servers, as it tells them. */
+  readonly node: Node;
   private readonly queue: SerialQueue;
-  private readonly node: Node;
   private readonly channels: RefCountedMap<ServerConfig, ServerChannel>;
   /** By name of the authority; names in the old style belong to `undefined`. */
   private readonly authorities = new Map<string | undefined, Authority>();

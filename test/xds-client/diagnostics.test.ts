@@ -63,9 +63,11 @@ describe('snapshot', () => {
     h.send(h.listener, '1', { acked: 'one', nacked: 'two' });
     h.clock.advance(100);
     h.send(h.listener, '2', { acked: 'one', nacked: '!bad' });
-    const resources = h.client.snapshot().resources.map(({ accepted, ...rest }) => ({
+    const text = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString();
+    const resources = h.client.snapshot().resources.map(({ accepted, failure, ...rest }) => ({
       ...rest,
-      accepted: accepted && { ...accepted, bytes: Buffer.from(accepted.bytes).toString() },
+      failure: failure && { ...failure, rejected: text(failure.rejected) },
+      accepted: accepted && { ...accepted, bytes: text(accepted.bytes) },
     }));
     expect(resources).toEqual([
       {
@@ -86,6 +88,7 @@ describe('snapshot', () => {
           version: '2',
           details: `Listener "nacked": update from ${SERVER} rejected (NACK): bad`,
           atMs: START_MS + 15_100,
+          rejected: undefined,
         },
         watchers: 2,
         waitingSinceMs: undefined,
@@ -101,6 +104,7 @@ describe('snapshot', () => {
             `Endpoints "missing": no such resource: ${SERVER} did not send it within 15 s ` +
             'and has not answered this node at all: is node.id known to the server?',
           atMs: START_MS + 15_000,
+          rejected: undefined,
         },
         watchers: 1,
         waitingSinceMs: undefined,

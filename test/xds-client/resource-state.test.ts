@@ -24,6 +24,7 @@ const failure = (status: Failure['status'], message: string = status): Failure =
   error: error(message),
   version: '2',
   atMs: 7,
+  rejected: undefined,
 });
 
 const requested: State = { kind: 'requested', sinceMs: 1, unreachable: undefined };

@@ -1,0 +1,79 @@
+import {
+  ClientResourceStatus,
+  type UpdateFailureState,
+} from '../generated/envoy/admin/v3/config_dump_shared';
+import type { Node } from '../generated/envoy/config/core/v3/base';
+import {
+  ClientConfig,
+  ClientConfig_GenericXdsConfig as GenericXdsConfig,
+} from '../generated/envoy/service/status/v3/csds';
+import type { Timestamp } from '../generated/google/protobuf/timestamp';
+import type {
+  ClientSnapshot,
+  ResourceFailure,
+  ResourceSnapshot,
+} from '../xds-client/client-snapshot';
+
+/** An xDS client as the admin services see it. */
+export interface ObservedClient {
+  /** Who it is to management servers. */
+  readonly node: Node;
+  /** The targets of the channels that it works for. */
+  readonly scopes: readonly string[];
+  readonly snapshot: ClientSnapshot;
+}
+
+/** How a client is to be described. */
+export interface DescriptionOptions {
+  /** Leaves the resources themselves out. */
+  readonly excludeContents: boolean;
+}
+
+/**
+ * What CSDS says of one client (gRFC A40): each resource with its state, beside which the version in use is
+ * given also when a newer one was rejected (gRFC A88).
+ *
+ * `client_scope` is the target (gRFC A71). Targets of one bootstrap share a client: then it is all of them,
+ * with commas between.
+ */
+export function describeClient(client: ObservedClient, options: DescriptionOptions): ClientConfig {
+  return ClientConfig.create({
+    node: client.node,
+    clientScope: client.scopes.join(', '),
+    genericXdsConfigs: client.snapshot.resources.map((r) => describeResource(r, options)),
+  });
+}
+
+function describeResource(
+  { typeUrl, name, status, accepted, failure }: ResourceSnapshot,
+  { excludeContents }: DescriptionOptions,
+): GenericXdsConfig {
+  const toAny = (value: Uint8Array | undefined) =>
+    value === undefined || excludeContents ? undefined : { typeUrl, value };
+  return GenericXdsConfig.create({
+    typeUrl,
+    name,
+    versionInfo: accepted?.version ?? '',
+    xdsConfig: toAny(accepted?.bytes),
+    lastUpdated: accepted && toTimestamp(accepted.updatedAtMs),
+    clientStatus: ClientResourceStatus[status],
+    errorState: failure && describeFailure(failure, toAny(failure.rejected)),
+  });
+}
+
+function describeFailure(
+  { version, details, atMs }: ResourceFailure,
+  failedConfiguration: UpdateFailureState['failedConfiguration'],
+): UpdateFailureState {
+  return {
+    failedConfiguration,
+    lastUpdateAttempt: toTimestamp(atMs),
+    details,
+    versionInfo: version,
+  };
+}
+
+function toTimestamp(ms: number): Timestamp {
+  const seconds = Math.floor(ms / 1000);
+  return { seconds: BigInt(seconds), nanos: Math.floor((ms - seconds * 1000) * 1_000_000) };
+}
