@@ -53,6 +53,11 @@ export class GrpcStream implements XdsStream {
   }
 
   /** See `XdsStream`. */
+  halfClose(): void {
+    if (this.handler !== undefined) this.call.halfClose();
+  }
+
+  /** See `XdsStream`. */
   close(): void {
     if (this.end() !== undefined) {
       this.call.cancelWithStatus(Status.CANCELLED, 'Closed by the client');

@@ -24,6 +24,8 @@ export interface XdsStream {
   send(bytes: Uint8Array): void;
   /** Asks for one more message. Withholding it is flow control. */
   read(): void;
+  /** Tells the server that nothing follows; it may still answer, and ends the stream. Nothing is to be sent afterwards. */
+  halfClose(): void;
   /** Ends the stream without a call to `onClosed`. Harmless on a stream that has ended by itself. */
   close(): void;
 }

@@ -85,9 +85,13 @@ export class FakeServer {
 
 /** The server's end of one ADS stream, and the client's. */
 export class FakeStream implements XdsStream {
-  /** Every request received, decoded. */
+  /** Every request received, decoded. Empty on streams that are not of ADS. */
   readonly requests: DiscoveryRequest[] = [];
+  /** The same as it came. */
+  readonly messages: Uint8Array[] = [];
   isOpen = true;
+  /** The client has said that nothing follows. */
+  isHalfClosed = false;
   /** How many responses the client is ready to read. */
   credits = 0;
   private hasOutstanding = false;
@@ -104,8 +108,10 @@ export class FakeStream implements XdsStream {
   send(bytes: Uint8Array): void {
     if (!this.isOpen) throw new Error('message sent on a closed stream');
     if (this.hasOutstanding) throw new Error('message sent while another one is outstanding');
+    if (this.isHalfClosed) throw new Error('message sent after the last one');
     this.hasOutstanding = true;
-    this.requests.push(DiscoveryRequest.decode(bytes));
+    this.messages.push(bytes);
+    if (this.isAds) this.requests.push(DiscoveryRequest.decode(bytes));
     if (this.server.isReachable) this.clock.soon(() => this.confirmSent());
   }
 
@@ -115,8 +121,18 @@ export class FakeStream implements XdsStream {
     this.clock.soon(() => this.deliver());
   }
 
+  halfClose(): void {
+    if (!this.isOpen) throw new Error('half-close of a closed stream');
+    if (this.hasOutstanding) throw new Error('half-close while a message is outstanding');
+    this.isHalfClosed = true;
+  }
+
   close(): void {
     this.isOpen = false;
+  }
+
+  private get isAds(): boolean {
+    return this.method.includes('AggregatedDiscoveryService');
   }
 
   /** The newest request. */

@@ -1,0 +1,95 @@
+import type {
+  ClusterStats,
+  UpstreamLocalityStats,
+} from '../generated/envoy/config/endpoint/v3/load_report';
+import type { Duration } from '../generated/google/protobuf/duration';
+import type { ClusterCounts } from './cluster-load';
+import type { LocalityCounts } from './locality-load';
+import { MetricSums, type MetricField, type MetricTotals } from './metric-sums';
+
+/** The part of a report that is about one cluster. */
+export function toClusterStats(counts: ClusterCounts): ClusterStats {
+  const { id, localities, drops, uncategorizedDrops, sinceMs, untilMs } = counts;
+  const dropped = [...drops.values()].reduce((sum, count) => sum + count, uncategorizedDrops);
+  return {
+    clusterName: id.cluster,
+    clusterServiceName: id.edsServiceName,
+    upstreamLocalityStats: mergeLocalities(localities).map(toLocalityStats),
+    totalDroppedRequests: BigInt(dropped),
+    droppedRequests: Array.from(drops, ([category, count]) => ({
+      category,
+      droppedCount: BigInt(count),
+    })),
+    loadReportInterval: toDuration(untilMs - sinceMs),
+  };
+}
+
+/** Adds up what different users of the cluster have counted: servers expect to see a locality once. */
+function mergeLocalities(localities: readonly LocalityCounts[]): LocalityCounts[] {
+  const merged = new Map<string, LocalityCounts>();
+  for (const counts of localities) {
+    const { region, zone, subZone } = counts.locality;
+    const name = JSON.stringify([region, zone, subZone]);
+    const known = merged.get(name);
+    merged.set(name, known === undefined ? counts : add(known, counts));
+  }
+  return [...merged.values()];
+}
+
+function add(a: LocalityCounts, b: LocalityCounts): LocalityCounts {
+  const metrics = new MetricSums();
+  metrics.addTotals(a.metrics);
+  metrics.addTotals(b.metrics);
+  return {
+    locality: a.locality,
+    issued: a.issued + b.issued,
+    succeeded: a.succeeded + b.succeeded,
+    failed: a.failed + b.failed,
+    inProgress: a.inProgress + b.inProgress,
+    metrics: metrics.totals,
+  };
+}
+
+function toLocalityStats(counts: LocalityCounts): UpstreamLocalityStats {
+  const { locality, issued, succeeded, failed, inProgress, metrics } = counts;
+  return {
+    locality,
+    totalSuccessfulRequests: BigInt(succeeded),
+    totalRequestsInProgress: BigInt(inProgress),
+    totalErrorRequests: BigInt(failed),
+    totalIssuedRequests: BigInt(issued),
+    cpuUtilization: findUnnamed(metrics, 'cpu_utilization'),
+    memUtilization: findUnnamed(metrics, 'mem_utilization'),
+    applicationUtilization: findUnnamed(metrics, 'application_utilization'),
+    loadMetricStats: metrics
+      .filter(({ field }) => field === 'load_metric_stats')
+      .map(({ name, calls, sum }) => ({
+        metricName: name,
+        numRequestsFinishedWithMetric: BigInt(calls),
+        totalMetricValue: sum,
+      })),
+    // Neither gRFC A27 nor any implementation of it says which.
+    priority: 0,
+  };
+}
+
+function findUnnamed(
+  metrics: MetricTotals,
+  field: MetricField,
+): UpstreamLocalityStats['cpuUtilization'] {
+  const total = metrics.find((metric) => metric.field === field);
+  return (
+    total && {
+      numRequestsFinishedWithMetric: BigInt(total.calls),
+      totalMetricValue: total.sum,
+    }
+  );
+}
+
+const NANOS_PER_MS = 1_000_000;
+
+function toDuration(ms: number): Duration {
+  const seconds = Math.floor(ms / 1000);
+  const nanos = Math.floor((ms - seconds * 1000) * NANOS_PER_MS);
+  return { seconds: BigInt(seconds), nanos };
+}

@@ -1,0 +1,77 @@
+import type { ServerConfig } from '../bootstrap/bootstrap';
+import { ok, type Result } from '../util/result';
+import type { XdsStream, XdsTransport, XdsTransportFactory } from './transport';
+
+interface Shared {
+  readonly transport: XdsTransport;
+  users: number;
+}
+
+/**
+ * Lets everybody who talks to the same server at the same time do so over one connection. Closing what one of them
+ * was given ends that one's streams; the last one closes the connection.
+ */
+export class SharedTransports implements XdsTransportFactory {
+  private readonly byServer = new Map<string, Shared>();
+
+  constructor(private readonly factory: XdsTransportFactory) {}
+
+  create(server: ServerConfig): Result<XdsTransport, string> {
+    let shared = this.byServer.get(server.key);
+    if (shared === undefined) {
+      const made = this.factory.create(server);
+      if (!made.ok) return made;
+      shared = { transport: made.value, users: 0 };
+      this.byServer.set(server.key, shared);
+    }
+    const { transport } = shared;
+    const used = shared;
+    used.users++;
+    return ok(
+      new TransportUse(transport, () => {
+        if (--used.users > 0) return;
+        this.byServer.delete(server.key);
+        transport.close();
+      }),
+    );
+  }
+}
+
+/** One user's share of a connection. */
+class TransportUse implements XdsTransport {
+  private readonly streams = new Set<XdsStream>();
+  private isClosed = false;
+
+  constructor(
+    private readonly transport: XdsTransport,
+    private readonly onClose: () => void,
+  ) {}
+
+  openStream(...[method, handler]: Parameters<XdsTransport['openStream']>): XdsStream {
+    const stream = this.transport.openStream(method, {
+      onSent: () => handler.onSent(),
+      onMessage: (bytes) => handler.onMessage(bytes),
+      onClosed: (status) => {
+        this.streams.delete(stream);
+        handler.onClosed(status);
+      },
+    });
+    this.streams.add(stream);
+    return {
+      send: (bytes) => stream.send(bytes),
+      read: () => stream.read(),
+      halfClose: () => stream.halfClose(),
+      close: () => {
+        this.streams.delete(stream);
+        stream.close();
+      },
+    };
+  }
+
+  close(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    for (const stream of this.streams) stream.close();
+    this.onClose();
+  }
+}

@@ -1,0 +1,70 @@
+import { SharedTransports } from '../../src/xds-client/shared-transports';
+import type { StreamStatus, XdsStreamHandler, XdsTransport } from '../../src/xds-client/transport';
+import { FakeClock } from '../support/fake-clock';
+import { FakeNetwork } from '../support/fake-transport';
+import { serverConfig } from './harness';
+
+const server = serverConfig('xds.test:1');
+
+describe('shared transports', () => {
+  const clock = new FakeClock();
+  let network: FakeNetwork;
+  let shared: SharedTransports;
+  beforeEach(() => {
+    network = new FakeNetwork(clock);
+    shared = new SharedTransports(network);
+  });
+
+  function use(config = server): XdsTransport {
+    const made = shared.create(config);
+    if (!made.ok) throw new Error(made.error);
+    return made.value;
+  }
+
+  const ended: StreamStatus[] = [];
+  const handler: XdsStreamHandler = {
+    onSent: () => undefined,
+    onMessage: () => undefined,
+    onClosed: (status) => ended.push(status),
+  };
+
+  it('are one connection for each server', () => {
+    use();
+    use();
+    use(serverConfig('xds.test:1', ['xds_v3']));
+    use(serverConfig('other.test:1'));
+    expect(network.server('xds.test:1').openConnections).toBe(2);
+    expect(network.server('other.test:1').openConnections).toBe(1);
+  });
+
+  it('end the streams of the one who leaves, and close the connection after the last one', () => {
+    const [ads, lrs] = [use(), use()];
+    const adsStream = ads.openStream('/Ads', handler);
+    lrs.openStream('/Lrs', handler);
+    ads.close();
+    ads.close();
+    const [first, second] = network.server('xds.test:1').streams;
+    expect(first?.isOpen).toBe(false);
+    expect(second?.isOpen).toBe(true);
+    expect(network.openConnections).toBe(1);
+    adsStream.close();
+    lrs.close();
+    expect(second?.isOpen).toBe(false);
+    expect(network.openConnections).toBe(0);
+  });
+
+  it('make a new connection for who comes after that', () => {
+    use().close();
+    use();
+    expect(network.openConnections).toBe(1);
+  });
+
+  it('pass on why there is no connection, and what the server does', () => {
+    network.server('xds.test:1').refusal = 'no such credentials';
+    expect(shared.create(server)).toEqual({ ok: false, error: 'no such credentials' });
+    network.server('xds.test:1').refusal = undefined;
+    use().openStream('/Ads', handler);
+    network.server('xds.test:1').stream.end(14, 'gone');
+    expect(ended).toEqual([{ code: 14, details: 'gone' }]);
+  });
+});
