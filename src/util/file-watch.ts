@@ -1,5 +1,5 @@
-import { statSync, watch, type FSWatcher } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { readdirSync, statSync, watch, type FSWatcher } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { systemClock, type Clock } from './clock';
 import { createHandle, type Handle } from './handle';
 
@@ -14,9 +14,10 @@ export interface FileWatchOptions {
 }
 
 /**
- * Calls `onChange` after the file was written, replaced, removed or created. Watches the directory, as
- * a watch on the file ends when an editor puts another one in its place, and polls besides, as some
- * file systems report nothing. May call without a change. Does not keep the process alive.
+ * Calls `onChange` after the file was written, replaced, removed or created; of a directory, after that happened
+ * to a file in it. Watches the directory, as a watch on the file ends when an editor puts another one in its
+ * place, and polls besides, as some file systems report nothing. May call without a change. Does not keep the
+ * process alive.
  */
 export function watchFile(
   path: string,
@@ -62,8 +63,10 @@ class FileWatch {
   private watchDirectory(): FSWatcher | undefined {
     const names = new Set<string | null>([basename(this.path), kubernetesLink, null]);
     try {
-      const watcher = watch(dirname(this.path), { persistent: false }, (_kind, name) => {
-        if (names.has(name)) this.debounce();
+      const isFolder = isDirectory(this.path);
+      const folder = isFolder ? this.path : dirname(this.path);
+      const watcher = watch(folder, { persistent: false }, (_kind, name) => {
+        if (isFolder || names.has(name)) this.debounce();
       });
       watcher.on('error', () => watcher.close());
       return watcher;
@@ -88,13 +91,27 @@ class FileWatch {
   }
 }
 
-/** What changes whenever the file does; empty when it cannot be looked at. Follows links. */
+/** What changes whenever the file does, or one in the directory; empty when it cannot be looked at. Follows links. */
 function fingerprintOf(path: string): string {
   try {
-    const { mtimeMs, size, ino } = statSync(path);
-    return `${mtimeMs} ${size} ${ino}`;
+    const stats = statSync(path);
+    const own = `${stats.mtimeMs} ${stats.size} ${stats.ino}`;
+    if (!stats.isDirectory()) return own;
+    const files = readdirSync(path).map(
+      (name) => `${name} ${fingerprintOfEntry(join(path, name))}`,
+    );
+    return [own, ...files].join('\n');
   } catch {
     // Whoever reads the file finds out why, and can say so.
     return '';
   }
+}
+
+function fingerprintOfEntry(path: string): string {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats === undefined ? '' : `${stats.mtimeMs} ${stats.size} ${stats.ino}`;
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }

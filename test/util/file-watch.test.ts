@@ -1,0 +1,71 @@
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { watchFile } from '../../src/util/file-watch';
+import type { Handle } from '../../src/util/handle';
+import { eventually } from '../support/eventually';
+
+describe('watching a directory', () => {
+  let folder: string;
+  let changes = 0;
+  let watch: Handle;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'file-watch-'));
+    writeFileSync(join(folder, 'a.json'), '1');
+    changes = 0;
+  });
+  afterEach(() => {
+    watch.release();
+    rmSync(folder, { recursive: true });
+  });
+
+  function start(path = folder): void {
+    watch = watchFile(path, () => changes++, { debounceMs: 5, pollMs: 20 });
+  }
+
+  async function expectChange(change: () => void): Promise<void> {
+    const before = changes;
+    change();
+    await eventually(
+      () => changes,
+      (count) => count > before,
+    );
+  }
+
+  it('notices files that are added, written, replaced and removed', async () => {
+    start();
+    await expectChange(() => writeFileSync(join(folder, 'b.json'), '2'));
+    await expectChange(() => writeFileSync(join(folder, 'a.json'), '11'));
+    await expectChange(() => {
+      writeFileSync(join(folder, '.c'), '333');
+      renameSync(join(folder, '.c'), join(folder, 'a.json'));
+    });
+    await expectChange(() => rmSync(join(folder, 'b.json')));
+  });
+
+  it('notices that a link leads elsewhere', async () => {
+    for (const name of ['v1', 'v2']) {
+      mkdirSync(join(folder, name));
+      writeFileSync(join(folder, name, 'x.json'), name);
+    }
+    symlinkSync('v1', join(folder, 'current'));
+    start(join(folder, 'current'));
+    await expectChange(() => {
+      symlinkSync('v2', join(folder, 'next'));
+      renameSync(join(folder, 'next'), join(folder, 'current'));
+    });
+  });
+
+  it('notices a directory that comes later', async () => {
+    start(join(folder, 'later'));
+    await expectChange(() => mkdirSync(join(folder, 'later')));
+    await expectChange(() => writeFileSync(join(folder, 'later', 'x.json'), '1'));
+  });
+
+  it('does not mind a link that leads nowhere', async () => {
+    symlinkSync('nowhere', join(folder, 'dangling'));
+    start();
+    await expectChange(() => writeFileSync(join(folder, 'b.json'), '2'));
+  });
+});
