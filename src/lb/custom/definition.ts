@@ -75,6 +75,11 @@ export interface LbPicker {
 export interface LbCall {
   /** The values of one of the headers the call is made with. */
   header(name: string): readonly (string | Buffer)[];
+  /**
+   * Sends a header with this attempt, in place of those of its name: what a backend is to learn of the choice. Other
+   * attempts of the call do not have it. Throws if the name or the value is not legal.
+   */
+  setHeader(name: string, value: string | Buffer): void;
 }
 
 /** One update. What did not change is the same object as before: the list, its localities and their connections. */

@@ -84,4 +84,8 @@ class PickedCall implements LbCall {
   header(name: string): readonly (string | Buffer)[] {
     return this.#args.metadata.get(name);
   }
+
+  setHeader(name: string, value: string | Buffer): void {
+    this.#args.metadata.set(name, value);
+  }
 }

@@ -3,6 +3,7 @@ import { CustomLbPolicies } from '../../../src/lb/custom/register-lb-policy';
 import { createCustomPolicyType } from '../../../src/lb/custom/policy-type';
 import type {
   CustomLbPolicy,
+  LbCall,
   LbPolicyDefinition,
   LbPolicyHost,
   LbPolicyUpdate,
@@ -165,6 +166,39 @@ describe('an exception of a policy', () => {
       'Load-balancing policy acme.v1.Turns failed: which one?',
     );
     expect(describePick(pick(harness.last.picker))).toBe('QUEUE');
+  });
+});
+
+describe('a pick', () => {
+  it('can send headers along', () => {
+    const { harness, send, publish } = start({});
+    send(A);
+    publish({
+      kind: 'ready',
+      picker: {
+        pick(call) {
+          call.setHeader('x-zone', `${String(call.header('x-zone')[0])}-a`);
+          return undefined;
+        },
+      },
+    });
+    const metadata = new Metadata();
+    metadata.add('x-zone', 'eu');
+    pick(harness.last.picker, {}, metadata);
+    expect(metadata.getMap()).toEqual({ 'x-zone': 'eu-a' });
+  });
+
+  it('fails the call when it sends a header that is not legal', () => {
+    const { harness, send, publish } = start({});
+    send(A);
+    const picker = {
+      pick(call: LbCall) {
+        call.setHeader('x zone', 'a');
+        return undefined;
+      },
+    };
+    publish({ kind: 'ready', picker });
+    expect(pickError(harness.last.picker)).toContain('x zone');
   });
 });
 
