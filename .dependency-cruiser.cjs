@@ -9,7 +9,7 @@ const ranks = [
   ['resources', 'load-reporting'],
   ['http-filters', 'credentials', 'dependency-manager'],
   ['lb', 'transport'],
-  ['resolver'],
+  ['resolver', 'testing'],
   ['admin', 'metrics'],
 ];
 const island = ['control-plane', 'cli'];

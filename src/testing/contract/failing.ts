@@ -1,0 +1,91 @@
+import { strict as assert } from 'node:assert';
+import { ConnectivityState } from '../../grpc-js';
+import { A, B } from './addresses';
+import type { Behaviour } from './behaviour';
+
+const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
+
+/** What a policy does when there are no endpoints, or none that can be reached. */
+export const failingBehaviours: readonly Behaviour[] = [
+  [
+    'fails calls with the error when there never were endpoints',
+    (subject) => {
+      subject.send(subject.makeErrorUpdate('no such name', 'DNS says no'));
+      subject.expectFailure('no such name');
+    },
+  ],
+  [
+    'recovers from an error with the first endpoints',
+    async (subject) => {
+      subject.send(subject.makeErrorUpdate('no such name'));
+      await subject.serve([A]);
+      subject.expectAddress(A);
+    },
+  ],
+  [
+    'goes on with the endpoints it has when an error follows',
+    async (subject) => {
+      await subject.serve([A]);
+      subject.send(subject.makeErrorUpdate('no such name'));
+      await subject.harness.settle();
+      subject.expectAddress(A);
+      assert.equal(subject.harness.subchannel(A).closed, false, 'the connection was closed');
+    },
+  ],
+  [
+    'fails calls with the resolution note when there are no endpoints',
+    (subject) => {
+      subject.send(subject.makeUpdate([], 'all were unhealthy'));
+      subject.expectFailure('all were unhealthy');
+    },
+  ],
+  [
+    'lets go of its endpoints when the list becomes empty',
+    async (subject) => {
+      await subject.serve([A, B]);
+      subject.send(subject.makeUpdate([], 'all were unhealthy'));
+      subject.expectState(TRANSIENT_FAILURE);
+      assert.equal(subject.harness.host.held.length, 0, 'connections held');
+    },
+  ],
+  [
+    'fails calls with the connection error and the resolution note',
+    async (subject) => {
+      subject.send(subject.makeUpdate([A], 'DNS is stale'));
+      await subject.failAll('connection refused');
+      subject.expectFailure('connection refused', 'DNS is stale');
+      assert.match(subject.harness.last.errorMessage ?? '', /connection refused/);
+    },
+  ],
+  [
+    'stays in TRANSIENT_FAILURE until a connection is up',
+    async (subject) => {
+      subject.send(subject.makeUpdate([A, B]));
+      await subject.failAll('connection refused');
+      subject.expectState(TRANSIENT_FAILURE);
+      subject.run(() => subject.forEachUnconnected((s) => s.setState(IDLE)));
+      subject.run(() => subject.forEachUnconnected((s) => s.setState(CONNECTING)));
+      subject.expectState(TRANSIENT_FAILURE);
+      subject.run(() => subject.harness.subchannel(B).setState(READY));
+      subject.expectAddress(B);
+    },
+  ],
+  [
+    'asks for re-resolution when every connection fails',
+    async (subject) => {
+      subject.send(subject.makeUpdate([A]));
+      await subject.failAll('connection refused');
+      assert.ok(subject.harness.host.reresolutionRequests > 0, 'nobody asked for re-resolution');
+    },
+  ],
+  [
+    'fails calls on a config of another class instead of throwing',
+    async (subject) => {
+      const foreign = { policyName: subject.contract.type.name };
+      subject.send({ ...subject.makeUpdate([A]), config: foreign });
+      subject.expectFailure();
+      await subject.serve([A]);
+      subject.expectNoErrors();
+    },
+  ],
+];

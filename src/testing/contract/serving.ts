@@ -1,0 +1,88 @@
+import { strict as assert } from 'node:assert';
+import { ConnectivityState } from '../../grpc-js';
+import { A, B, C } from './addresses';
+import type { Behaviour } from './behaviour';
+import type { LbPolicyContract } from './contract';
+import type { Subject } from './subject';
+
+/** What a policy does with endpoints that can be reached. */
+export function servingBehaviours(contract: LbPolicyContract): readonly Behaviour[] {
+  return [
+    ...always,
+    contract.connectsAtOnce ? connectsByItself : connectsForCalls,
+    contract.usesEveryEndpoint
+      ? ['uses every endpoint', (subject) => expectUsed(subject, 3)]
+      : ['holds on to one endpoint', (subject) => expectUsed(subject, 1)],
+  ];
+}
+
+const always: readonly Behaviour[] = [
+  [
+    'does nothing before its first update',
+    async (subject) => {
+      subject.run(() => subject.policy.exitIdle());
+      subject.run(() => subject.policy.resetBackoff());
+      await subject.harness.settle();
+      assert.equal(subject.harness.host.created.length, 0, 'connections created');
+      subject.expectNoErrors();
+    },
+  ],
+  [
+    'queues calls until a connection is up, then uses it',
+    async (subject) => {
+      subject.send(subject.makeUpdate([A]));
+      subject.expectQueue();
+      await subject.connectAll();
+      subject.expectAddress(A);
+    },
+  ],
+  [
+    'gets back to READY after the connection went away',
+    async (subject) => {
+      await subject.serve([A]);
+      subject.run(() => subject.harness.subchannel(A).disconnect());
+      assert.notEqual(subject.harness.last.state, ConnectivityState.READY);
+      await subject.connectAll();
+      subject.expectAddress(A);
+    },
+  ],
+  [
+    'publishes one picker however many connections change in one batch',
+    async (subject) => {
+      subject.send(subject.makeUpdate([A, B, C]));
+      await subject.askForConnections();
+      const before = subject.publications;
+      subject.run(() => subject.forEachUnconnected((subchannel) => subchannel.connect()));
+      assert.equal(subject.publications - before, 1, 'pickers published');
+    },
+  ],
+];
+
+const connectsByItself: Behaviour = [
+  'connects without being asked',
+  async (subject) => {
+    subject.send(subject.makeUpdate([A]));
+    await subject.harness.settle();
+    expectConnecting(subject, true);
+  },
+];
+
+const connectsForCalls: Behaviour = [
+  'connects when a call is picked',
+  async (subject) => {
+    subject.send(subject.makeUpdate([A]));
+    await subject.harness.settle();
+    expectConnecting(subject, false);
+    await subject.wait();
+    expectConnecting(subject, true);
+  },
+];
+
+function expectConnecting(subject: Subject, expected: boolean): void {
+  assert.equal(subject.connectRequests > 0, expected, 'whether a connection was asked for');
+}
+
+async function expectUsed(subject: Subject, count: number): Promise<void> {
+  await subject.serve([A, B, C]);
+  assert.equal(subject.pickMany().size, count, 'endpoints that calls went to');
+}

@@ -1,0 +1,107 @@
+import { strict as assert } from 'node:assert';
+import type { LbUpdate } from '../../lb/lb-policy';
+import { makeEndpoint } from '../lb-endpoints';
+import { A, B, C } from './addresses';
+import type { Behaviour } from './behaviour';
+import type { LbPolicyContract } from './contract';
+
+/** What a policy does when its endpoints change. */
+export function updatingBehaviours(contract: LbPolicyContract): readonly Behaviour[] {
+  return [
+    ...(contract.usesEveryEndpoint ? [...always, createsOneOfMany] : always),
+    ...duringPublication,
+  ];
+}
+
+const always: readonly Behaviour[] = [
+  [
+    'does nothing on an update that is the same by identity',
+    async (subject) => {
+      const update = await subject.serve([A, B]);
+      const before = subject.counts;
+      subject.send(update);
+      subject.send({ ...update });
+      await subject.harness.settle();
+      assert.deepEqual(subject.counts, before, 'subchannels, publications and requests');
+    },
+  ],
+  [
+    'keeps the connection of an endpoint that stays, and drops that of one that goes',
+    async (subject) => {
+      await subject.serve([A, B]);
+      const kept = subject.harness.subchannel(A);
+      subject.send(subject.makeUpdate([A, C]));
+      await subject.connectAll();
+      assert.equal(kept.closed, false, 'the connection that should stay was closed');
+      const seen = subject.pickMany();
+      assert.ok(seen.has(A), 'no call went to the endpoint that stays');
+      assert.ok(!seen.has(B), 'a call went to the endpoint that is gone');
+      assert.equal(subject.harness.subchannel(B).refs, 0, 'holders of the connection that goes');
+    },
+  ],
+  [
+    'keeps the connection of an endpoint whose addresses are listed in another order',
+    async (subject) => {
+      await subject.serve([makeEndpoint([A, B])]);
+      const connected = subject.harness.subchannel(subject.pickAddress());
+      subject.send(subject.makeUpdate([makeEndpoint([B, A])]));
+      await subject.harness.settle();
+      assert.equal(connected.closed, false, 'the connection was closed');
+      subject.expectAddress(connected.getAddress());
+    },
+  ],
+  [
+    'moves to endpoints that are all new',
+    async (subject) => {
+      await subject.serve([A]);
+      subject.send(subject.makeUpdate([B]));
+      await subject.connectAll();
+      subject.expectAddress(B);
+      assert.equal(subject.harness.subchannel(A).refs, 0, 'holders of the connection that goes');
+    },
+  ],
+];
+
+const duringPublication: readonly Behaviour[] = [
+  [
+    'lets calls use the picker they hold while it is replaced',
+    async (subject) => {
+      await subject.serve([A, B]);
+      const { picker } = subject.harness.last;
+      subject.send(subject.makeUpdate([A, C]));
+      assert.doesNotThrow(() => subject.pick(picker));
+      subject.expectNoErrors();
+    },
+  ],
+  [
+    'takes an update from inside a publication',
+    async (subject) => {
+      let pending: LbUpdate | undefined = subject.makeUpdate([B]);
+      subject.harness.host.onPublished = () => {
+        const update = pending;
+        pending = undefined;
+        if (update !== undefined) subject.send(update);
+      };
+      subject.send(subject.makeUpdate([A]));
+      await subject.connectAll();
+      subject.expectAddress(B);
+      subject.expectNoErrors();
+    },
+  ],
+];
+
+const createsOneOfMany: Behaviour = [
+  'creates one subchannel when one of many endpoints is replaced',
+  async (subject) => {
+    const many = Array.from({ length: 300 }, (_, i) =>
+      makeEndpoint(`10.1.${i >> 8}.${i & 255}:80`),
+    );
+    await subject.serve(many);
+    const before = subject.harness.host.created.length;
+    subject.send(subject.makeUpdate([...many.slice(0, -1), makeEndpoint(C)]));
+    await subject.connectAll();
+    const { created, held } = subject.harness.host;
+    assert.equal(created.length - before, 1, 'connections created');
+    assert.equal(held.length, many.length, 'connections held');
+  },
+];

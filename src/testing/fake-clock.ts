@@ -1,0 +1,58 @@
+import type { Clock } from '../util/clock';
+import { createHandle } from '../util/handle';
+
+interface Pending {
+  readonly at: number;
+  readonly callback: () => void;
+}
+
+/** A clock that stands still until `advance` is called. */
+export class FakeClock implements Clock {
+  private time = 0;
+  private readonly timers = new Set<Pending>();
+
+  now(): number {
+    return 1_700_000_000_000 + this.time;
+  }
+
+  monotonicMs(): number {
+    return this.time;
+  }
+
+  setTimer(callback: () => void, delayMs: number) {
+    const timer: Pending = { at: this.time + Math.max(0, delayMs), callback };
+    this.timers.add(timer);
+    return createHandle(() => this.timers.delete(timer));
+  }
+
+  private readonly deferred: (() => void)[] = [];
+
+  soon(callback: () => void): void {
+    this.deferred.push(callback);
+  }
+
+  /** Runs what was put off with `soon`, and what that puts off in turn. */
+  flush(): void {
+    for (let task = this.deferred.shift(); task !== undefined; task = this.deferred.shift()) task();
+  }
+
+  /** How many timers are set: zero proves that nothing was left behind. */
+  get pendingTimers(): number {
+    return this.timers.size;
+  }
+
+  /** Moves time forward, firing what falls due in order. */
+  advance(ms: number): void {
+    this.flush();
+    const end = this.time + ms;
+    for (;;) {
+      const due = [...this.timers].filter((t) => t.at <= end).sort((a, b) => a.at - b.at)[0];
+      if (due === undefined) break;
+      this.timers.delete(due);
+      this.time = due.at;
+      due.callback();
+      this.flush();
+    }
+    this.time = end;
+  }
+}

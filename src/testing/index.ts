@@ -1,0 +1,23 @@
+/**
+ * Tests for load-balancing policies of applications: `import … from 'grpc-xds/testing'`.
+ *
+ * @packageDocumentation
+ */
+export { lbPolicyContract } from './lb-policy-contract';
+export type { LbPolicyContractOptions } from './lb-policy-contract';
+export type { ContractCase } from './contract/contract-cases';
+export type {
+  CustomLbPolicy,
+  LbCall,
+  LbConnection,
+  LbConnectionState,
+  LbEndpoint,
+  LbEndpointMetadata,
+  LbLocality,
+  LbPicker,
+  LbPolicyConfigInput,
+  LbPolicyDefinition,
+  LbPolicyHost,
+  LbPolicyUpdate,
+  LbPublishedState,
+} from '../lb/custom/definition';

@@ -1,0 +1,50 @@
+import type { EndpointSet } from '../lb/endpoint-set';
+import { noMetadata } from '../resources/endpoint-metadata';
+import type { LocalityEndpoints, SocketAddress, XdsEndpoint } from '../resources/endpoints';
+
+/** Parses `10.0.0.1:80` or `[::1]:80`. */
+export function makeAddress(text: string): SocketAddress {
+  const colon = text.lastIndexOf(':');
+  const host = text.slice(0, colon).replace(/^\[(.*)\]$/, '$1');
+  return { host, port: Number(text.slice(colon + 1)) };
+}
+
+/** An endpoint with the given addresses; healthy, of weight 1, unless `fields` say otherwise. */
+export function makeEndpoint(
+  addresses: string | readonly string[],
+  fields: Partial<XdsEndpoint> = {},
+): XdsEndpoint {
+  const list = typeof addresses === 'string' ? [addresses] : addresses;
+  return {
+    addresses: list.map(makeAddress),
+    weight: 1,
+    health: 'HEALTHY',
+    hostname: '',
+    hashKey: undefined,
+    metadata: noMetadata,
+    ...fields,
+  };
+}
+
+/** The endpoints of one locality, which is told apart by its region. */
+export function makeLocality(
+  region: string,
+  endpoints: readonly (string | XdsEndpoint)[],
+  weight = 1,
+): LocalityEndpoints {
+  return {
+    locality: { region, zone: '', subZone: '' },
+    weight,
+    endpoints: endpoints.map((e) => (typeof e === 'string' ? makeEndpoint(e) : e)),
+  };
+}
+
+/** A set of localities without children. */
+export function makeEndpointSet(...localities: LocalityEndpoints[]): EndpointSet {
+  return { localities, children: undefined };
+}
+
+/** A set with one locality of the given endpoints. */
+export function singleLocality(...endpoints: (string | XdsEndpoint)[]): EndpointSet {
+  return makeEndpointSet(makeLocality('r', endpoints));
+}

@@ -1,0 +1,91 @@
+import type { ChannelOptions } from '../grpc-js';
+import type { EndpointSet } from '../lb/endpoint-set';
+import { LbBatch } from '../lb/lb-batch';
+import type {
+  LbEnvironment,
+  LbPolicy,
+  LbPolicyLookup,
+  LbPolicyType,
+  LbUpdate,
+} from '../lb/lb-policy';
+import type { LbConfig } from '../resources/extension-points';
+import { silentLogger } from '../util/logger';
+import { ok } from '../util/result';
+import { FakeClock } from './fake-clock';
+import { FakeLbHost, type PublishedState } from './fake-lb-host';
+import type { FakeSubchannel } from './fake-subchannel';
+
+/** What an update may leave out: no error, no note, the harness's own options, no xds context. */
+export type PartialUpdate = Pick<LbUpdate, 'config' | 'endpoints'> & Partial<LbUpdate>;
+
+/** A policy under test with everything around it. */
+export class LbHarness {
+  readonly clock = new FakeClock();
+  /** Exceptions that escaped into the batch. Empty, if policies do what they must. */
+  readonly errors: unknown[] = [];
+  readonly batch = new LbBatch((error) => this.errors.push(error));
+  readonly environment: LbEnvironment;
+  readonly host: FakeLbHost;
+  /** The options every update carries unless it says otherwise. */
+  readonly options: ChannelOptions = { 'grpc.primary_user_agent': 'test' };
+  /** What `environment.random` answers. */
+  random = 0;
+
+  /** @param policies The policies children can be made of: a list, or a lookup. */
+  constructor(policies: readonly LbPolicyType[] | LbPolicyLookup = []) {
+    this.environment = {
+      batch: this.batch,
+      clock: this.clock,
+      random: () => this.random,
+      logger: silentLogger,
+      policies: 'get' in policies ? policies : createLookup(policies),
+    };
+    this.host = new FakeLbHost(this.environment);
+  }
+
+  /** Makes a policy at the root of the tree. */
+  create(type: LbPolicyType): LbPolicy {
+    return type.create(this.host);
+  }
+
+  /** Sends an update, as a batch of its own. */
+  update(policy: LbPolicy, update: PartialUpdate): void {
+    this.batch.run(() => policy.update(this.completeUpdate(update)));
+  }
+
+  /** Fills in what the update leaves out. */
+  completeUpdate(update: PartialUpdate): LbUpdate {
+    return { options: this.options, xds: undefined, resolutionNote: '', ...update };
+  }
+
+  /** Sends an update with endpoints, given as a set or as addresses of one locality. */
+  updateEndpoints(policy: LbPolicy, config: LbConfig, endpoints: EndpointSet): void {
+    this.update(policy, { config, endpoints: ok(endpoints) });
+  }
+
+  /** The newest subchannel to the address, such as `10.0.0.1:80`. */
+  subchannel(address: string): FakeSubchannel {
+    const found = this.host.subchannels.findLast((s) => s.getAddress() === address);
+    if (found === undefined) throw new Error(`No subchannel to ${address} was created`);
+    return found;
+  }
+
+  /** What was published last. */
+  get last(): PublishedState {
+    const last = this.host.published.at(-1);
+    if (last === undefined) throw new Error('Nothing was published');
+    return last;
+  }
+
+  /** Lets grpc-js do what it put off: connection requests of pick_first leave in the next tick. */
+  async settle(): Promise<void> {
+    this.clock.flush();
+    // eslint-disable-next-line no-restricted-globals -- what grpc-js puts off is not put off by a clock of ours
+    await new Promise((resolve) => setImmediate(resolve));
+    this.clock.flush();
+  }
+}
+
+function createLookup(policies: readonly LbPolicyType[]): LbPolicyLookup {
+  return new Map(policies.map((type) => [type.name, type]));
+}
