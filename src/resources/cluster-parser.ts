@@ -40,6 +40,10 @@ export function createClusterResourceType(
     typeName: 'envoy.config.cluster.v3.Cluster',
     decoder: Cluster,
     allResourcesRequiredInSotw: true,
+    discoveryService: {
+      service: 'envoy.service.cluster.v3.ClusterDiscoveryService',
+      noun: 'Clusters',
+    },
     parse: (message, { server }, violations) =>
       parseCluster(message, { extensions, server }, violations),
   });

@@ -30,6 +30,10 @@ export function createEndpointsResourceType({
     typeName: 'envoy.config.endpoint.v3.ClusterLoadAssignment',
     decoder: ClusterLoadAssignment,
     allResourcesRequiredInSotw: false,
+    discoveryService: {
+      service: 'envoy.service.endpoint.v3.EndpointDiscoveryService',
+      noun: 'Endpoints',
+    },
     parse(message, context, violations, bytes) {
       const previous = new PreviousEndpoints(context.previous(message.clusterName));
       return parseAssignment(message, { previous, keepDraining, bytes }, violations);

@@ -22,6 +22,10 @@ export function createListenerResourceType(
     typeName: 'envoy.config.listener.v3.Listener',
     decoder: Listener,
     allResourcesRequiredInSotw: true,
+    discoveryService: {
+      service: 'envoy.service.listener.v3.ListenerDiscoveryService',
+      noun: 'Listeners',
+    },
     parse: (message, { server }, violations) =>
       parseListener(message, { extensions, server }, violations),
   });

@@ -19,6 +19,10 @@ export function createRouteConfigResourceType(
     typeName: 'envoy.config.route.v3.RouteConfiguration',
     decoder: RouteConfiguration,
     allResourcesRequiredInSotw: false,
+    discoveryService: {
+      service: 'envoy.service.route.v3.RouteDiscoveryService',
+      noun: 'Routes',
+    },
     parse: (message, { server }, violations) =>
       parseRouteConfig(message, { extensions, server }, violations),
   });

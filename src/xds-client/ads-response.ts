@@ -1,12 +1,9 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
-import {
-  DiscoveryResponse,
-  Resource,
-  type ResourceError,
-} from '../generated/envoy/service/discovery/v3/discovery';
+import type { ResourceError } from '../generated/envoy/service/discovery/v3/discovery';
 import type { Any } from '../generated/google/protobuf/any';
 import { errorMessage } from '../util/error-message';
-import { err, ok, type Result } from '../util/result';
+import { err } from '../util/result';
+import type { AdsResponse, ResponseItem } from './ads-protocol';
 import { parseResourceName } from './resource-name';
 import type { Accepted } from './resource-state';
 import type { Decoded, ResourceType } from './resource-type';
@@ -15,21 +12,37 @@ import { describeResource } from './xds-errors';
 
 /** What a response says about one resource that is wanted. */
 export type ResourceOutcome =
-  | { readonly kind: 'accepted'; readonly accepted: Accepted<unknown> }
-  | { readonly kind: 'rejected'; readonly violations: readonly string[] }
+  | {
+      readonly kind: 'accepted';
+      readonly accepted: Accepted<unknown>;
+      /** Milliseconds after which it must be forgotten unless it is renewed; `undefined`: never. */
+      readonly ttlMs: number | undefined;
+    }
+  | {
+      readonly kind: 'rejected';
+      readonly violations: readonly string[];
+      /** What is not valid; `undefined` if it could not be taken out of the response. */
+      readonly bytes: Uint8Array | undefined;
+    }
   /** The server cannot supply it (gRFC A88). */
-  | { readonly kind: 'server-error'; readonly status: StreamStatus };
+  | { readonly kind: 'server-error'; readonly status: StreamStatus }
+  /** A heartbeat: the value in use is good for another while. */
+  | { readonly kind: 'renewed'; readonly ttlMs: number | undefined }
+  /** A heartbeat of something that is not here: the server believes that we have it. */
+  | { readonly kind: 'lost' };
 
 /** What a response says. */
 export interface ReadResources {
   /** By canonical name; only resources that are wanted. */
   readonly outcomes: ReadonlyMap<string, ResourceOutcome>;
+  /** Canonical names of wanted resources that the server says do not exist. */
+  readonly removed: readonly string[];
   /** Everything that is wrong with the response; each says which resource it is about. Empty means accepted. */
   readonly violations: readonly string[];
   /** How many resources are not valid. */
   readonly invalid: number;
-  /** A resource was too broken to tell its name, so one that seems to be left out may be that one. */
-  readonly hasNameless: boolean;
+  /** Whether a resource that is left out is thereby said not to exist. */
+  readonly isComplete: boolean;
 }
 
 /** What must be known to judge a response. */
@@ -46,67 +59,72 @@ export interface ReadContext {
   cached(name: string): Accepted<unknown> | undefined;
 }
 
-const WRAPPER_TYPE_URL = 'type.googleapis.com/envoy.service.discovery.v3.Resource';
-
-/** Decodes a response without looking into its resources. */
-export function parseResponse(bytes: Uint8Array): Result<DiscoveryResponse, string> {
-  try {
-    return ok(DiscoveryResponse.decode(bytes));
-  } catch (error) {
-    return err(`sent a response that cannot be decoded: ${errorMessage(error)}`);
-  }
-}
-
 /**
  * Judges each resource of a response on its own (gRFC A46): what is valid counts whatever else is wrong. A
  * resource that nobody wants is not decoded, and one whose bytes are the ones in use is not decoded again.
  */
-export function readResources(response: DiscoveryResponse, context: ReadContext): ReadResources {
-  const reader = new ResponseReader(response.versionInfo, context);
-  response.resources.forEach((resource, index) => reader.readResource(resource, index));
-  if (context.readResourceErrors) response.resourceErrors.forEach((e) => reader.readError(e));
+export function readResources(response: AdsResponse, context: ReadContext): ReadResources {
+  const reader = new ResponseReader(response, context);
+  response.items.forEach((item, index) => reader.readItem(item, index));
+  response.removed.forEach((name) => reader.readRemoval(name));
+  if (context.readResourceErrors) response.errors.forEach((error) => reader.readError(error));
   return reader;
-}
-
-/** A resource without the message it may be wrapped in. */
-interface Unwrapped {
-  /** The wrapper's, which can be read when the resource's own cannot. */
-  readonly name: string | undefined;
-  readonly resource: Any;
 }
 
 class ResponseReader implements ReadResources {
   readonly outcomes = new Map<string, ResourceOutcome>();
+  readonly removed: string[] = [];
   readonly violations: string[] = [];
   invalid = 0;
-  hasNameless = false;
+  /** A resource was too broken to tell its name, so one that seems to be left out may be that one. */
+  private hasNameless = false;
+  /** Something other than heartbeats came. A server that only sends those leaves everything else out. */
+  private hasResource: boolean;
   private readonly seen = new Set<string>();
 
   constructor(
-    private readonly version: string,
+    private readonly response: AdsResponse,
     private readonly context: ReadContext,
-  ) {}
+  ) {
+    this.hasResource = response.items.length === 0;
+  }
 
-  readResource(item: Any, index: number): void {
-    const unwrapped = unwrap(item);
-    if (!unwrapped.ok) {
-      this.reject(unwrapped.error.name, index, [unwrapped.error.reason]);
+  get isComplete(): boolean {
+    const { type } = this.context;
+    if (!this.response.isComplete || !type.allResourcesRequiredInSotw) return false;
+    return this.hasResource && !this.hasNameless;
+  }
+
+  readItem(item: ResponseItem, index: number): void {
+    const { name, resource, problem } = item;
+    if (problem !== undefined) {
+      this.reject(name, index, [problem]);
       return;
     }
-    const { name, resource } = unwrapped.value;
+    if (resource === undefined) {
+      this.readHeartbeat(item, index);
+      return;
+    }
+    this.hasResource = true;
     const { type } = this.context;
     if (resource.typeUrl !== type.typeUrl) {
       const reason = `type_url is "${resource.typeUrl}", expected "${type.typeUrl}"`;
       this.reject(name, index, [reason]);
       return;
     }
-    const ownName = this.peekName(resource.value);
+    const ownName = name ?? this.peekName(resource.value);
     if (ownName === undefined) {
+      // Decoding says what is wrong.
       const { result } = this.decode(new Uint8Array(resource.value));
-      this.reject(name, index, result.ok ? ['its name cannot be read'] : result.error);
+      this.reject(undefined, index, result.ok ? ['its name cannot be read'] : result.error);
       return;
     }
-    this.readNamed(ownName, resource.value, index);
+    this.readNamed(ownName, resource, item, index);
+  }
+
+  readRemoval(wireName: string): void {
+    const name = this.canonical(wireName);
+    if (this.context.isWanted(name) && !this.outcomes.has(name)) this.removed.push(name);
   }
 
   readError({ resourceName, errorDetail }: ResourceError): void {
@@ -116,46 +134,79 @@ class ResponseReader implements ReadResources {
     this.outcomes.set(name, { kind: 'server-error', status });
   }
 
-  private readNamed(ownName: string, bytes: Uint8Array, index: number): void {
-    const name = this.canonical(ownName);
-    if (this.seen.has(name)) {
-      this.invalid++;
-      this.violations.push(`${this.describe(name, index)}: more than once in the response`);
+  /** A heartbeat counts for the version in use only, and a server may leave the version away. */
+  private readHeartbeat({ name: wireName, aliases, version, ttlMs }: ResponseItem, index: number) {
+    if (wireName === undefined) {
+      this.reject(undefined, index, ['neither a name nor a resource']);
       return;
     }
-    this.seen.add(name);
-    if (!this.context.isWanted(name)) return;
+    for (const name of this.wantedNames(wireName, aliases)) {
+      if (this.outcomes.has(name)) continue;
+      const cached = this.context.cached(name);
+      if (cached?.serverKey !== this.context.server.key) this.outcomes.set(name, { kind: 'lost' });
+      else if (version === '' || version === cached.version || this.response.isComplete) {
+        this.outcomes.set(name, { kind: 'renewed', ttlMs });
+      }
+    }
+  }
+
+  private readNamed(ownName: string, resource: Any, item: ResponseItem, index: number): void {
+    const canonical = this.canonical(ownName);
+    if (this.seen.has(canonical)) {
+      this.invalid++;
+      this.violations.push(`${this.describe(canonical, index)}: more than once in the response`);
+      return;
+    }
+    this.seen.add(canonical);
+    for (const name of this.wantedNames(canonical, item.aliases)) {
+      this.readWanted(name, resource.value, item, index);
+    }
+  }
+
+  private readWanted(name: string, bytes: Uint8Array, item: ResponseItem, index: number): void {
     const { server, nowMs } = this.context;
+    const { version, ttlMs } = item;
     const cached = this.context.cached(name);
     if (cached?.serverKey === server.key && areEqual(cached.bytes, bytes)) {
-      this.outcomes.set(name, { kind: 'accepted', accepted: { ...cached, version: this.version } });
+      this.outcomes.set(name, { kind: 'accepted', accepted: { ...cached, version }, ttlMs });
       return;
     }
     // A copy, because the original is a piece of the whole response and would keep all of it alive.
     const own = new Uint8Array(bytes);
     const { result } = this.decode(own);
     if (!result.ok) {
-      this.reject(name, index, result.error);
+      this.reject(name, index, result.error, own);
       return;
     }
     const accepted: Accepted<unknown> = {
       value: result.value,
       bytes: own,
-      version: this.version,
+      version,
       serverKey: server.key,
       updatedAtMs: nowMs,
     };
-    this.outcomes.set(name, { kind: 'accepted', accepted });
+    this.outcomes.set(name, { kind: 'accepted', accepted, ttlMs });
   }
 
-  private reject(wireName: string | undefined, index: number, violations: readonly string[]): void {
+  /** The names by which a resource is wanted: its own, or others it goes by. */
+  private wantedNames(ownName: string, aliases: readonly string[]): readonly string[] {
+    const names = aliases.length === 0 ? [ownName] : [...new Set([ownName, ...aliases])];
+    return names.map((name) => this.canonical(name)).filter((name) => this.context.isWanted(name));
+  }
+
+  private reject(
+    wireName: string | undefined,
+    index: number,
+    violations: readonly string[],
+    bytes?: Uint8Array,
+  ): void {
     this.invalid++;
     if (wireName === undefined) this.hasNameless = true;
     const name = wireName === undefined ? undefined : this.canonical(wireName);
     const subject = this.describe(name, index);
     for (const violation of violations) this.violations.push(`${subject}: ${violation}`);
     if (name === undefined || !this.context.isWanted(name) || this.outcomes.has(name)) return;
-    this.outcomes.set(name, { kind: 'rejected', violations });
+    this.outcomes.set(name, { kind: 'rejected', violations, bytes });
   }
 
   private peekName(bytes: Uint8Array): string | undefined {
@@ -189,21 +240,6 @@ class ResponseReader implements ReadResources {
     if (name === undefined) return `resources[${index}]`;
     return describeResource({ typeName: this.context.type.typeName, name });
   }
-}
-
-function unwrap(item: Any): Result<Unwrapped, { name: string | undefined; reason: string }> {
-  if (item.typeUrl !== WRAPPER_TYPE_URL) return ok({ name: undefined, resource: item });
-  let wrapper: Resource;
-  try {
-    wrapper = Resource.decode(item.value);
-  } catch (error) {
-    const reason = `wrapper cannot be decoded: ${errorMessage(error)}`;
-    return err({ name: undefined, reason });
-  }
-  const wrapperName = wrapper.resourceName?.name ?? wrapper.name;
-  const name = wrapperName === '' ? undefined : wrapperName;
-  if (wrapper.resource === undefined) return err({ name, reason: 'wrapper contains no resource' });
-  return ok({ name, resource: wrapper.resource });
 }
 
 /** Compares byte by byte, natively. */

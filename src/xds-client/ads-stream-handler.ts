@@ -1,31 +1,15 @@
-/** What the client thinks of a response. */
-export type Verdict =
-  | {
-      readonly kind: 'accepted';
-      readonly typeUrl: string;
-      readonly nonce: string;
-      readonly version: string;
-    }
-  | {
-      readonly kind: 'rejected';
-      readonly typeUrl: string;
-      readonly nonce: string;
-      /** Everything that is wrong with it, for the server to read. */
-      readonly message: string;
-    }
-  /** Not even the nonce can be read, so that it can only be answered by ending the stream. */
-  | { readonly kind: 'unreadable'; readonly message: string };
+import type { AdsResponse, RequestSource } from './ads-protocol';
 
 /** Whom a stream tells what happens on it. All methods are called from the client's queue. */
-export interface AdsStreamHandler {
-  /** The names wanted of a type now. */
-  names(typeUrl: string): string[];
-  /** The types of which something is wanted now. */
-  typeUrls(): string[];
+export interface AdsStreamHandler extends RequestSource {
   /** Whether a resource is wanted and there is no value, so that its coming must be watched over. */
   isMissing(typeUrl: string, name: string): boolean;
-  /** A response came. */
-  onResponse(bytes: Uint8Array): Verdict;
+  /** Whether nothing has come from the server since a stream failed. */
+  isFailing(): boolean;
+  /** The server is there, though it has nothing to say. */
+  onAlive(): void;
+  /** A response came. @returns the text to reject it with; `undefined` to acknowledge it. */
+  onResponse(response: AdsResponse): string | undefined;
   /**
    * A stream ended, or could not be made, before a response came.
    * @param reason Follows the name of the server.

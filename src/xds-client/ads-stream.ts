@@ -1,5 +1,3 @@
-import type { Node } from '../generated/envoy/config/core/v3/base';
-import { DiscoveryRequest } from '../generated/envoy/service/discovery/v3/discovery';
 import { assertNever } from '../util/assert-never';
 import { connectionBackoff, firstBackoffStep, type BackoffStep } from '../util/backoff';
 import type { Clock } from '../util/clock';
@@ -7,11 +5,12 @@ import type { Handle } from '../util/handle';
 import type { Random } from '../util/random';
 import type { Result } from '../util/result';
 import type { SerialQueue } from '../util/serial-queue';
-import { AdsRequests } from './ads-requests';
+import type { AdsConversation, AdsProtocol, NextRequest } from './ads-protocol';
 import type { AdsStreamHandler } from './ads-stream-handler';
 import type { ServerSnapshot } from './client-snapshot';
 import { ResourceTimers } from './resource-timers';
 import type { StreamStatus, XdsStream, XdsTransport } from './transport';
+import type { VariantChoice } from './variant-choice';
 import { describeStreamEnd } from './xds-errors';
 
 /** What a stream is made of. */
@@ -19,7 +18,9 @@ export interface AdsStreamOptions {
   readonly handler: AdsStreamHandler;
   /** Gives the connection, making it if there is none. */
   readonly connect: () => Result<XdsTransport, string>;
-  readonly node: Node;
+  /** Full path of the method of a variant. */
+  readonly method: (verb: AdsProtocol['verb']) => string;
+  readonly variant: VariantChoice;
   readonly queue: SerialQueue;
   readonly clock: Clock;
   readonly random: Random;
@@ -39,15 +40,19 @@ interface OpenState {
   readonly stream: XdsStream;
   /** On the monotonic clock. */
   readonly openedAtMs: number;
-  readonly requests: AdsRequests;
+  readonly conversation: AdsConversation;
   readonly timers: ResourceTimers;
   /** How long to wait if this stream, too, ends without a response. */
   readonly backoff: BackoffStep;
   /** The request given to the transport that has not been sent yet. */
-  inFlight: { readonly typeUrl: string; readonly newNames: readonly string[] } | undefined;
+  inFlight: NextRequest | undefined;
   /** Something was sent or received, so there is a connection. */
   isConnected: boolean;
   sawResponse: boolean;
+  /** The server was told what we have. If nothing has changed since, it has nothing to say. */
+  hasClaimed: boolean;
+  /** Runs out when the silence of a server that had failed before means that it is well. */
+  silence: Handle | undefined;
   /** The next response may be asked for once everybody has dealt with the last one. */
   readDue: boolean;
 }
@@ -59,9 +64,6 @@ export type AdsStreamSnapshot = Pick<ServerSnapshot, 'state' | 'retryInMs'> & {
   readonly sawResponse: boolean;
 };
 
-const ADS_METHOD =
-  '/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources';
-
 /**
  * A stream that answered is replaced at once (gRFC A57), but streams are opened at least this far apart: a
  * server that answers and closes would otherwise be asked again as fast as both sides can run.
@@ -69,26 +71,36 @@ const ADS_METHOD =
 const MIN_STREAM_INTERVAL_MS = 1000;
 
 /**
- * The state-of-the-world ADS stream to one server, and its replacement when it ends: what is asked for and
- * answered, flow control, backoff, and the timers of missing resources. Only `flush` sends and reads, and it
- * is called when everything a message set off has happened: that is what acknowledging means.
+ * The silence of a server that was told what we have means that this is all there is, once it has lasted this
+ * long: that is how incremental servers, and some of the others, answer a client that comes back.
+ */
+const SILENT_CONSENT_MS = 5000;
+
+// Statuses off the wire are any number.
+const UNIMPLEMENTED = 12;
+
+/**
+ * An ADS stream to one server, and its replacement when it ends: flow control, backoff, and the timers of
+ * missing resources. What is said on it is up to the variant of the protocol. Only `flush` sends and reads,
+ * and it is called when everything a message set off has happened: that is what acknowledging means.
  */
 export class AdsStream {
   private state: AdsState = { kind: 'idle' };
-  /** The versions last accepted from this server. They outlive streams, nonces do not. */
-  private readonly versions = new Map<string, string>();
+  private protocol: AdsProtocol;
 
-  constructor(private readonly options: AdsStreamOptions) {}
+  constructor(private readonly options: AdsStreamOptions) {
+    this.protocol = options.variant.createProtocol(options.handler);
+  }
 
   /** A name has been added to what is wanted. */
-  addName(typeUrl: string): void {
-    if (this.state.kind === 'open') this.state.requests.addName(typeUrl);
+  addName(typeUrl: string, name: string): void {
+    if (this.state.kind === 'open') this.state.conversation.addName(typeUrl, name);
   }
 
   /** A name has been taken from what is wanted. */
   dropName(typeUrl: string, name: string): void {
     if (this.state.kind !== 'open') return;
-    this.state.requests.dropName(typeUrl, name);
+    this.state.conversation.dropName(typeUrl, name);
     this.state.timers.cancel(typeUrl, name);
   }
 
@@ -97,9 +109,20 @@ export class AdsStream {
     if (this.state.kind === 'open') this.state.timers.cancel(typeUrl, name);
   }
 
+  /**
+   * Has a wanted resource sent anew, which the server believes we have. While it is being waited for, nothing
+   * happens: one question is enough.
+   */
+  askAgain(typeUrl: string, name: string): void {
+    const { state } = this;
+    if (state.kind !== 'open' || state.timers.remainingMs(typeUrl, name) !== undefined) return;
+    state.conversation.dropName(typeUrl, name);
+    state.conversation.addName(typeUrl, name);
+  }
+
   /** Makes the next stream ask as if nothing had ever been received: what is cached is another server's. */
   forgetVersions(): void {
-    this.versions.clear();
+    this.protocol.forgetVersions();
   }
 
   /** Opens a stream if one is wanted, sends what is due and asks for the next response. */
@@ -150,6 +173,7 @@ export class AdsStream {
     if (state.kind === 'backoff') state.timer.release();
     if (state.kind === 'open') {
       state.timers.clear();
+      state.silence?.release();
       state.stream.close();
     }
   }
@@ -160,52 +184,33 @@ export class AdsStream {
       this.fail(`cannot be used: ${transport.error}`, backoff);
       return;
     }
-    const stream = transport.value.openStream(ADS_METHOD, {
+    this.chooseProtocol();
+    const stream = transport.value.openStream(this.options.method(this.protocol.verb), {
       onSent: () => this.whileOpen(stream, (open) => this.onSent(open)),
       onMessage: (bytes) => this.whileOpen(stream, (open) => this.onMessage(open, bytes)),
       onClosed: (status) => this.whileOpen(stream, (open) => this.onClosed(open, status)),
     });
-    const requests = this.createRequests();
+    const conversation = this.protocol.begin();
     this.setState({
       kind: 'open',
       stream,
       openedAtMs: this.options.clock.monotonicMs(),
-      requests,
-      timers: this.createTimers(stream),
+      conversation,
+      timers: new ResourceTimers(this.options.clock),
       backoff,
       inFlight: undefined,
       isConnected: false,
       sawResponse: false,
+      hasClaimed: false,
+      silence: undefined,
       readDue: true,
     });
-    this.askForEverything(requests);
+    for (const typeUrl of this.options.handler.typeUrls()) conversation.addType(typeUrl);
   }
 
-  private createRequests(): AdsRequests {
-    const { handler, node } = this.options;
-    const source = {
-      names: (typeUrl: string) => handler.names(typeUrl),
-      version: (typeUrl: string) => this.versions.get(typeUrl) ?? '',
-    };
-    return new AdsRequests(source, node);
-  }
-
-  private createTimers(stream: XdsStream): ResourceTimers {
-    const { clock, resourceTimeoutMs, handler } = this.options;
-    return new ResourceTimers(clock, resourceTimeoutMs, (typeUrl, name) =>
-      this.whileOpen(stream, ({ sawResponse }) =>
-        handler.onResourceTimeout(typeUrl, name, sawResponse),
-      ),
-    );
-  }
-
-  private askForEverything(requests: AdsRequests): void {
-    const wanted = new Set(this.options.handler.typeUrls());
-    // Of a type that nobody wants nothing is kept, so the server must not be told that we have it.
-    for (const typeUrl of this.versions.keys()) {
-      if (!wanted.has(typeUrl)) this.versions.delete(typeUrl);
-    }
-    for (const typeUrl of wanted) requests.addName(typeUrl);
+  private chooseProtocol(): void {
+    const { variant, handler } = this.options;
+    if (variant.isDelta !== this.protocol.isDelta) this.protocol = variant.createProtocol(handler);
   }
 
   /** Runs an event of a stream in the queue, unless the stream has been replaced by then. */
@@ -217,10 +222,8 @@ export class AdsStream {
 
   private sendNext(open: OpenState): void {
     if (open.inFlight !== undefined) return;
-    const next = open.requests.next();
-    if (next === undefined) return;
-    open.inFlight = { typeUrl: next.request.typeUrl, newNames: next.newNames };
-    open.stream.send(DiscoveryRequest.encode(next.request).finish());
+    open.inFlight = open.conversation.next();
+    if (open.inFlight !== undefined) open.stream.send(open.inFlight.bytes);
   }
 
   /** Waiting begins now and not when the request was composed: until here there was no connection (A57). */
@@ -229,28 +232,56 @@ export class AdsStream {
     open.inFlight = undefined;
     open.isConnected = true;
     if (inFlight === undefined) return;
-    const { typeUrl, newNames } = inFlight;
-    for (const name of newNames) {
-      if (this.options.handler.isMissing(typeUrl, name)) open.timers.start(typeUrl, name);
-    }
+    if (inFlight.claims) open.hasClaimed = true;
+    this.listenToSilence(open);
+    for (const name of inFlight.newNames) this.await(open, inFlight.typeUrl, name);
+  }
+
+  private listenToSilence(open: OpenState): void {
+    const { clock, handler } = this.options;
+    if (open.silence !== undefined || open.sawResponse || !handler.isFailing()) return;
+    const onSilence = (current: OpenState) => {
+      if (this.isSilentConsent(current)) handler.onAlive();
+    };
+    open.silence = clock.setTimer(() => this.whileOpen(open.stream, onSilence), SILENT_CONSENT_MS);
+  }
+
+  private isSilentConsent({ hasClaimed, sawResponse, timers, openedAtMs }: OpenState): boolean {
+    if (sawResponse || !hasClaimed || !timers.isEmpty) return false;
+    return this.options.clock.monotonicMs() - openedAtMs >= SILENT_CONSENT_MS;
+  }
+
+  private await(open: OpenState, typeUrl: string, name: string): void {
+    const { handler, resourceTimeoutMs } = this.options;
+    if (!handler.isMissing(typeUrl, name)) return;
+    open.timers.start(typeUrl, name, resourceTimeoutMs, () =>
+      this.whileOpen(open.stream, ({ sawResponse }) =>
+        handler.onResourceTimeout(typeUrl, name, sawResponse),
+      ),
+    );
   }
 
   private onMessage(open: OpenState, bytes: Uint8Array): void {
     open.isConnected = true;
     open.readDue = true;
-    const verdict = this.options.handler.onResponse(bytes);
-    if (verdict.kind === 'unreadable') {
-      this.fail(verdict.message, open.sawResponse ? this.firstBackoff() : open.backoff);
+    const response = open.conversation.read(bytes);
+    if (!response.ok) {
+      // Not even the nonce can be read, so that it can only be answered by ending the stream.
+      this.fail(response.error, open.sawResponse ? this.firstBackoff() : open.backoff);
       return;
     }
     open.sawResponse = true;
-    if (verdict.kind === 'accepted') this.versions.set(verdict.typeUrl, verdict.version);
-    const rejection = verdict.kind === 'rejected' ? verdict.message : undefined;
-    open.requests.answer(verdict.typeUrl, verdict.nonce, rejection);
+    const rejection = this.options.handler.onResponse(response.value);
+    open.conversation.answer(response.value, rejection);
   }
 
   private onClosed(open: OpenState, status: StreamStatus): void {
-    if (!open.sawResponse) {
+    if (!open.sawResponse && !this.isSilentConsent(open)) {
+      const lacksVariant = status.code === UNIMPLEMENTED && this.protocol.isDelta;
+      if (lacksVariant && this.options.variant.onDeltaUnimplemented()) {
+        this.open(open.backoff);
+        return;
+      }
       this.fail(describeStreamEnd(status), open.backoff);
       return;
     }

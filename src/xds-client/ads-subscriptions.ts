@@ -24,6 +24,11 @@ export class AdsSubscriptions<S> {
     this.types.get(typeUrl)?.subscribers.delete(name);
   }
 
+  /** The names wanted of a type, each with who wants it. */
+  entries(typeUrl: string): Iterable<readonly [string, S]> {
+    return this.types.get(typeUrl)?.subscribers ?? [];
+  }
+
   /** Who wants a name; `undefined` if nobody does. */
   get(typeUrl: string, name: string): S | undefined {
     return this.types.get(typeUrl)?.subscribers.get(name);
@@ -39,11 +44,11 @@ export class AdsSubscriptions<S> {
     return [...(this.types.get(typeUrl)?.subscribers.keys() ?? [])];
   }
 
-  /** The types of which something is wanted. */
-  typeUrls(): string[] {
+  /** The types of which something is wanted, as far as they are of interest. */
+  typeUrls(isOfInterest: (type: ResourceType<unknown>) => boolean): string[] {
     const wanted: string[] = [];
-    for (const [typeUrl, { subscribers }] of this.types) {
-      if (subscribers.size > 0) wanted.push(typeUrl);
+    for (const [typeUrl, { type, subscribers }] of this.types) {
+      if (subscribers.size > 0 && isOfInterest(type)) wanted.push(typeUrl);
     }
     return wanted;
   }

@@ -6,12 +6,14 @@ import type { SerialQueue } from '../util/serial-queue';
 import type { ResourceOutcome } from './ads-response';
 import {
   deletionEvent,
+  expiryEvent,
   outcomeEvent,
   timeoutEvent,
   unreachableEvent,
   type EventOrigin,
 } from './resource-events';
 import type { Accepted } from './resource-state';
+import { ResourceTimers } from './resource-timers';
 import type { ResourceType } from './resource-type';
 import type { ChannelListener, ResourcesUpdate, ServerChannel } from './server-channel';
 import { WatchedResource, type Watch } from './watched-resource';
@@ -43,10 +45,14 @@ export class Authority implements ChannelListener {
   private readonly channels: ChannelHold[] = [];
   /** Resources whose last watch has ended since the last `sweep`. */
   private readonly unwatched = new Set<WatchedResource>();
+  /** Of resources that must be forgotten unless they are renewed. */
+  private readonly expiries: ResourceTimers;
   /** Watchers have been told that no server can be reached. */
   private toldUnreachable = false;
 
-  constructor(private readonly options: AuthorityOptions) {}
+  constructor(private readonly options: AuthorityOptions) {
+    this.expiries = new ResourceTimers(options.clock);
+  }
 
   /** Whether there is nothing to watch and nothing to keep. */
   get isUnused(): boolean {
@@ -86,6 +92,7 @@ export class Authority implements ChannelListener {
   /** Lets go of every server. */
   close(): void {
     this.closeChannelsAfter(-1);
+    this.expiries.clear();
     this.resources.clear();
   }
 
@@ -96,7 +103,7 @@ export class Authority implements ChannelListener {
       const { state, type, name, id } = resource;
       if (state.kind !== 'requested') continue;
       const waitedS = ((now - state.sinceMs) / 1000).toFixed(1);
-      const servers = this.channels.map(({ value }) => value.describeWait(type.typeUrl, name));
+      const servers = this.channels.map(({ value }) => value.describeWait(type, name));
       yield `${describeResource(id)}: waiting for ${waitedS} s: ${servers.join('; ')}`;
     }
   }
@@ -125,9 +132,15 @@ export class Authority implements ChannelListener {
       const resource = ofType.get(name);
       if (resource !== undefined) this.applyOutcome(channel, resource, outcome, version);
     }
-    if (!type.allResourcesRequiredInSotw || read.hasNameless) return;
+    for (const name of read.removed) {
+      const resource = ofType.get(name);
+      if (resource !== undefined) this.applyDeletion(channel, resource, version, true);
+    }
+    if (!read.isComplete) return;
     for (const resource of ofType.values()) {
-      if (!read.outcomes.has(resource.name)) this.applyDeletion(channel, resource, version);
+      if (!read.outcomes.has(resource.name)) {
+        this.applyDeletion(channel, resource, version, false);
+      }
     }
   }
 
@@ -165,7 +178,8 @@ export class Authority implements ChannelListener {
     const ofType = this.resources.get(typeUrl);
     ofType?.delete(name);
     if (ofType?.size === 0) this.resources.delete(typeUrl);
-    for (const { value } of this.channels) value.unsubscribe(typeUrl, name);
+    this.expiries.cancel(typeUrl, name);
+    for (const { value } of this.channels) value.unsubscribe(resource.type, name);
     if (state.kind === 'accepted' && state.deletionIgnored) {
       this.options.logger.info(
         () => `${describeResource(resource.id)}: no longer watched after its removal`,
@@ -175,8 +189,8 @@ export class Authority implements ChannelListener {
 
   /**
    * Sees to it that a server is asked that is not known to be down, turning to the next one if there is
-   * reason to (gRFC A71): something has not been heard of at all. What is cached can wait, and so can what
-   * is known to be missing.
+   * reason to (gRFC A71): something has not been heard of at all, or has expired since. What is cached can
+   * wait, and so can what is known to be missing.
    * @returns whether there is such a server.
    */
   private canReachServer(): boolean {
@@ -191,7 +205,9 @@ export class Authority implements ChannelListener {
 
   private lacksResource(): boolean {
     for (const resource of this.allResources()) {
-      if (resource.state.kind === 'requested') return true;
+      const { state } = resource;
+      if (state.kind === 'requested') return true;
+      if (state.kind === 'failed' && state.failure.isExpiry === true) return true;
     }
     return false;
   }
@@ -210,7 +226,7 @@ export class Authority implements ChannelListener {
   private closeChannelsAfter(index: number): void {
     for (const hold of this.channels.splice(index + 1)) {
       for (const { type, name } of this.allResources()) {
-        hold.value.unsubscribe(type.typeUrl, name);
+        hold.value.unsubscribe(type, name);
       }
       hold.value.detach(this);
       hold.release();
@@ -234,22 +250,51 @@ export class Authority implements ChannelListener {
     version: string,
   ): void {
     const { id, state } = resource;
+    if (outcome.kind === 'lost') return;
+    if (outcome.kind === 'renewed') {
+      // A heartbeat cannot end a time to live, only set it anew.
+      if (outcome.ttlMs !== undefined) this.keepFor(channel, resource, outcome.ttlMs);
+      return;
+    }
     if (state.kind === 'accepted' && state.deletionIgnored) {
       this.options.logger.info(() => `${describeResource(id)}: sent again after its removal`);
     }
     resource.apply(outcomeEvent(id, outcome, version, this.originOf(channel)));
+    if (outcome.kind === 'accepted') this.keepFor(channel, resource, outcome.ttlMs);
   }
 
-  private applyDeletion(channel: ServerChannel, resource: WatchedResource, version: string): void {
+  /** Has a resource forgotten after a while, unless this is called again for it. */
+  private keepFor(channel: ServerChannel, resource: WatchedResource, ttlMs?: number): void {
+    const { name, id } = resource;
+    const { typeUrl } = resource.type;
+    this.expiries.cancel(typeUrl, name);
+    if (ttlMs === undefined) return;
+    const onExpired = () => {
+      if (resource.accepted === undefined) return;
+      resource.apply(expiryEvent(id, ttlMs, this.originOf(channel)));
+      // The server may have fallen silent because it cannot be reached.
+      this.onServerFailed();
+    };
+    this.expiries.start(typeUrl, name, ttlMs, () => this.options.queue.run(onExpired));
+  }
+
+  /** @param isExplicit Whether the server says so, instead of leaving the resource out. */
+  private applyDeletion(
+    channel: ServerChannel,
+    resource: WatchedResource,
+    version: string,
+    isExplicit: boolean,
+  ): void {
     const { id, state } = resource;
     const isFirst = state.kind === 'accepted' && !state.deletionIgnored;
     if (isFirst && channel.policy.deletion === 'ignore') {
       const { description } = channel;
-      this.options.logger.info(
+      // gRFC A53 wants a warning. grpc-js has no such level, and shows nothing below an error by default.
+      this.options.logger.error(
         () => `${describeResource(id)}: removed by ${description}, kept (ignore_resource_deletion)`,
       );
     }
-    resource.apply(deletionEvent(id, version, this.originOf(channel)));
+    resource.apply(deletionEvent(id, version, isExplicit, this.originOf(channel)));
   }
 
   private originOf({ description, policy }: ServerChannel): EventOrigin {

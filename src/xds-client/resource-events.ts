@@ -4,7 +4,9 @@ import type { Failure, ResourceEvent } from './resource-state';
 import type { XdsError } from './resource-watcher';
 import type { ServerPolicy } from './server-policy';
 import {
+  absentError,
   deletedError,
+  expiredError,
   rejectedError,
   serverError,
   timeoutError,
@@ -21,21 +23,29 @@ export interface EventOrigin {
   readonly nowMs: number;
 }
 
-/** What a response that mentions a resource means for it. */
+/** A sign of life, which says nothing about the resource. */
+type Heartbeat = Extract<ResourceOutcome, { readonly kind: 'renewed' | 'lost' }>;
+
+/** What a response that has something to say about a resource means for it. */
 export function outcomeEvent(
   id: ResourceId,
-  outcome: ResourceOutcome,
+  outcome: Exclude<ResourceOutcome, Heartbeat>,
   version: string,
   origin: EventOrigin,
 ): ResourceEvent<unknown> {
   const { server, policy } = origin;
   switch (outcome.kind) {
     case 'accepted':
-      return outcome;
+      return { kind: 'accepted', accepted: outcome.accepted };
     case 'rejected': {
       const error = rejectedError(id, server, outcome.violations);
       const failure = createFailure('NACKED', error, version, origin);
-      return { kind: 'failed', failure, dropValue: policy.dropOnDataError };
+      const rejected = outcome.bytes;
+      return {
+        kind: 'failed',
+        failure: { ...failure, rejected },
+        dropValue: policy.dropOnDataError,
+      };
     }
     case 'server-error': {
       const error = serverError(id, server, outcome.status);
@@ -48,15 +58,33 @@ export function outcomeEvent(
   }
 }
 
-/** What it means for a resource that a complete response leaves it out. */
+/**
+ * What it means for a resource that a complete response leaves it out.
+ * @param isExplicit Whether the server has said that there is none.
+ */
 export function deletionEvent(
   id: ResourceId,
   version: string,
+  isExplicit: boolean,
   origin: EventOrigin,
 ): ResourceEvent<unknown> {
-  const error = deletedError(id, origin.server);
+  const error = (isExplicit ? absentError : deletedError)(id, origin.server);
   const failure = createFailure('DOES_NOT_EXIST', error, version, origin);
-  return { kind: 'deleted', failure, handling: origin.policy.deletion };
+  return { kind: 'deleted', failure, handling: origin.policy.deletion, isExplicit };
+}
+
+/**
+ * What it means for a resource that its time to live is over: the server has said beforehand that it must not
+ * be used any longer, so no rule about deletions keeps it.
+ */
+export function expiryEvent(
+  id: ResourceId,
+  ttlMs: number,
+  origin: EventOrigin,
+): ResourceEvent<unknown> {
+  const error = expiredError(id, origin.server, ttlMs);
+  const failure = createFailure('DOES_NOT_EXIST', error, '', origin);
+  return { kind: 'failed', failure: { ...failure, isExpiry: true }, dropValue: true };
 }
 
 /** What it means for a resource that it did not come in time. */

@@ -26,6 +26,8 @@ export interface Failure {
   readonly atMs: number;
   /** The bytes that were rejected; `undefined` if the failure is not about any. */
   readonly rejected: Uint8Array | undefined;
+  /** Whether it is only that the server has fallen silent: the time to live is over. Default: no. */
+  readonly isExpiry?: boolean;
 }
 
 /** What the client knows of one watched resource. */
@@ -61,8 +63,13 @@ export type ResourceEvent<T> =
   | { readonly kind: 'accepted'; readonly accepted: Accepted<T> }
   /** A server sent something invalid, or said that it cannot supply the resource. */
   | { readonly kind: 'failed'; readonly failure: Failure; readonly dropValue: boolean }
-  /** A server sent a complete list without it. */
-  | { readonly kind: 'deleted'; readonly failure: Failure; readonly handling: DeletionHandling }
+  /** A server sent a complete list without it, or has said that there is none. */
+  | {
+      readonly kind: 'deleted';
+      readonly failure: Failure;
+      readonly handling: DeletionHandling;
+      readonly isExplicit: boolean;
+    }
   /** It was asked for and did not come in time. */
   | { readonly kind: 'timed-out'; readonly failure: Failure }
   /** Every server is out of reach. */
@@ -95,7 +102,7 @@ export function nextResourceState<T>(
     case 'failed':
       return onFailed(state, event.failure, event.dropValue);
     case 'deleted':
-      return onDeleted(state, event.failure, event.handling);
+      return onDeleted(state, event);
     case 'timed-out':
       return state.kind === 'accepted' ? unchanged(state) : onFailed(state, event.failure, true);
     case 'unreachable':
@@ -157,19 +164,18 @@ function onFailed<T>(
 
 /**
  * A resource that never came is not deleted by being left out: the response may have been sent before the
- * request arrived, and the timer has the last word (gRFC A57).
+ * request arrived, and the timer has the last word (gRFC A57). A server that says so is believed at once.
  */
 function onDeleted<T>(
   before: ResourceState<T>,
-  failure: Failure,
-  handling: DeletionHandling,
+  { failure, handling, isExplicit }: Extract<ResourceEvent<T>, { readonly kind: 'deleted' }>,
 ): Transition<T> {
   switch (before.kind) {
     case 'requested':
-      return unchanged(before);
+      return isExplicit ? onFailed(before, failure, true) : unchanged(before);
     case 'failed': {
-      const isKnownMissing =
-        before.failure.status === 'DOES_NOT_EXIST' || before.failure.status === 'TIMEOUT';
+      const { status } = before.failure;
+      const isKnownMissing = status === 'DOES_NOT_EXIST' || (status === 'TIMEOUT' && !isExplicit);
       return isKnownMissing ? unchanged(before) : onFailed(before, failure, true);
     }
     case 'accepted':

@@ -6,28 +6,29 @@ interface ResourceTimer extends Handle {
   readonly dueAtMs: number;
 }
 
-/** One timer per resource that was asked for on a stream and has not come yet (gRFC A57). */
+/** At most one timer per resource. */
 export class ResourceTimers {
   private readonly timers = new Map<string, Map<string, ResourceTimer>>();
 
-  /** @param onExpired Called once per timer that is neither cancelled nor cleared in time. */
-  constructor(
-    private readonly clock: Clock,
-    private readonly timeoutMs: number,
-    private readonly onExpired: (typeUrl: string, name: string) => void,
-  ) {}
+  constructor(private readonly clock: Clock) {}
 
-  /** Starts the timer of a resource, unless it is running. */
-  start(typeUrl: string, name: string): void {
+  /**
+   * Starts the timer of a resource, unless it is running.
+   * @param onExpired Called once, unless the timer is cancelled in time.
+   */
+  start(typeUrl: string, name: string, timeoutMs: number, onExpired: () => void): void {
     let ofType = this.timers.get(typeUrl);
     if (ofType === undefined) {
       ofType = new Map();
       this.timers.set(typeUrl, ofType);
     }
     if (ofType.has(name)) return;
-    const handle = this.clock.setTimer(() => this.expire(typeUrl, name), this.timeoutMs);
+    const handle = this.clock.setTimer(() => {
+      ofType.delete(name);
+      onExpired();
+    }, timeoutMs);
     ofType.set(name, {
-      dueAtMs: this.clock.monotonicMs() + this.timeoutMs,
+      dueAtMs: this.clock.monotonicMs() + timeoutMs,
       release: () => handle.release(),
     });
   }
@@ -45,16 +46,17 @@ export class ResourceTimers {
     return timer === undefined ? undefined : timer.dueAtMs - this.clock.monotonicMs();
   }
 
+  /** Whether no timer is running. */
+  get isEmpty(): boolean {
+    for (const ofType of this.timers.values()) if (ofType.size > 0) return false;
+    return true;
+  }
+
   /** Stops every timer. */
   clear(): void {
     for (const ofType of this.timers.values()) {
       for (const timer of ofType.values()) timer.release();
     }
     this.timers.clear();
-  }
-
-  private expire(typeUrl: string, name: string): void {
-    this.timers.get(typeUrl)?.delete(name);
-    this.onExpired(typeUrl, name);
   }
 }

@@ -20,6 +20,14 @@ export interface Decoded<T> {
   readonly result: Result<T, readonly string[]>;
 }
 
+/** A discovery service. The names of its methods are `Stream` and `Delta` with the noun after it. */
+export interface DiscoveryService {
+  /** Full name, such as `envoy.service.listener.v3.ListenerDiscoveryService`. */
+  readonly service: string;
+  /** Such as `Listeners`. */
+  readonly noun: string;
+}
+
 /** A kind of xDS resource, injected into the client as data: the client itself knows none. */
 export interface ResourceType<T> {
   /** Full URL, such as `type.googleapis.com/envoy.config.listener.v3.Listener`. */
@@ -28,6 +36,8 @@ export interface ResourceType<T> {
   readonly typeName: string;
   /** Whether a resource left out of a state-of-the-world response is thereby deleted (LDS, CDS). */
   readonly allResourcesRequiredInSotw: boolean;
+  /** Its own service. Default: there is none, and it can only be had from the aggregated one. */
+  readonly discoveryService?: DiscoveryService;
   /** Reads the name alone, cheaply; used to compare bytes before anything is decoded. `undefined` if malformed. */
   peekName(bytes: Uint8Array): string | undefined;
   /** Decodes and validates one resource. Must not throw for bad input; if it does, that is a violation too. */

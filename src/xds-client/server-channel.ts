@@ -1,21 +1,22 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { Node } from '../generated/envoy/config/core/v3/base';
-import type { DiscoveryResponse } from '../generated/envoy/service/discovery/v3/discovery';
 import type { Clock } from '../util/clock';
 import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';
 import { ok, type Result } from '../util/result';
 import type { SerialQueue } from '../util/serial-queue';
-import { parseResponse, readResources, type ReadResources } from './ads-response';
+import type { AdsResponse } from './ads-protocol';
+import { readResources, type ReadResources } from './ads-response';
 import { AdsStream } from './ads-stream';
-import type { AdsStreamHandler, Verdict } from './ads-stream-handler';
+import type { AdsStreamHandler } from './ads-stream-handler';
 import { AdsSubscriptions } from './ads-subscriptions';
 import type { ClientEvents } from './client-events';
 import type { ServerSnapshot } from './client-snapshot';
 import type { Accepted } from './resource-state';
-import type { ResourceType } from './resource-type';
+import type { DiscoveryService, ResourceType } from './resource-type';
 import type { ServerPolicy } from './server-policy';
 import type { XdsTransport, XdsTransportFactory } from './transport';
+import { VariantChoice } from './variant-choice';
 import { describeServer, joinBounded } from './xds-errors';
 
 /** What a response says about the resources of one type. */
@@ -49,6 +50,8 @@ export interface ServerChannelOptions {
   readonly server: ServerConfig;
   readonly policy: ServerPolicy;
   readonly node: Node;
+  /** Keys of servers that were found not to have the incremental variant; added to. */
+  readonly withoutDelta: Set<string>;
   readonly transportFactory: XdsTransportFactory;
   readonly queue: SerialQueue;
   readonly clock: Clock;
@@ -59,42 +62,44 @@ export interface ServerChannelOptions {
 
 const TRACER = 'xds_client';
 
+const AGGREGATED: DiscoveryService = {
+  service: 'envoy.service.discovery.v3.AggregatedDiscoveryService',
+  noun: 'AggregatedResources',
+};
+
 /**
  * All dealings with one management server, for every authority that uses it (gRFC A47): the connection, what
- * is subscribed to, the judgement of responses, and whether the server is well.
+ * is subscribed to, the judgement of responses, and whether the server is well. Normally there is one stream;
+ * a server with separate streams has one for each type.
  */
-export class ServerChannel implements AdsStreamHandler {
+export class ServerChannel {
   readonly server: ServerConfig;
   readonly policy: ServerPolicy;
   /** Names the server and the node in messages. */
   readonly description: string;
   private readonly subscriptions = new AdsSubscriptions<ChannelListener>();
   private readonly listeners = new Set<ChannelListener>();
-  private readonly stream: AdsStream;
+  private readonly variant: VariantChoice;
+  private readonly streams = new Map<DiscoveryService, AdsStream>();
+  /** By stream, why the last attempt has failed, until an answer comes. */
+  private readonly failures = new Map<DiscoveryService, string>();
   private transport: XdsTransport | undefined;
-  private currentFailure: string | undefined;
   /** The rejections last logged, by type, so that each is logged once. */
   private readonly loggedRejections = new Map<string, string>();
 
   constructor(private readonly options: ServerChannelOptions) {
-    const { server, policy, node, queue, clock, random } = options;
+    const { server, policy, node, withoutDelta } = options;
     this.server = server;
     this.policy = policy;
     this.description = describeServer(server, node.id);
-    this.stream = new AdsStream({
-      handler: this,
-      connect: () => this.connect(),
-      node,
-      queue,
-      clock,
-      random,
-      resourceTimeoutMs: policy.resourceTimeoutMs,
-    });
+    const serverKey = server.key;
+    this.variant = new VariantChoice({ mode: policy.delta, node, withoutDelta, serverKey });
   }
 
   /** Why nothing can be had from the server now, as a sentence; `undefined` if nothing is known against it. */
   get failure(): string | undefined {
-    return this.currentFailure;
+    for (const failure of this.failures.values()) return failure;
+    return undefined;
   }
 
   /** Adds somebody to be told what the server does. */
@@ -110,102 +115,143 @@ export class ServerChannel implements AdsStreamHandler {
   /** Asks for a resource. */
   subscribe(type: ResourceType<unknown>, name: string, listener: ChannelListener): void {
     this.subscriptions.add(type, name, listener);
-    this.stream.addName(type.typeUrl);
+    this.streamOf(type).addName(type.typeUrl, name);
   }
 
   /** Asks for a resource no longer. */
-  unsubscribe(typeUrl: string, name: string): void {
-    this.subscriptions.remove(typeUrl, name);
-    this.stream.dropName(typeUrl, name);
+  unsubscribe(type: ResourceType<unknown>, name: string): void {
+    this.subscriptions.remove(type.typeUrl, name);
+    this.streamOf(type).dropName(type.typeUrl, name);
   }
 
   /** See `AdsStream.forgetVersions`. */
   forgetVersions(): void {
-    this.stream.forgetVersions();
+    for (const stream of this.streams.values()) stream.forgetVersions();
   }
 
   /** Does what has become due; see `AdsStream.flush`. */
   flush(): void {
-    this.stream.flush();
+    for (const stream of this.streams.values()) stream.flush();
   }
 
   /** Closes the stream and the connection. */
   close(): void {
-    this.stream.close();
+    for (const stream of this.streams.values()) stream.close();
     this.transport?.close();
   }
 
-  /** A copy for diagnostics. */
+  /** A copy for diagnostics. Of several streams, the one that is furthest from working. */
   snapshot(): ServerSnapshot {
-    const { state, retryInMs } = this.stream.snapshot();
     const { serverUri } = this.server;
-    return { serverUri, state, lastError: this.currentFailure, retryInMs };
+    const states = [...this.streams.values()].map((stream) => stream.snapshot());
+    const [worst] = states.sort((a, b) => PROGRESS.indexOf(a.state) - PROGRESS.indexOf(b.state));
+    const { state, retryInMs } = worst ?? { state: 'idle', retryInMs: undefined };
+    return { serverUri, state, lastError: this.failure, retryInMs };
   }
 
   /** What a wait for a resource from this server is a wait for, as the end of a sentence. */
-  describeWait(typeUrl: string, name: string): string {
-    const { state, retryInMs, sawResponse } = this.stream.snapshot();
+  describeWait(type: ResourceType<unknown>, name: string): string {
+    const stream = this.streamOf(type);
+    const { state, retryInMs, sawResponse } = stream.snapshot();
     if (retryInMs !== undefined) {
-      const cause = this.currentFailure ?? `${this.description} ended the stream`;
+      const cause =
+        this.failures.get(this.serviceOf(type)) ?? `${this.description} ended the stream`;
       return `${cause}; next attempt in ${inSeconds(retryInMs)}`;
     }
     if (state !== 'open') return `connecting to ${this.description}`;
     const fact = sawResponse ? 'has not sent it' : 'has not answered this node yet';
-    const remainingMs = this.stream.remainingMs(typeUrl, name);
+    const remainingMs = stream.remainingMs(type.typeUrl, name);
     const outlook = remainingMs === undefined ? '' : `; giving up in ${inSeconds(remainingMs)}`;
     return `${this.description} ${fact}${outlook}`;
   }
 
-  names(typeUrl: string): string[] {
-    return this.subscriptions.names(typeUrl);
+  private serviceOf(type: ResourceType<unknown>): DiscoveryService {
+    return (this.policy.separateStreams && type.discoveryService) || AGGREGATED;
   }
 
-  typeUrls(): string[] {
-    return this.subscriptions.typeUrls();
+  private streamOf(type: ResourceType<unknown>): AdsStream {
+    const service = this.serviceOf(type);
+    let stream = this.streams.get(service);
+    if (stream === undefined) {
+      stream = this.createStream(service);
+      this.streams.set(service, stream);
+    }
+    return stream;
   }
 
-  isMissing(typeUrl: string, name: string): boolean {
-    const listener = this.subscriptions.get(typeUrl, name);
-    return listener !== undefined && listener.cached(typeUrl, name) === undefined;
+  private createStream(service: DiscoveryService): AdsStream {
+    const { queue, clock, random } = this.options;
+    return new AdsStream({
+      handler: this.createHandler(service),
+      connect: () => this.connect(),
+      method: (verb) => `/${service.service}/${verb}${service.noun}`,
+      variant: this.variant,
+      queue,
+      clock,
+      random,
+      resourceTimeoutMs: this.policy.resourceTimeoutMs,
+    });
   }
 
-  onResponse(bytes: Uint8Array): Verdict {
-    const response = parseResponse(bytes);
-    if (!response.ok) return { kind: 'unreadable', message: response.error };
-    this.recover();
-    for (const listener of this.listeners) listener.onServerResponded(this);
-    const { typeUrl, nonce, versionInfo } = response.value;
+  private createHandler(service: DiscoveryService): AdsStreamHandler {
+    const { subscriptions } = this;
+    return {
+      names: (typeUrl) => subscriptions.names(typeUrl),
+      typeUrls: () => subscriptions.typeUrls((type) => this.serviceOf(type) === service),
+      heldVersions: (typeUrl) => this.heldVersions(typeUrl),
+      isMissing: (typeUrl, name) => {
+        const listener = subscriptions.get(typeUrl, name);
+        return listener !== undefined && listener.cached(typeUrl, name) === undefined;
+      },
+      isFailing: () => this.failures.has(service),
+      onAlive: () => this.recover(service),
+      onResponse: (response) => this.onResponse(service, response),
+      onFailure: (reason, retryInMs) => this.onFailure(service, reason, retryInMs),
+      onResourceTimeout: (typeUrl, name, serverAnswered) =>
+        subscriptions.get(typeUrl, name)?.onResourceTimeout(this, typeUrl, name, serverAnswered),
+    };
+  }
+
+  private heldVersions(typeUrl: string): Map<string, string> {
+    const versions = new Map<string, string>();
+    for (const [name, listener] of this.subscriptions.entries(typeUrl)) {
+      const accepted = listener.cached(typeUrl, name);
+      if (accepted?.serverKey === this.server.key) versions.set(name, accepted.version);
+    }
+    return versions;
+  }
+
+  private onResponse(service: DiscoveryService, response: AdsResponse): string | undefined {
+    this.recover(service);
+    const { typeUrl, version } = response;
     const type = this.subscriptions.type(typeUrl);
     if (type === undefined) {
       const message = `type_url "${typeUrl}" was not asked for`;
       this.logRejection(typeUrl, message);
-      return { kind: 'rejected', typeUrl, nonce, message };
+      return message;
     }
-    const read = this.read(response.value, type);
-    const { violations } = read;
+    const { violations } = this.read(response, type);
     if (violations.length > 0) {
       const message = joinBounded(violations);
       this.logRejection(typeUrl, message);
-      return { kind: 'rejected', typeUrl, nonce, message };
+      return message;
     }
     this.loggedRejections.delete(typeUrl);
-    this.trace(() => `accepted version "${versionInfo}" of ${typeUrl}`);
-    return { kind: 'accepted', typeUrl, nonce, version: versionInfo };
+    this.trace(() => `accepted version "${version}" of ${typeUrl}`);
+    return undefined;
   }
 
-  onFailure(reason: string, retryInMs: number): void {
+  private onFailure(service: DiscoveryService, reason: string, retryInMs: number): void {
     const failure = `${this.description} ${reason}`;
-    const before = this.currentFailure;
-    this.currentFailure = failure;
+    // Several streams on one connection fail alike.
+    const isKnown = [...this.failures.values()].includes(failure);
+    const isFirst = this.failures.size === 0;
+    this.failures.set(service, failure);
     this.trace(() => `${reason}; next attempt in ${inSeconds(retryInMs)}`);
-    if (before === undefined) this.options.events.onServerFailure(this.server);
-    if (before === failure) return;
+    if (isFirst) this.options.events.onServerFailure(this.server);
+    if (isKnown) return;
     this.options.logger.error(() => `${failure}; next attempt in ${inSeconds(retryInMs)}`);
     for (const listener of this.listeners) listener.onServerFailed();
-  }
-
-  onResourceTimeout(typeUrl: string, name: string, serverAnswered: boolean): void {
-    this.subscriptions.get(typeUrl, name)?.onResourceTimeout(this, typeUrl, name, serverAnswered);
   }
 
   private connect(): Result<XdsTransport, string> {
@@ -215,13 +261,15 @@ export class ServerChannel implements AdsStreamHandler {
     return made;
   }
 
-  private recover(): void {
-    if (this.currentFailure === undefined) return;
-    this.currentFailure = undefined;
-    this.options.logger.info(() => `${this.description} answers again`);
+  /** The server is well again when none of its streams is known to be broken. */
+  private recover(service: DiscoveryService): void {
+    const wasBroken = this.failures.delete(service);
+    if (this.failures.size > 0) return;
+    if (wasBroken) this.options.logger.info(() => `${this.description} answers again`);
+    for (const listener of this.listeners) listener.onServerResponded(this);
   }
 
-  private read(response: DiscoveryResponse, type: ResourceType<unknown>): ReadResources {
+  private read(response: AdsResponse, type: ResourceType<unknown>): ReadResources {
     const { typeUrl } = type;
     const read = readResources(response, {
       type,
@@ -231,12 +279,15 @@ export class ServerChannel implements AdsStreamHandler {
       isWanted: (name) => this.subscriptions.get(typeUrl, name) !== undefined,
       cached: (name) => this.subscriptions.get(typeUrl, name)?.cached(typeUrl, name),
     });
+    const stream = this.streamOf(type);
     let valid = 0;
     for (const [name, outcome] of read.outcomes) {
       if (outcome.kind === 'accepted') valid++;
-      this.stream.settle(typeUrl, name);
+      if (outcome.kind === 'lost') stream.askAgain(typeUrl, name);
+      else stream.settle(typeUrl, name);
     }
-    const update: ResourcesUpdate = { read, type, version: response.versionInfo };
+    for (const name of read.removed) stream.settle(typeUrl, name);
+    const update: ResourcesUpdate = { read, type, version: response.version };
     for (const listener of this.listeners) listener.onResources(this, update);
     this.options.events.onResponse(this.server, typeUrl, valid, read.invalid);
     return read;
@@ -252,6 +303,9 @@ export class ServerChannel implements AdsStreamHandler {
     this.options.logger.trace(TRACER, () => `${this.description}: ${text()}`);
   }
 }
+
+/** From the state furthest from working on. */
+const PROGRESS = ['closed', 'backoff', 'idle', 'connecting', 'open'];
 
 function inSeconds(ms: number): string {
   return `${(ms / 1000).toFixed(1)} s`;

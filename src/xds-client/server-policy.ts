@@ -1,3 +1,5 @@
+import type { DeltaMode } from './variant-choice';
+
 /** What becomes of a cached resource that a complete response leaves out. */
 export type DeletionHandling =
   /** It is gone, and its watchers are told so. */
@@ -18,7 +20,16 @@ export interface ServerPolicy {
   readonly timeoutIsTransient: boolean;
   /** Whether the errors a response lists for single resources are read (gRFC A88). */
   readonly readResourceErrors: boolean;
+  /** Whether the incremental variant of the protocol is spoken. */
+  readonly delta: DeltaMode;
+  /** Whether each type has a stream of its own, of its own service, instead of all of them one. */
+  readonly separateStreams: boolean;
 }
+
+/** The features by which a bootstrap chooses the variant of the protocol; they are this package's own. */
+const DELTA_FEATURE = 'grpc_xds_delta';
+const DELTA_AUTO_FEATURE = 'grpc_xds_delta_auto';
+const SEPARATE_STREAMS_FEATURE = 'grpc_xds_separate_streams';
 
 const RESOURCE_TIMEOUT_MS = 15_000;
 const TRANSIENT_RESOURCE_TIMEOUT_MS = 30_000;
@@ -32,6 +43,21 @@ export function serverPolicy(
   features: ReadonlySet<string>,
   dataErrorHandling: boolean,
 ): ServerPolicy {
+  return { ...dataErrorPolicy(features, dataErrorHandling), ...variantPolicy(features) };
+}
+
+function variantPolicy(
+  features: ReadonlySet<string>,
+): Pick<ServerPolicy, 'delta' | 'separateStreams'> {
+  const separateStreams = features.has(SEPARATE_STREAMS_FEATURE);
+  if (features.has(DELTA_AUTO_FEATURE)) return { delta: 'auto', separateStreams };
+  return { delta: features.has(DELTA_FEATURE) ? 'on' : 'off', separateStreams };
+}
+
+function dataErrorPolicy(
+  features: ReadonlySet<string>,
+  dataErrorHandling: boolean,
+): Omit<ServerPolicy, 'delta' | 'separateStreams'> {
   if (!dataErrorHandling) {
     return {
       deletion: features.has('ignore_resource_deletion') ? 'ignore' : 'drop',

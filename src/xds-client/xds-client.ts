@@ -56,6 +56,8 @@ export class XdsClient {
   private readonly types = new Map<string, ResourceType<unknown>>();
   /** One object for each server, so that servers can be compared by identity. */
   private readonly servers = new Map<string, ServerConfig>();
+  /** Keys of servers that were found not to have the incremental variant of the protocol. */
+  private readonly withoutDelta = new Set<string>();
   private closed = false;
 
   constructor(private readonly options: XdsClientOptions) {
@@ -197,6 +199,7 @@ export class XdsClient {
       server,
       policy: serverPolicy(server.features, dataErrorHandling ?? false),
       node: this.node,
+      withoutDelta: this.withoutDelta,
       transportFactory,
       queue: this.queue,
       clock,

@@ -96,6 +96,22 @@ export function deletedError(id: ResourceId, server: string): XdsError {
   };
 }
 
+/** A resource of which the server says that there is none. */
+export function absentError(id: ResourceId, server: string): XdsError {
+  return {
+    kind: 'does-not-exist',
+    message: `${describeResource(id)}: no such resource: ${server} does not have it`,
+  };
+}
+
+/** A resource that its server has not renewed in time. */
+export function expiredError(id: ResourceId, server: string, ttlMs: number): XdsError {
+  return {
+    kind: 'does-not-exist',
+    message: `${describeResource(id)}: no such resource: ${server} has not renewed it within its time to live of ${ttlMs / 1000} s`,
+  };
+}
+
 /** What is to be said of a resource that did not come in time. */
 export interface ResourceTimeout {
   readonly timeoutMs: number;

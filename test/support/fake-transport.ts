@@ -1,5 +1,7 @@
 import type { ServerConfig } from '../../src/bootstrap/bootstrap';
 import {
+  DeltaDiscoveryRequest,
+  DeltaDiscoveryResponse,
   DiscoveryRequest,
   DiscoveryResponse,
 } from '../../src/generated/envoy/service/discovery/v3/discovery';
@@ -15,6 +17,9 @@ import type { FakeClock } from './fake-clock';
 
 /** What a scripted server may put into a response; the rest is empty. */
 export type ResponseContent = Partial<DiscoveryResponse>;
+
+/** The same for an incremental stream. */
+export type DeltaResponseContent = Partial<DeltaDiscoveryResponse>;
 
 /** Management servers that do nothing but what a test tells them. Everything they set off waits for `clock.flush`. */
 export class FakeNetwork implements XdsTransportFactory {
@@ -85,9 +90,11 @@ export class FakeServer {
 
 /** The server's end of one ADS stream, and the client's. */
 export class FakeStream implements XdsStream {
-  /** Every request received, decoded. Empty on streams that are not of ADS. */
+  /** Every request received on a state-of-the-world stream, decoded. Empty on streams that are not of xDS. */
   readonly requests: DiscoveryRequest[] = [];
-  /** The same as it came. */
+  /** Every request received on an incremental stream, decoded. */
+  readonly deltaRequests: DeltaDiscoveryRequest[] = [];
+  /** Every message as it came. */
   readonly messages: Uint8Array[] = [];
   isOpen = true;
   /** The client has said that nothing follows. */
@@ -105,13 +112,19 @@ export class FakeStream implements XdsStream {
     private readonly handler: XdsStreamHandler,
   ) {}
 
+  /** Whether the method is one of the incremental ones. */
+  get isDelta(): boolean {
+    return this.method.includes('/Delta');
+  }
+
   send(bytes: Uint8Array): void {
     if (!this.isOpen) throw new Error('message sent on a closed stream');
     if (this.hasOutstanding) throw new Error('message sent while another one is outstanding');
     if (this.isHalfClosed) throw new Error('message sent after the last one');
     this.hasOutstanding = true;
     this.messages.push(bytes);
-    if (this.isAds) this.requests.push(DiscoveryRequest.decode(bytes));
+    if (this.isDelta) this.deltaRequests.push(DeltaDiscoveryRequest.decode(bytes));
+    else if (this.isXds) this.requests.push(DiscoveryRequest.decode(bytes));
     if (this.server.isReachable) this.clock.soon(() => this.confirmSent());
   }
 
@@ -131,8 +144,8 @@ export class FakeStream implements XdsStream {
     this.isOpen = false;
   }
 
-  private get isAds(): boolean {
-    return this.method.includes('AggregatedDiscoveryService');
+  private get isXds(): boolean {
+    return this.method.includes('DiscoveryService/');
   }
 
   /** The newest request. */
@@ -142,9 +155,17 @@ export class FakeStream implements XdsStream {
     return request;
   }
 
+  /** The newest request on an incremental stream. */
+  get deltaRequest(): DeltaDiscoveryRequest {
+    const request = this.deltaRequests.at(-1);
+    if (request === undefined) throw new Error('no request has been sent');
+    return request;
+  }
+
   /** Forgets the requests received so far, so that `requests` shows what comes next. */
   clearRequests(): void {
     this.requests.length = 0;
+    this.deltaRequests.length = 0;
   }
 
   /** The message that could not be sent goes out: the connection is there. */
@@ -161,6 +182,23 @@ export class FakeStream implements XdsStream {
         versionInfo: '',
         resources: [],
         typeUrl: '',
+        nonce: `n${this.nextNonce++}`,
+        controlPlane: undefined,
+        resourceErrors: [],
+        ...content,
+      }).finish(),
+    );
+  }
+
+  /** Sends an incremental response as soon as the client reads it. Nonces are n1, n2, … unless given. */
+  respondDelta(content: DeltaResponseContent): void {
+    this.respondBytes(
+      DeltaDiscoveryResponse.encode({
+        systemVersionInfo: '',
+        resources: [],
+        typeUrl: '',
+        removedResources: [],
+        removedResourceNames: [],
         nonce: `n${this.nextNonce++}`,
         controlPlane: undefined,
         resourceErrors: [],

@@ -1,17 +1,27 @@
-import type { DiscoveryResponse } from '../../src/generated/envoy/service/discovery/v3/discovery';
-import type { Any } from '../../src/generated/google/protobuf/any';
 import {
-  parseResponse,
+  DiscoveryResponse,
+  type ResourceError,
+} from '../../src/generated/envoy/service/discovery/v3/discovery';
+import type { Any } from '../../src/generated/google/protobuf/any';
+import { SotwProtocol } from '../../src/xds-client/sotw-protocol';
+import { createNode } from '../../src/xds-client/node';
+import {
   readResources,
   type ReadContext,
   type ReadResources,
 } from '../../src/xds-client/ads-response';
 import type { Accepted } from '../../src/xds-client/resource-state';
 import type { ResourceType } from '../../src/xds-client/resource-type';
-import { serverConfig } from './harness';
+import { bootstrap, serverConfig } from './harness';
 import { TestResourceType, wrap } from './test-resource';
 
 const server = serverConfig('s:1');
+
+function parse(bytes: Uint8Array) {
+  const source = { names: () => [], typeUrls: () => [], heldVersions: () => new Map() };
+  const node = createNode(bootstrap().node, { name: 'a', version: '1' });
+  return new SotwProtocol(source, node).begin().read(bytes);
+}
 
 function read(
   resources: Any[],
@@ -19,7 +29,7 @@ function read(
   cached: ReadonlyMap<string, Accepted<unknown>> = new Map(),
   type: ResourceType<unknown> = new TestResourceType('T', true),
   change: Partial<ReadContext> = {},
-  resourceErrors: DiscoveryResponse['resourceErrors'] = [],
+  resourceErrors: ResourceError[] = [],
 ): ReadResources {
   const response: DiscoveryResponse = {
     versionInfo: '7',
@@ -29,7 +39,9 @@ function read(
     controlPlane: undefined,
     resourceErrors,
   };
-  return readResources(response, {
+  const parsed = parse(DiscoveryResponse.encode(response).finish());
+  if (!parsed.ok) throw new Error(parsed.error);
+  return readResources(parsed.value, {
     type,
     server,
     nowMs: 3,
@@ -79,11 +91,10 @@ describe('readResources', () => {
   });
 
   it.each<[string, Any[], string[]]>([
-    ['wrapper without a resource', [wrap('a', undefined)], ['T "a": wrapper contains no resource']],
     [
       'wrapper without a name and a resource',
       [wrap('', undefined)],
-      ['resources[0]: wrapper contains no resource'],
+      ['resources[0]: neither a name nor a resource'],
     ],
     [
       'wrapper that is cut off',
@@ -119,18 +130,19 @@ describe('readResources', () => {
     expect(read(resources, ['a']).violations).toEqual(violations);
   });
 
-  it('uses a good resource even if a broken wrapper with its name follows', () => {
-    const resources = [type.resource('a', 'one'), wrap('a', undefined)];
+  it('uses a good resource even if a broken one with its name, or a heartbeat, follows', () => {
+    const broken = wrap('a', { typeUrl: 'x', value: new Uint8Array() });
+    const resources = [type.resource('a', 'one'), broken, wrap('a', undefined)];
     const { outcomes, violations } = read(resources, ['a']);
     expect(outcomes.get('a')?.kind).toBe('accepted');
-    expect(violations).toEqual(['T "a": wrapper contains no resource']);
+    expect(violations).toEqual([`T "a": type_url is "x", expected "${type.typeUrl}"`]);
   });
 
   it('knows when it cannot tell which resource is broken', () => {
     const broken = { typeUrl: type.typeUrl, value: Buffer.from('?') };
-    expect(read([broken], ['a']).hasNameless).toBe(true);
-    expect(read([wrap('a', broken)], ['a']).hasNameless).toBe(false);
-    expect(read([type.resource('a', '!bad')], ['a']).hasNameless).toBe(false);
+    expect(read([broken], ['a']).isComplete).toBe(false);
+    expect(read([wrap('a', broken)], ['a']).isComplete).toBe(true);
+    expect(read([type.resource('a', '!bad')], ['a']).isComplete).toBe(true);
   });
 
   it('finds a name under any spelling of it', () => {
@@ -161,7 +173,7 @@ describe('readResources', () => {
 });
 
 describe('errors about resources (gRFC A88)', () => {
-  const errors = (...names: string[]): DiscoveryResponse['resourceErrors'] =>
+  const errors = (...names: string[]): ResourceError[] =>
     names.map((name) => ({
       resourceName: { name },
       errorDetail: { code: 5, message: `no ${name}`, details: [] },
@@ -195,16 +207,16 @@ describe('errors about resources (gRFC A88)', () => {
   });
 });
 
-describe('parseResponse', () => {
+describe('a state-of-the-world response', () => {
   it('reads an empty message as an empty response', () => {
-    expect(parseResponse(new Uint8Array())).toMatchObject({ ok: true, value: { resources: [] } });
+    expect(parse(new Uint8Array())).toMatchObject({ ok: true, value: { items: [] } });
   });
 
   it.each([
     [[0x12, 0x05, 0x0a], 'premature EOF'],
     [[0x0f], 'cant skip wire type 7'],
   ])('refuses %j', (bytes, cause) => {
-    expect(parseResponse(new Uint8Array(bytes))).toEqual({
+    expect(parse(new Uint8Array(bytes))).toEqual({
       ok: false,
       error: `sent a response that cannot be decoded: ${cause}`,
     });

@@ -88,7 +88,7 @@ describe('snapshot', () => {
           version: '2',
           details: `Listener "nacked": update from ${SERVER} rejected (NACK): bad`,
           atMs: START_MS + 15_100,
-          rejected: undefined,
+          rejected: 'nacked\n!bad',
         },
         watchers: 2,
         waitingSinceMs: undefined,

@@ -50,10 +50,11 @@ const nack = (dropValue: boolean, message = 'NACKED'): Event => ({
   failure: failure('NACKED', message),
   dropValue,
 });
-const deleted = (handling: 'drop' | 'ignore' | 'report'): Event => ({
+const deleted = (handling: 'drop' | 'ignore' | 'report', isExplicit = false): Event => ({
   kind: 'deleted',
   failure: failure('DOES_NOT_EXIST'),
   handling,
+  isExplicit,
 });
 const timedOut: Event = { kind: 'timed-out', failure: failure('DOES_NOT_EXIST') };
 const unreachable = (message = 'down'): Event => ({ kind: 'unreachable', error: error(message) });
@@ -85,6 +86,7 @@ describe('nextResourceState', () => {
     ['requested', requested, 'rejected, dropping', nack(true), rejected, ['error NACKED']],
     ['requested', requested, 'left out', deleted('drop'), requested, []],
     ['requested', requested, 'left out, reporting', deleted('report'), requested, []],
+    ['requested', requested, 'denied', deleted('ignore', true), absent, ['error DOES_NOT_EXIST']],
     ['requested', requested, 'timed out', timedOut, absent, ['error DOES_NOT_EXIST']],
     ['requested', requested, 'unreachable', unreachable(), cutOff, ['error down']],
     ['requested', requested, 'reachable', reachable, requested, []],
@@ -108,6 +110,8 @@ describe('nextResourceState', () => {
     ['absent', absent, 'unreachable', unreachable(), absent, []],
     ['absent', absent, 'reachable', reachable, absent, []],
     ['late', late, 'left out', deleted('drop'), late, []],
+    ['late', late, 'denied', deleted('drop', true), absent, ['error DOES_NOT_EXIST']],
+    ['absent', absent, 'denied', deleted('drop', true), absent, []],
 
     ['rejected', rejected, 'rejected alike', nack(false), rejected, []],
     [
@@ -128,6 +132,7 @@ describe('nextResourceState', () => {
     ['cached', cached, 'rejected, dropping', nack(true), rejected, ['error NACKED']],
     ['cached', cached, 'left out', deleted('drop'), absent, ['error DOES_NOT_EXIST']],
     ['cached', cached, 'left out, ignoring', deleted('ignore'), keptOn, []],
+    ['cached', cached, 'denied, ignoring', deleted('ignore', true), keptOn, []],
     [
       'cached',
       cached,

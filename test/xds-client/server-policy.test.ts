@@ -19,6 +19,8 @@ describe('serverPolicy', () => {
       resourceTimeoutMs: 15_000,
       timeoutIsTransient: false,
       readResourceErrors: false,
+      delta: 'off',
+      separateStreams: false,
     });
   });
 
@@ -37,7 +39,28 @@ describe('serverPolicy', () => {
       resourceTimeoutMs: 15_000,
       timeoutIsTransient: false,
       readResourceErrors: true,
+      delta: 'off',
+      separateStreams: false,
       ...expected,
     });
+  });
+
+  it.each([
+    ['grpc_xds_delta', ['grpc_xds_delta'], { delta: 'on' }],
+    ['grpc_xds_delta_auto', ['grpc_xds_delta_auto'], { delta: 'auto' }],
+    [
+      'both, of which the cautious one counts',
+      ['grpc_xds_delta', 'grpc_xds_delta_auto'],
+      { delta: 'auto' },
+    ],
+    ['grpc_xds_separate_streams', ['grpc_xds_separate_streams'], { separateStreams: true }],
+  ])('chooses the variant of the protocol by %s', (_what, features, expected) => {
+    for (const dataErrorHandling of [false, true]) {
+      expect(serverPolicy(new Set(features), dataErrorHandling)).toMatchObject({
+        delta: 'off',
+        separateStreams: false,
+        ...expected,
+      });
+    }
   });
 });

@@ -1,12 +1,19 @@
 import { err, ok } from '../../util/result';
 import { Violations } from '../../util/violations';
-import type { DecodeContext, Decoded, ResourceType } from '../../xds-client/resource-type';
+import type {
+  DecodeContext,
+  Decoded,
+  DiscoveryService,
+  ResourceType,
+} from '../../xds-client/resource-type';
 import { decodeMessage, peekText, type AnyType } from './any';
 
 /** What makes a message type a resource type. */
 export interface ResourceParser<M, T> extends AnyType<M> {
   /** See {@link ResourceType.allResourcesRequiredInSotw}. */
   readonly allResourcesRequiredInSotw: boolean;
+  /** See {@link ResourceType.discoveryService}. */
+  readonly discoveryService?: DiscoveryService;
   /** Validates a message. @returns `undefined` only after adding a violation. */
   parse(
     message: M,
@@ -26,12 +33,13 @@ const NAME_FIELD = 1;
 
 /** Makes a resource type of a parser. A value counts only if nothing was found wrong. */
 export function createResourceType<M, T>(parser: ResourceParser<M, T>): ResourceType<T> {
-  const { typeName: messageName, allResourcesRequiredInSotw } = parser;
+  const { typeName: messageName, allResourcesRequiredInSotw, discoveryService } = parser;
   const peekName = (bytes: Uint8Array) => peekText(bytes, NAME_FIELD);
   return {
     typeUrl: `type.googleapis.com/${messageName}`,
     typeName: messageName.slice(messageName.lastIndexOf('.') + 1),
     allResourcesRequiredInSotw,
+    ...(discoveryService && { discoveryService }),
     peekName,
     decode(bytes, context): Decoded<T> {
       const name = peekName(bytes);

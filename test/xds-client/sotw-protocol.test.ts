@@ -1,21 +1,29 @@
-import { AdsRequests } from '../../src/xds-client/ads-requests';
+import { DiscoveryRequest } from '../../src/generated/envoy/service/discovery/v3/discovery';
+import type { AdsResponse } from '../../src/xds-client/ads-protocol';
 import { createNode } from '../../src/xds-client/node';
+import { SotwProtocol } from '../../src/xds-client/sotw-protocol';
 import { bootstrap } from './harness';
 
 const TYPE = 'type.googleapis.com/test.T';
 
+function response(nonce: string, version = ''): AdsResponse {
+  const nothing = { items: [], removed: [], errors: [] };
+  return { typeUrl: TYPE, nonce, version, ...nothing, isComplete: true };
+}
+
 class Wanted {
   readonly list: string[] = [];
-  acceptedVersion = '';
 
-  readonly requests = new AdsRequests(
-    { names: () => [...this.list], version: () => this.acceptedVersion },
+  private readonly protocol = new SotwProtocol(
+    { names: () => [...this.list], typeUrls: () => [TYPE], heldVersions: () => new Map() },
     createNode(bootstrap().node, { name: 'a', version: '1' }),
   );
 
+  readonly requests = this.protocol.begin();
+
   add(name: string): void {
     this.list.push(name);
-    this.requests.addName(TYPE);
+    this.requests.addName(TYPE, name);
   }
 
   drop(name: string): void {
@@ -23,17 +31,22 @@ class Wanted {
     this.requests.dropName(TYPE, name);
   }
 
+  next(): DiscoveryRequest | undefined {
+    const next = this.requests.next();
+    return next && DiscoveryRequest.decode(next.bytes);
+  }
+
   /** The names of each request that is due, with those that are new. */
   drain(): [string[], readonly string[]][] {
     const all: [string[], readonly string[]][] = [];
     for (let next = this.requests.next(); next !== undefined; next = this.requests.next()) {
-      all.push([next.request.resourceNames, next.newNames]);
+      all.push([DiscoveryRequest.decode(next.bytes).resourceNames, next.newNames]);
     }
     return all;
   }
 }
 
-describe('AdsRequests', () => {
+describe('SotwProtocol', () => {
   it('has nothing to say at first', () => {
     expect(new Wanted().drain()).toEqual([]);
   });
@@ -94,34 +107,33 @@ describe('AdsRequests', () => {
     wanted.drain();
     wanted.drop('a');
     wanted.drain();
-    wanted.requests.answer(TYPE, 'n1', undefined);
+    wanted.requests.answer(response('n1'), undefined);
     expect(wanted.drain()).toEqual([[[], []]]);
   });
 
   it('keeps silent about a response to which the answer would be a wildcard', () => {
     const wanted = new Wanted();
-    wanted.requests.answer(TYPE, 'n1', undefined);
+    wanted.requests.answer(response('n1'), undefined);
     expect(wanted.drain()).toEqual([]);
     wanted.add('a');
-    expect(wanted.requests.next()?.request.responseNonce).toBe('n1');
+    expect(wanted.next()?.responseNonce).toBe('n1');
   });
 
   it('carries the newest nonce and the error of the newest response only', () => {
     const wanted = new Wanted();
     wanted.add('a');
     wanted.drain();
-    wanted.requests.answer(TYPE, 'n1', 'bad');
-    wanted.acceptedVersion = '2';
-    wanted.requests.answer(TYPE, 'n2', undefined);
-    expect(wanted.requests.next()?.request).toMatchObject({
+    wanted.requests.answer(response('n1'), 'bad');
+    wanted.requests.answer(response('n2', '2'), undefined);
+    expect(wanted.next()).toMatchObject({
       responseNonce: 'n2',
       versionInfo: '2',
       errorDetail: undefined,
     });
-    wanted.requests.answer(TYPE, 'n3', 'bad');
-    expect(wanted.requests.next()?.request.errorDetail?.message).toBe('bad');
+    wanted.requests.answer(response('n3'), 'bad');
+    expect(wanted.next()?.errorDetail?.message).toBe('bad');
     wanted.add('b');
-    expect(wanted.requests.next()?.request).toMatchObject({
+    expect(wanted.next()).toMatchObject({
       responseNonce: 'n3',
       errorDetail: undefined,
     });

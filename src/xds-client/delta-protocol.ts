@@ -1,0 +1,195 @@
+import type { Node } from '../generated/envoy/config/core/v3/base';
+import {
+  DeltaDiscoveryRequest,
+  DeltaDiscoveryResponse,
+} from '../generated/envoy/service/discovery/v3/discovery';
+import { errorMessage } from '../util/error-message';
+import { err, ok, type Result } from '../util/result';
+import {
+  errorDetail,
+  type AdsConversation,
+  type AdsProtocol,
+  type AdsResponse,
+  type NextRequest,
+  type RequestSource,
+} from './ads-protocol';
+import { itemFromWrapper } from './response-items';
+
+/** What is to be said about a response. */
+interface Answer {
+  readonly nonce: string;
+  /** `undefined` to acknowledge it. */
+  readonly rejection: string | undefined;
+}
+
+/** How far one type has come on this stream. */
+interface TypeProgress {
+  /** What the server believes is wanted. */
+  readonly asked: Set<string>;
+  /** There was a request. */
+  hasAsked: boolean;
+  /** Names to ask for, or to ask for again. */
+  readonly toSubscribe: Set<string>;
+  /** Names to give up. */
+  readonly toUnsubscribe: Set<string>;
+  /** One for each response, oldest first: each of them is about other resources. */
+  readonly answers: Answer[];
+}
+
+/**
+ * The incremental variant: requests say what is wanted or no longer wanted from now on, and responses have
+ * what has changed. What a server believes that we have is a matter of the stream, and a new stream begins
+ * by telling it.
+ */
+export class DeltaProtocol implements AdsProtocol {
+  readonly isDelta = true;
+  readonly verb = 'Delta';
+
+  /** What we have must not be told, so that everything is sent. */
+  private hidesVersions = false;
+
+  constructor(
+    private readonly source: RequestSource,
+    private readonly node: Node,
+  ) {}
+
+  /** See `AdsProtocol`. */
+  begin(): AdsConversation {
+    const source: RequestSource = {
+      names: (typeUrl) => this.source.names(typeUrl),
+      typeUrls: () => this.source.typeUrls(),
+      heldVersions: (typeUrl) =>
+        this.hidesVersions ? new Map<string, string>() : this.source.heldVersions(typeUrl),
+    };
+    return new DeltaConversation(source, this.node, () => {
+      this.hidesVersions = false;
+    });
+  }
+
+  /** See `AdsProtocol`. A server that was told that we have everything would say nothing. */
+  forgetVersions(): void {
+    this.hidesVersions = true;
+  }
+}
+
+class DeltaConversation implements AdsConversation {
+  private readonly types = new Map<string, TypeProgress>();
+  /** Types about which something may have to be said, so that it need not be looked for. */
+  private readonly due = new Set<string>();
+  private nodeSent = false;
+
+  constructor(
+    private readonly source: RequestSource,
+    private readonly node: Node,
+    private readonly onAnswered: () => void,
+  ) {}
+
+  addType(typeUrl: string): void {
+    for (const name of this.source.names(typeUrl)) this.addName(typeUrl, name);
+  }
+
+  addName(typeUrl: string, name: string): void {
+    const progress = this.progressOf(typeUrl);
+    // A name given up and wanted again has lost its value. Asking for it once more is enough to have it
+    // sent again, even if the server never learns that it was given up.
+    progress.toUnsubscribe.delete(name);
+    progress.toSubscribe.add(name);
+    this.due.add(typeUrl);
+  }
+
+  dropName(typeUrl: string, name: string): void {
+    const progress = this.progressOf(typeUrl);
+    progress.toSubscribe.delete(name);
+    if (!progress.asked.has(name)) return;
+    progress.toUnsubscribe.add(name);
+    this.due.add(typeUrl);
+  }
+
+  read(bytes: Uint8Array): Result<AdsResponse, string> {
+    let response: DeltaDiscoveryResponse;
+    try {
+      response = DeltaDiscoveryResponse.decode(bytes);
+    } catch (error) {
+      return err(`sent a response that cannot be decoded: ${errorMessage(error)}`);
+    }
+    const { typeUrl, nonce, systemVersionInfo: version, resourceErrors: errors } = response;
+    const items = response.resources.map(itemFromWrapper);
+    const named = response.removedResourceNames.map(({ name }) => name);
+    const removed = [...response.removedResources, ...named];
+    return ok({ typeUrl, nonce, version, items, removed, errors, isComplete: false });
+  }
+
+  answer({ typeUrl, nonce }: AdsResponse, rejection: string | undefined): void {
+    this.onAnswered();
+    this.progressOf(typeUrl).answers.push({ nonce, rejection });
+    this.due.add(typeUrl);
+  }
+
+  next(): NextRequest | undefined {
+    for (const typeUrl of this.due) {
+      const next = this.compose(typeUrl, this.progressOf(typeUrl));
+      if (next !== undefined) return next;
+      this.due.delete(typeUrl);
+    }
+    return undefined;
+  }
+
+  private compose(typeUrl: string, progress: TypeProgress): NextRequest | undefined {
+    const { toSubscribe, toUnsubscribe, asked, hasAsked } = progress;
+    const answer = this.takeAnswer(progress);
+    const hasNames = toSubscribe.size > 0 || toUnsubscribe.size > 0;
+    if (!hasNames && answer === undefined) return undefined;
+    const newNames = [...toSubscribe];
+    const goneNames = [...toUnsubscribe];
+    for (const name of goneNames) asked.delete(name);
+    for (const name of newNames) asked.add(name);
+    toSubscribe.clear();
+    toUnsubscribe.clear();
+    progress.hasAsked = true;
+    const held = hasAsked ? new Map<string, string>() : this.source.heldVersions(typeUrl);
+    const bytes = DeltaDiscoveryRequest.encode({
+      node: this.takeNode(),
+      typeUrl,
+      resourceNamesSubscribe: newNames,
+      resourceNamesUnsubscribe: goneNames,
+      initialResourceVersions: held,
+      responseNonce: answer?.nonce ?? '',
+      errorDetail: errorDetail(answer?.rejection),
+    }).finish();
+    return { typeUrl, bytes, newNames, isFirst: !hasAsked, claims: held.size > 0 };
+  }
+
+  /**
+   * The oldest answer. A first request without names would mean that everything of the type is wanted
+   * (wildcard), so a response that nobody asked for is acknowledged by silence.
+   */
+  private takeAnswer({ answers, hasAsked, toSubscribe }: TypeProgress): Answer | undefined {
+    const mayAcknowledge = hasAsked || toSubscribe.size > 0;
+    for (let answer = answers.shift(); answer !== undefined; answer = answers.shift()) {
+      if (mayAcknowledge || answer.rejection !== undefined) return answer;
+    }
+    return undefined;
+  }
+
+  /** Once per stream is enough for the server to remember it. */
+  private takeNode(): Node | undefined {
+    if (this.nodeSent) return undefined;
+    this.nodeSent = true;
+    return this.node;
+  }
+
+  private progressOf(typeUrl: string): TypeProgress {
+    let progress = this.types.get(typeUrl);
+    if (progress === undefined) {
+      progress = {
+        asked: new Set(),
+        hasAsked: false,
+        toSubscribe: new Set(),
+        toUnsubscribe: new Set(),
+        answers: [],
+      };
+      this.types.set(typeUrl, progress);
+    }
+    return progress;
+  }
+}
