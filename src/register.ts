@@ -17,6 +17,7 @@ import { createStatefulSessionFilter } from './http-filters/stateful-session/sta
 import { createPolicyRegistry, type PolicyEnvironment } from './lb/create-policy-registry';
 import { processLbPolicies } from './lb/custom/register-lb-policy';
 import { registerLbPolicies } from './lb/register-lb-policies';
+import { LoadReporter } from './load-reporting/load-reporter';
 import { Re2Compiler } from './regex/re2-compiler';
 import { explainCall as explain, type CallExplanation } from './resolver/explain-call';
 import { LiveConfigs } from './resolver/live-configs';
@@ -31,6 +32,8 @@ import type { Result } from './util/result';
 import { currentTracers } from './util/tracers';
 import { PACKAGE_VERSION } from './util/version';
 import { ClientPool } from './xds-client/client-pool';
+import { SharedTransports } from './xds-client/shared-transports';
+import type { XdsTransportFactory } from './xds-client/transport';
 import { XdsClient } from './xds-client/xds-client';
 
 /** How to set up the client. */
@@ -114,7 +117,12 @@ function compose(current: Registration, logger: Logger): void {
   // After that: grpc-js has no use for policies that need our tree around them.
   processLbPolicies.attach(policies);
   addHttpFilters(environment);
-  const clients = createClientPool(environment, current.credentials);
+  const { clock } = environment;
+  const transportFactory = new SharedTransports(
+    new GrpcTransportFactory({ clock, credentials: current.credentials }),
+  );
+  const clients = createClientPool(environment, transportFactory);
+  const loadsOf = createLoadReporters(environment, transportFactory);
   offerStatus(clients);
   registerXdsResolver({
     ...environment,
@@ -122,7 +130,10 @@ function compose(current: Registration, logger: Logger): void {
     hash: (text) => (hash.isReady ? hash.hash(text) : undefined),
     liveConfigs: current.liveConfigs,
     loadBootstrap: () => current.loadBootstrap(),
-    acquireClient: (bootstrap, target) => clients.acquire(bootstrap, target),
+    acquireClient(bootstrap, target) {
+      const hold = clients.acquire(bootstrap, target);
+      return { ...hold, loads: loadsOf(hold.client) };
+    },
     types: createResourceTypes({
       lbConfigs: policies,
       httpFilters: processHttpFilters,
@@ -135,9 +146,8 @@ function compose(current: Registration, logger: Logger): void {
 
 function createClientPool(
   { clock, random, logger, flags }: PolicyEnvironment,
-  credentials: ChannelCredentialsRegistry,
+  transportFactory: XdsTransportFactory,
 ): ClientPool<XdsClient> {
-  const transportFactory = new GrpcTransportFactory({ clock, credentials });
   const userAgent = { name: 'grpc-xds (Node.js)', version: PACKAGE_VERSION };
   const { dataErrorHandling } = flags;
   return new ClientPool(
@@ -147,6 +157,26 @@ function createClientPool(
         ...{ clock, random, logger },
       }),
   );
+}
+
+/** Makes the function that gives each client its load reports (gRFC A27), which outlive it by the calls that run. */
+function createLoadReporters(
+  { clock, random, logger, flags }: PolicyEnvironment,
+  transportFactory: XdsTransportFactory,
+): (client: XdsClient) => LoadReporter {
+  const reporters = new WeakMap<XdsClient, LoadReporter>();
+  const { lrsPropagation: choosesMetrics } = flags;
+  return (client) => {
+    const known = reporters.get(client);
+    if (known !== undefined) return known;
+    const { node } = client;
+    const created = new LoadReporter({
+      ...{ node, transportFactory, choosesMetrics },
+      ...{ clock, random, logger },
+    });
+    reporters.set(client, created);
+    return created;
+  };
 }
 
 /** Makes CSDS one of the services that `addAdminServicesToServer` of the host library adds (gRFCs A38, A40). */

@@ -1,5 +1,6 @@
 import type { ClusterSubscriber, XdsConfig } from '../dependency-manager/xds-config';
 import type { ChannelOptions, LbHelper } from '../grpc-js';
+import type { LoadReporter } from '../load-reporting/load-reporter';
 import type { LbConfig } from '../resources/extension-points';
 import type { Clock } from '../util/clock';
 import type { Logger } from '../util/logger';
@@ -34,6 +35,8 @@ export interface LbHost extends LbHelper {
 export interface XdsLbContext {
   readonly config: XdsConfig;
   readonly clusters: ClusterSubscriber;
+  /** What takes load reports (gRFC A27); absent if nothing does. */
+  readonly loads?: LoadReporter;
 }
 
 /** One update from above. Parts that did not change are the same objects as in the update before. */

@@ -1,12 +1,11 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
-import type { NodeConfig } from '../bootstrap/bootstrap';
+import type { Node } from '../generated/envoy/config/core/v3/base';
 import type { Clock } from '../util/clock';
 import { errorMessage } from '../util/error-message';
 import { createHandle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';
 import { SerialQueue } from '../util/serial-queue';
-import { createNode, type UserAgent } from '../xds-client/node';
 import type { XdsTransportFactory } from '../xds-client/transport';
 import { describeServer } from '../xds-client/xds-errors';
 import type { ClusterId } from './cluster-load';
@@ -17,8 +16,8 @@ import { ServerLoads, type ClusterLoadHold } from './server-loads';
 
 /** What a reporter is made of. */
 export interface LoadReporterOptions {
-  readonly node: NodeConfig;
-  readonly userAgent: UserAgent;
+  /** Who reports. */
+  readonly node: Node;
   readonly transportFactory: XdsTransportFactory;
   readonly clock: Clock;
   readonly random: Random;
@@ -97,13 +96,12 @@ export class LoadReporter {
   }
 
   private createStream(server: ServerConfig, loads: ServerLoads): LrsStream {
-    const { node, userAgent, transportFactory, clock, random, logger } = this.options;
-    const message = createNode(node, userAgent);
+    const { node, transportFactory, clock, random, logger } = this.options;
     return new (loadLate().LrsStream)({
       loads,
       connect: () => transportFactory.create(server),
       description: describeServer(server, node.id),
-      node: { ...message, clientFeatures: [...message.clientFeatures, ALL_CLUSTERS_FEATURE] },
+      node: { ...node, clientFeatures: [...node.clientFeatures, ALL_CLUSTERS_FEATURE] },
       queue: this.queue,
       clock,
       random,

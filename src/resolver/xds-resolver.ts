@@ -22,6 +22,7 @@ import {
 import { CdsConfig } from '../lb/cds/config';
 import { ClusterManagerConfig } from '../lb/cluster-manager/config';
 import { xdsLbContextArg } from '../lb/xds-lb-context-arg';
+import type { LoadReporter } from '../load-reporting/load-reporter';
 import type { LbConfig } from '../resources/extension-points';
 import type { Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
@@ -43,6 +44,8 @@ const TRACER = 'xds_resolver';
 /** A hold on the process-wide client of one bootstrap. */
 export interface ClientHold extends Handle {
   readonly client: ResourceSource;
+  /** Takes the load reports of the channels of this client (gRFC A27); absent if nothing does. */
+  readonly loads?: LoadReporter;
 }
 
 /** What every xds resolver of the process shares. */
@@ -214,7 +217,7 @@ export class XdsResolver implements Resolver {
       statusOrFromValue([]),
       {
         [CHANNEL_ARGS_CONFIG_SELECTOR_KEY]: selector,
-        ...xdsLbContextArg({ config: current.config, clusters: resolution.manager }),
+        ...this.contextOf(resolution, current.config),
       },
       statusOrFromValue({
         loadBalancingConfig: [{ [policy.policyName]: policy }],
@@ -226,6 +229,12 @@ export class XdsResolver implements Resolver {
     if (!isAccepted) selector.unref();
     else if (failure === undefined) this.lateCalls.routeBy(selector);
     else this.lateCalls.fail(failure);
+  }
+
+  private contextOf({ manager, client }: Resolution, config: XdsConfig): ChannelOptions {
+    const { loads } = client;
+    const context = { config, clusters: manager };
+    return xdsLbContextArg(loads === undefined ? context : { ...context, loads });
   }
 
   /** Once there is no config any more, calls go where those of an idle channel go: they fail, or wait for one. */

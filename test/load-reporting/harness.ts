@@ -4,6 +4,7 @@ import {
   LoadStatsResponse,
 } from '../../src/generated/envoy/service/load_stats/v3/lrs';
 import { LoadReporter, type LoadSource } from '../../src/load-reporting/load-reporter';
+import { createNode } from '../../src/xds-client/node';
 import type { Logger } from '../../src/util/logger';
 import { FakeClock } from '../support/fake-clock';
 import { FakeNetwork, type FakeServer, type FakeStream } from '../support/fake-transport';
@@ -77,8 +78,10 @@ export class LrsHarness {
 
   constructor({ choosesMetrics = true } = {}) {
     this.reporter = new LoadReporter({
-      node: { id: 'node-1', cluster: 'c1', locality: undefined, metadata: undefined },
-      userAgent: { name: 'test-agent', version: '1.2.3' },
+      node: createNode(
+        { id: 'node-1', cluster: 'c1', locality: undefined, metadata: undefined },
+        { name: 'test-agent', version: '1.2.3' },
+      ),
       transportFactory: this.network,
       clock: this.clock,
       random: () => 0.5,

@@ -2,6 +2,7 @@ import type { ClusterConfig } from '../../dependency-manager/xds-config';
 import { ConnectivityState } from '../../grpc-js';
 import type { ChannelOptions } from '../../grpc-js';
 import type { EndpointsResource } from '../../resources/endpoints';
+import type { LoadReporter } from '../../load-reporting/load-reporter';
 import { assertNever } from '../../util/assert-never';
 import type { Handle } from '../../util/handle';
 import { ok } from '../../util/result';
@@ -33,6 +34,7 @@ const TRACER = 'cds_balancer';
 interface Applied {
   readonly cluster: ClusterConfig;
   readonly options: ChannelOptions;
+  readonly loads: LoadReporter | undefined;
 }
 
 /** Keeps a dynamic cluster in the `XdsConfig`. */
@@ -128,29 +130,30 @@ class CdsPolicy implements LbPolicy {
     update: LbUpdate,
   ): void {
     const { resource } = cluster;
-    const { options } = update;
+    const { options, xds } = update;
     if (this.applied?.cluster === cluster && this.applied.options === options) return;
     if (endpoints === undefined || endpoints.priorities.length === 0) {
       this.fail(failureText(`Cluster "${resource.name}" has no endpoints`, resolutionNote));
       return;
     }
-    this.use({ cluster, options });
+    const applied: Applied = { cluster, options, loads: xds?.loads };
+    this.use(applied);
     const { policies } = this.host.environment;
     this.child.update(
-      () => this.createLeafUpdate({ cluster, options }, endpoints, resolutionNote),
+      () => this.createLeafUpdate(applied, endpoints, resolutionNote),
       canWaitForCall(policies, resource.lbConfig, endpoints),
     );
   }
 
   private createLeafUpdate(
-    { cluster, options }: Applied,
+    { cluster, options, loads }: Applied,
     endpoints: EndpointsResource,
     resolutionNote: string,
   ): LbUpdate {
     const previous = this.plan instanceof PriorityConfig ? undefined : this.plan;
     // Not registered where session affinity is switched off.
     const hasSessions = this.host.environment.policies.get(OVERRIDE_HOST) !== undefined;
-    const plan = planLeaf(cluster.resource, endpoints, previous, { hasSessions });
+    const plan = planLeaf(cluster.resource, endpoints, previous, { hasSessions, loads });
     this.plan = plan;
     return {
       config: plan.config,
@@ -174,7 +177,7 @@ class CdsPolicy implements LbPolicy {
     const previous = this.plan instanceof PriorityConfig ? this.plan : undefined;
     const config = planAggregate(leafClusters, previous);
     this.plan = config;
-    this.use({ cluster, options: update.options });
+    this.use({ cluster, options: update.options, loads: update.xds?.loads });
     this.child.update(() => ({ ...update, config, endpoints: ok(emptyEndpointSet) }), false);
   }
 

@@ -1,7 +1,9 @@
+import type { LoadReporter } from '../../load-reporting/load-reporter';
 import type { ClusterResource } from '../../resources/cluster';
 import type { DropCategory, EndpointsResource, PriorityEndpoints } from '../../resources/endpoints';
 import type { LbConfig } from '../../resources/extension-points';
 import type { OutlierDetectionConfig } from '../../resources/outlier-detection';
+import { sameLoadReporting, type LoadReporting } from '../cluster-impl/cluster-loads';
 import { ClusterImplConfig, type ClusterImplOptions } from '../cluster-impl/config';
 import type { EndpointSet } from '../endpoint-set';
 import { isDetecting, OutlierDetectionLbConfig, sameDetection } from '../outlier-detection/config';
@@ -28,6 +30,8 @@ export interface LeafPlan {
 export interface PlanOptions {
   /** Whether calls may belong to sessions, so that override_host is needed (gRFC A55). */
   readonly hasSessions: boolean;
+  /** What takes load reports; `undefined` if nothing does. */
+  readonly loads?: LoadReporter | undefined;
 }
 
 interface PlannedPriority extends NamedPriority {
@@ -43,7 +47,7 @@ export function planLeaf(
   resource: ClusterResource,
   endpoints: EndpointsResource,
   previous: LeafPlan | undefined,
-  { hasSessions }: PlanOptions = { hasSessions: false },
+  { hasSessions, loads }: PlanOptions = { hasSessions: false },
 ): LeafPlan {
   const priorities = planPriorities(endpoints.priorities, previous?.priorities ?? []);
   const priorityConfig = planPriorityConfig(resource, priorities, previous?.priorityConfig);
@@ -56,6 +60,7 @@ export function planLeaf(
     maxRequests: resource.maxRequests,
     drops: endpoints.drops,
     childPolicy: overrideHostConfig ?? priorityConfig,
+    loadReporting: planLoadReporting(resource, loads),
   };
   const known = previous?.clusterImplConfig;
   const same = known !== undefined && sameOptions(known.options, options);
@@ -102,6 +107,15 @@ function planOutlierDetection(
     previous.childPolicy === child &&
     sameDetection(previous.detection, detection);
   return same ? previous : new OutlierDetectionLbConfig(detection, child);
+}
+
+/** Each cluster says itself whether its load is to be reported, and the server it came from is where (gRFC A27). */
+function planLoadReporting(
+  { lrsServer, lrsReportEndpointMetrics }: ClusterResource,
+  reporter: LoadReporter | undefined,
+): LoadReporting | undefined {
+  if (lrsServer === undefined || reporter === undefined) return undefined;
+  return { reporter, server: lrsServer, metrics: lrsReportEndpointMetrics };
 }
 
 function planPriorities(
@@ -185,6 +199,7 @@ function sameOptions(a: ClusterImplOptions, b: ClusterImplOptions): boolean {
     a.edsServiceName === b.edsServiceName &&
     a.maxRequests === b.maxRequests &&
     a.childPolicy === b.childPolicy &&
+    sameLoadReporting(a.loadReporting, b.loadReporting) &&
     sameDrops(a.drops, b.drops)
   );
 }

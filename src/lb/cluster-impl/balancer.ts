@@ -6,6 +6,7 @@ import { reportForeignConfig } from '../foreign-config';
 import type { Publication } from '../lb-batch';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import type { CallCounterHold, CallCounterMap } from './call-counter';
+import { ClusterLoads, sameLoadReporting } from './cluster-loads';
 import {
   CLUSTER_IMPL,
   ClusterImplConfig,
@@ -37,6 +38,7 @@ interface Applied {
   readonly limits: CallLimits;
   readonly hold: CallCounterHold;
   readonly subchannels: CountedSubchannels;
+  readonly loads: ClusterLoads | undefined;
 }
 
 class ClusterImplPolicy implements LbPolicy {
@@ -65,6 +67,7 @@ class ClusterImplPolicy implements LbPolicy {
       this.applied = this.apply(config);
       this.publication.request();
     }
+    this.updateLoads(this.applied, update);
     this.child.update({ ...update, config: config.options.childPolicy });
   }
 
@@ -79,6 +82,7 @@ class ClusterImplPolicy implements LbPolicy {
   destroy(): void {
     this.publication.cancel();
     this.applied?.hold.release();
+    this.applied?.loads?.release();
     this.child.destroy();
   }
 
@@ -91,12 +95,28 @@ class ClusterImplPolicy implements LbPolicy {
       () =>
         `cluster "${options.cluster}" allows ${options.maxRequests} concurrent requests, drops ${JSON.stringify(options.drops)}`,
     );
-    if (applied !== undefined && isSameService(applied.config.options, options)) {
+    if (applied !== undefined && isCountedAlike(applied.config.options, options)) {
       return { ...applied, config, limits };
     }
     const hold = this.dependencies.counters.acquire(options.cluster, options.edsServiceName);
+    const loads = createLoads(options);
     applied?.hold.release();
-    return { config, limits, hold, subchannels: new CountedSubchannels(hold.counter) };
+    applied?.loads?.release();
+    return {
+      config,
+      limits,
+      hold,
+      subchannels: new CountedSubchannels(hold.counter, loads),
+      loads,
+    };
+  }
+
+  private updateLoads(applied: Applied, { endpoints }: LbUpdate): void {
+    const { loads, hold } = applied;
+    if (loads === undefined || !endpoints.ok || !loads.update(endpoints.value)) return;
+    // A connection may have been kept through the move: the calls on it are counted elsewhere from now on.
+    this.applied = { ...applied, subchannels: new CountedSubchannels(hold.counter, loads) };
+    this.publication.request();
   }
 
   private publish(): void {
@@ -109,18 +129,30 @@ class ClusterImplPolicy implements LbPolicy {
     }
   }
 
-  private createPicker({ limits, subchannels }: Applied): Picker {
+  private createPicker({ limits, subchannels, loads }: Applied): Picker {
     return new ClusterImplPicker({
       child: this.child.picker,
       limits,
       subchannels,
+      loads,
       isReady: this.child.state === ConnectivityState.READY,
       random: this.host.environment.random,
     });
   }
 }
 
-/** Whether both are counted as one (gRFC A32). */
-function isSameService(a: ClusterImplOptions, b: ClusterImplOptions): boolean {
-  return a.cluster === b.cluster && a.edsServiceName === b.edsServiceName;
+/** Whether the calls of both are counted as one (gRFC A32), and reported to the same server. */
+function isCountedAlike(a: ClusterImplOptions, b: ClusterImplOptions): boolean {
+  return (
+    a.cluster === b.cluster &&
+    a.edsServiceName === b.edsServiceName &&
+    sameLoadReporting(a.loadReporting, b.loadReporting)
+  );
+}
+
+function createLoads(options: ClusterImplOptions): ClusterLoads | undefined {
+  const { cluster, edsServiceName, loadReporting } = options;
+  if (loadReporting === undefined) return undefined;
+  const { reporter, server, metrics } = loadReporting;
+  return new ClusterLoads(reporter.acquire({ server, cluster, edsServiceName, metrics }));
 }

@@ -3,6 +3,7 @@ import type { LbConfig } from '../../resources/extension-points';
 import type { Violations } from '../../util/violations';
 import { readInteger, readList, readObject, readRequiredString, readString } from '../json-fields';
 import type { LbChildParser } from '../lb-policy';
+import type { LoadReporting } from './cluster-loads';
 
 /** The gRPC name of the policy. */
 export const CLUSTER_IMPL = 'xds_cluster_impl_experimental';
@@ -22,6 +23,8 @@ export interface ClusterImplOptions {
   /** Calls to drop, in order of evaluation (gRFC A27). */
   readonly drops: readonly DropCategory[];
   readonly childPolicy: LbConfig;
+  /** Absent if no load is to be reported (gRFC A27). */
+  readonly loadReporting?: LoadReporting | undefined;
 }
 
 /** The config of `xds_cluster_impl_experimental` (gRFCs A32, A37). */

@@ -5,6 +5,7 @@ import {
   type CreateCall,
 } from '../../grpc-js/intercepted-subchannel';
 import type { CallCounter } from './call-counter';
+import type { CallLoad } from './cluster-loads';
 
 /** Told of each call. */
 export interface CallCount {
@@ -12,6 +13,11 @@ export interface CallCount {
   start(): void;
   /** A call that was started has ended. */
   end(): void;
+}
+
+/** Tells what else the calls on a subchannel are to be counted by. */
+interface LoadLookup {
+  of(subchannel: Subchannel): CallLoad;
 }
 
 /**
@@ -24,7 +30,11 @@ export interface CallCount {
 export class CountedSubchannels<Counter extends CallCount = CallCounter> {
   private readonly counted = new WeakMap<Subchannel, InterceptedSubchannel>();
 
-  constructor(readonly counter: Counter) {}
+  /** @param loads Absent if no load is reported. */
+  constructor(
+    readonly counter: Counter,
+    private readonly loads?: LoadLookup,
+  ) {}
 
   /** The counted form of a picked subchannel; the same one each time. */
   get(subchannel: Subchannel): Subchannel {
@@ -32,21 +42,27 @@ export class CountedSubchannels<Counter extends CallCount = CallCounter> {
     if (known !== undefined) return known;
     const created = new InterceptedSubchannel(
       subchannel,
-      createCountedCall(subchannel, this.counter),
+      createCountedCall(subchannel, this.counter, this.loads?.of(subchannel)),
     );
     this.counted.set(subchannel, created);
     return created;
   }
 }
 
-function createCountedCall(subchannel: Subchannel, counter: CallCount): CreateCall {
+function createCountedCall(
+  subchannel: Subchannel,
+  counter: CallCount,
+  load: CallLoad | undefined,
+): CreateCall {
   return (metadata, host, method, listener, callId) => {
     counter.start();
+    load?.start();
     try {
-      const counted = new CountedCallListener(listener, counter);
+      const counted = new CountedCallListener(listener, counter, load);
       return subchannel.getRealSubchannel().createCall(metadata, host, method, counted, callId);
     } catch (error) {
       counter.end();
+      load?.withdraw();
       throw error;
     }
   };
@@ -56,6 +72,7 @@ class CountedCallListener implements CallListener {
   constructor(
     private readonly next: CallListener,
     private readonly counter: CallCount,
+    private readonly load: CallLoad | undefined,
   ) {}
 
   onReceiveMetadata(metadata: Parameters<CallListener['onReceiveMetadata']>[0]): void {
@@ -69,6 +86,7 @@ class CountedCallListener implements CallListener {
   onReceiveStatus(status: Parameters<CallListener['onReceiveStatus']>[0]): void {
     // First, so that a call made from the application's callback finds the place free.
     this.counter.end();
+    this.load?.end(status);
     this.next.onReceiveStatus(status);
   }
 }

@@ -2,6 +2,7 @@ import { PickResultType, Status } from '../../grpc-js';
 import type { PickArgs, Picker, PickResult } from '../../grpc-js';
 import type { Random } from '../../util/random';
 import { createDropResult } from '../drop-result';
+import type { ClusterLoads } from './cluster-loads';
 import type { ClusterImplOptions } from './config';
 import type { CountedSubchannels } from './counted-subchannels';
 
@@ -9,6 +10,7 @@ const MILLION = 1_000_000;
 
 /** A category of calls to drop and what is answered to them. */
 export interface PreparedDrop {
+  readonly category: string;
   readonly perMillion: number;
   readonly result: PickResult;
 }
@@ -28,6 +30,7 @@ export function createCallLimits(options: ClusterImplOptions): CallLimits {
   const drops = options.drops
     .filter(({ perMillion }) => perMillion > 0)
     .map(({ category, perMillion }) => ({
+      category,
       perMillion,
       result: createDropResult(
         Status.UNAVAILABLE,
@@ -46,6 +49,8 @@ export interface ClusterImplPickerOptions {
   readonly child: Picker;
   readonly limits: CallLimits;
   readonly subchannels: CountedSubchannels;
+  /** Told of drops; `undefined` if no load is reported. */
+  readonly loads: ClusterLoads | undefined;
   /**
    * Whether calls can go out. If not, no category applies: a call that waits would be put to the test with
    * each picker anew, and drop much more often than it should.
@@ -59,14 +64,19 @@ export class ClusterImplPicker implements Picker {
   constructor(private readonly options: ClusterImplPickerOptions) {}
 
   pick(args: PickArgs): PickResult {
-    const { child, limits, subchannels, isReady, random } = this.options;
+    const { child, limits, subchannels, loads, isReady, random } = this.options;
     if (isReady) {
-      for (const { perMillion, result } of limits.drops) {
-        if (random() * MILLION < perMillion) return result;
+      for (const { category, perMillion, result } of limits.drops) {
+        if (random() * MILLION >= perMillion) continue;
+        loads?.countDrop(category);
+        return result;
       }
     }
     const { counter } = subchannels;
-    if (counter.count >= limits.maxRequests) return limits.overLimit;
+    if (counter.count >= limits.maxRequests) {
+      loads?.countDrop(undefined);
+      return limits.overLimit;
+    }
     const result = child.pick(args);
     if (result.pickResultType !== PickResultType.COMPLETE || result.subchannel === null) {
       return result;

@@ -44,7 +44,8 @@ export class HostIndex {
   }
 }
 
-function collectLocalities(set: EndpointSet, into: Set<LocalityEndpoints>): void {
+/** Adds the localities of a set and of its children. */
+export function collectLocalities(set: EndpointSet, into: Set<LocalityEndpoints>): void {
   for (const locality of set.localities) into.add(locality);
   for (const child of set.children?.values() ?? []) collectLocalities(child, into);
 }
