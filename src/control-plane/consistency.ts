@@ -35,7 +35,9 @@ export function findInconsistencies(snapshot: Snapshot): readonly Inconsistency[
         continue;
       }
       for (const { path, kind: target, name } of references.value) {
-        if (snapshot.get(target, name) !== undefined || isElsewhere(resource.name, name)) continue;
+        // A client that gets an error does not wait.
+        const { byName, errors } = snapshot.set(target);
+        if (byName.has(name) || errors.has(name) || isElsewhere(resource.name, name)) continue;
         const reason = `there is no ${target.label} ${JSON.stringify(name)}`;
         found.push({ resource, path, reason });
       }

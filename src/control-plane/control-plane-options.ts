@@ -23,6 +23,12 @@ export interface ControlPlaneOptions {
    * `xds.config.resource-in-sotw`. Default false.
    */
   readonly wrapResources?: boolean;
+  /**
+   * Whether clients hear by themselves, twice in the time a resource lives, that those with a time to live are
+   * still good. Only clients that announce the feature `xds.config.supports-resource-ttl` (and, on state-of-the-world
+   * streams, `xds.config.resource-in-sotw`) are told of times to live at all. Default true.
+   */
+  readonly heartbeats?: boolean;
   /** Told of everything that happens between a client and this server. */
   readonly onClientEvent?: (event: ClientEvent) => void;
   /** Shown every state-of-the-world request before it is answered. */

@@ -11,6 +11,7 @@ import type {
   SetSnapshotOptions,
 } from './control-plane-options';
 import { addDiscoveryServices } from './discovery-services';
+import { HeartbeatTimer } from './heartbeat-timer';
 import type { ClusterLoad } from './load-report';
 import { LoadService } from './load-service';
 import type { LoadReporting } from './load-stream';
@@ -40,6 +41,7 @@ export class ControlPlane {
   private readonly clock: Clock;
   private readonly streamHost: AdsStreamHost;
   private readonly loadService: LoadService;
+  private readonly heartbeatTimer: HeartbeatTimer;
 
   private snapshot: Snapshot = Snapshot.empty;
   private readonly nodeSnapshots = new Map<string, Snapshot>();
@@ -54,6 +56,7 @@ export class ControlPlane {
     this.clock = options.clock ?? systemClock;
     this.streamHost = this.createStreamHost();
     this.loadService = this.createLoadService();
+    this.heartbeatTimer = new HeartbeatTimer(this.clock, () => this.heartbeat());
     if (options.snapshot !== undefined) this.setSnapshot(options.snapshot);
   }
 
@@ -82,6 +85,7 @@ export class ControlPlane {
         throw new Error('the control plane was stopped while it was starting');
       }
       this.state = { kind: 'started', server, listener };
+      this.scheduleHeartbeats();
       return { port: listener.port, address: joinHostPort(this.host, listener.port) };
     } catch (error) {
       if (this.state === starting) this.state = stopped;
@@ -106,6 +110,15 @@ export class ControlPlane {
     else this.nodeSnapshots.set(options.nodeId, snapshot);
     for (const stream of [...this.streams]) stream.onSnapshotChanged();
     this.loadService.refresh();
+    this.scheduleHeartbeats();
+  }
+
+  /**
+   * Tells every client now that the resources it has and that expire are still good, without repeating them.
+   * Needed only with the option `heartbeats: false`.
+   */
+  heartbeat(): void {
+    for (const stream of [...this.streams]) stream.heartbeat();
   }
 
   /** Changes what clients report of their calls, and tells those that are connected. */
@@ -147,6 +160,7 @@ export class ControlPlane {
   async stop(): Promise<void> {
     const { state } = this;
     this.state = stopped;
+    this.heartbeatTimer.schedule(undefined);
     if (state.kind !== 'started') return;
     const { server, listener } = state;
     listener.close();
@@ -164,9 +178,19 @@ export class ControlPlane {
   kill(): void {
     const { state } = this;
     this.state = stopped;
+    this.heartbeatTimer.schedule(undefined);
     if (state.kind !== 'started') return;
     state.listener.destroy();
     state.server.forceShutdown();
+  }
+
+  private scheduleHeartbeats(): void {
+    if (this.state.kind !== 'started' || this.options.heartbeats === false) return;
+    const lives = [this.snapshot, ...this.nodeSnapshots.values()].map(
+      ({ shortestTtlMs }) => shortestTtlMs ?? Infinity,
+    );
+    const shortest = Math.min(...lives);
+    this.heartbeatTimer.schedule(shortest === Infinity ? undefined : shortest);
   }
 
   private createStreamHost(): AdsStreamHost {

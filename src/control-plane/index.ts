@@ -27,13 +27,15 @@ export type { ClusterLoad, LoadReport, LocalityLoad, MetricSum } from './load-re
 // What it serves.
 export { Snapshot } from './snapshot';
 export type { SnapshotInput } from './snapshot';
-export type { EncodedResource, ResourceInput } from './snapshot-builder';
+export type { EncodedResource, ResourceInput } from './resource-draft';
+export type { ResourceError, ResourceErrorInput } from './resource-error';
 export type { JsonOptions } from '../proto-json/encode-json';
 export {
   clusterKind,
   endpointKind,
   findResourceKind,
   listenerKind,
+  otherResourceKind,
   routeKind,
 } from './resource-kind';
 export type { ResourceKind } from './resource-kind';

@@ -12,6 +12,7 @@ import {
   routeKind,
   type ResourceKind,
 } from './resource-kind';
+import { unwrapJson } from './resource-draft';
 import { Snapshot } from './snapshot';
 import { createResourceSet } from './resource-set';
 import { buildResources, type ResourceList } from './snapshot-builder';
@@ -173,10 +174,16 @@ function originOf(
   for (const { list, kind: listKind, items } of found) {
     const index = items.findIndex((item) => {
       if (!isJsonObject(item)) return false;
-      if (listKind !== kind && item['@type'] !== kind.typeUrl) return false;
-      return (item[kind.nameField.proto] ?? item[kind.nameField.json]) === name;
+      const inside = unwrapJson(item);
+      const content = inside ?? item;
+      if (listKind !== kind && content['@type'] !== kind.typeUrl) return false;
+      const ownName = content[kind.nameField.proto] ?? content[kind.nameField.json];
+      return (inside && item.name ? item.name : ownName) === name;
     });
-    if (index >= 0) return [list, index, ...path];
+    if (index < 0) continue;
+    const item: unknown = items[index];
+    const isWrapped = isJsonObject(item) && unwrapJson(item) !== undefined;
+    return [list, index, ...(isWrapped ? ['resource'] : []), ...path];
   }
   return [];
 }

@@ -103,12 +103,17 @@ export function changedNames(previous: ResourceSet, next: ResourceSet): readonly
   const known = changes.get(next);
   if (known?.[0] === previous) return known[1];
   const names = new Set<string>();
-  for (const set of [previous, next]) {
-    for (const map of [set.byName, set.errors, set.byAlias]) {
-      for (const name of map.keys()) {
-        if (digestOf(previous, name) !== digestOf(next, name)) names.add(name);
-      }
-    }
+  const compare = (name: string) => {
+    if (digestOf(previous, name) !== digestOf(next, name)) names.add(name);
+  };
+  // Most resources are the same object in both sets.
+  for (const [name, resource] of previous.byName) {
+    if (next.byName.get(name) !== resource) compare(name);
+  }
+  for (const name of next.byName.keys()) if (!previous.byName.has(name)) compare(name);
+  for (const { errors, byAlias } of [previous, next]) {
+    for (const name of errors.keys()) compare(name);
+    for (const name of byAlias.keys()) compare(name);
   }
   const list = [...names];
   changes.set(next, [previous, list]);

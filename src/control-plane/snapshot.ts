@@ -12,7 +12,9 @@ import {
   type ResourceSet,
   type SnapshotResource,
 } from './resource-set';
-import { buildResources, type ResourceInput, type ResourceList } from './snapshot-builder';
+import type { ResourceInput } from './resource-draft';
+import { createResourceErrors, type ResourceErrorInput } from './resource-error';
+import { buildResources, type ResourceList } from './snapshot-builder';
 import { SnapshotError } from './snapshot-problem';
 
 /** Resources for a snapshot, by kind. */
@@ -21,6 +23,10 @@ export interface SnapshotInput {
   readonly routes?: readonly ResourceInput[];
   readonly clusters?: readonly ResourceInput[];
   readonly endpoints?: readonly ResourceInput[];
+  /** Resources of any type, each with its `@type` or `typeUrl`; also types that this server knows nothing of. */
+  readonly resources?: readonly ResourceInput[];
+  /** Names for which clients get an error; it takes the place of a resource of that name. */
+  readonly errors?: readonly ResourceErrorInput[];
 }
 
 /**
@@ -44,13 +50,16 @@ export class Snapshot {
   }
 
   /**
-   * A snapshot in which each list that is given replaces all resources of its kind. The other kinds
-   * stay as they are.
+   * A snapshot in which each list that is given replaces all resources of its kind, `resources` those of
+   * every kind it holds, and `errors` all errors. What is not given stays as it is.
    *
    * @throws `SnapshotError` as `from` does.
    */
   with(input: SnapshotInput, options: JsonOptions = {}): Snapshot {
-    return this.change(input, options, (resources) => resources);
+    return this.change(input, options, {
+      resources: (given) => given,
+      errors: (given) => given,
+    });
   }
 
   /**
@@ -59,11 +68,10 @@ export class Snapshot {
    * @throws `SnapshotError` as `from` does.
    */
   merge(input: SnapshotInput, options: JsonOptions = {}): Snapshot {
-    return this.change(
-      input,
-      options,
-      (resources, kind) => new Map([...this.set(kind).byName, ...resources]),
-    );
+    return this.change(input, options, {
+      resources: (given, kind) => new Map([...this.set(kind).byName, ...given]),
+      errors: (given, kind) => new Map([...this.set(kind).errors, ...given]),
+    });
   }
 
   /** All resources of a kind. */
@@ -76,32 +84,56 @@ export class Snapshot {
     return this.sets.get(kind)?.byName.get(name);
   }
 
-  private change(
-    input: SnapshotInput,
-    options: JsonOptions,
-    resolve: (
-      resources: ReadonlyMap<string, SnapshotResource>,
-      kind: ResourceKind,
-    ) => ReadonlyMap<string, SnapshotResource>,
-  ): Snapshot {
+  /** The shortest time to live of any resource, in milliseconds; undefined when none has one. */
+  get shortestTtlMs(): number | undefined {
+    let shortest: number | undefined;
+    for (const { byName } of this.sets.values()) {
+      for (const { ttlMs } of byName.values()) {
+        if (ttlMs !== undefined && ttlMs < (shortest ?? Infinity)) shortest = ttlMs;
+      }
+    }
+    return shortest;
+  }
+
+  private change(input: SnapshotInput, options: JsonOptions, merge: Merge): Snapshot {
     const built = buildResources(listsOf(input), this, options);
-    if (!built.ok) throw new SnapshotError(built.error);
+    const errors = createResourceErrors(input.errors ?? []);
+    const problems = [...(built.ok ? [] : built.error), ...(errors.ok ? [] : errors.error)];
+    if (!built.ok || !errors.ok) throw new SnapshotError(problems);
+    const kinds = new Set([...built.value.keys(), ...errors.value.keys()]);
+    if (input.errors !== undefined) for (const kind of this.sets.keys()) kinds.add(kind);
     const sets = new Map(this.sets);
-    for (const [kind, resources] of built.value) {
-      sets.set(kind, createResourceSet(resolve(resources, kind), this.set(kind)));
+    for (const kind of kinds) {
+      const before = this.set(kind);
+      const resources = built.value.get(kind);
+      const given = input.errors && (errors.value.get(kind) ?? new Map());
+      const byName = resources === undefined ? before.byName : merge.resources(resources, kind);
+      const failed = given === undefined ? before.errors : merge.errors(given, kind);
+      sets.set(kind, createResourceSet(byName, before, failed));
     }
     return new Snapshot(sets);
   }
 }
 
+/** How what is given and what is there come together. */
+interface Merge {
+  resources(given: ResourceSet['byName'], kind: ResourceKind): ResourceSet['byName'];
+  errors(given: ResourceSet['errors'], kind: ResourceKind): ResourceSet['errors'];
+}
+
 function listsOf(input: SnapshotInput): readonly ResourceList[] {
   const lists: ResourceList[] = [];
-  const add = (list: string, kind: ResourceKind, items: readonly ResourceInput[] | undefined) => {
+  const add = (
+    list: string,
+    kind: ResourceKind | undefined,
+    items: readonly ResourceInput[] | undefined,
+  ) => {
     if (items !== undefined) lists.push({ list, kind, items });
   };
   add('listeners', listenerKind, input.listeners);
   add('routes', routeKind, input.routes);
   add('clusters', clusterKind, input.clusters);
   add('endpoints', endpointKind, input.endpoints);
+  add('resources', undefined, input.resources);
   return lists;
 }

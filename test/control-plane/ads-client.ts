@@ -1,6 +1,6 @@
 import type { Root } from 'protobufjs';
 import { loadOfficial } from '../protos/official-schema';
-import { OfficialClient, OfficialStream } from './official-client';
+import { OfficialClient, type OfficialStream } from './official-client';
 
 /** A response as the official schema reads it. */
 export interface Response {

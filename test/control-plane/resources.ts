@@ -58,7 +58,7 @@ export function endpoints(clusterName: string, ...ports: readonly number[]): Jso
 }
 
 /** One service, from listener to endpoints, named `echo` throughout. */
-export const echo: Required<SnapshotInput> = {
+export const echo: Required<Omit<SnapshotInput, 'resources' | 'errors'>> = {
   listeners: [listener('echo')],
   routes: [route('echo-routes', 'echo')],
   clusters: [cluster('echo')],

@@ -1,0 +1,83 @@
+import { OfficialClient, type OfficialStream } from './official-client';
+
+/** An incremental response as the official schema reads it. */
+export interface DeltaResponse {
+  readonly system_version_info: string;
+  readonly type_url: string;
+  readonly nonce: string;
+  readonly control_plane: { readonly identifier: string } | null;
+  readonly removed_resources: readonly string[];
+  readonly resources: readonly {
+    readonly name: string;
+    readonly version: string;
+    readonly aliases: readonly string[];
+    readonly resource: { readonly type_url: string; readonly value: Buffer } | null;
+    readonly ttl: { readonly seconds: string; readonly nanos: number } | null;
+  }[];
+}
+
+/** What an incremental request may say. */
+export interface DeltaSays {
+  readonly node?: object;
+  readonly sub?: readonly string[];
+  readonly unsub?: readonly string[];
+  readonly have?: Readonly<Record<string, string>>;
+}
+
+/** An incremental client of the official schema: it shares no code with the server under test. */
+export class DeltaClient {
+  private readonly client: OfficialClient;
+
+  constructor(address: string) {
+    this.client = new OfficialClient(address);
+  }
+
+  open(
+    path = 'envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources',
+  ): DeltaClientStream {
+    return new DeltaClientStream(this.client.call(path));
+  }
+
+  close(): void {
+    this.client.close();
+  }
+}
+
+/** One stream. Keeps what the server sends until it is asked for. */
+export class DeltaClientStream {
+  constructor(private readonly stream: OfficialStream<DeltaResponse>) {}
+
+  get received(): readonly DeltaResponse[] {
+    return this.stream.received;
+  }
+
+  get ended() {
+    return this.stream.ended;
+  }
+
+  say(type_url: string, { node, sub = [], unsub = [], have = {} }: DeltaSays): void {
+    this.stream.send({
+      node,
+      type_url,
+      resource_names_subscribe: sub,
+      resource_names_unsubscribe: unsub,
+      initial_resource_versions: have,
+    });
+  }
+
+  ack({ type_url, nonce }: DeltaResponse): void {
+    this.stream.send({ type_url, response_nonce: nonce });
+  }
+
+  nack({ type_url, nonce }: DeltaResponse, message: string): void {
+    this.stream.send({ type_url, response_nonce: nonce, error_detail: { code: 3, message } });
+  }
+
+  next(): Promise<DeltaResponse> {
+    return this.stream.next();
+  }
+
+  cancel(): void {
+    this.stream.cancel();
+  }
+}

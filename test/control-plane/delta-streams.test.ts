@@ -1,0 +1,178 @@
+import { ControlPlane, Snapshot, type ClientEvent } from '../../src/control-plane';
+import { eventually } from '../support/eventually';
+import { decodeOfficial } from './ads-client';
+import { DeltaClient, type DeltaResponse } from './delta-client';
+import { OfficialClient } from './official-client';
+import { cluster, echo, endpoints } from './resources';
+
+const LDS = 'type.googleapis.com/envoy.config.listener.v3.Listener';
+const RDS = 'type.googleapis.com/envoy.config.route.v3.RouteConfiguration';
+const CDS = 'type.googleapis.com/envoy.config.cluster.v3.Cluster';
+const EDS = 'type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment';
+
+const node = { id: 'test' };
+
+describe('incremental streams of the control plane', () => {
+  const cleanUp: (() => void | Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const task of cleanUp.splice(0).reverse()) await task();
+  });
+
+  async function setUp(snapshot = Snapshot.from(echo)) {
+    const events: ClientEvent[] = [];
+    const requests: unknown[] = [];
+    const server = new ControlPlane({
+      snapshot,
+      onClientEvent: (event) => events.push(event),
+      onDeltaRequest: ({ nodeId }, { typeUrl, subscribe, unsubscribe, initialVersions }) =>
+        requests.push([
+          nodeId,
+          typeUrl,
+          subscribe,
+          unsubscribe,
+          Object.fromEntries(initialVersions),
+        ]),
+    });
+    const { address } = await server.start();
+    cleanUp.push(() => server.stop());
+    const client = new DeltaClient(address);
+    cleanUp.push(() => client.close());
+    const until = (kind: ClientEvent['kind'], count = 1) =>
+      eventually(
+        () => events.filter((event) => event.kind === kind),
+        (found) => found.length >= count,
+      );
+    return { server, client, address, events, requests, until };
+  }
+
+  const show = ({ resources, removed_resources }: DeltaResponse) => [
+    ...resources.map(({ name }) => `+${name}`),
+    ...removed_resources.map((name) => `-${name}`),
+  ];
+
+  it('lead a client from listener to endpoints', async () => {
+    const { client, requests } = await setUp();
+    const stream = client.open();
+    stream.say(LDS, { node, sub: ['echo'] });
+    const first = await stream.next();
+    expect(first).toMatchObject({
+      type_url: LDS,
+      nonce: '1',
+      control_plane: { identifier: 'grpc-xds' },
+      removed_resources: [],
+      resources: [{ name: 'echo', aliases: [], ttl: null, resource: { type_url: LDS } }],
+    });
+    stream.ack(first);
+    stream.say(RDS, { sub: ['echo-routes'] });
+    expect(show(await stream.next())).toEqual(['+echo-routes']);
+    stream.say(CDS, { sub: ['echo', 'absent'] });
+    expect(show(await stream.next())).toEqual(['+echo', '-absent']);
+    stream.say(EDS, { sub: ['echo'] });
+    const { resources } = await stream.next();
+    expect(decodeOfficial(EDS, resources[0]?.resource?.value ?? Buffer.alloc(0))).toMatchObject({
+      cluster_name: 'echo',
+    });
+    expect(requests[0]).toEqual(['test', LDS, ['echo'], [], {}]);
+  });
+
+  it('push a change, say what the client made of it, and what is gone', async () => {
+    const { server, client, until } = await setUp();
+    const stream = client.open();
+    stream.say(EDS, { node, sub: ['echo'] });
+    const before = await stream.next();
+    stream.ack(before);
+    await until('acked');
+    server.setSnapshot(Snapshot.from({ ...echo, endpoints: [endpoints('echo', 2)] }));
+    const after = await stream.next();
+    expect(after.resources[0]?.version).not.toBe(before.resources[0]?.version);
+    stream.nack(after, 'no');
+    const [nacked] = await until('nacked');
+    expect(nacked).toMatchObject({ typeUrl: EDS, message: 'no' });
+    expect(server.clients()).toEqual([
+      {
+        streamId: 1,
+        nodeId: 'test',
+        method: 'DeltaAggregatedResources',
+        peer: expect.any(String),
+        connectedAtMs: expect.any(Number),
+        types: new Map([
+          [
+            EDS,
+            {
+              typeUrl: EDS,
+              subscribed: ['echo'],
+              wildcard: false,
+              sentVersion: after.system_version_info,
+              ackedVersion: before.system_version_info,
+              rejection: { version: after.system_version_info, message: 'no' },
+            },
+          ],
+        ]),
+      },
+    ]);
+    server.setSnapshot(Snapshot.empty);
+    expect(show(await stream.next())).toEqual(['-echo']);
+    const sent = await until('sent', 3);
+    expect(sent[2]).toMatchObject({ names: [], removed: ['echo'], failed: [] });
+  });
+
+  // 1. A client gets two clusters and loses its stream.
+  // 2. In the meantime one changes, and another one goes.
+  // 3. It comes back and says what it has: it hears of the difference alone.
+  it('go on where an earlier stream ended', async () => {
+    const { server, client } = await setUp(
+      Snapshot.from({
+        clusters: [cluster('a'), cluster('b'), cluster('c')],
+        endpoints: [endpoints('a', 1), endpoints('b', 1), endpoints('c', 1)],
+      }),
+    );
+    const first = client.open();
+    first.say(CDS, { node, sub: ['a', 'b', 'c'] });
+    const { resources } = await first.next();
+    const have = Object.fromEntries(resources.map(({ name, version }) => [name, version]));
+    first.cancel();
+    server.setSnapshot(
+      Snapshot.from({
+        clusters: [cluster('a'), { ...cluster('b'), lb_policy: 'RANDOM' }],
+        endpoints: [endpoints('a', 1), endpoints('b', 1)],
+      }),
+    );
+    const second = client.open();
+    second.say(CDS, { node, sub: ['a', 'b', 'c'], have });
+    expect(show(await second.next())).toEqual(['+b', '-c']);
+  });
+
+  const perType = [
+    ['listener.v3.ListenerDiscoveryService', 'Listeners', LDS, 'echo'],
+    ['route.v3.RouteDiscoveryService', 'Routes', RDS, 'echo-routes'],
+    ['cluster.v3.ClusterDiscoveryService', 'Clusters', CDS, 'echo'],
+    ['endpoint.v3.EndpointDiscoveryService', 'Endpoints', EDS, 'echo'],
+  ] as const;
+
+  it.each(perType)('are there for one type alone: %s', async (service, suffix, type, name) => {
+    const { server, client, address } = await setUp();
+    const stream = client.open(`envoy.service.${service}/Delta${suffix}`);
+    stream.say('', { node, sub: [name] });
+    expect(await stream.next()).toMatchObject({ type_url: type, resources: [{ name }] });
+    expect(server.clients()).toMatchObject([{ method: `Delta${suffix}` }]);
+
+    const official = new OfficialClient(address);
+    cleanUp.push(() => official.close());
+    const sotw = official.call<object>(`envoy.service.${service}/Stream${suffix}`);
+    sotw.send({ node, resource_names: [name] });
+    expect(await sotw.next()).toMatchObject({ type_url: type, resources: [{ type_url: type }] });
+    expect(server.clients()).toMatchObject([{}, { method: `Stream${suffix}` }]);
+    sotw.send({ type_url: 'other', resource_names: [name] });
+    expect(await sotw.ended).toEqual({
+      code: 3,
+      details: `type_url: Stream${suffix} is for ${type}, not other`,
+    });
+  });
+
+  it('need a type where there may be many', async () => {
+    const { client } = await setUp();
+    const stream = client.open();
+    stream.say('', { node, sub: ['a'] });
+    expect(await stream.ended).toEqual({ code: 3, details: 'type_url: field not present' });
+  });
+});
