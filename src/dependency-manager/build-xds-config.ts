@@ -1,20 +1,9 @@
-import type { ClusterResource } from '../resources/cluster';
-import type { EndpointsResource } from '../resources/endpoints';
-import type { RouteConfigResource, VirtualHost } from '../resources/route-config';
-import { assertNever } from '../util/assert-never';
-import { err, ok, type Result } from '../util/result';
-import type { XdsError } from '../xds-client/resource-watcher';
-import { leafClusters } from './aggregate-clusters';
-import {
-  dnsTargetKey,
-  type DnsTarget,
-  type NeededWatches,
-  type Observations,
-  type Observed,
-} from './observations';
+import { FixedKeysMap } from '../util/fixed-keys-map';
+import { buildCluster, type ClusterResult, type ClusterSource } from './build-cluster';
+import { findRoutes, type FoundRoutes } from './find-routes';
+import type { DnsTarget, NeededWatches, Observations } from './observations';
 import { referencedClusters } from './referenced-clusters';
-import { findVirtualHost } from './virtual-host';
-import type { ApiListener, ClusterChildren, ClusterConfig, XdsConfig } from './xds-config';
+import type { XdsConfig } from './xds-config';
 
 /** What the walk starts from. */
 export interface BuildInput {
@@ -42,6 +31,26 @@ export type BuildOutcome =
 export interface BuildResult {
   readonly needed: NeededWatches;
   readonly outcome: BuildOutcome;
+  /** The way the walk took among the clusters; `undefined` if it did not get there. */
+  readonly trail: BuildTrail | undefined;
+}
+
+/** What the walk came by, so that it need not be walked again when little has changed. */
+export interface BuildTrail {
+  readonly routes: FoundRoutes;
+  /** Every cluster, and where the walk went from it. */
+  readonly sources: ReadonlyMap<string, ClusterSource>;
+  /** The clusters that are not awaited. */
+  readonly results: FixedKeysMap<string, ClusterResult>;
+  readonly users: EndpointUsers;
+}
+
+/** Which clusters have their endpoints from where. */
+export interface EndpointUsers {
+  /** By name of the EDS resource. */
+  readonly endpoints: ReadonlyMap<string, readonly string[]>;
+  /** By `dnsTargetKey`. */
+  readonly dns: ReadonlyMap<string, readonly string[]>;
 }
 
 /**
@@ -50,206 +59,91 @@ export interface BuildResult {
  * missing listener, route configuration or virtual host makes the whole an error.
  */
 export function buildXdsConfig(input: BuildInput): BuildResult {
-  return new Walk(input).run();
+  const { routeConfigName, found } = findRoutes(input);
+  const routeConfigs = new Set(routeConfigName === undefined ? [] : [routeConfigName]);
+  if (!found?.ok) {
+    const needed = { routeConfigs, clusters: new Set<string>(), endpoints: new Set<string>() };
+    return {
+      needed: { ...needed, dns: new Map() },
+      outcome:
+        found === undefined ? { kind: 'incomplete' } : { kind: 'error', message: found.error },
+      trail: undefined,
+    };
+  }
+  const walk = new ClusterWalk(input, found.value);
+  const { sources, users, dns } = walk;
+  const clusters = new Set(sources.keys());
+  const trail: BuildTrail = { routes: found.value, sources, results: walk.results(), users };
+  return {
+    needed: { routeConfigs, clusters, endpoints: new Set(users.endpoints.keys()), dns },
+    outcome: outcomeOf(trail, input.previous),
+    trail,
+  };
 }
 
-interface RouteSourceFound {
-  readonly listener: ApiListener;
-  readonly routeConfig: RouteConfigResource;
-  /** Ambient errors so far, which every cluster's note repeats. */
-  readonly ambient: readonly XdsError[];
+/** The config, if every cluster has been settled; the previous one itself when nothing in it changed. */
+export function outcomeOf(
+  { routes, sources, results }: BuildTrail,
+  previous: XdsConfig | undefined,
+): BuildOutcome {
+  if (results.size < sources.size) return { kind: 'incomplete' };
+  const clusters =
+    previous !== undefined && sameEntries(previous.clusters, results) ? previous.clusters : results;
+  const { listener, routeConfig, virtualHost } = routes.config;
+  const same =
+    previous?.listener === listener &&
+    previous.routeConfig === routeConfig &&
+    previous.virtualHost === virtualHost &&
+    previous.clusters === clusters;
+  return { kind: 'config', config: same ? previous : { ...routes.config, clusters } };
 }
 
-class Walk {
-  private readonly routeConfigs = new Set<string>();
-  private readonly clusters = new Set<string>();
-  private readonly endpoints = new Set<string>();
-  private readonly dns = new Map<string, DnsTarget>();
-  private complete = true;
+/** The walk from the routes on. */
+class ClusterWalk {
+  readonly sources = new Map<string, ClusterSource>();
+  readonly users = {
+    endpoints: new Map<string, string[]>(),
+    dns: new Map<string, string[]>(),
+  };
+  readonly dns = new Map<string, DnsTarget>();
+  private readonly built = new Map<string, ClusterResult>();
 
-  constructor(private readonly input: BuildInput) {}
-
-  run(): BuildResult {
-    const outcome = this.walk();
-    const { routeConfigs, clusters, endpoints, dns } = this;
-    return { needed: { routeConfigs, clusters, endpoints, dns }, outcome };
-  }
-
-  private walk(): BuildOutcome {
-    const source = this.findRoutes();
-    if (source === undefined) return { kind: 'incomplete' };
-    if (!source.ok) return { kind: 'error', message: source.error };
-    const { listener, routeConfig, ambient } = source.value;
-    const virtualHost = this.chooseVirtualHost(routeConfig);
-    if (virtualHost === undefined) {
-      const { host, clientNote } = this.input;
-      const message = `RouteConfiguration "${routeConfig.name}" has no virtual host for "${host}" (${clientNote})`;
-      return { kind: 'error', message };
-    }
-    const clusters = this.collectClusters(virtualHost, ambient);
-    if (!this.complete) return { kind: 'incomplete' };
-    return { kind: 'config', config: this.share({ listener, routeConfig, virtualHost, clusters }) };
-  }
-
-  /** @returns `undefined` while something is still awaited. */
-  private findRoutes(): Result<RouteSourceFound, string> | undefined {
-    const { observed, listenerName, clientNote } = this.input;
-    if (observed.listener.kind === 'waiting') return undefined;
-    if (observed.listener.kind === 'error') return err(observed.listener.error.message);
-    const { value: listener, ambient } = observed.listener;
-    if (listener.kind === 'socket-listener') {
-      return err(
-        `Listener "${listenerName}" is a socket listener and cannot serve a client: it has no api_listener (${clientNote})`,
-      );
-    }
-    const ambients = ambient === undefined ? [] : [ambient];
-    const { routes } = listener.httpConnectionManager;
-    if (routes.kind === 'inline') {
-      return ok({ listener, routeConfig: routes.routeConfig, ambient: ambients });
-    }
-    this.routeConfigs.add(routes.routeConfigName);
-    const found = observed.routeConfig(routes.routeConfigName);
-    if (found === undefined || found.kind === 'waiting') return undefined;
-    if (found.kind === 'error') return err(found.error.message);
-    if (found.ambient !== undefined) ambients.push(found.ambient);
-    return ok({ listener, routeConfig: found.value, ambient: ambients });
-  }
-
-  private chooseVirtualHost(routeConfig: RouteConfigResource): VirtualHost | undefined {
-    const { previous, host } = this.input;
-    // The host never changes, so the same routes lead to the same virtual host.
-    if (previous?.routeConfig === routeConfig) return previous.virtualHost;
-    return findVirtualHost(routeConfig, host);
-  }
-
-  private collectClusters(
-    virtualHost: VirtualHost,
-    ambient: readonly XdsError[],
-  ): Map<string, Result<ClusterConfig, string>> {
-    const result = new Map<string, Result<ClusterConfig, string>>();
-    const pending = [...referencedClusters(virtualHost), ...this.input.subscribed];
+  constructor({ observed, subscribed, previous, clientNote }: BuildInput, routes: FoundRoutes) {
+    const context = {
+      observed,
+      clientNote,
+      ambient: routes.ambient,
+      previous: (name: string) => previous?.clusters.get(name),
+    };
+    const pending = [...referencedClusters(routes.config.virtualHost), ...subscribed];
     for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
-      if (this.clusters.has(name)) continue;
-      this.clusters.add(name);
-      const observed = this.settled(this.input.observed.cluster(name));
-      if (observed === undefined) continue;
-      if (observed.kind === 'error') {
-        result.set(name, this.shareError(name, observed.error.message));
-        continue;
-      }
-      const { discovery } = observed.value;
-      if (discovery.kind === 'aggregate') pending.push(...discovery.clusters);
-      const notes = observed.ambient === undefined ? ambient : [...ambient, observed.ambient];
-      result.set(name, this.buildCluster(name, observed.value, notes));
-    }
-    return result;
-  }
-
-  private buildCluster(
-    name: string,
-    resource: ClusterResource,
-    ambient: readonly XdsError[],
-  ): Result<ClusterConfig, string> {
-    const { discovery } = resource;
-    switch (discovery.kind) {
-      case 'eds':
-        this.endpoints.add(discovery.edsResourceName);
-        return this.buildLeaf(
-          name,
-          resource,
-          this.input.observed.endpoints(discovery.edsResourceName),
-          ambient,
-        );
-      case 'logical-dns': {
-        const key = dnsTargetKey(discovery);
-        this.dns.set(key, discovery);
-        return this.buildLeaf(name, resource, this.input.observed.dns(key), ambient);
-      }
-      case 'aggregate':
-        return this.buildAggregate(name, resource);
-      default:
-        return assertNever(discovery);
+      if (this.sources.has(name)) continue;
+      const { source, result } = buildCluster(name, context);
+      this.sources.set(name, source);
+      if (result !== undefined) this.built.set(name, result);
+      if (source.kind === 'aggregate') pending.push(...source.clusters);
+      this.noteUser(name, source);
     }
   }
 
-  private buildLeaf(
-    name: string,
-    resource: ClusterResource,
-    observed: Observed<EndpointsResource> | undefined,
-    ambient: readonly XdsError[],
-  ): Result<ClusterConfig, string> {
-    const found = this.settled(observed);
-    const endpoints = found?.kind === 'value' ? found.value : undefined;
-    const own = found?.kind === 'value' ? found.ambient : found?.error;
-    const errors = own === undefined ? ambient : [...ambient, own];
-    const resolutionNote =
-      errors.length === 0 ? this.input.clientNote : errors.map((e) => e.message).join('; ');
-    return this.shareCluster(name, resource, { kind: 'endpoints', endpoints, resolutionNote });
+  results(): FixedKeysMap<string, ClusterResult> {
+    return FixedKeysMap.of(this.sources.keys(), this.built);
   }
 
-  private buildAggregate(name: string, resource: ClusterResource): Result<ClusterConfig, string> {
-    const leaves = leafClusters(name, (child) => {
-      const observed = this.input.observed.cluster(child);
-      return observed?.kind === 'value' ? observed.value : undefined;
-    });
-    if (!leaves.ok) return this.shareError(name, `${leaves.error} (${this.input.clientNote})`);
-    return this.shareCluster(name, resource, { kind: 'aggregate', leafClusters: leaves.value });
-  }
-
-  /** What was observed once it is more than waiting; otherwise notes that the config is incomplete. */
-  private settled<T>(
-    observed: Observed<T> | undefined,
-  ): Exclude<Observed<T>, { kind: 'waiting' }> | undefined {
-    if (observed !== undefined && observed.kind !== 'waiting') return observed;
-    this.complete = false;
-    return undefined;
-  }
-
-  private shareCluster(
-    name: string,
-    resource: ClusterResource,
-    children: ClusterChildren,
-  ): Result<ClusterConfig, string> {
-    const before = this.input.previous?.clusters.get(name);
-    const same =
-      before?.ok === true &&
-      before.value.resource === resource &&
-      sameChildren(before.value.children, children);
-    return same ? before : ok({ resource, children });
-  }
-
-  private shareError(name: string, message: string): Result<ClusterConfig, string> {
-    const before = this.input.previous?.clusters.get(name);
-    return before?.ok === false && before.error === message ? before : err(message);
-  }
-
-  /** The previous config itself when nothing in it changed. */
-  private share(next: XdsConfig): XdsConfig {
-    const { previous } = this.input;
-    if (previous === undefined) return next;
-    const clusters = sameEntries(previous.clusters, next.clusters)
-      ? previous.clusters
-      : next.clusters;
-    const same =
-      previous.listener === next.listener &&
-      previous.routeConfig === next.routeConfig &&
-      previous.virtualHost === next.virtualHost &&
-      previous.clusters === clusters;
-    return same ? previous : { ...next, clusters };
+  private noteUser(cluster: string, source: ClusterSource): void {
+    if (source.kind === 'eds') {
+      addTo(this.users.endpoints, source.name, cluster);
+    } else if (source.kind === 'dns') {
+      this.dns.set(source.key, source.target);
+      addTo(this.users.dns, source.key, cluster);
+    }
   }
 }
 
-function sameChildren(a: ClusterChildren, b: ClusterChildren): boolean {
-  if (a.kind === 'endpoints') {
-    return (
-      b.kind === 'endpoints' && a.endpoints === b.endpoints && a.resolutionNote === b.resolutionNote
-    );
-  }
-  return (
-    b.kind === 'aggregate' &&
-    a.leafClusters.length === b.leafClusters.length &&
-    a.leafClusters.every((name, i) => name === b.leafClusters[i])
-  );
+function addTo(lists: Map<string, string[]>, key: string, value: string): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
 }
 
 function sameEntries<V>(a: ReadonlyMap<string, V>, b: ReadonlyMap<string, V>): boolean {

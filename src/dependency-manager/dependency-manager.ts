@@ -6,10 +6,12 @@ import { createHandle, type Handle } from '../util/handle';
 import { err, ok, type Result } from '../util/result';
 import type { ResourceType } from '../xds-client/resource-type';
 import type { ResourceWatcher } from '../xds-client/resource-watcher';
-import { buildXdsConfig } from './build-xds-config';
+import type { BuildResult } from './build-xds-config';
+import { ChangeLog } from './change-log';
 import type { DnsWatch, DnsWatcherFactory } from './dns-watch';
+import { nextBuild } from './next-build';
+import { waiting, type DnsTarget, type NeededWatches, type Observed } from './observations';
 import { referencedClusters } from './referenced-clusters';
-import { waiting, type DnsTarget, type Observed } from './observations';
 import { WatchSet } from './watch-set';
 import type { ClusterSubscriber, XdsConfig } from './xds-config';
 
@@ -48,13 +50,13 @@ type Watches<K, T> = WatchSet<K, Observed<T>>;
 
 /**
  * Watches everything one target depends on and publishes one consistent config at a time (gRFC A74). Watch
- * callbacks only record; `buildXdsConfig` decides, once for everything that was recorded in one go.
+ * callbacks only record; `nextBuild` decides, once for everything that was recorded in one go.
  */
 export class XdsDependencyManager implements ClusterSubscriber {
-  private readonly listeners: Watches<true, ListenerResource>;
-  private readonly routeConfigs: Watches<true, RouteConfigResource>;
-  private readonly clusters: Watches<true, ClusterResource>;
-  private readonly endpoints: Watches<true, EndpointsResource>;
+  private readonly listeners: Watches<string, ListenerResource>;
+  private readonly routeConfigs: Watches<string, RouteConfigResource>;
+  private readonly clusters: Watches<string, ClusterResource>;
+  private readonly endpoints: Watches<string, EndpointsResource>;
   private readonly dns: Watches<DnsTarget, EndpointsResource>;
   private readonly dnsWatches = new Set<DnsWatch>();
   /** Holders per subscribed cluster. */
@@ -62,23 +64,26 @@ export class XdsDependencyManager implements ClusterSubscriber {
   private published: Result<XdsConfig, string> | undefined;
   /** The last config, kept over an error so that what did not change keeps its identity. */
   private latestConfig: XdsConfig | undefined;
+  private lastBuild: BuildResult | undefined;
+  /** What happened since. */
+  private readonly changes = new ChangeLog();
   private rebuildQueued = false;
   private closed = false;
 
   constructor(private readonly options: DependencyManagerOptions) {
     const { types } = options;
-    this.listeners = this.watchesOf(types.listener);
-    this.routeConfigs = this.watchesOf(types.routeConfig);
-    this.clusters = this.watchesOf(types.cluster);
-    this.endpoints = this.watchesOf(types.endpoints);
+    const { changes } = this;
+    this.listeners = this.watchesOf(types.listener, () => changes.addOther());
+    this.routeConfigs = this.watchesOf(types.routeConfig, () => changes.addOther());
+    this.clusters = this.watchesOf(types.cluster, (name) => changes.add('clusters', name));
+    this.endpoints = this.watchesOf(types.endpoints, (name) => changes.add('endpoints', name));
     this.dns = this.dnsWatchesOf();
   }
 
   /** Begins watching. */
   start(): void {
     this.options.source.run(() => {
-      if (!this.closed)
-        this.listeners.reconcile(new Map([[this.options.listenerName, true]]), false);
+      if (!this.closed) this.listeners.reconcile(new Set([this.options.listenerName]), false);
     });
   }
 
@@ -92,7 +97,7 @@ export class XdsDependencyManager implements ClusterSubscriber {
 
   subscribeCluster(name: string): Handle {
     this.subscribed.set(name, (this.subscribed.get(name) ?? 0) + 1);
-    if (this.latestConfig?.clusters.has(name) !== true) this.queueRebuild();
+    if (this.latestConfig?.clusters.has(name) !== true) this.onSubscribedChanged();
     return createHandle(() => this.unsubscribeCluster(name));
   }
 
@@ -110,6 +115,11 @@ export class XdsDependencyManager implements ClusterSubscriber {
     // Of no consequence while the routes name the cluster anyway.
     const virtualHost = this.latestConfig?.virtualHost;
     if (virtualHost !== undefined && referencedClusters(virtualHost).has(name)) return;
+    this.onSubscribedChanged();
+  }
+
+  private onSubscribedChanged(): void {
+    this.changes.addOther();
     this.queueRebuild();
   }
 
@@ -125,7 +135,7 @@ export class XdsDependencyManager implements ClusterSubscriber {
 
   private rebuild(): void {
     const { listenerName, host, clientNote } = this.options;
-    const { needed, outcome } = buildXdsConfig({
+    const build = nextBuild(this.lastBuild, this.changes.take(), {
       listenerName,
       host,
       clientNote,
@@ -139,6 +149,8 @@ export class XdsDependencyManager implements ClusterSubscriber {
         dns: (key) => this.dns.get(key),
       },
     });
+    this.lastBuild = build;
+    const { needed, outcome } = build;
     // While something is still missing the old config stays in use, and so do its watches.
     if (outcome.kind === 'config') {
       this.reconcile(needed, false);
@@ -149,13 +161,10 @@ export class XdsDependencyManager implements ClusterSubscriber {
     }
   }
 
-  private reconcile(
-    needed: ReturnType<typeof buildXdsConfig>['needed'],
-    keepOthers: boolean,
-  ): void {
-    this.routeConfigs.reconcile(asKeys(needed.routeConfigs), keepOthers);
-    this.clusters.reconcile(asKeys(needed.clusters), keepOthers);
-    this.endpoints.reconcile(asKeys(needed.endpoints), keepOthers);
+  private reconcile(needed: NeededWatches, keepOthers: boolean): void {
+    this.routeConfigs.reconcile(needed.routeConfigs, keepOthers);
+    this.clusters.reconcile(needed.clusters, keepOthers);
+    this.endpoints.reconcile(needed.endpoints, keepOthers);
     this.dns.reconcile(needed.dns, keepOthers);
   }
 
@@ -172,9 +181,12 @@ export class XdsDependencyManager implements ClusterSubscriber {
     this.options.onUpdate(update);
   }
 
-  private watchesOf<T>(type: ResourceType<T>): Watches<true, T> {
+  private watchesOf<T>(
+    type: ResourceType<T>,
+    noteChange: (name: string) => void,
+  ): Watches<string, T> {
     const { source } = this.options;
-    return new WatchSet<true, Observed<T>>(
+    return new WatchSet<string, Observed<T>>(
       waiting,
       (name, _key, report) =>
         source.watch(type, name, {
@@ -187,7 +199,10 @@ export class XdsDependencyManager implements ClusterSubscriber {
           onAmbientError: (ambient) =>
             report((before) => (before.kind === 'value' ? { ...before, ambient } : before)),
         }),
-      () => this.queueRebuild(),
+      (name) => {
+        noteChange(name);
+        this.queueRebuild();
+      },
     );
   }
 
@@ -204,7 +219,10 @@ export class XdsDependencyManager implements ClusterSubscriber {
           watch.release();
         });
       },
-      () => this.queueRebuild(),
+      (name) => {
+        this.changes.add('dns', name);
+        this.queueRebuild();
+      },
     );
   }
 
@@ -221,8 +239,4 @@ function nextDnsObservation(
   if (result.ok) return { kind: 'value', value: result.value, ambient: undefined };
   const error = { kind: 'unreachable', message: result.error } as const;
   return before.kind === 'value' ? { ...before, ambient: error } : { kind: 'error', error };
-}
-
-function asKeys(names: ReadonlySet<string>): ReadonlyMap<string, true> {
-  return new Map([...names].map((name) => [name, true]));
 }

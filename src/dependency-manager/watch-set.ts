@@ -6,13 +6,22 @@ interface Entry<T> {
   readonly handle: Handle;
 }
 
+/** Names of one kind that should be watched, and with each what it takes to do so: a map, or a set of names. */
+export interface NeededNames<K> {
+  has(name: string): boolean;
+  entries(): Iterable<readonly [string, K]>;
+}
+
 /** The watches of one kind: starts those that are needed, releases the others, keeps what each has reported. */
 export class WatchSet<K, T> {
   private readonly entries = new Map<string, Entry<T>>();
+  /** What is watched, exactly; `undefined` if there are others besides. */
+  private watched: NeededNames<K> | undefined;
 
   /**
    * @param initial What a watch has reported before it has reported anything.
    * @param start Begins a watch; `report` may be called at any time until the handle is released.
+   * @param onReport Called after each report, with the name.
    */
   constructor(
     private readonly initial: T,
@@ -21,7 +30,7 @@ export class WatchSet<K, T> {
       key: K,
       report: (next: (before: T) => T) => void,
     ) => Handle,
-    private readonly onReport: () => void,
+    private readonly onReport: (name: string) => void,
   ) {}
 
   /** What is known of a name; `undefined` if it is not watched. */
@@ -31,20 +40,24 @@ export class WatchSet<K, T> {
 
   /**
    * Starts what is needed and not yet watched, and ends what is watched and not needed.
+   * @param needed Must not change: if it comes again, there is nothing to do.
    * @param keepOthers Ends nothing: the walk has not seen everything yet.
    */
-  reconcile(needed: ReadonlyMap<string, K>, keepOthers: boolean): void {
+  reconcile(needed: NeededNames<K>, keepOthers: boolean): void {
+    if (needed === this.watched) return;
+    this.watched = keepOthers ? undefined : needed;
     if (!keepOthers) this.releaseOthers(needed);
-    for (const [name, key] of needed) if (!this.entries.has(name)) this.add(name, key);
+    for (const [name, key] of needed.entries()) if (!this.entries.has(name)) this.add(name, key);
   }
 
   /** Ends every watch. */
   clear(): void {
     for (const entry of this.entries.values()) entry.handle.release();
     this.entries.clear();
+    this.watched = undefined;
   }
 
-  private releaseOthers(needed: ReadonlyMap<string, K>): void {
+  private releaseOthers(needed: NeededNames<K>): void {
     for (const [name, entry] of this.entries) {
       if (needed.has(name)) continue;
       this.entries.delete(name);
@@ -58,7 +71,7 @@ export class WatchSet<K, T> {
       handle: this.start(name, key, (next) => {
         if (this.entries.get(name) !== entry) return;
         entry.observed = next(entry.observed);
-        this.onReport();
+        this.onReport(name);
       }),
     };
     this.entries.set(name, entry);

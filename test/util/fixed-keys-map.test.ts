@@ -1,0 +1,88 @@
+import { FixedKeysMap } from '../../src/util/fixed-keys-map';
+import { seededRandom } from '../support/seeded-random';
+
+interface Box {
+  readonly of: number;
+}
+
+const box = (of: number): Box => ({ of });
+
+describe('FixedKeysMap', () => {
+  it('has the values it was made with, in the order of the keys', () => {
+    const map = FixedKeysMap.of(
+      ['b', 'a', 'c'],
+      new Map([
+        ['a', box(1)],
+        ['b', box(2)],
+      ]),
+    );
+    expect([...map]).toEqual([
+      ['b', box(2)],
+      ['a', box(1)],
+    ]);
+    expect([...map.keys()]).toEqual(['b', 'a']);
+    expect([...map.values()]).toEqual([box(2), box(1)]);
+    expect([map.size, map.has('a'), map.has('c'), map.get('c')]).toEqual([
+      2,
+      true,
+      false,
+      undefined,
+    ]);
+  });
+
+  it('leaves a map as it is when values are set', () => {
+    const before = FixedKeysMap.of(['a', 'b'], new Map([['a', box(1)]]));
+    const after = before.with(
+      new Map([
+        ['a', box(2)],
+        ['b', box(3)],
+      ]),
+    );
+    expect([...before]).toEqual([['a', box(1)]]);
+    expect([...after]).toEqual([
+      ['a', box(2)],
+      ['b', box(3)],
+    ]);
+    expect([before.size, after.size]).toEqual([1, 2]);
+  });
+
+  it('takes no key it was not made for', () => {
+    const map = FixedKeysMap.of(['a'], new Map<string, Box>());
+    expect(() => map.with(new Map([['b', box(1)]]))).toThrow('not made for this key');
+    expect(map.get('b')).toBeUndefined();
+  });
+
+  it('knows the keys that were set since the map it was made of, and of no other', () => {
+    const first = FixedKeysMap.of(['a', 'b'], new Map([['a', box(1)]]));
+    const second = first.with(new Map([['b', box(2)]]));
+    const third = second.with(new Map([['a', box(3)]]));
+    expect(second.keysSetSince(first)).toEqual(['b']);
+    expect(third.keysSetSince(second)).toEqual(['a']);
+    expect(third.keysSetSince(first)).toBeUndefined();
+    expect(first.keysSetSince(first)).toBeUndefined();
+  });
+
+  it('calls back for each entry', () => {
+    const map = FixedKeysMap.of(['a', 'b'], new Map([['b', box(1)]]));
+    const seen: unknown[] = [];
+    map.forEach((value, key, of) => seen.push([key, value, of === map]));
+    expect(seen).toEqual([['b', box(1), true]]);
+  });
+
+  it('is, after any number of changes, what a plain map is', () => {
+    const random = seededRandom(1);
+    const keys = Array.from({ length: 100 }, (_, i) => `key ${i}`);
+    const plain = new Map<string, Box>();
+    let map = FixedKeysMap.of(keys, plain);
+    for (let i = 0; i < 300; i++) {
+      const changes = new Map<string, Box>();
+      for (let n = random() * 4; n > 0; n--) {
+        changes.set(keys[Math.floor(random() * keys.length)] ?? '', box(i));
+      }
+      map = map.with(changes);
+      for (const [key, value] of changes) plain.set(key, value);
+      expect(map.size).toBe(plain.size);
+      expect(new Map(map)).toEqual(plain);
+    }
+  });
+});
