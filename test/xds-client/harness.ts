@@ -7,7 +7,7 @@ import type { ResourceWatcher, XdsError } from '../../src/xds-client/resource-wa
 import { XdsClient } from '../../src/xds-client/xds-client';
 import { FakeClock } from '../support/fake-clock';
 import { FakeNetwork, type FakeServer, type FakeStream } from '../support/fake-transport';
-import { TestResourceType, type TestValue } from './test-resource';
+import { TestResourceType, wrapper, type TestValue } from './test-resource';
 
 /** Writes down what it is told, one line per call. */
 export class RecordingWatcher implements ResourceWatcher<TestValue> {
@@ -98,8 +98,14 @@ export class Harness {
   readonly clock = new FakeClock();
   readonly network = new FakeNetwork(this.clock);
   readonly logger = new RecordingLogger();
-  readonly listener = new TestResourceType('Listener', true);
-  readonly endpoints = new TestResourceType('Endpoints', false);
+  readonly listener = new TestResourceType('Listener', true, {
+    service: 'test.ListenerDiscoveryService',
+    noun: 'Listeners',
+  });
+  readonly endpoints = new TestResourceType('Endpoints', false, {
+    service: 'test.EndpointDiscoveryService',
+    noun: 'Endpoints',
+  });
   readonly client: XdsClient;
   /** Whether a test is about errors that are bugs. */
   expectsBugs = false;
@@ -155,6 +161,31 @@ export class Harness {
       typeUrl: type.typeUrl,
       versionInfo: version,
       resources: entries.map(([name, value]) => type.resource(name, value)),
+    });
+  }
+}
+
+/** A client that speaks the incremental variant with its server. */
+export class DeltaHarness extends Harness {
+  constructor(options: HarnessOptions & { readonly features?: readonly string[] } = {}) {
+    const { features = [], ...rest } = options;
+    super({ servers: [serverConfig('xds.test:1', ['grpc_xds_delta', ...features])], ...rest });
+  }
+
+  /** Sends resources of one type on the newest stream; each is given as name and value, all with one version. */
+  sendDelta(
+    type: TestResourceType,
+    version: string,
+    resources: Readonly<Record<string, string>>,
+    removedResources: string[] = [],
+  ): void {
+    this.stream.respondDelta({
+      typeUrl: type.typeUrl,
+      systemVersionInfo: `system ${version}`,
+      resources: Object.entries(resources).map(([name, value]) =>
+        wrapper(name, type.resource(name, value), { version }),
+      ),
+      removedResources,
     });
   }
 }

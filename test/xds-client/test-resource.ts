@@ -1,7 +1,12 @@
 import { Resource } from '../../src/generated/envoy/service/discovery/v3/discovery';
 import type { Any } from '../../src/generated/google/protobuf/any';
 import { err, ok } from '../../src/util/result';
-import type { Decoded, DecodeContext, ResourceType } from '../../src/xds-client/resource-type';
+import type {
+  Decoded,
+  DecodeContext,
+  DiscoveryService,
+  ResourceType,
+} from '../../src/xds-client/resource-type';
 
 /** What the tests' resources contain. An object, so that identity shows. */
 export interface TestValue {
@@ -22,6 +27,7 @@ export class TestResourceType implements ResourceType<TestValue> {
   constructor(
     readonly typeName: string,
     readonly allResourcesRequiredInSotw: boolean,
+    readonly discoveryService?: DiscoveryService,
   ) {}
 
   get typeUrl(): string {
@@ -54,18 +60,32 @@ export class TestResourceType implements ResourceType<TestValue> {
   }
 }
 
-/** Puts a resource into the wrapper message. */
-export function wrap(name: string, resource: Any | undefined): Any {
-  const wrapper: Resource = {
+/** The wrapper message around a resource; without one it is a heartbeat. */
+export function wrapper(
+  name: string,
+  resource: Any | undefined,
+  extra: Partial<Resource> = {},
+): Resource {
+  return {
     name,
     resourceName: undefined,
     aliases: [],
     version: '',
     resource,
     ttl: undefined,
+    ...extra,
   };
+}
+
+/** A time to live. */
+export function seconds(count: number): Resource['ttl'] {
+  return { seconds: BigInt(Math.floor(count)), nanos: Math.round((count % 1) * 1e9) };
+}
+
+/** The wrapper message as it appears in a state-of-the-world response. */
+export function wrap(name: string, resource: Any | undefined, extra: Partial<Resource> = {}): Any {
   return {
     typeUrl: 'type.googleapis.com/envoy.service.discovery.v3.Resource',
-    value: Resource.encode(wrapper).finish(),
+    value: Resource.encode(wrapper(name, resource, extra)).finish(),
   };
 }

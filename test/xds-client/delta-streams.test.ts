@@ -1,0 +1,360 @@
+import { DeltaHarness, RecordingWatcher, serverConfig, Harness } from './harness';
+import { wrapper } from './test-resource';
+
+const SERVER = 'management server xds.test:1 (node "node-1")';
+const ADS = '/envoy.service.discovery.v3.AggregatedDiscoveryService';
+const UNIMPLEMENTED = 12;
+
+describe('an incremental stream', () => {
+  it('asks for what is wanted, and passes on and acknowledges what comes', () => {
+    const h = new DeltaHarness();
+    const watcher = h.watch(h.listener, 'a');
+    expect(h.stream.method).toBe(`${ADS}/DeltaAggregatedResources`);
+    expect(h.stream.deltaRequest).toMatchObject({
+      typeUrl: h.listener.typeUrl,
+      resourceNamesSubscribe: ['a'],
+      resourceNamesUnsubscribe: [],
+      initialResourceVersions: new Map(),
+      responseNonce: '',
+      node: { id: 'node-1' },
+    });
+    h.sendDelta(h.listener, '1', { a: 'one' });
+    expect(h.stream.deltaRequest).toMatchObject({
+      typeUrl: h.listener.typeUrl,
+      resourceNamesSubscribe: [],
+      responseNonce: 'n1',
+      errorDetail: undefined,
+      node: undefined,
+    });
+    expect(watcher.told).toEqual(['value one']);
+    expect(h.client.snapshot().resources[0]?.accepted?.version).toBe('1');
+  });
+
+  it('leaves alone what a response does not mention', () => {
+    const h = new DeltaHarness();
+    const a = h.watch(h.listener, 'a');
+    const b = h.watch(h.listener, 'b');
+    h.sendDelta(h.listener, '1', { a: 'one', b: 'two' });
+    h.sendDelta(h.listener, '2', { b: 'three' });
+    expect([a.told, b.told]).toEqual([['value one'], ['value two', 'value three']]);
+    expect(h.client.snapshot().resources.map(({ accepted }) => accepted?.version)).toEqual([
+      '1',
+      '2',
+    ]);
+  });
+
+  it('uses the good resources of a response that it rejects, and keeps the last good one of the others', () => {
+    const h = new DeltaHarness();
+    const a = h.watch(h.endpoints, 'a');
+    const b = h.watch(h.endpoints, 'b');
+    h.sendDelta(h.endpoints, '1', { a: 'one', b: 'two' });
+    h.sendDelta(h.endpoints, '2', { a: '!bad', b: 'three' });
+    expect(h.stream.deltaRequest).toMatchObject({
+      responseNonce: 'n2',
+      errorDetail: { code: 3, message: 'Endpoints "a": bad' },
+    });
+    expect(a.told).toEqual([
+      'value one',
+      `ambient Endpoints "a": update from ${SERVER} rejected (NACK): bad`,
+    ]);
+    expect(b.told).toEqual(['value two', 'value three']);
+  });
+
+  it('does not decode again what has only got another version', () => {
+    const h = new DeltaHarness();
+    const watcher = h.watch(h.listener, 'a');
+    h.sendDelta(h.listener, '1', { a: 'one' });
+    h.sendDelta(h.listener, '2', { a: 'one' });
+    expect(h.listener.decoded).toEqual(['a']);
+    expect(watcher.told).toEqual(['value one']);
+    expect(h.client.snapshot().resources[0]?.accepted?.version).toBe('2');
+  });
+
+  it('takes the name beside a resource for its name', () => {
+    const h = new DeltaHarness();
+    const watcher = h.watch(h.listener, 'a');
+    h.stream.respondDelta({
+      typeUrl: h.listener.typeUrl,
+      resources: [wrapper('a', h.listener.resource('inner', 'one'))],
+    });
+    expect(watcher.told).toEqual(['value one']);
+  });
+
+  it('takes the name in a resource if there is none beside it', () => {
+    const h = new DeltaHarness();
+    const watcher = h.watch(h.listener, 'a');
+    h.stream.respondDelta({
+      typeUrl: h.listener.typeUrl,
+      resources: [wrapper('', h.listener.resource('a', 'one'))],
+    });
+    expect(watcher.told).toEqual(['value one']);
+  });
+
+  it('gives a resource to whoever asked for it by an alias', () => {
+    const h = new DeltaHarness();
+    const own = h.watch(h.listener, 'a');
+    const alias = h.watch(h.listener, 'alias');
+    h.stream.respondDelta({
+      typeUrl: h.listener.typeUrl,
+      resources: [
+        wrapper('a', h.listener.resource('a', 'one'), { aliases: ['alias', 'unknown', 'a'] }),
+      ],
+    });
+    expect([own.told, alias.told]).toEqual([['value one'], ['value one']]);
+    expect(h.stream.deltaRequest).toMatchObject({ responseNonce: 'n1', errorDetail: undefined });
+  });
+
+  it('says in one request what is wanted and what no longer is', () => {
+    const h = new DeltaHarness();
+    const a = h.watch(h.listener, 'a');
+    h.stream.clearRequests();
+    h.client.run(() => {
+      h.client.watch(h.listener, 'b', new RecordingWatcher());
+      a.release();
+    });
+    h.clock.flush();
+    expect(h.stream.deltaRequests).toMatchObject([
+      { resourceNamesSubscribe: ['b'], resourceNamesUnsubscribe: ['a'] },
+    ]);
+  });
+});
+
+describe('a resource that an incremental server has removed', () => {
+  it('is gone at once, of whatever type, and back when it is sent again', () => {
+    const h = new DeltaHarness();
+    for (const type of [h.listener, h.endpoints]) {
+      const watcher = h.watch(type, 'a');
+      h.sendDelta(type, '1', { a: 'one' });
+      h.sendDelta(type, '2', {}, ['a', 'unknown']);
+      h.sendDelta(type, '3', { a: 'one' });
+      expect(watcher.told).toEqual([
+        'value one',
+        `error ${type.typeName} "a": no such resource: ${SERVER} does not have it`,
+        'value one',
+      ]);
+      expect(watcher.errors[0]?.kind).toBe('does-not-exist');
+    }
+  });
+
+  it('is known to be missing without any wait if it never came', () => {
+    const h = new DeltaHarness();
+    const watcher = h.watch(h.endpoints, 'a');
+    h.sendDelta(h.endpoints, '1', {}, ['a']);
+    expect(watcher.told).toEqual([
+      `error Endpoints "a": no such resource: ${SERVER} does not have it`,
+    ]);
+    expect(h.clock.pendingTimers).toBe(0);
+    expect(h.client.snapshot().resources[0]?.status).toBe('DOES_NOT_EXIST');
+  });
+
+  it('may be named in the longer form', () => {
+    const h = new DeltaHarness();
+    const watcher = h.watch(h.endpoints, 'a');
+    h.stream.respondDelta({
+      typeUrl: h.endpoints.typeUrl,
+      removedResourceNames: [{ name: 'a' }],
+    });
+    expect(watcher.errors).toHaveLength(1);
+  });
+
+  it('is there if the same response has it', () => {
+    const h = new DeltaHarness();
+    const watcher = h.watch(h.listener, 'a');
+    h.sendDelta(h.listener, '1', { a: 'one' }, ['a']);
+    expect(watcher.told).toEqual(['value one']);
+  });
+
+  it('stays in use with ignore_resource_deletion', () => {
+    const h = new DeltaHarness({ features: ['ignore_resource_deletion'] });
+    const watcher = h.watch(h.listener, 'a');
+    h.sendDelta(h.listener, '1', { a: 'one' });
+    h.sendDelta(h.listener, '2', {}, ['a']);
+    expect(watcher.told).toEqual(['value one']);
+    expect(h.logger.errors).toEqual([
+      `Listener "a": removed by ${SERVER}, kept (ignore_resource_deletion)`,
+    ]);
+  });
+
+  it('stays in use with an ambient error if data errors are handled', () => {
+    const h = new DeltaHarness({ dataErrorHandling: true });
+    const watcher = h.watch(h.listener, 'a');
+    h.sendDelta(h.listener, '1', { a: 'one' });
+    h.sendDelta(h.listener, '2', {}, ['a']);
+    expect(watcher.told).toEqual([
+      'value one',
+      `ambient Listener "a": no such resource: ${SERVER} does not have it`,
+    ]);
+  });
+
+  it('is dropped with fail_on_data_errors', () => {
+    const h = new DeltaHarness({ dataErrorHandling: true, features: ['fail_on_data_errors'] });
+    const watcher = h.watch(h.endpoints, 'a');
+    h.sendDelta(h.endpoints, '1', { a: 'one' });
+    h.sendDelta(h.endpoints, '2', {}, ['a']);
+    expect(watcher.told.at(-1)).toMatch(/^error .* does not have it$/);
+  });
+});
+
+describe('a resource that an incremental server does not send', () => {
+  it('is concluded to be missing after 15 s, for servers that do not say so', () => {
+    const h = new DeltaHarness();
+    const watcher = h.watch(h.listener, 'a');
+    h.clock.advance(15_000);
+    expect(watcher.told).toHaveLength(1);
+  });
+
+  it('may be one the server reports an error for', () => {
+    const h = new DeltaHarness({ dataErrorHandling: true });
+    const watcher = h.watch(h.listener, 'a');
+    h.stream.respondDelta({
+      typeUrl: h.listener.typeUrl,
+      resourceErrors: [
+        { resourceName: { name: 'a' }, errorDetail: { code: 7, message: 'no', details: [] } },
+      ],
+    });
+    expect(watcher.told).toEqual([`error Listener "a": ${SERVER} reports PERMISSION_DENIED: no`]);
+  });
+});
+
+describe('an incremental stream that replaces another one', () => {
+  // a is there, b is known to be missing, c was rejected, d was given up.
+  it('says which versions of what is still wanted there are', () => {
+    const h = new DeltaHarness();
+    for (const name of ['a', 'b', 'c']) h.watch(h.listener, name);
+    const d = h.watch(h.listener, 'd');
+    h.sendDelta(h.listener, '1', { a: 'one', c: '!bad', d: 'four' }, ['b']);
+    d.release();
+    h.clock.advance(1000);
+    h.stream.end();
+    expect(h.stream.deltaRequests).toMatchObject([
+      {
+        resourceNamesSubscribe: ['a', 'b', 'c'],
+        resourceNamesUnsubscribe: [],
+        initialResourceVersions: new Map([['a', '1']]),
+        responseNonce: '',
+        node: { id: 'node-1' },
+      },
+    ]);
+  });
+
+  it('has the version last accepted of a resource, not the one rejected', () => {
+    const h = new DeltaHarness();
+    h.watch(h.listener, 'a');
+    h.sendDelta(h.listener, '1', { a: 'one' });
+    h.sendDelta(h.listener, '2', { a: '!bad' });
+    h.clock.advance(1000);
+    h.stream.end();
+    expect(h.stream.deltaRequest.initialResourceVersions).toEqual(new Map([['a', '1']]));
+  });
+
+  // 1. The server is down for a while. 2. It comes back and has nothing new. 3. It goes down once more.
+  it('means that the server is well if it has nothing to say', () => {
+    const h = new DeltaHarness();
+    const watcher = h.watch(h.listener, 'a');
+    h.sendDelta(h.listener, '1', { a: 'one' });
+    h.clock.advance(1000);
+    h.stream.end();
+    h.stream.end();
+    expect(watcher.take()).toEqual([
+      'value one',
+      `ambient Listener "a": ${SERVER} cannot be reached: connection refused`,
+    ]);
+    h.clock.advance(1000);
+    h.clock.advance(4999);
+    expect(watcher.take()).toEqual([]);
+    h.clock.advance(1);
+    expect(watcher.take()).toEqual(['ambient over']);
+    expect(h.logger.infos).toEqual([`${SERVER} answers again`]);
+
+    h.clock.advance(60_000);
+    h.stream.end();
+    expect(watcher.take()).toEqual([]);
+    expect(h.server.streams).toHaveLength(4);
+  });
+
+  it('means nothing of the kind while something is missing', () => {
+    const h = new DeltaHarness();
+    const watcher = h.watch(h.listener, 'a');
+    h.watch(h.listener, 'b');
+    h.sendDelta(h.listener, '1', { a: 'one' });
+    h.clock.advance(1000);
+    h.stream.end();
+    h.stream.end();
+    watcher.take();
+    h.clock.advance(10_000);
+    expect(watcher.take()).toEqual([]);
+  });
+
+  it('asks the primary for everything after another server has stood in for it', () => {
+    const servers = [
+      serverConfig('xds.test:1', ['grpc_xds_delta']),
+      serverConfig('xds.test:2', ['grpc_xds_delta']),
+    ];
+    const h = new Harness({ servers });
+    const watcher = h.watch(h.listener, 'a');
+    const send = (uri: string, value: string) =>
+      h.network.server(uri).stream.respondDelta({
+        typeUrl: h.listener.typeUrl,
+        resources: [wrapper('a', h.listener.resource('a', value), { version: '1' })],
+      });
+    send('xds.test:1', 'one');
+    h.clock.advance(1000);
+    h.stream.end();
+    h.stream.end();
+    h.watch(h.listener, 'b');
+    expect(h.network.openConnections).toBe(2);
+    h.clock.advance(1000);
+    expect(h.stream.deltaRequest.initialResourceVersions).toEqual(new Map());
+    send('xds.test:2', 'two');
+    send('xds.test:1', 'three');
+    expect(watcher.values.map(({ text }) => text)).toEqual(['one', 'two', 'three']);
+    expect(h.network.openConnections).toBe(1);
+  });
+});
+
+describe('grpc_xds_delta_auto', () => {
+  const servers = [serverConfig('xds.test:1', ['grpc_xds_delta_auto'])];
+
+  it('speaks the incremental variant with a server that has it', () => {
+    const h = new Harness({ servers });
+    h.watch(h.listener, 'a');
+    expect(h.stream.isDelta).toBe(true);
+    h.stream.end(14, 'down');
+    h.clock.advance(10_000);
+    expect(h.stream.isDelta).toBe(true);
+  });
+
+  it('turns to state of the world at once when the server does not have it, and for good', () => {
+    const h = new Harness({ servers });
+    const watcher = h.watch(h.listener, 'a');
+    h.stream.end(UNIMPLEMENTED, 'unknown method');
+    expect(h.server.streams.map(({ isDelta }) => isDelta)).toEqual([true, false]);
+    h.send(h.listener, '1', { a: 'one' });
+    h.clock.advance(1000);
+    h.stream.end();
+    expect(h.stream.request).toMatchObject({ versionInfo: '1', resourceNames: ['a'] });
+    watcher.release();
+    h.watch(h.listener, 'a');
+    expect(h.server.streams.map(({ isDelta }) => isDelta)).toEqual([true, false, false, false]);
+    expect([watcher.told, h.logger.errors]).toEqual([['value one'], []]);
+  });
+
+  it('reports a server that has neither variant', () => {
+    const h = new Harness({ servers });
+    const watcher = h.watch(h.listener, 'a');
+    h.stream.end(UNIMPLEMENTED, 'unknown method');
+    h.stream.end(UNIMPLEMENTED, 'unknown method');
+    expect(watcher.told).toEqual([
+      `error Listener "a": ${SERVER} ended the ADS stream with UNIMPLEMENTED: unknown method`,
+    ]);
+  });
+
+  it('insists on what grpc_xds_delta says', () => {
+    const h = new DeltaHarness();
+    const watcher = h.watch(h.listener, 'a');
+    h.stream.end(UNIMPLEMENTED, 'unknown method');
+    h.clock.advance(1000);
+    expect(h.server.streams.map(({ isDelta }) => isDelta)).toEqual([true, true]);
+    expect(watcher.told).toHaveLength(1);
+  });
+});
