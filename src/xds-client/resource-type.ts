@@ -37,7 +37,7 @@ export interface ResourceType<T> {
   /** Whether a resource left out of a state-of-the-world response is thereby deleted (LDS, CDS). */
   readonly allResourcesRequiredInSotw: boolean;
   /** Its own service. Default: there is none, and it can only be had from the aggregated one. */
-  readonly discoveryService?: DiscoveryService;
+  readonly discoveryService?: DiscoveryService | undefined;
   /** Reads the name alone, cheaply; used to compare bytes before anything is decoded. `undefined` if malformed. */
   peekName(bytes: Uint8Array): string | undefined;
   /** Decodes and validates one resource. Must not throw for bad input; if it does, that is a violation too. */

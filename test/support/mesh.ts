@@ -36,10 +36,27 @@ export function simpleResources(ports: readonly number[], routeExtra: Json = {})
   };
 }
 
+/**
+ * The variants of the protocol, each as the `server_features` that choose it. Whole-path tests that are about
+ * configuration on its way run in each of them.
+ */
+export const VARIANTS: readonly (readonly [name: string, features: readonly string[]])[] = [
+  ['state of the world', []],
+  ['incremental', ['grpc_xds_delta']],
+  ['state of the world, a stream per type', ['grpc_xds_separate_streams']],
+  ['incremental, a stream per type', ['grpc_xds_delta', 'grpc_xds_separate_streams']],
+];
+
 /** A bootstrap for one management server. */
-export function bootstrapFor(serverUri: string): Json {
+export function bootstrapFor(serverUri: string, features: readonly string[] = []): Json {
   return {
-    xds_servers: [{ server_uri: serverUri, channel_creds: [{ type: 'insecure' }] }],
+    xds_servers: [
+      {
+        server_uri: serverUri,
+        channel_creds: [{ type: 'insecure' }],
+        server_features: [...features],
+      },
+    ],
     node: { id: NODE_ID },
   };
 }
@@ -52,11 +69,14 @@ export class Mesh {
 
   private constructor(public controlPlane: ControlPlane) {}
 
-  /** Starts a control plane with nothing to serve and registers the client with it. */
-  static async start(): Promise<Mesh> {
+  /**
+   * Starts a control plane with nothing to serve and registers the client with it.
+   * @param features The server's `server_features`.
+   */
+  static async start(features: readonly string[] = []): Promise<Mesh> {
     const mesh = new Mesh(new ControlPlane({}));
     mesh.port = (await mesh.controlPlane.start()).port;
-    register({ bootstrap: bootstrapFor(mesh.address) });
+    register({ bootstrap: bootstrapFor(mesh.address, features) });
     return mesh;
   }
 

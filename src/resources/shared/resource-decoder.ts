@@ -13,7 +13,7 @@ export interface ResourceParser<M, T> extends AnyType<M> {
   /** See {@link ResourceType.allResourcesRequiredInSotw}. */
   readonly allResourcesRequiredInSotw: boolean;
   /** See {@link ResourceType.discoveryService}. */
-  readonly discoveryService?: DiscoveryService;
+  readonly discoveryService?: DiscoveryService | undefined;
   /** Validates a message. @returns `undefined` only after adding a violation. */
   parse(
     message: M,
@@ -39,7 +39,7 @@ export function createResourceType<M, T>(parser: ResourceParser<M, T>): Resource
     typeUrl: `type.googleapis.com/${messageName}`,
     typeName: messageName.slice(messageName.lastIndexOf('.') + 1),
     allResourcesRequiredInSotw,
-    ...(discoveryService && { discoveryService }),
+    discoveryService,
     peekName,
     decode(bytes, context): Decoded<T> {
       const name = peekName(bytes);
