@@ -1,5 +1,5 @@
-import { Snapshot, type SnapshotInput } from '../../src/control-plane';
-import { clusterKind } from '../../src/control-plane/resource-kind';
+import { Snapshot, type ResourceKind, type SnapshotInput } from '../../src/control-plane';
+import { clusterKind, endpointKind } from '../../src/control-plane/resource-kind';
 import { Subscriptions, type PlannedResponse } from '../../src/control-plane/subscriptions';
 import { cluster, endpoints, listener, route } from './resources';
 
@@ -14,10 +14,11 @@ const shortNames = new Map([
   [EDS, 'EDS'],
 ]);
 
-/** `CDS#1: a b`: type, nonce and names. */
-function show({ typeUrl, nonce, resources }: PlannedResponse): string {
+/** `CDS#1: a b !c`: type, nonce, names of resources and of errors. */
+function show({ typeUrl, nonce, resources, errors }: PlannedResponse): string {
   const names = resources.map(({ name }) => name).sort();
-  return [`${shortNames.get(typeUrl) ?? typeUrl}#${nonce}:`, ...names].join(' ');
+  const failed = errors.map(({ name }) => `!${name}`);
+  return [`${shortNames.get(typeUrl) ?? typeUrl}#${nonce}:`, ...names, ...failed].join(' ');
 }
 
 /** A stream whose answers are written down. */
@@ -333,5 +334,39 @@ describe('a new snapshot', () => {
     stream.ask(CDS, ['b'], '3');
     const moved = { ...service(1), routes: [route('r', 'b')], clusters: [cluster('b')] };
     expect(stream.change(moved)).toEqual(['CDS#5: b', 'RDS#6: r']);
+  });
+});
+
+describe('an error in place of a resource', () => {
+  const failing = (kind: ResourceKind, name: string, code = 7) => ({
+    errors: [{ kind, name, code, message: 'no' }],
+  });
+
+  it('is in every response of a type that is complete, as leaving it out would delete', () => {
+    const stream = new Stream({ ...clusters('a', 'b'), ...failing(clusterKind, 'a') });
+    expect(stream.ask(CDS, ['a', 'b'])).toBe('CDS#1: b !a');
+    const next = { clusters: [cluster('a'), { ...cluster('b'), lb_policy: 'RANDOM' }] };
+    expect(stream.change({ ...next, ...failing(clusterKind, 'a') })).toEqual(['CDS#2: b !a']);
+    expect(stream.change(next)).toEqual(['CDS#3: a b']);
+  });
+
+  it('is sent once for the other types, and the resource when there is one', () => {
+    const stream = new Stream({ ...assignments('a', 'b'), ...failing(endpointKind, 'x') });
+    expect(stream.ask(EDS, ['a', 'x'])).toBe('EDS#1: a !x');
+    const changed = { endpoints: [endpoints('a', 9)] };
+    expect(stream.change({ ...changed, ...failing(endpointKind, 'x') })).toEqual(['EDS#2: a']);
+    expect(stream.change({ ...changed, ...failing(endpointKind, 'x', 5) })).toEqual(['EDS#3: !x']);
+    expect(stream.change(assignments('a', 'x'))).toEqual(['EDS#4: a x']);
+  });
+
+  it('reaches wildcards, and takes the resource away without waiting for the routes', () => {
+    const stream = new Stream({ ...clusters('a'), listeners: [listener('l')] });
+    stream.ask(CDS, []);
+    stream.ask(LDS, ['l']);
+    const next = { ...clusters('a'), listeners: [listener('l', 'other')] };
+    expect(stream.change({ ...next, ...failing(clusterKind, 'a') })).toEqual([
+      'CDS#3: !a',
+      'LDS#4: l',
+    ]);
   });
 });
