@@ -185,17 +185,19 @@ describe('an error for a resource', () => {
     ]);
   });
 
+  const sotw = DiscoveryRequest.fromPartial({ typeUrl: EDS, resourceNames: ['echo'] });
+  const delta = DeltaDiscoveryRequest.fromPartial({
+    typeUrl: EDS,
+    resourceNamesSubscribe: ['echo'],
+  });
+
   it.each([
-    ['Stream', { resourceNames: ['echo'] }],
-    ['Delta', { resourceNamesSubscribe: ['echo'] }],
-  ] as const)('goes over the wire with its code and words: %s', async (variant, names) => {
+    ['Stream', DiscoveryRequest.encode(sotw), DiscoveryResponse],
+    ['Delta', DeltaDiscoveryRequest.encode(delta), DeltaDiscoveryResponse],
+  ] as const)('goes over the wire whole: %s', async (variant, request, Response) => {
     const server = new ControlPlane({ snapshot: Snapshot.from({ errors: [error] }) });
     const { address } = await server.start();
     const client = new Client(address, credentials.createInsecure());
-    const [Request, Response] =
-      variant === 'Stream'
-        ? [DiscoveryRequest, DiscoveryResponse]
-        : [DeltaDiscoveryRequest, DeltaDiscoveryResponse];
     const call = client.makeBidiStreamRequest(
       `/envoy.service.discovery.v3.AggregatedDiscoveryService/${variant}AggregatedResources`,
       (bytes: Uint8Array) => Buffer.from(bytes),
@@ -204,7 +206,7 @@ describe('an error for a resource', () => {
     call.on('error', () => {});
     // The official schema that is installed is older than this field.
     const received = once(call, 'data');
-    call.write(Request.encode(Request.fromPartial({ typeUrl: EDS, ...names })).finish());
+    call.write(request.finish());
     expect(await received).toMatchObject([
       {
         resources: [],
