@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import assert from 'node:assert/strict';
 import { register } from 'grpc-xds';
 import { ControlPlane, Snapshot } from 'grpc-xds/control-plane';
+import { lbPolicyContract } from 'grpc-xds/testing';
 
 const require = createRequire(import.meta.url);
 const grpc = require('@grpc/grpc-js');
@@ -12,6 +13,7 @@ const required = require('grpc-xds');
 assert.equal(required.register, register);
 assert.equal(require('grpc-xds/control-plane').ControlPlane, ControlPlane);
 assert.equal(typeof Snapshot.from, 'function');
+assert.equal(require('grpc-xds/testing').lbPolicyContract, lbPolicyContract);
 
 delete process.env.GRPC_XDS_BOOTSTRAP;
 delete process.env.GRPC_XDS_BOOTSTRAP_CONFIG;

@@ -10,7 +10,8 @@ export const endingBehaviours: readonly Behaviour[] = [
     'releases everything when destroyed',
     async (subject) => {
       await subject.serve([A, B]);
-      subject.run(() => subject.harness.subchannel(A).disconnect());
+      const connection = subject.pickConnection();
+      subject.run(() => connection.disconnect());
       subject.run(() => subject.policy.destroy());
       await subject.harness.settle();
       subject.expectNothingLeft();

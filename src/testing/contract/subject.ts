@@ -85,6 +85,16 @@ export class Subject {
     this.harness.batch.run(task);
   }
 
+  /** The connection that a call is sent over; throws unless one is. */
+  pickConnection(): FakeSubchannel {
+    return this.harness.subchannel(this.pickAddress());
+  }
+
+  /** Whether the policy has, or wants, a connection to the address. */
+  holds(address: string): boolean {
+    return this.harness.host.held.some((subchannel) => subchannel.getAddress() === address);
+  }
+
   forEachUnconnected(task: (subchannel: FakeSubchannel) => void): void {
     for (const subchannel of this.harness.host.held) {
       const isUp = subchannel.getConnectivityState() === ConnectivityState.READY;
