@@ -4,41 +4,49 @@ import {
   LocalityLbEndpoints,
 } from '../generated/envoy/config/endpoint/v3/endpoint_components';
 import { Violations } from '../util/violations';
+import type { EndpointsDifference } from './address-hashes';
 import { EndpointMetadataReader } from './endpoint-metadata-parser';
-import { LocalityReuse, sameEndpoint, type PreviousEndpoints } from './endpoint-reuse';
-import { recallSlices, rememberSlices, SliceMatcher, type EndpointSlices } from './endpoint-slices';
+import { LocalityReuse, type PreviousEndpoints } from './endpoint-reuse';
+import { applyComparison } from './changed-slices';
+import { recallSlices, rememberSlices, type EndpointSlices } from './endpoint-slices';
 import type { LocalityEndpoints, XdsEndpoint } from './endpoints';
 import { parseLbEndpoint } from './lb-endpoint-parser';
 import { decodeMessage } from './shared/any';
 import { parseHealthStatus } from './shared/health-status-parser';
+import { compareSlices, readHeadLength, type SliceComparison } from './shared/slice-comparison';
+import { elementStart, sliceMessage } from './shared/sliced-message';
 import { splitMessage } from './shared/split-message';
 import { MAX_TOTAL_WEIGHT } from './shared/total-weight';
 
 const LOCALITIES_FIELD = 2;
 const LB_ENDPOINTS_FIELD = 2;
-/** With more changes than this, decoding everything anew is as cheap, and finds duplicates faster. */
-const MAX_CHANGES = 64;
+
+/** A locality that gets calls. */
+export interface ChangedLocality {
+  readonly priority: number;
+  readonly value: LocalityEndpoints;
+}
 
 /** An assignment whose endpoints are taken from the previous one where their bytes are the same. */
-export interface ChangedAssignment {
+export interface ChangedAssignment extends EndpointsDifference {
   /** Without localities. */
   readonly message: ClusterLoadAssignment;
-  /** Those that get calls, with their priorities; in order. */
-  readonly localities: readonly { readonly priority: number; readonly value: LocalityEndpoints }[];
+  /** Those that get calls; in order. */
+  readonly localities: readonly ChangedLocality[];
 }
 
 /**
  * Decodes an assignment that differs little from the previous one: only the endpoints whose bytes changed.
  *
  * @returns `undefined` if there is anything unusual about it, invalid or not: then it is to be decoded as a whole,
- * which knows how to say what is wrong.
+ * which knows how to say what is wrong. Whether an address is there twice remains to be checked.
  */
 export function decodeChangedAssignment(
   bytes: Uint8Array,
   previous: PreviousEndpoints,
   keepDraining: boolean,
 ): ChangedAssignment | undefined {
-  return new ChangeDecoder(previous, keepDraining).decode(bytes);
+  return new ChangeDecoder(previous, keepDraining).decode(asBuffer(bytes));
 }
 
 /**
@@ -54,20 +62,35 @@ export function rememberAssignment(
 ): void {
   const split = splitMessage(bytes, LOCALITIES_FIELD);
   if (split === undefined) return;
+  const buffer = asBuffer(bytes);
   for (const [i, locality] of parsed.entries()) {
     if (locality === undefined) continue;
-    const slice = bytes.subarray(split.offsets[2 * i], split.offsets[2 * i + 1]);
-    const offsets = splitMessage(slice, LB_ENDPOINTS_FIELD)?.offsets;
-    if (offsets?.length !== 2 * locality.endpoints.length) continue;
-    rememberSlices(locality.value, { bytes: slice, offsets, endpoints: locality.endpoints });
+    const slices = sliceMessage(
+      buffer.subarray(split.offsets[2 * i], split.offsets[2 * i + 1]),
+      LB_ENDPOINTS_FIELD,
+    );
+    if (slices?.offsets.length !== 2 * locality.endpoints.length) continue;
+    const { value } = locality;
+    const omitted = locality.endpoints.length - value.endpoints.length;
+    const endpoints = omitted === 0 ? value.endpoints : locality.endpoints;
+    let totalWeight = 0;
+    for (const { weight } of value.endpoints) totalWeight += weight;
+    rememberSlices(value, { ...slices, endpoints, omitted, totalWeight });
   }
+}
+
+/** A locality and what it was decoded from. */
+interface KnownLocality {
+  readonly before: LocalityEndpoints;
+  readonly known: EndpointSlices;
 }
 
 class ChangeDecoder {
   /** Nothing may be found wrong here: see `decodeChangedAssignment`. */
   private readonly violations = Violations.root();
   private readonly metadataReader = new EndpointMetadataReader();
-  private readonly changed: XdsEndpoint[] = [];
+  private readonly added: XdsEndpoint[] = [];
+  private readonly removed: XdsEndpoint[] = [];
   /** Previous localities whose endpoints have been taken over: each may serve once. */
   private readonly used = new Set<LocalityEndpoints>();
 
@@ -76,94 +99,110 @@ class ChangeDecoder {
     private readonly keepDraining: boolean,
   ) {}
 
-  decode(bytes: Uint8Array): ChangedAssignment | undefined {
+  decode(bytes: Buffer): ChangedAssignment | undefined {
     const split = splitMessage(bytes, LOCALITIES_FIELD);
     if (split === undefined) return undefined;
     const message = decodeMessage(ClusterLoadAssignment, split.rest, this.violations);
     if (message === undefined) return undefined;
-    const localities: { priority: number; value: LocalityEndpoints }[] = [];
+    const localities: ChangedLocality[] = [];
     for (let i = 0; i < split.offsets.length; i += 2) {
       const slice = bytes.subarray(split.offsets[i], split.offsets[i + 1]);
       const locality = this.decodeLocality(slice);
       if (locality === undefined) return undefined;
       if (locality !== 'unused') localities.push(locality);
     }
-    const isGood = this.violations.count === 0 && !this.hasDuplicates(localities);
-    return isGood ? { message, localities } : undefined;
+    if (this.violations.count > 0) return undefined;
+    for (const gone of this.previous.localities()) {
+      if (!this.used.has(gone)) for (const endpoint of gone.endpoints) this.removed.push(endpoint);
+    }
+    return { message, localities, added: this.added, removed: this.removed };
   }
 
-  private decodeLocality(
-    slice: Uint8Array,
-  ): { priority: number; value: LocalityEndpoints } | 'unused' | undefined {
-    const split = splitMessage(slice, LB_ENDPOINTS_FIELD);
-    if (split === undefined) return undefined;
-    const message = decodeMessage(LocalityLbEndpoints, split.rest, this.violations);
-    if (message === undefined) return undefined;
+  private decodeLocality(slice: Buffer): ChangedLocality | 'unused' | undefined {
+    const found = this.findPrevious(slice);
+    if (found === undefined) return this.isUnused(slice) ? 'unused' : undefined;
+    const change = compareSlices(slice, LB_ENDPOINTS_FIELD, found.known);
+    const message = change && decodeMessage(LocalityLbEndpoints, change.rest, this.violations);
+    if (change === undefined || message === undefined) return undefined;
     const { locality, loadBalancingWeight: weight, priority } = message;
     if (weight === undefined || weight === 0) return 'unused';
-    const before = locality && this.previous.find(priority, locality);
-    const known = before && recallSlices(before);
-    if (before === undefined || known === undefined || this.used.has(before)) return undefined;
-    this.used.add(before);
-    const parsed = this.decodeEndpoints(slice, split.offsets, { known, before });
-    if (parsed === undefined) return undefined;
-    const endpoints = parsed.filter((endpoint) => endpoint !== undefined);
-    const value = new LocalityReuse(before).share({ locality: before.locality, weight, endpoints });
-    rememberSlices(value, { bytes: slice, offsets: split.offsets, endpoints: parsed });
-    return { priority, value };
-  }
-
-  private decodeEndpoints(
-    bytes: Uint8Array,
-    offsets: Uint32Array,
-    { known, before }: { readonly known: EndpointSlices; readonly before: LocalityEndpoints },
-  ): readonly (XdsEndpoint | undefined)[] | undefined {
-    const matcher = new SliceMatcher(known);
-    const endpoints: (XdsEndpoint | undefined)[] = [];
-    let totalWeight = 0;
-    for (let i = 0; i < offsets.length; i += 2) {
-      const [start = 0, end = 0] = [offsets[i], offsets[i + 1]];
-      const same = matcher.find(bytes, start, end);
-      const endpoint =
-        same === undefined
-          ? this.decodeEndpoint(bytes.subarray(start, end), before)
-          : known.endpoints[same];
-      if (this.changed.length > MAX_CHANGES || this.violations.count > 0) return undefined;
-      totalWeight += endpoint?.weight ?? 0;
-      endpoints.push(endpoint);
+    const { before } = found;
+    // The guess may have been wrong: most encoders write the priority after the endpoints.
+    if (locality === undefined || this.previous.find(priority, locality) !== before) {
+      return undefined;
     }
-    return totalWeight > MAX_TOTAL_WEIGHT ? undefined : endpoints;
+    this.used.add(before);
+    const value = this.takeOver(found, change, weight);
+    return value && { priority, value };
   }
 
-  private decodeEndpoint(bytes: Uint8Array, before: LocalityEndpoints): XdsEndpoint | undefined {
+  /** The previous version of a locality, or rather a guess: one of the name, if possible one that ends in the same way. */
+  private findPrevious(slice: Buffer): KnownLocality | undefined {
+    const head = slice.subarray(0, readHeadLength(slice, LB_ENDPOINTS_FIELD) ?? 0);
+    const message = decodeMessage(LocalityLbEndpoints, head, this.violations);
+    if (message?.locality === undefined) return undefined;
+    const candidates: KnownLocality[] = [];
+    for (const before of this.previous.named(message.locality)) {
+      const known = recallSlices(before);
+      if (known !== undefined && !this.used.has(before)) candidates.push({ before, known });
+    }
+    return candidates.find(({ known }) => endsAs(slice, known)) ?? candidates[0];
+  }
+
+  /** Whether a locality that was not there before, or got no calls, gets none. */
+  private isUnused(slice: Buffer): boolean {
+    const split = splitMessage(slice, LB_ENDPOINTS_FIELD);
+    const message = split && decodeMessage(LocalityLbEndpoints, split.rest, this.violations);
+    return message !== undefined && (message.loadBalancingWeight ?? 0) === 0;
+  }
+
+  /** Makes a locality of what was kept and what is new. */
+  private takeOver(
+    { before, known }: KnownLocality,
+    comparison: SliceComparison,
+    weight: number,
+  ): LocalityEndpoints | undefined {
+    const decode = (bytes: Uint8Array) => this.decodeEndpoint(bytes);
+    const { slices, added, removed } = applyComparison(comparison, known, decode);
+    if (this.violations.count > 0 || slices.totalWeight > MAX_TOTAL_WEIGHT) return undefined;
+    const { locality } = before;
+    const endpoints = isComplete(slices)
+      ? slices.endpoints
+      : slices.endpoints.filter((endpoint) => endpoint !== undefined);
+    const next = { locality, weight, endpoints };
+    const isOther = added.length + removed.length > 0;
+    const value = isOther ? next : new LocalityReuse(before).share(next);
+    rememberSlices(
+      value,
+      slices.omitted === 0 ? { ...slices, endpoints: value.endpoints } : slices,
+    );
+    for (const endpoint of added) this.added.push(endpoint);
+    for (const endpoint of removed) this.removed.push(endpoint);
+    return value;
+  }
+
+  private decodeEndpoint(bytes: Uint8Array): XdsEndpoint | undefined {
     const message = decodeMessage(LbEndpoint, bytes, this.violations);
     if (message === undefined) return undefined;
     const health = parseHealthStatus(message.healthStatus);
     if (health === undefined || (health === 'DRAINING' && !this.keepDraining)) return undefined;
     const { metadataReader } = this;
-    const endpoint = parseLbEndpoint(message, { health, metadataReader }, this.violations);
-    if (endpoint === undefined) return undefined;
-    // It may only have moved.
-    const same =
-      before.endpoints.find((candidate) => sameEndpoint(candidate, endpoint)) ?? endpoint;
-    this.changed.push(same);
-    return same;
+    return parseLbEndpoint(message, { health, metadataReader }, this.violations);
   }
+}
 
-  /** The endpoints taken over have no duplicates among themselves, so only the changed ones need looking at. */
-  private hasDuplicates(localities: readonly { value: LocalityEndpoints }[]): boolean {
-    return this.changed.some((changed) =>
-      changed.addresses.some(({ host, port }) => {
-        let found = 0;
-        for (const { value } of localities) {
-          for (const { addresses } of value.endpoints) {
-            for (const address of addresses) {
-              if (address.port === port && address.host === host) found++;
-            }
-          }
-        }
-        return found > 1;
-      }),
-    );
-  }
+/** Whether what comes after the endpoints is the same. */
+function endsAs(slice: Buffer, known: EndpointSlices): boolean {
+  const tail = known.bytes.subarray(elementStart(known, known.offsets.length / 2));
+  return tail.length <= slice.length && slice.subarray(slice.length - tail.length).equals(tail);
+}
+
+function isComplete(
+  slices: EndpointSlices,
+): slices is EndpointSlices & { readonly endpoints: readonly XdsEndpoint[] } {
+  return slices.omitted === 0;
+}
+
+function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }

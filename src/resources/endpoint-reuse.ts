@@ -31,6 +31,17 @@ export class PreviousEndpoints {
     return this.priorities.find((localities) => localities.has(name))?.get(name);
   }
 
+  /** All localities of the last value. */
+  *localities(): IterableIterator<LocalityEndpoints> {
+    for (const byName of this.priorities) yield* byName.values();
+  }
+
+  /** The last values of a locality, one for each priority it is in. */
+  named(locality: Locality): readonly LocalityEndpoints[] {
+    const name = localityName(locality);
+    return this.priorities.map((byName) => byName.get(name)).filter((found) => found !== undefined);
+  }
+
   /** The previous value itself if nothing changed, otherwise the new one made of what did not. */
   share(next: EndpointsResource): EndpointsResource {
     const { previous } = this;
@@ -143,6 +154,7 @@ export function sameEndpoint(a: XdsEndpoint, b: XdsEndpoint): boolean {
   );
 }
 
-function firstAddress({ addresses: [first] }: XdsEndpoint): string {
+/** The text of the first address of an endpoint. */
+export function firstAddress({ addresses: [first] }: XdsEndpoint): string {
   return first === undefined ? '' : `${first.host} ${first.port}`;
 }

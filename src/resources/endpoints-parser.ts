@@ -4,6 +4,7 @@ import {
 } from '../generated/envoy/config/endpoint/v3/endpoint';
 import { Violations } from '../util/violations';
 import type { ResourceType } from '../xds-client/resource-type';
+import { AddressHashChange, rememberAddressHashes } from './address-hashes';
 import { decodeChangedAssignment, rememberAssignment } from './changed-endpoints-parser';
 import { EndpointMetadataReader } from './endpoint-metadata-parser';
 import { PreviousEndpoints } from './endpoint-reuse';
@@ -44,9 +45,13 @@ export function createEndpointsResourceType({
       const previous = new PreviousEndpoints(before);
       const change = decodeChangedAssignment(bytes, previous, keepDraining);
       if (change === undefined) return undefined;
+      const addresses = AddressHashChange.check(before, change);
+      if (addresses === undefined) return undefined;
       const violations = Violations.root();
       const value = assemble(change.message, change.localities, previous, violations);
-      return violations.count === 0 ? value : undefined;
+      if (violations.count > 0) return undefined;
+      addresses.apply(value);
+      return value;
     },
   });
 }
@@ -66,16 +71,19 @@ function parseAssignment(
   context: EndpointsContext,
   violations: Violations,
 ): EndpointsResource {
-  const localities = parseLocalities(message, context, violations.at('endpoints'));
-  return assemble(message, localities, context.previous, violations);
+  const addresses = new AddressSet();
+  const localities = parseLocalities(message, context, addresses, violations.at('endpoints'));
+  const value = assemble(message, localities, context.previous, violations);
+  if (violations.count === 0) rememberAddressHashes(value, addresses.hashes);
+  return value;
 }
 
 function parseLocalities(
   { endpoints }: ClusterLoadAssignment,
   { previous, keepDraining, bytes }: EndpointsContext,
+  addresses: AddressSet,
   violations: Violations,
 ): readonly PlacedLocality[] {
-  const addresses = new AddressSet();
   const metadataReader = new EndpointMetadataReader();
   const parsed: Parameters<typeof rememberAssignment>[1][number][] = [];
   const localities = endpoints.map((message, i) => {

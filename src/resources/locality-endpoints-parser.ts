@@ -2,33 +2,34 @@ import type {
   LbEndpoint,
   LocalityLbEndpoints,
 } from '../generated/envoy/config/endpoint/v3/endpoint_components';
+import { HashBag } from '../util/hash-bag';
 import type { Violations } from '../util/violations';
 import type { EndpointMetadataReader } from './endpoint-metadata-parser';
 import { LocalityReuse, type PreviousEndpoints } from './endpoint-reuse';
 import type { LocalityEndpoints, SocketAddress, XdsEndpoint } from './endpoints';
 import { parseLbEndpoint } from './lb-endpoint-parser';
+import { hashAddress } from './address-hashes';
 import { parseHealthStatus } from './shared/health-status-parser';
 import { MAX_TOTAL_WEIGHT } from './shared/total-weight';
 
 /** The addresses of an assignment, each of which may occur once. */
 export class AddressSet {
-  /** One port, or several: a set for each of ten thousand hosts would cost more than all the rest. */
-  private readonly portsByHost = new Map<string, number | Set<number>>();
+  /** All of them. */
+  readonly hashes = new HashBag();
+  private readonly addresses: SocketAddress[] = [];
+  /** Made when there is a hash for the second time: a text for each of ten thousand would cost more than all the rest. */
+  private texts: Set<string> | undefined;
 
   /** @returns `false` if the address is in the set already. */
-  add({ host, port }: SocketAddress): boolean {
-    const ports = this.portsByHost.get(host);
-    if (ports === undefined) {
-      this.portsByHost.set(host, port);
-      return true;
+  add(address: SocketAddress): boolean {
+    const hash = hashAddress(address);
+    if (this.hashes.countOf(hash) > 0) {
+      this.texts ??= new Set(this.addresses.map(addressText));
+      if (this.texts.has(addressText(address))) return false;
     }
-    if (ports === port) return false;
-    if (typeof ports === 'number') {
-      this.portsByHost.set(host, new Set([ports, port]));
-      return true;
-    }
-    if (ports.has(port)) return false;
-    ports.add(port);
+    this.hashes.add(hash);
+    this.addresses.push(address);
+    this.texts?.add(addressText(address));
     return true;
   }
 }
@@ -97,4 +98,8 @@ function parseEndpoints(
     );
   }
   return endpoints;
+}
+
+function addressText({ host, port }: SocketAddress): string {
+  return `${host} ${port}`;
 }

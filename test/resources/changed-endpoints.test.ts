@@ -61,13 +61,17 @@ describe('an assignment that changes a little', () => {
     ];
     let previous: EndpointsResource | undefined;
     let accepted = 0;
-    for (let round = 0; round < 3000; round++) {
+    for (let round = 0; round < 2000; round++) {
       const { hosts } = zones[below(3)] ?? zones[0] ?? { hosts: [] };
       const before = [...hosts];
-      const at = below(hosts.length + 1);
-      if (random() < 0.5) hosts.splice(at, 1, host());
-      else if (random() < 0.4) hosts.splice(at, 1);
-      else hosts.splice(at, 0, host());
+      for (let changes = below(4); changes >= 0; changes--) {
+        const at = below(hosts.length + 1);
+        const kind = random();
+        if (kind < 0.4) hosts.splice(at, 1, host());
+        else if (kind < 0.6) hosts.splice(at, 1);
+        else if (kind < 0.8) hosts.splice(at, 0, host());
+        else hosts.splice(below(hosts.length), 0, ...hosts.splice(at, 1));
+      }
       const bytes = encode(zones);
       const quick = decode(bytes, previous);
       const whole = decode(bytes, undefined);
@@ -82,14 +86,27 @@ describe('an assignment that changes a little', () => {
     expect(accepted).toBeGreaterThan(100);
   });
 
-  it('keeps every endpoint but the one that was replaced', () => {
-    const hosts = Array.from({ length: 1000 }, (_, i) => ({
-      address: `10.1.${i >> 8}.${i & 255}`,
-      weight: 1,
-      healthStatus: 1,
-    }));
+  const hosts = Array.from({ length: 1000 }, (_, i) => ({
+    address: `10.1.${i >> 8}.${i & 255}`,
+    weight: 1,
+    healthStatus: 1,
+  }));
+  const newHost = (i: number) => ({
+    address: `10.9.${i >> 8}.${i & 255}`,
+    weight: 1,
+    healthStatus: 1,
+  });
+
+  it.each([
+    ['one replaced', hosts.with(500, newHost(1)), 999],
+    ['three replaced', hosts.with(5, newHost(1)).with(500, newHost(2)).with(999, newHost(3)), 997],
+    ['some removed', hosts.filter((_, i) => i % 100 > 4), 950],
+    ['some added', hosts.toSpliced(50, 0, newHost(1), newHost(2)), 1000],
+    ['one moved', [...hosts.slice(100), ...hosts.slice(0, 100)], 1000],
+    ['one unhealthy', hosts.with(7, { ...newHost(1), healthStatus: 2 }), 999],
+    ['most replaced', hosts.map((host, i) => (i % 10 === 0 ? host : newHost(i))), 100],
+  ])('keeps the endpoints that were there before: %s', (_case, changed, keeps) => {
     const before = decode(encode([{ priority: 0, zone: 'a', hosts }]), undefined);
-    const changed = hosts.with(500, { address: '10.9.9.9', weight: 1, healthStatus: 1 });
     const after = decode(
       encode([{ priority: 0, zone: 'a', hosts: changed }]),
       before.ok ? before.value : undefined,
@@ -98,7 +115,39 @@ describe('an assignment that changes a little', () => {
     const [was, is] = [before, after].map(
       ({ value }) => value.priorities[0]?.localities[0]?.endpoints ?? [],
     );
-    const kept = is?.filter((endpoint, i) => endpoint === was?.[i]);
-    expect(kept).toHaveLength(999);
+    const known = new Set(was);
+    expect(is?.filter((endpoint) => known.has(endpoint))).toHaveLength(keeps);
+    expect(is?.map(({ addresses }) => addresses[0]?.host)).toEqual(
+      changed.filter(({ healthStatus }) => healthStatus === 1).map(({ address }) => address),
+    );
+  });
+
+  it('may move an endpoint to another locality, and remove a locality', () => {
+    const [a, b, c] = [0, 100, 200].map((start) => hosts.slice(start, start + 100));
+    const zone = (name: string, list: readonly Host[] = []) => ({
+      priority: 0,
+      zone: name,
+      hosts: list,
+    });
+    let previous: EndpointsResource | undefined;
+    const steps = [
+      [zone('a', a), zone('b', b), zone('c', c)],
+      [zone('a', a?.slice(1)), zone('b', b?.concat(hosts[0] ?? [])), zone('c', c)],
+      [zone('a', a?.slice(1)), zone('b', b?.concat(hosts[0] ?? []))],
+      [zone('a', a?.slice(1)), zone('b', b?.concat(hosts[0] ?? [], hosts[200] ?? []))],
+    ];
+    for (const step of steps) {
+      const bytes = encode(step);
+      const result = decode(bytes, previous);
+      expect(result).toEqual(decode(bytes, undefined));
+      if (!result.ok) throw new Error('must be valid');
+      previous = result.value;
+    }
+    const twice = [...(steps[3] ?? []), zone('d', hosts.slice(1, 2))];
+    expect(decode(encode(twice), previous)).toEqual(decode(encode(twice), undefined));
+    expect(decode(encode(twice), previous).ok).toBe(false);
+    // What was refused changed nothing.
+    const removed = decode(encode(steps[2] ?? []), previous);
+    expect(removed.ok).toBe(true);
   });
 });

@@ -4,6 +4,8 @@ import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 export interface SplitMessage {
   /** The message without that field. */
   readonly rest: Uint8Array;
+  /** How much of the rest comes before the first element; all of it if there is none. */
+  readonly headLength: number;
   /** Where each element begins and ends in the original bytes: pairs, in order. */
   readonly offsets: Uint32Array;
 }
@@ -13,12 +15,14 @@ export function splitMessage(bytes: Uint8Array, field: number): SplitMessage | u
   const reader = new BinaryReader(bytes);
   const offsets: number[] = [];
   const rest: Uint8Array[] = [];
+  let headLength = bytes.length;
   try {
     while (reader.pos < reader.len) {
       const fieldStart = reader.pos;
       const [number, wireType] = reader.tag();
       if (number === field && wireType === WireType.LengthDelimited) {
         const length = reader.uint32();
+        if (offsets.length === 0) headLength = fieldStart;
         offsets.push(reader.pos, reader.pos + length);
         reader.pos += length;
       } else {
@@ -30,5 +34,5 @@ export function splitMessage(bytes: Uint8Array, field: number): SplitMessage | u
     return undefined;
   }
   if (reader.pos !== reader.len) return undefined;
-  return { rest: Buffer.concat(rest), offsets: Uint32Array.from(offsets) };
+  return { rest: Buffer.concat(rest), headLength, offsets: Uint32Array.from(offsets) };
 }

@@ -1,0 +1,35 @@
+import { HashBag } from '../../src/util/hash-bag';
+import { seededRandom } from '../support/seeded-random';
+
+describe('a bag of hashes', () => {
+  it('has what was added, as often as it was', () => {
+    const bag = new HashBag();
+    for (const hash of [7, 7, 0, 4_294_967_295]) bag.add(hash);
+    expect([7, 0, 4_294_967_295, 8].map((hash) => bag.countOf(hash))).toEqual([2, 1, 1, 0]);
+    bag.delete(7);
+    bag.delete(8);
+    expect([bag.countOf(7), bag.size]).toEqual([1, 3]);
+  });
+
+  it('agrees with a map, whatever happens', () => {
+    const random = seededRandom(3);
+    // Few different ones with the same lowest bits, so that they are in each other's way, and wrap around.
+    const hashes = Array.from({ length: 60 }, (_, i) => ((i % 5) + 13 + 1024 * i) >>> 0);
+    const bag = new HashBag();
+    const expected = new Map<number, number>();
+    for (let round = 0; round < 5000; round++) {
+      const hash = hashes[Math.floor(random() * hashes.length)] ?? 0;
+      const count = expected.get(hash) ?? 0;
+      if (random() < (round < 2500 ? 0.6 : 0.4)) {
+        bag.add(hash);
+        expected.set(hash, count + 1);
+      } else {
+        bag.delete(hash);
+        expected.set(hash, Math.max(0, count - 1));
+      }
+      if (round % 50 > 0) continue;
+      for (const each of hashes) expect(bag.countOf(each)).toBe(expected.get(each) ?? 0);
+    }
+    expect(bag.size).toBe([...expected.values()].reduce((sum, count) => sum + count, 0));
+  });
+});
