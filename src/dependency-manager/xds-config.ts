@@ -2,6 +2,7 @@ import type { ClusterResource } from '../resources/cluster';
 import type { EndpointsResource } from '../resources/endpoints';
 import type { ListenerResource } from '../resources/listener';
 import type { RouteConfigResource, VirtualHost } from '../resources/route-config';
+import { FixedKeysMap } from '../util/fixed-keys-map';
 import type { Handle } from '../util/handle';
 import type { Result } from '../util/result';
 
@@ -36,6 +37,20 @@ export interface XdsConfig {
   readonly virtualHost: VirtualHost;
   /** Every cluster that a route, an aggregate or a subscription names; the error is what failed calls say. */
   readonly clusters: ReadonlyMap<string, Result<ClusterConfig, string>>;
+}
+
+/**
+ * The names of the clusters in which a config differs from an earlier one; `undefined` if it would take going
+ * through all of them to tell.
+ */
+export function changedClusters(
+  before: XdsConfig,
+  after: XdsConfig,
+): readonly string[] | undefined {
+  if (after.clusters === before.clusters) return [];
+  return after.clusters instanceof FixedKeysMap
+    ? after.clusters.keysSetSince(before.clusters)
+    : undefined;
 }
 
 /** Keeps clusters in the config that no route names (gRFC A74 dynamic clusters). */

@@ -31,7 +31,7 @@ export interface LbHost extends LbHelper {
   readonly depth: number;
 }
 
-/** The xDS side of an update; `undefined` under a channel whose resolver is not ours. */
+/** The xDS side of an update: the same object only if it says the same. `undefined` under another resolver than ours. */
 export interface XdsLbContext {
   readonly config: XdsConfig;
   readonly clusters: ClusterSubscriber;

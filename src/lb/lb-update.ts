@@ -1,6 +1,6 @@
 import type { Result } from '../util/result';
 import { sameEndpoints, type EndpointSet } from './endpoint-set';
-import type { LbUpdate, XdsLbContext } from './lb-policy';
+import type { LbUpdate } from './lb-policy';
 
 /** Whether an update says nothing that the update before did not say. Compares identities only. */
 export function sameUpdate(a: LbUpdate, b: LbUpdate): boolean {
@@ -9,13 +9,9 @@ export function sameUpdate(a: LbUpdate, b: LbUpdate): boolean {
     (a.config === b.config &&
       a.options === b.options &&
       a.resolutionNote === b.resolutionNote &&
-      sameXdsContext(a.xds, b.xds) &&
+      a.xds === b.xds &&
       sameEndpointResult(a.endpoints, b.endpoints))
   );
-}
-
-function sameXdsContext(a: XdsLbContext | undefined, b: XdsLbContext | undefined): boolean {
-  return a === b || (a?.config === b?.config && a?.clusters === b?.clusters);
 }
 
 function sameEndpointResult(

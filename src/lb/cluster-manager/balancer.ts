@@ -1,6 +1,5 @@
 import { ConnectivityState } from '../../grpc-js';
 import type { Picker } from '../../grpc-js';
-import type { LbConfig } from '../../resources/extension-points';
 import { ChildPolicy } from '../child-policy';
 import { ConnectivityTally, createFailurePicker } from '../connectivity';
 import { reportForeignConfig } from '../foreign-config';
@@ -8,6 +7,7 @@ import type { Publication } from '../lb-batch';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { CLUSTER_MANAGER, ClusterManagerConfig, parseClusterManagerConfig } from './config';
 import { ClusterManagerPicker } from './picker';
+import { UpdateScope } from './update-scope';
 
 /** The root of an xds channel: one child per cluster, among which the route of each call chooses (gRFC A31). */
 export const clusterManagerPolicy: LbPolicyType = {
@@ -35,6 +35,7 @@ class ClusterManagerPolicy implements LbPolicy {
   private readonly pickers = new Map<string, Picker>();
   private readonly removed = new Set<string>();
   private readonly publication: Publication;
+  private readonly scope = new UpdateScope();
   private config: ClusterManagerConfig | undefined;
   /** Why there is no config; only of interest while there is none. */
   private failure = '';
@@ -55,7 +56,13 @@ class ClusterManagerPolicy implements LbPolicy {
       this.removeMissing(config);
       this.publication.request();
     }
-    for (const [name, childConfig] of config.children) this.updateChild(name, childConfig, update);
+    const concerned = this.scope.next({ ...update, config });
+    const xds = this.scope.createContext();
+    for (const name of concerned) {
+      const childConfig = config.children.get(name);
+      if (childConfig !== undefined)
+        this.updateChild(name, { ...update, config: childConfig, xds });
+    }
   }
 
   exitIdle(): void {
@@ -94,9 +101,9 @@ class ClusterManagerPolicy implements LbPolicy {
     }
   }
 
-  private updateChild(name: string, config: LbConfig, update: LbUpdate): void {
+  private updateChild(name: string, update: LbUpdate): void {
     const child = this.children.get(name) ?? this.createChild(name);
-    child.policy.update({ ...update, config });
+    child.policy.update(update);
   }
 
   private createChild(name: string): Child {
