@@ -9,12 +9,15 @@ export interface UserAgent {
 }
 
 /**
- * What the client can do beyond the protocol's minimum: it ignores `overprovisioning_factor` (gRFC A27), and
- * it unwraps `envoy.service.discovery.v3.Resource` in state-of-the-world responses.
+ * What the client can do beyond the protocol's minimum: it ignores `overprovisioning_factor` (gRFC A27), it
+ * unwraps `envoy.service.discovery.v3.Resource` in state-of-the-world responses, and it forgets a resource
+ * whose time to live is over. The documentation of the protocol spells one of them in two ways.
  */
 const CLIENT_FEATURES = [
   'envoy.lb.does_not_support_overprovisioning',
   'xds.config.resource-in-sotw',
+  'xds.config.supports-resource-in-sotw',
+  'xds.config.supports-resource-ttl',
 ] as const;
 
 /** The message by which a stream says who is asking: the bootstrap's node, with who we are added (gRFC A27). */

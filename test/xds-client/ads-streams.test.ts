@@ -14,7 +14,12 @@ describe('requests', () => {
     expect(h.stream.requests[0]?.node).toMatchObject({
       cluster: 'c1',
       userAgentName: 'test-agent',
-      clientFeatures: ['envoy.lb.does_not_support_overprovisioning', 'xds.config.resource-in-sotw'],
+      clientFeatures: [
+        'envoy.lb.does_not_support_overprovisioning',
+        'xds.config.resource-in-sotw',
+        'xds.config.supports-resource-in-sotw',
+        'xds.config.supports-resource-ttl',
+      ],
     });
 
     h.clock.advance(5000);

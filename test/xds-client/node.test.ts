@@ -18,7 +18,12 @@ describe('createNode', () => {
       metadata: undefined,
       userAgentName: 'agent',
       userAgentVersionType: { $case: 'userAgentVersion', value: '1.2' },
-      clientFeatures: ['envoy.lb.does_not_support_overprovisioning', 'xds.config.resource-in-sotw'],
+      clientFeatures: [
+        'envoy.lb.does_not_support_overprovisioning',
+        'xds.config.resource-in-sotw',
+        'xds.config.supports-resource-in-sotw',
+        'xds.config.supports-resource-ttl',
+      ],
     });
   });
 
