@@ -5,7 +5,7 @@ import {
   type Snapshot,
 } from '../control-plane';
 import { assertNever } from '../util/assert-never';
-import { kindTitles } from './snapshot-table';
+import { titleOf } from './snapshot-table';
 
 /**
  * What to tell the operator about an event; undefined for what goes without saying.
@@ -48,13 +48,14 @@ function formatMissing(
   return `${who} asks for ${formatType(typeUrl)} the file does not have: ${list}`;
 }
 
-function formatClient({ nodeId, streamId }: ClientIdentity): string {
+/** `client 2 (node-1)` */
+export function formatClient({ nodeId, streamId }: ClientIdentity): string {
   return nodeId === '' ? `client ${streamId}` : `client ${streamId} (${nodeId})`;
 }
 
 function formatType(typeUrl: string): string {
   const kind = findResourceKind(typeUrl);
-  return (kind && kindTitles.get(kind)) ?? typeUrl;
+  return kind === undefined ? typeUrl : titleOf(kind);
 }
 
 function oneLine(text: string): string {

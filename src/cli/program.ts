@@ -42,6 +42,8 @@ function createProgram(version: string, io: CliIo, setCode: (code: number) => vo
     .option('-p, --port <number>', 'port to listen on; 0 takes any that is free', parsePort, 18000)
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--no-watch', 'do not reload the file when it changes')
+    .option('--loads', 'print the calls that clients report (LRS), and their sum at the end')
+    .option('--load-interval <seconds>', 'time between two reports of a client', parseSeconds, 10)
     .action(async (file: string, flags: ServeFlags) => setCode(await serve(file, flags, io)));
 
   addFileCommand(program, 'check')
@@ -55,7 +57,9 @@ function createProgram(version: string, io: CliIo, setCode: (code: number) => vo
 const fileHelp = `
 The file is YAML or JSON with the lists listeners, routes, clusters and endpoints, whose
 resources are written as in Envoy's configuration; or with the list resources, in which
-each resource has an "@type". See examples/echo.yaml.`;
+each resource has an "@type". A resource in a wrapper of the type
+envoy.service.discovery.v3.Resource may have a version, aliases and a ttl.
+See examples/echo.yaml.`;
 
 function addFileCommand(program: Command, name: string): Command {
   return program
@@ -64,6 +68,12 @@ function addFileCommand(program: Command, name: string): Command {
     .option('--allow-inconsistent', 'accept references to resources the file does not have')
     .option('--ignore-unknown-fields', 'skip fields that no gRPC client reads')
     .addHelpText('after', fileHelp);
+}
+
+function parseSeconds(text: string): number {
+  const seconds = Number(text);
+  if (/^\d+(\.\d+)?$/.test(text) && seconds > 0) return seconds;
+  throw new InvalidArgumentError('Expected a number of seconds, more than 0.');
 }
 
 function parsePort(text: string): number {

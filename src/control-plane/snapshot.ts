@@ -79,6 +79,11 @@ export class Snapshot {
     return this.sets.get(kind) ?? emptyResourceSet;
   }
 
+  /** The kinds of which there is or was something. */
+  kinds(): readonly ResourceKind[] {
+    return [...this.sets.keys()];
+  }
+
   /** One resource. */
   get(kind: ResourceKind, name: string): SnapshotResource | undefined {
     return this.sets.get(kind)?.byName.get(name);

@@ -2,6 +2,7 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AdsClient } from '../control-plane/ads-client';
+import { OfficialClient } from '../control-plane/official-client';
 import { FakeIo } from './fake-io';
 
 const example = join(__dirname, '..', '..', 'examples', 'echo.yaml');
@@ -125,6 +126,63 @@ describe('grpc-xds serve', () => {
     expect((await stream.ended).details).toBe('the control plane is shutting down');
     expect(io.isInterruptible).toBe(false);
     client.close();
+  });
+
+  it('serves a changed resource of a type it knows nothing of', async () => {
+    const LOCALITY = 'type.googleapis.com/envoy.config.core.v3.Locality';
+    const text = (zone: string) =>
+      'resources:\n' +
+      '  - "@type": type.googleapis.com/envoy.service.discovery.v3.Resource\n' +
+      '    name: there\n' +
+      `    resource: { "@type": ${LOCALITY}, zone: ${zone} }\n`;
+    writeFileSync(file, text('a'));
+    const { client } = await start();
+    expect(io.out).toContain('  envoy.config.core.v3.Locality     1  there');
+    const stream = client.open();
+    stream.subscribe(LOCALITY, ['there'], { node: { id: 'n1' } });
+    expect((await stream.next()).resources).toHaveLength(1);
+    writeFileSync(file, text('b'));
+    expect(await io.until(/reloaded/)).toMatch(/changed: envoy.config.core.v3.Locality \(1\)$/);
+    expect((await stream.next()).nonce).toBe('2');
+    client.close();
+  });
+
+  it('prints the loads that clients report, and their sum at the end', async () => {
+    const { address, client } = await start('--loads', '--load-interval', '0.5');
+    client.close();
+    const official = new OfficialClient(address);
+    const stream = official.call<object>(
+      'envoy.service.load_stats.v3.LoadReportingService/StreamLoadStats',
+    );
+    stream.send({ node: { id: 'n1', client_features: ['envoy.lrs.supports_send_all_clusters'] } });
+    expect(await stream.next()).toMatchObject({
+      send_all_clusters: true,
+      load_reporting_interval: { seconds: '0', nanos: 500_000_000 },
+    });
+    const upstream_locality_stats = [
+      { locality: { region: 'eu' }, total_issued_requests: 2, total_successful_requests: 1 },
+    ];
+    stream.send({ cluster_stats: [{ cluster_name: 'idle' }] });
+    stream.send({ cluster_stats: [{ cluster_name: 'echo', upstream_locality_stats }] });
+    await io.until(/^ {2}echo /);
+    official.close();
+    io.pressCtrlC();
+    await running;
+    const table = [
+      '  cluster  locality  started  succeeded  failed  running  dropped',
+      '  echo     eu              2          1       0        0        0',
+    ];
+    const at = io.out.indexOf('12:00:01Z client 1 (n1) reports its calls');
+    expect(io.out.slice(at + 1, at + 3)).toEqual(table);
+    expect(io.out.slice(-3)).toEqual(['All calls reported:', ...table]);
+  });
+
+  it('says that no loads were reported', async () => {
+    const { client } = await start('--loads');
+    client.close();
+    io.pressCtrlC();
+    await running;
+    expect(io.out.at(-1)).toBe('No loads were reported.');
   });
 
   it('ends with 1 when the file is bad at the start', async () => {

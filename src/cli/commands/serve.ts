@@ -5,14 +5,17 @@ import {
   loadResourceFile,
   Snapshot,
   watchResourceFile,
+  type ClientIdentity,
+  type ClusterLoad,
   type ListeningAddress,
   type ResourceFileError,
 } from '../../control-plane';
 import { errorMessage } from '../../util/error-message';
 import { createHandle, type Handle } from '../../util/handle';
 import type { CliIo } from '../cli-io';
-import { formatEvent } from '../event-lines';
-import { formatSnapshot, kindTitles } from '../snapshot-table';
+import { formatClient, formatEvent } from '../event-lines';
+import { formatLoads, hasLoad } from '../load-table';
+import { formatSnapshot, kindsOf, titleOf } from '../snapshot-table';
 import type { FileFlags } from './check';
 
 /** Flags of `serve`. */
@@ -20,6 +23,10 @@ export interface ServeFlags extends FileFlags {
   readonly port: number;
   readonly host: string;
   readonly watch: boolean;
+  /** Print the loads that clients report. */
+  readonly loads?: boolean;
+  /** Seconds between two load reports of a client. */
+  readonly loadInterval: number;
 }
 
 /**
@@ -48,6 +55,10 @@ class Serving {
         const line = formatEvent(event, this.snapshot);
         if (line !== undefined) this.log(line);
       },
+      loadReporting: { intervalMs: flags.loadInterval * 1000 },
+      onLoadReport: (client, { clusters }) => {
+        if (flags.loads === true) this.showLoads(client, clusters);
+      },
     });
   }
 
@@ -66,6 +77,7 @@ class Serving {
     watch.release();
     this.log('stopping');
     await this.controlPlane.stop();
+    if (this.flags.loads === true) this.sumUpLoads();
     return 0;
   }
 
@@ -101,9 +113,9 @@ class Serving {
   }
 
   private reload(snapshot: Snapshot): void {
-    const changed = [...kindTitles]
-      .filter(([kind]) => snapshot.set(kind).version !== this.snapshot.set(kind).version)
-      .map(([kind, title]) => `${title} (${snapshot.set(kind).byName.size})`);
+    const changed = kindsOf(snapshot, this.snapshot)
+      .filter((kind) => snapshot.set(kind).version !== this.snapshot.set(kind).version)
+      .map((kind) => `${titleOf(kind)} (${snapshot.set(kind).byName.size})`);
     if (this.fileIsBad) this.log('the file is good again');
     this.fileIsBad = false;
     // The watch reports the file once at the start, when it has just been loaded.
@@ -138,6 +150,20 @@ class Serving {
     if (target !== undefined) this.io.print(`Target: xds:///${target}`);
     this.io.print(this.flags.watch ? 'Changes of the file are served at once.' : 'Not watching.');
     this.io.print('');
+  }
+
+  private showLoads(client: ClientIdentity, clusters: readonly ClusterLoad[]): void {
+    const loads = clusters.filter(hasLoad);
+    if (loads.length === 0) return;
+    this.log(`${formatClient(client)} reports its calls`);
+    for (const line of formatLoads(loads)) this.io.print(`  ${line}`);
+  }
+
+  private sumUpLoads(): void {
+    const loads = this.controlPlane.loads();
+    this.io.print(loads.length === 0 ? 'No loads were reported.' : 'All calls reported:');
+    if (loads.length === 0) return;
+    for (const line of formatLoads(loads)) this.io.print(`  ${line}`);
   }
 
   private log(line: string): void {
