@@ -14,6 +14,10 @@ export type {
 } from './resolver/explain-call';
 export type { RetryPolicy, RetryableCode } from './resources/route-config';
 
+// For channel credentials of the application.
+export type { ChannelCredentialsDefinition } from './credentials/define-channel-credentials';
+export { registerChannelCredentials } from './credentials/register-channel-credentials';
+
 // For HTTP filters of the application.
 export { CallFailedError } from './http-filters/call-filter';
 export type { CallAffinity, CallFailure, CallFilter, CallInfo } from './http-filters/call-filter';

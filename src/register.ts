@@ -1,10 +1,11 @@
 import type * as Csds from './admin/csds';
 import type { Bootstrap } from './bootstrap/bootstrap';
 import { createBootstrapLoader } from './bootstrap/load-bootstrap';
-import {
-  createChannelCredentialsRegistry,
-  type ChannelCredentialsRegistry,
-} from './credentials/channel-creds-registry';
+import { CallCredentialsRegistry } from './credentials/call-creds-registry';
+import { builtInChannelCredentials } from './credentials/channel-creds-registry';
+import { createJwtTokenFileType } from './credentials/jwt-token-file-type';
+import { processChannelCredentials } from './credentials/register-channel-credentials';
+import { ManagementCredentials } from './credentials/management-credentials';
 import { createDnsWatcherFactory } from './dependency-manager/dns-watch';
 import { Metadata, registerAdminService } from './grpc-js';
 import { createGrpcLogger } from './grpc-js/grpc-logger';
@@ -23,7 +24,7 @@ import { explainCall as explain, type CallExplanation } from './resolver/explain
 import { LiveConfigs } from './resolver/live-configs';
 import { registerXdsResolver } from './resolver/register-xds-resolver';
 import { createResourceTypes } from './resources/resource-types';
-import { GrpcTransportFactory } from './transport/grpc-transport';
+import { TransportFactory } from './transport/transport-factory';
 import { systemClock } from './util/clock';
 import { currentFeatureFlags } from './util/feature-flags';
 import type { Logger } from './util/logger';
@@ -48,7 +49,7 @@ export interface RegisterOptions {
 
 /** What a later call to `register` may replace. */
 interface Registration {
-  readonly credentials: ChannelCredentialsRegistry;
+  readonly credentials: ManagementCredentials;
   readonly liveConfigs: LiveConfigs;
   loadBootstrap: () => Result<Bootstrap, string>;
 }
@@ -64,7 +65,7 @@ let registration: Registration | undefined;
 export function register(options: RegisterOptions = {}): void {
   if (registration === undefined) {
     const logger = createGrpcLogger(currentTracers());
-    const credentials = createChannelCredentialsRegistry({ logger });
+    const credentials = createCredentials(logger);
     const loadBootstrap = createLoader(options, credentials);
     registration = { credentials, liveConfigs: new LiveConfigs(), loadBootstrap };
     reportCollisions(logger);
@@ -76,10 +77,19 @@ export function register(options: RegisterOptions = {}): void {
 
 function createLoader(
   { bootstrap }: RegisterOptions,
-  channelCreds: ChannelCredentialsRegistry,
+  { support }: ManagementCredentials,
 ): () => Result<Bootstrap, string> {
-  const support = { channelCreds, callCreds: new Set<string>() };
   return createBootstrapLoader({ inline: bootstrap, support });
+}
+
+/** Adds every type of credentials of this package. Those of the application stay in force. */
+function createCredentials(logger: Logger): ManagementCredentials {
+  const environment = { clock: systemClock, random: systemRandom, logger };
+  const channel = processChannelCredentials;
+  for (const type of builtInChannelCredentials(environment)) channel.registerDefault(type);
+  const { bootstrapCallCreds } = currentFeatureFlags();
+  const callTypes = bootstrapCallCreds ? [createJwtTokenFileType(environment)] : [];
+  return new ManagementCredentials({ channel, call: new CallCredentialsRegistry(callTypes) });
 }
 
 function reportCollisions(logger: Logger): void {
@@ -117,9 +127,9 @@ function compose(current: Registration, logger: Logger): void {
   // After that: grpc-js has no use for policies that need our tree around them.
   processLbPolicies.attach(policies);
   addHttpFilters(environment);
-  const { clock } = environment;
+  const { credentials } = current;
   const transportFactory = new SharedTransports(
-    new GrpcTransportFactory({ clock, credentials: current.credentials }),
+    new TransportFactory({ ...environment, credentials }),
   );
   const clients = createClientPool(environment, transportFactory);
   const loadsOf = createLoadReporters(environment, transportFactory);

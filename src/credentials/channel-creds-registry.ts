@@ -1,6 +1,6 @@
 import type { CredentialConfig } from '../bootstrap/bootstrap';
 import type { CredentialSupport } from '../bootstrap/server-config-parser';
-import { credentials, type ChannelCredentials } from '../grpc-js';
+import { credentials, type CertificateProvider, type ChannelCredentials } from '../grpc-js';
 import { systemClock, type Clock } from '../util/clock';
 import { silentLogger, type Logger } from '../util/logger';
 import { err, ok, type Result } from '../util/result';
@@ -22,6 +22,11 @@ export class ChannelCredentialsRegistry implements CredentialSupport {
     this.byName.set(type.type, type);
   }
 
+  /** Adds a type, unless there is one of that name already. */
+  registerDefault(type: ChannelCredentialsType): void {
+    if (!this.byName.has(type.type)) this.register(type);
+  }
+
   /** Whether there is such a type. */
   has(type: string): boolean {
     return this.byName.has(type);
@@ -38,12 +43,32 @@ export class ChannelCredentialsRegistry implements CredentialSupport {
   }
 
   /** Makes the credentials, or says why that is not possible now. */
-  create({ type, config }: CredentialConfig): Result<ChannelCredentials, string> {
+  create(credential: CredentialConfig): Result<ChannelCredentials, string> {
+    return this.make(credential, (type, ...args) => type.parse(...args));
+  }
+
+  /** Makes the certificates for a server that is reached over HTTPS, or says why that is not possible now. */
+  createForHttps(credential: CredentialConfig): Result<CertificateProvider, string> {
+    return this.make(credential, (type, config, violations) => {
+      if (type.parseForHttps !== undefined) return type.parseForHttps(config, violations);
+      violations.add('cannot be used for HTTPS');
+      return undefined;
+    });
+  }
+
+  private make<T>(
+    { type, config }: CredentialConfig,
+    parse: (
+      type: ChannelCredentialsType,
+      config: unknown,
+      violations: Violations,
+    ) => (() => Result<T, string>) | undefined,
+  ): Result<T, string> {
     const violations = Violations.root();
     const subject = `channel credentials of type ${JSON.stringify(type)}`;
     const known = this.byName.get(type);
     if (known === undefined) return err(`there are no ${subject}`);
-    const create = known.parse(config, violations);
+    const create = parse(known, config, violations);
     if (create === undefined) return err(`${subject}: ${violations.all.join('; ')}`);
     const created = create();
     return created.ok ? created : err(`${subject}: ${created.error}`);
@@ -58,16 +83,16 @@ export interface BuiltInCredentialsOptions {
   readonly logger?: Logger;
 }
 
-/** A registry with the types `insecure`, `google_default` (gRFC A27) and `tls` (gRFC A65). */
-export function createChannelCredentialsRegistry(
+/** The types `insecure`, `google_default` (gRFC A27) and `tls` (gRFC A65). */
+export function builtInChannelCredentials(
   options: BuiltInCredentialsOptions = {},
-): ChannelCredentialsRegistry {
+): readonly ChannelCredentialsType[] {
   const { clock = systemClock, logger = silentLogger } = options;
-  return new ChannelCredentialsRegistry([
+  return [
     insecureCredentialsType,
     createGoogleDefaultCredentialsType(),
     createTlsCredentialsType({ clock, logger }),
-  ]);
+  ];
 }
 
 const insecureCredentialsType: ChannelCredentialsType = {

@@ -10,7 +10,7 @@ import type { Logger } from '../util/logger';
 import { ok } from '../util/result';
 import type { Violations } from '../util/violations';
 import type { ChannelCredentialsType } from './channel-credentials-type';
-import { FileCertificates } from './file-certificates';
+import { FileCertificates, type CertificateFiles } from './file-certificates';
 
 const DEFAULT_REFRESH_INTERVAL_MS = 600_000;
 
@@ -26,19 +26,9 @@ export function createTlsCredentialsType(options: {
   return {
     type: 'tls',
     parse(config, violations) {
-      const before = violations.count;
-      const fields = readObject(config ?? {}, violations) ?? new Map<string, unknown>();
-      const files = {
-        ca: readPath(fields, 'ca_certificate_file', violations),
-        identity: readIdentity(fields, violations),
-      };
-      const refreshIntervalMs = readDurationMs(
-        fields,
-        'refresh_interval',
-        DEFAULT_REFRESH_INTERVAL_MS,
-        violations,
-      );
-      if (violations.count > before) return undefined;
+      const parsed = parseConfig(config, violations);
+      if (parsed === undefined) return undefined;
+      const { files, refreshIntervalMs } = parsed;
       return () => {
         const certificates = FileCertificates.load(files, { ...options, refreshIntervalMs });
         if (!certificates.ok) return certificates;
@@ -50,7 +40,32 @@ export function createTlsCredentialsType(options: {
         );
       };
     },
+    parseForHttps(config, violations) {
+      const parsed = parseConfig(config, violations);
+      if (parsed === undefined) return undefined;
+      const { files, refreshIntervalMs } = parsed;
+      return () => FileCertificates.load(files, { ...options, refreshIntervalMs });
+    },
   };
+}
+
+function parseConfig(
+  config: unknown,
+  violations: Violations,
+): { readonly files: CertificateFiles; readonly refreshIntervalMs: number } | undefined {
+  const before = violations.count;
+  const fields = readObject(config ?? {}, violations) ?? new Map<string, unknown>();
+  const files = {
+    ca: readPath(fields, 'ca_certificate_file', violations),
+    identity: readIdentity(fields, violations),
+  };
+  const refreshIntervalMs = readDurationMs(
+    fields,
+    'refresh_interval',
+    DEFAULT_REFRESH_INTERVAL_MS,
+    violations,
+  );
+  return violations.count > before ? undefined : { files, refreshIntervalMs };
 }
 
 function readIdentity(

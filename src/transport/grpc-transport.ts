@@ -1,4 +1,4 @@
-import type { CredentialConfig, ServerConfig } from '../bootstrap/bootstrap';
+import type { ServerConfig } from '../bootstrap/bootstrap';
 import { Channel, ConnectivityState, Status, type ChannelCredentials } from '../grpc-js';
 import type { Clock } from '../util/clock';
 import { errorMessage } from '../util/error-message';
@@ -28,7 +28,7 @@ export interface KeepaliveOptions {
 export interface GrpcTransportOptions {
   /** Makes the credentials a server is to be contacted with. */
   readonly credentials: {
-    create(credential: CredentialConfig): Result<ChannelCredentials, string>;
+    create(server: ServerConfig): Result<ChannelCredentials, string>;
   };
   readonly clock: Clock;
   /**
@@ -54,7 +54,7 @@ export class GrpcTransportFactory implements XdsTransportFactory {
 
   /** See `XdsTransportFactory`. */
   create(server: ServerConfig): Result<XdsTransport, string> {
-    const credentials = this.options.credentials.create(server.channelCreds);
+    const credentials = this.options.credentials.create(server);
     if (!credentials.ok) return credentials;
     return GrpcTransport.create(server.serverUri, credentials.value, this.options);
   }

@@ -1,12 +1,14 @@
 import type { ChannelCredentialsType } from '../../src/credentials/channel-credentials-type';
 import {
   ChannelCredentialsRegistry,
-  createChannelCredentialsRegistry,
+  builtInChannelCredentials,
 } from '../../src/credentials/channel-creds-registry';
 import { parseBootstrap } from '../../src/bootstrap/bootstrap-parser';
 import { credentials } from '../../src/grpc-js';
 import { err, ok } from '../../src/util/result';
 import { Violations } from '../../src/util/violations';
+
+const builtIn = () => new ChannelCredentialsRegistry(builtInChannelCredentials());
 
 const fussy: ChannelCredentialsType = {
   type: 'fussy',
@@ -19,7 +21,7 @@ const fussy: ChannelCredentialsType = {
 
 describe('ChannelCredentialsRegistry', () => {
   it('has the types that a bootstrap may name', () => {
-    const registry = createChannelCredentialsRegistry();
+    const registry = builtIn();
     expect([...registry.keys()]).toEqual(['insecure', 'google_default', 'tls']);
     expect([registry.has('tls'), registry.has('alts'), registry.has('constructor')]).toEqual([
       true,
@@ -29,7 +31,7 @@ describe('ChannelCredentialsRegistry', () => {
   });
 
   it('makes insecure credentials whatever their configuration', () => {
-    const registry = createChannelCredentialsRegistry();
+    const registry = builtIn();
     for (const config of [undefined, {}, { a: 1 }]) {
       const created = registry.create({ type: 'insecure', config });
       expect(created.ok && created.value._isSecure()).toBe(false);
@@ -86,7 +88,7 @@ describe('ChannelCredentialsRegistry', () => {
         ],
       },
       'test',
-      { channelCreds: createChannelCredentialsRegistry(), callCreds: new Set<string>() },
+      { channelCreds: builtIn(), callCreds: new Set<string>() },
     );
     expect(parsed).toEqual({
       ok: false,

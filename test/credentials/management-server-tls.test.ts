@@ -1,7 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ServerCredentials } from '@grpc/grpc-js';
-import { createChannelCredentialsRegistry } from '../../src/credentials/channel-creds-registry';
+import { CallCredentialsRegistry } from '../../src/credentials/call-creds-registry';
+import {
+  builtInChannelCredentials,
+  ChannelCredentialsRegistry,
+} from '../../src/credentials/channel-creds-registry';
+import { ManagementCredentials } from '../../src/credentials/management-credentials';
 import { GrpcTransportFactory } from '../../src/transport/grpc-transport';
 import { systemClock } from '../../src/util/clock';
 import type { XdsTransport } from '../../src/xds-client/transport';
@@ -32,7 +37,10 @@ describe('a management server with TLS', () => {
 
   function open(config: object): StreamRecorder {
     const factory = new GrpcTransportFactory({
-      credentials: createChannelCredentialsRegistry(),
+      credentials: new ManagementCredentials({
+        channel: new ChannelCredentialsRegistry(builtInChannelCredentials()),
+        call: new CallCredentialsRegistry([]),
+      }),
       clock: systemClock,
     });
     const transport = factory.create({

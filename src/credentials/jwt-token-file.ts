@@ -1,0 +1,139 @@
+import { readFile } from 'node:fs';
+import { Status } from '../grpc-js';
+import { connectionBackoff, firstBackoffStep, type BackoffStep } from '../util/backoff';
+import type { Clock } from '../util/clock';
+import type { Random } from '../util/random';
+import { err, ok, type Result } from '../util/result';
+import { readJwtExpiry } from './jwt-expiry';
+
+/** Why there is no token. */
+export interface TokenFailure {
+  /** A gRPC status code. */
+  readonly code: number;
+  readonly message: string;
+}
+
+/** Told of a token, or why there is none. */
+export type TokenCallback = (token: Result<string, TokenFailure>) => void;
+
+/** What is needed to read tokens. */
+export interface JwtTokenFileOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Reads a file as text. Default: the file system. */
+  readonly read?: (path: string, callback: (error: Error | null, text: string) => void) => void;
+}
+
+interface Token {
+  readonly text: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAtMs: number;
+}
+
+/** Why there is no token, and until when nobody asks again. */
+interface Pause {
+  readonly failure: TokenFailure;
+  /** On the monotonic clock. */
+  readonly untilMs: number;
+}
+
+/** A token counts as expired this long before it is. */
+const MARGIN_MS = 30_000;
+/** A token that is to be used no longer than this is replaced ahead of time. */
+const AHEAD_MS = 60_000;
+
+/**
+ * A token in a file that somebody else replaces before it expires (gRFC A97). It is kept until shortly before
+ * that, and read again in the background when the time comes near (gRFC A83). Nothing is read unless somebody
+ * asks for the token, and after a failure not before a backoff has passed.
+ */
+export class JwtTokenFile {
+  private readonly waiting = new Set<TokenCallback>();
+  private isReading = false;
+  private token: Token | undefined;
+  private pause: Pause | undefined;
+  private backoff: BackoffStep;
+
+  constructor(
+    private readonly path: string,
+    private readonly options: JwtTokenFileOptions,
+  ) {
+    this.backoff = this.firstBackoff();
+  }
+
+  /** Gives the token, which may have to be read first. */
+  get(callback: TokenCallback): void {
+    const remainingMs = this.remainingMs();
+    if (this.token !== undefined && remainingMs > 0) {
+      callback(ok(this.token.text));
+      if (remainingMs < AHEAD_MS && !this.isPausing()) this.startReading();
+    } else if (this.pause !== undefined && this.isPausing()) {
+      callback(err(this.pause.failure));
+    } else {
+      this.waiting.add(callback);
+      this.startReading();
+    }
+  }
+
+  /** How long the token is to be used. */
+  private remainingMs(): number {
+    return (this.token?.expiresAtMs ?? 0) - MARGIN_MS - this.options.clock.now();
+  }
+
+  private isPausing(): boolean {
+    return this.pause !== undefined && this.options.clock.monotonicMs() < this.pause.untilMs;
+  }
+
+  private startReading(): void {
+    if (this.isReading) return;
+    this.isReading = true;
+    const { read = readText } = this.options;
+    read(this.path, (error, text) => {
+      this.isReading = false;
+      this.settle(
+        error === null ? this.parse(text.trim()) : this.fail(Status.UNAVAILABLE, error.message),
+      );
+    });
+  }
+
+  private parse(text: string): Result<Token, TokenFailure> {
+    const expiry = readJwtExpiry(text);
+    if (!expiry.ok) return this.fail(Status.UNAUTHENTICATED, expiry.error);
+    if (expiry.value <= this.options.clock.now()) {
+      const since = Number.isFinite(new Date(expiry.value).getTime())
+        ? new Date(expiry.value).toISOString()
+        : 'long ago';
+      return this.fail(Status.UNAUTHENTICATED, `the token has expired: ${since}`);
+    }
+    return ok({ text, expiresAtMs: expiry.value });
+  }
+
+  private fail(code: number, reason: string): Result<never, TokenFailure> {
+    return err({ code, message: `jwt_token_file ${this.path}: ${reason}` });
+  }
+
+  private settle(read: Result<Token, TokenFailure>): void {
+    if (read.ok) {
+      this.token = read.value;
+      this.pause = undefined;
+      this.backoff = this.firstBackoff();
+    } else {
+      const untilMs = this.options.clock.monotonicMs() + this.backoff.delayMs;
+      this.pause = { failure: read.error, untilMs };
+      this.backoff = this.backoff.next();
+    }
+    const answer = read.ok ? ok(read.value.text) : read;
+    for (const callback of this.waiting) {
+      this.waiting.delete(callback);
+      callback(answer);
+    }
+  }
+
+  private firstBackoff(): BackoffStep {
+    return firstBackoffStep(connectionBackoff, this.options.random);
+  }
+}
+
+function readText(path: string, callback: (error: Error | null, text: string) => void): void {
+  readFile(path, 'utf8', callback);
+}

@@ -1,0 +1,63 @@
+import type { CredentialConfig, ServerConfig } from '../bootstrap/bootstrap';
+import type { BootstrapSupport, CredentialSupport } from '../bootstrap/server-config-parser';
+import {
+  credentials,
+  type CallCredentials,
+  type CertificateProvider,
+  type ChannelCredentials,
+} from '../grpc-js';
+import { err, ok, type Result } from '../util/result';
+
+/** What makes credentials. */
+export interface CredentialSources {
+  readonly channel: CredentialSupport & {
+    create(credential: CredentialConfig): Result<ChannelCredentials, string>;
+    createForHttps(credential: CredentialConfig): Result<CertificateProvider, string>;
+  };
+  readonly call: CredentialSupport & {
+    create(credential: CredentialConfig): Result<CallCredentials, string>;
+  };
+}
+
+/** Makes what a management server is contacted with: channel credentials and, on each stream, call credentials. */
+export class ManagementCredentials {
+  constructor(private readonly sources: CredentialSources) {}
+
+  /** What a bootstrap may name. */
+  get support(): BootstrapSupport {
+    return { channelCreds: this.sources.channel, callCreds: this.sources.call };
+  }
+
+  /** @returns the credentials of a server, or why they cannot be had now. */
+  create(server: ServerConfig): Result<ChannelCredentials, string> {
+    const channel = this.sources.channel.create(server.channelCreds);
+    if (!channel.ok) return channel;
+    if (server.callCreds.length === 0) return channel;
+    if (!channel.value._isSecure()) return err(insecure(server.channelCreds, server.callCreds));
+    const call = this.createCall(server);
+    if (!call.ok) return call;
+    return ok(credentials.combineChannelCredentials(channel.value, ...call.value));
+  }
+
+  /** @returns the certificates for a server that is reached over HTTPS, or why they cannot be had now. */
+  createForHttps(server: ServerConfig): Result<CertificateProvider, string> {
+    return this.sources.channel.createForHttps(server.channelCreds);
+  }
+
+  /** All call credentials of a server (gRFC A97). */
+  createCall(server: ServerConfig): Result<readonly CallCredentials[], string> {
+    const all: CallCredentials[] = [];
+    for (const credential of server.callCreds) {
+      const made = this.sources.call.create(credential);
+      if (!made.ok) return made;
+      all.push(made.value);
+    }
+    return ok(all);
+  }
+}
+
+/** A token that anybody on the way can read is nobody's any more. */
+function insecure(channel: CredentialConfig, call: readonly CredentialConfig[]): string {
+  const types = call.map(({ type }) => JSON.stringify(type)).join(', ');
+  return `call credentials of type ${types} are not sent over channel credentials of type ${JSON.stringify(channel.type)}`;
+}

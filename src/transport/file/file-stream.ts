@@ -1,0 +1,184 @@
+import {
+  DiscoveryRequest,
+  DiscoveryResponse,
+} from '../../generated/envoy/service/discovery/v3/discovery';
+import type { Clock } from '../../util/clock';
+import type { Logger } from '../../util/logger';
+import type { XdsStream, XdsStreamHandler } from '../../xds-client/transport';
+import { canonicalName } from './file-resource';
+import { NOTHING, type ResourceContent, type TypeContent } from './resource-content';
+
+/** What a stream is made of. */
+export interface FileStreamOptions {
+  /** Names the file in messages. */
+  readonly path: string;
+  readonly handler: XdsStreamHandler;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The stream is of no use any more, whoever ended it. */
+  onEnd(stream: FileStream): void;
+}
+
+/** How far one type has come. */
+interface TypeProgress {
+  /** What is asked for, as asked. */
+  names: readonly string[];
+  isDue: boolean;
+  /** See `TypeContent`; `undefined` before there was a response. */
+  sent: string | undefined;
+  nonce: string;
+}
+
+const TRACER = 'xds_client';
+const NOT_FOUND = 5;
+
+// What is referred to goes before what refers to it.
+const order = ['Cluster', 'ClusterLoadAssignment', 'Listener', 'RouteConfiguration'];
+
+/**
+ * The server's side of a state-of-the-world stream, over files: answers a request for names that were not asked
+ * for before, and sends what has changed of what is asked for. Nothing is called from within a call made on it.
+ */
+export class FileStream implements XdsStream {
+  private readonly types = new Map<string, TypeProgress>();
+  private content: ResourceContent | undefined;
+  /** Messages asked for that have not been sent. */
+  private wanted = 0;
+  private responses = 0;
+  private isOpen = true;
+
+  constructor(private readonly options: FileStreamOptions) {}
+
+  /** New content, or the first. */
+  update(content: ResourceContent): void {
+    this.content = content;
+    for (const [typeUrl, progress] of this.types) {
+      if (this.contentOf(typeUrl).fingerprint !== progress.sent) progress.isDue = true;
+    }
+    this.pump();
+  }
+
+  /** Ends the stream as a server would. */
+  fail(code: number, details: string): void {
+    this.later(() => {
+      this.end();
+      this.options.handler.onClosed({ code, details });
+    });
+  }
+
+  /** See `XdsStream`. */
+  send(bytes: Uint8Array): void {
+    if (!this.isOpen) return;
+    this.receive(DiscoveryRequest.decode(bytes));
+    this.later(() => this.options.handler.onSent());
+    this.pump();
+  }
+
+  /** See `XdsStream`. */
+  read(): void {
+    this.wanted++;
+    this.pump();
+  }
+
+  /** See `XdsStream`. Nothing is owed to one who has nothing more to say. */
+  halfClose(): void {
+    this.fail(0, '');
+  }
+
+  /** See `XdsStream`. */
+  close(): void {
+    if (this.isOpen) this.end();
+  }
+
+  private receive({ typeUrl, resourceNames, responseNonce, errorDetail }: DiscoveryRequest): void {
+    const progress = this.types.get(typeUrl) ?? {
+      names: [],
+      isDue: false,
+      sent: undefined,
+      nonce: '',
+    };
+    this.types.set(typeUrl, progress);
+    if (responseNonce !== '' && responseNonce === progress.nonce) {
+      this.trace(() => {
+        const verdict = errorDetail === undefined ? 'accepted' : `rejected: ${errorDetail.message}`;
+        return `response ${responseNonce} with ${typeUrl} was ${verdict}`;
+      });
+    }
+    const before = new Set(progress.names);
+    if (resourceNames.some((name) => !before.has(name))) progress.isDue = true;
+    progress.names = resourceNames;
+  }
+
+  /** Sends a response if one is due and wanted, but not now. */
+  private pump(): void {
+    this.later(() => {
+      if (this.wanted === 0 || this.content === undefined) return;
+      const due = [...this.types].filter(([, { isDue, names }]) => isDue && names.length > 0);
+      const [next] = due.sort(([a], [b]) => rank(a) - rank(b));
+      if (next === undefined) return;
+      this.wanted--;
+      this.options.handler.onMessage(this.respond(...next));
+    });
+  }
+
+  private respond(typeUrl: string, progress: TypeProgress): Uint8Array {
+    const content = this.contentOf(typeUrl);
+    progress.isDue = false;
+    progress.sent = content.fingerprint;
+    progress.nonce = String(++this.responses);
+    this.trace(() => `response ${progress.nonce}: version "${content.version}" of ${typeUrl}`);
+    return DiscoveryResponse.encode({
+      versionInfo: content.version,
+      typeUrl,
+      nonce: progress.nonce,
+      controlPlane: undefined,
+      ...this.select(typeUrl, content, progress.names),
+    }).finish();
+  }
+
+  /** The resources asked for, and word of those that are not there (gRFC A88). */
+  private select(
+    typeUrl: string,
+    { resources }: TypeContent,
+    names: readonly string[],
+  ): Pick<DiscoveryResponse, 'resources' | 'resourceErrors'> {
+    const missing = new Map(names.map((name) => [canonicalName(name, typeUrl), name]));
+    const asked = new Set(missing.keys());
+    const selected = resources.filter(({ name }) => name === undefined || asked.has(name));
+    for (const { name } of selected) {
+      if (name === undefined) missing.clear();
+      else missing.delete(name);
+    }
+    return {
+      resources: selected.map(({ item }) => item),
+      resourceErrors: [...missing.values()].map((name) => ({
+        resourceName: { name },
+        errorDetail: { code: NOT_FOUND, message: `not in ${this.options.path}`, details: [] },
+      })),
+    };
+  }
+
+  private contentOf(typeUrl: string): TypeContent {
+    return this.content?.get(typeUrl) ?? NOTHING;
+  }
+
+  private later(task: () => void): void {
+    this.options.clock.soon(() => {
+      if (this.isOpen) task();
+    });
+  }
+
+  private end(): void {
+    this.isOpen = false;
+    this.options.onEnd(this);
+  }
+
+  private trace(text: () => string): void {
+    this.options.logger.trace(TRACER, () => `${this.options.path}: ${text()}`);
+  }
+}
+
+function rank(typeUrl: string): number {
+  const index = order.indexOf(typeUrl.slice(typeUrl.lastIndexOf('.') + 1));
+  return index < 0 ? order.length : index;
+}

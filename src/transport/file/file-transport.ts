@@ -1,0 +1,81 @@
+import { fileURLToPath } from 'node:url';
+import type { ServerConfig } from '../../bootstrap/bootstrap';
+import type { Clock } from '../../util/clock';
+import { errorMessage } from '../../util/error-message';
+import type { FileWatchOptions } from '../../util/file-watch';
+import type { Logger } from '../../util/logger';
+import { err, ok, type Result } from '../../util/result';
+import type { XdsStream, XdsStreamHandler, XdsTransport } from '../../xds-client/transport';
+import { isServedWithoutGrpc } from '../served-methods';
+import { FileStream } from './file-stream';
+import { WatchedResources } from './watched-resources';
+
+/** What a transport over files needs. */
+export interface FileTransportOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** How changes are noticed. */
+  readonly watch?: FileWatchOptions;
+}
+
+const UNIMPLEMENTED = 12;
+const UNAVAILABLE = 14;
+
+/**
+ * A file of resources, or a directory of such files, that takes the place of a management server: what the xDS
+ * protocol calls filesystem subscriptions, behind the same seam as a connection.
+ *
+ * @returns the transport, or why the URI cannot be one of a file.
+ */
+export function createFileTransport(
+  { serverUri, fetch }: ServerConfig,
+  options: FileTransportOptions,
+): Result<XdsTransport, string> {
+  try {
+    const path = fileURLToPath(serverUri);
+    return ok(new FileTransport(path, fetch?.ignoreUnknownFields ?? false, options));
+  } catch (error) {
+    return err(errorMessage(error));
+  }
+}
+
+class FileTransport implements XdsTransport {
+  private readonly resources: WatchedResources;
+  private readonly streams = new Set<FileStream>();
+
+  constructor(
+    private readonly path: string,
+    ignoreUnknownFields: boolean,
+    private readonly options: FileTransportOptions,
+  ) {
+    const { clock, logger, watch } = options;
+    this.resources = new WatchedResources(path, {
+      ignoreUnknownFields,
+      logger,
+      watch: { clock, ...watch },
+      onChange: (content) => {
+        for (const stream of this.streams) stream.update(content);
+      },
+    });
+  }
+
+  openStream(method: string, handler: XdsStreamHandler): XdsStream {
+    const { clock, logger } = this.options;
+    const onEnd = (ended: FileStream) => this.streams.delete(ended);
+    const stream = new FileStream({ path: this.path, handler, clock, logger, onEnd });
+    this.streams.add(stream);
+    if (!isServedWithoutGrpc(method)) {
+      stream.fail(UNIMPLEMENTED, `a file does not serve ${method}`);
+      return stream;
+    }
+    const content = this.resources.get();
+    if (content.ok) stream.update(content.value);
+    else stream.fail(UNAVAILABLE, content.error);
+    return stream;
+  }
+
+  close(): void {
+    for (const stream of this.streams) stream.close();
+    this.resources.close();
+  }
+}

@@ -1,0 +1,69 @@
+import { extname } from 'node:path';
+import { DiscoveryResponse } from '../../generated/envoy/service/discovery/v3/discovery';
+import { errorMessage } from '../../util/error-message';
+import { err, ok, type Result } from '../../util/result';
+import type * as TextReading from './read-text-file';
+import {
+  identifyResource,
+  type FileResource,
+  type ReadOptions,
+  type ResourceFile,
+} from './file-resource';
+
+/** What the names of files of resources end in. */
+export const resourceFileExtensions = ['.json', '.yaml', '.yml', '.pb', '.binpb'] as const;
+
+/** Whether a file is one of resources, going by its name. */
+export function isResourceFile(path: string): boolean {
+  const extension = extname(path);
+  return resourceFileExtensions.some((each) => each === extension);
+}
+
+/**
+ * Reads the content of a file of resources: a `DiscoveryResponse`, in which the resources may be of several types,
+ * as JSON, YAML or bytes, by the end of the file's name.
+ *
+ * @returns the resources, or everything that is wrong, each with the path and, of text, line and column.
+ */
+export function readResourceFile(
+  path: string,
+  content: Buffer,
+  options: ReadOptions,
+): Result<ResourceFile, readonly string[]> {
+  switch (extname(path)) {
+    case '.json':
+      return loadTextReader().readTextFile(path, content.toString('utf8'), 'json', options);
+    case '.yaml':
+    case '.yml':
+      return loadTextReader().readTextFile(path, content.toString('utf8'), 'yaml', options);
+    case '.pb':
+    case '.binpb':
+      return readBinary(path, content);
+    default:
+      return err([`${path}: its name must end in ${resourceFileExtensions.join(', ')}`]);
+  }
+}
+
+function readBinary(path: string, content: Buffer): Result<ResourceFile, readonly string[]> {
+  let response: DiscoveryResponse;
+  try {
+    response = DiscoveryResponse.decode(content);
+  } catch (error) {
+    return err([`${path}: not a DiscoveryResponse: ${errorMessage(error)}`]);
+  }
+  const resources: FileResource[] = [];
+  const problems: string[] = [];
+  for (const [index, item] of response.resources.entries()) {
+    const resource = identifyResource(item);
+    if (resource.ok) resources.push(resource.value);
+    else problems.push(`${path}: resources[${index}]: ${resource.error}`);
+  }
+  if (problems.length > 0) return err(problems);
+  return ok({ version: response.versionInfo || undefined, resources });
+}
+
+/** The schema and what reads JSON with it are big, and bytes do not need them. */
+function loadTextReader(): typeof TextReading {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- the only way to load a module late without waiting for it; the type is that of the module
+  return require('./read-text-file');
+}

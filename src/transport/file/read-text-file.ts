@@ -1,0 +1,149 @@
+import { findJsonError } from '../../bootstrap/json-syntax';
+import { encodeJson, hasMessage } from '../../proto-json/encode-json';
+import { describeJson, isJsonObject } from '../../proto-json/explain-json';
+import { formatJsonProblem, type JsonProblem } from '../../proto-json/json-problem';
+import { errorMessage } from '../../util/error-message';
+import { err, ok, type Result } from '../../util/result';
+import {
+  identifyResource,
+  type FileResource,
+  type ReadOptions,
+  type ResourceFile,
+} from './file-resource';
+import { openYaml, type TextDocument } from './text-document';
+
+/** What each list of a file holds; `undefined` where each resource says so with `@type`. */
+const lists: ReadonlyMap<string, string | undefined> = new Map([
+  ['resources', undefined],
+  ['listeners', 'envoy.config.listener.v3.Listener'],
+  ['routes', 'envoy.config.route.v3.RouteConfiguration'],
+  ['route_configs', 'envoy.config.route.v3.RouteConfiguration'],
+  ['clusters', 'envoy.config.cluster.v3.Cluster'],
+  ['endpoints', 'envoy.config.endpoint.v3.ClusterLoadAssignment'],
+]);
+
+/** What else a DiscoveryResponse may have; of no use here. */
+const ignoredKeys = new Set(['type_url', 'typeUrl', 'nonce', 'control_plane', 'controlPlane']);
+const versionKeys = ['version_info', 'versionInfo'];
+
+/** Reads a file of resources that is text; see `readResourceFile`. */
+export function readTextFile(
+  path: string,
+  text: string,
+  syntax: 'json' | 'yaml',
+  options: ReadOptions,
+): Result<ResourceFile, readonly string[]> {
+  const document = syntax === 'json' ? openJson(text) : openYaml(text);
+  if (!document.ok) return err(document.error.map((mistake) => `${path}:${mistake}`));
+  const reader = new TextReader(document.value.value, options);
+  const version = reader.read();
+  const { problems } = reader;
+  if (problems.length === 0) return ok({ version, resources: reader.resources });
+  return err(
+    problems.map((problem) => {
+      const place = document.value.locate(problem);
+      return `${path}${place && ':'}${place}: ${formatJsonProblem(problem)}`;
+    }),
+  );
+}
+
+function openJson(text: string): Result<TextDocument, readonly string[]> {
+  const json = text.startsWith('\uFEFF') ? text.slice(1) : text;
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch (error) {
+    return err([` not JSON: ${findJsonError(json) ?? errorMessage(error)}`]);
+  }
+  let places: Result<TextDocument, readonly string[]> | undefined;
+  return ok({
+    value,
+    // JSON is YAML. Reading it as such takes long, and is done only when something is wrong.
+    locate(problem) {
+      places ??= openYaml(json);
+      return places.ok ? places.value.locate(problem) : '';
+    },
+  });
+}
+
+class TextReader {
+  readonly resources: FileResource[] = [];
+  readonly problems: JsonProblem[] = [];
+
+  constructor(
+    private readonly value: unknown,
+    private readonly options: ReadOptions,
+  ) {}
+
+  /** @returns the version. */
+  read(): string | undefined {
+    const { value } = this;
+    const names = [...lists.keys()].join(', ');
+    if (!isJsonObject(value)) {
+      // An empty file is no empty configuration: editors truncate before they write.
+      const found = value === null || value === undefined ? 'nothing' : describeJson(value);
+      this.add([], `expected an object with ${names}, got ${found}`);
+      return undefined;
+    }
+    for (const [key, items] of Object.entries(value)) {
+      if (versionKeys.includes(key) || ignoredKeys.has(key) || key.startsWith('x-')) continue;
+      if (!lists.has(key)) {
+        const reason = `unknown key ${JSON.stringify(key)}; expected ${names}, or x-… for anchors`;
+        this.problems.push({ path: [], reason, key });
+      } else if (Array.isArray(items)) {
+        items.forEach((item, index) => this.readResource(lists.get(key), item, [key, index]));
+      } else if (items !== null) {
+        this.add([key], `expected a list, got ${describeJson(items)}`);
+      }
+    }
+    const version = value['version_info'] ?? value['versionInfo'];
+    return typeof version === 'string' || typeof version === 'number'
+      ? String(version) || undefined
+      : undefined;
+  }
+
+  private readResource(listType: string | undefined, json: unknown, path: Path): void {
+    if (!isJsonObject(json)) {
+      this.add(path, `expected an object, got ${describeJson(json)}`);
+      return;
+    }
+    const { '@type': typeUrl, ...content } = json;
+    const messageName = typeUrl === undefined ? listType : this.readType(typeUrl, path);
+    if (messageName === undefined) {
+      if (typeUrl === undefined) this.add(path, '"@type" is missing');
+      return;
+    }
+    const { ignoreUnknownFields } = this.options;
+    const encoded = encodeJson(messageName, content, {
+      ignoreUnknownFields,
+      keepUnknownTypes: ignoreUnknownFields,
+    });
+    if (!encoded.ok) {
+      for (const problem of encoded.error) {
+        this.problems.push({ ...problem, path: [...path, ...problem.path] });
+      }
+      return;
+    }
+    const item = { typeUrl: `type.googleapis.com/${messageName}`, value: encoded.value };
+    const resource = identifyResource(item);
+    if (resource.ok) this.resources.push(resource.value);
+    else this.add(path, resource.error);
+  }
+
+  /** @returns the name of a message of the schema. */
+  private readType(typeUrl: unknown, path: Path): string | undefined {
+    if (typeof typeUrl === 'string') {
+      const messageName = typeUrl.slice(typeUrl.lastIndexOf('/') + 1);
+      if (hasMessage(messageName)) return messageName;
+      if (this.options.ignoreUnknownFields) return undefined;
+    }
+    this.add([...path, '@type'], `unknown type ${describeJson(typeUrl)}`);
+    return undefined;
+  }
+
+  private add(path: Path, reason: string): void {
+    this.problems.push({ path, reason });
+  }
+}
+
+type Path = JsonProblem['path'];

@@ -1,0 +1,127 @@
+import type { FetchConfig, ServerConfig } from '../../bootstrap/bootstrap';
+import type { DiscoveryRequest } from '../../generated/envoy/service/discovery/v3/discovery';
+import { Status, type CallCredentials, type CertificateProvider } from '../../grpc-js';
+import type { Clock } from '../../util/clock';
+import { createHandle, type Handle } from '../../util/handle';
+import type { Random } from '../../util/random';
+import { err, ok, type Result } from '../../util/result';
+import type { XdsStream, XdsStreamHandler, XdsTransport } from '../../xds-client/transport';
+import { isServedWithoutGrpc } from '../served-methods';
+import { callHeaders } from './call-headers';
+import { discoveryPath, writeRequest } from './discovery-json';
+import { HttpClient, type HttpAnswer } from './http-client';
+import type { Refusal } from './refusal';
+import { RestStream } from './rest-stream';
+
+/** Makes what a server over HTTPS is contacted with. */
+export interface RestCredentials {
+  createForHttps(server: ServerConfig): Result<CertificateProvider, string>;
+  createCall(server: ServerConfig): Result<readonly CallCredentials[], string>;
+}
+
+/** What a transport over HTTP needs. */
+export interface RestTransportOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly credentials: RestCredentials;
+}
+
+const DEFAULT_FETCH: FetchConfig = {
+  refreshDelayMs: 10_000,
+  requestTimeoutMs: 10_000,
+  ignoreUnknownFields: false,
+};
+/** Requests are spread by this fraction, up and down, so that clients that started together do not ask together. */
+const JITTER = 0.1;
+
+/**
+ * A management server that is asked over HTTP at an interval, one request for each type: the REST-JSON variant of
+ * the xDS protocol, behind the same seam as a connection.
+ *
+ * @returns the transport, or why it cannot be had now.
+ */
+export function createRestTransport(
+  server: ServerConfig,
+  options: RestTransportOptions,
+): Result<XdsTransport, string> {
+  const isSecure = new URL(server.serverUri).protocol === 'https:';
+  if (!isSecure && server.callCreds.length > 0) {
+    return err('call credentials are not sent over http:, only over https:');
+  }
+  const callCredentials = options.credentials.createCall(server);
+  if (!callCredentials.ok) return callCredentials;
+  const certificates = isSecure ? options.credentials.createForHttps(server) : ok(undefined);
+  if (!certificates.ok) return certificates;
+  const { requestTimeoutMs: timeoutMs } = server.fetch ?? DEFAULT_FETCH;
+  const { clock } = options;
+  const client = new HttpClient({ clock, timeoutMs, certificates: certificates.value });
+  return ok(new RestTransport(server, client, callCredentials.value, options));
+}
+
+class RestTransport implements XdsTransport {
+  private readonly streams = new Set<RestStream>();
+  private readonly base: string;
+  private readonly refreshDelayMs: number;
+
+  constructor(
+    { serverUri, fetch = DEFAULT_FETCH }: ServerConfig,
+    private readonly client: HttpClient,
+    private readonly callCredentials: readonly CallCredentials[],
+    private readonly options: RestTransportOptions,
+  ) {
+    this.base = serverUri.replace(/\/+$/, '');
+    this.refreshDelayMs = fetch.refreshDelayMs;
+  }
+
+  openStream(method: string, handler: XdsStreamHandler): XdsStream {
+    const { clock, random } = this.options;
+    const stream = new RestStream({
+      handler,
+      clock,
+      nextDelayMs: () => this.refreshDelayMs * (1 + JITTER * (2 * random() - 1)),
+      ask: (...args) => this.ask(...args),
+      isServed: (typeUrl) => discoveryPath(typeUrl) !== undefined,
+      onEnd: (ended) => this.streams.delete(ended),
+    });
+    this.streams.add(stream);
+    if (!isServedWithoutGrpc(method)) {
+      const details = `${method} is not served over HTTP`;
+      stream.fail({ code: Status.UNIMPLEMENTED, details });
+    }
+    return stream;
+  }
+
+  close(): void {
+    for (const stream of this.streams) stream.close();
+    this.client.close();
+  }
+
+  private ask(
+    request: DiscoveryRequest,
+    etag: string | undefined,
+    callback: (answer: Result<HttpAnswer, Refusal>) => void,
+  ): Handle {
+    const path = discoveryPath(request.typeUrl) ?? '';
+    const url = new URL(`${this.base}${path}`);
+    const body = writeRequest(request);
+    let attempt: Handle | undefined;
+    const headers = callHeaders(this.callCredentials, url, (made) => {
+      if (!made.ok) {
+        callback(made);
+        return;
+      }
+      const conditions = etag === undefined ? {} : { 'if-none-match': etag };
+      const own = { 'content-type': 'application/json', accept: 'application/json' };
+      attempt = this.client.post(
+        { url, headers: { ...made.value, ...own, ...conditions }, body },
+        (answer) => {
+          callback(answer.ok ? answer : err({ code: Status.UNAVAILABLE, details: answer.error }));
+        },
+      );
+    });
+    return createHandle(() => {
+      headers.release();
+      attempt?.release();
+    });
+  }
+}

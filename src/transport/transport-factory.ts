@@ -1,0 +1,55 @@
+import type { ServerConfig } from '../bootstrap/bootstrap';
+import { serverProtocol } from '../bootstrap/server-uri';
+import { assertNever } from '../util/assert-never';
+import type { Clock } from '../util/clock';
+import type { Logger } from '../util/logger';
+import type { Random } from '../util/random';
+import type { Result } from '../util/result';
+import type { XdsTransport, XdsTransportFactory } from '../xds-client/transport';
+import type * as Files from './file/file-transport';
+import { GrpcTransportFactory } from './grpc-transport';
+import type * as Rest from './rest/rest-transport';
+
+/** What transports are made of. */
+export interface TransportFactoryOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly credentials: ConstructorParameters<typeof GrpcTransportFactory>[0]['credentials'] &
+    Rest.RestCredentials;
+}
+
+/** Makes the transport that the URI of a server asks for. What does not speak gRPC is loaded when first asked for. */
+export class TransportFactory implements XdsTransportFactory {
+  private readonly grpc: GrpcTransportFactory;
+
+  constructor(private readonly options: TransportFactoryOptions) {
+    this.grpc = new GrpcTransportFactory(options);
+  }
+
+  /** See `XdsTransportFactory`. */
+  create(server: ServerConfig): Result<XdsTransport, string> {
+    const protocol = serverProtocol(server.serverUri);
+    switch (protocol) {
+      case 'grpc':
+        return this.grpc.create(server);
+      case 'file':
+        return loadFiles().createFileTransport(server, this.options);
+      case 'http':
+      case 'https':
+        return loadRest().createRestTransport(server, this.options);
+      default:
+        return assertNever(protocol);
+    }
+  }
+}
+
+function loadFiles(): typeof Files {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- the only way to load a module late without waiting for it; the type is that of the module
+  return require('./file/file-transport');
+}
+
+function loadRest(): typeof Rest {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- the only way to load a module late without waiting for it; the type is that of the module
+  return require('./rest/rest-transport');
+}

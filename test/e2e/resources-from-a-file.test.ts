@@ -1,0 +1,195 @@
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { logVerbosity, setLogger, setLogVerbosity } from '@grpc/grpc-js';
+import { register } from '../../src';
+import { EchoBackend, EchoClient } from '../support/echo-backend';
+import { eventually } from '../support/eventually';
+import { NODE_ID, SERVICE, simpleResources } from '../support/mesh';
+import { edsClusterJson, endpointsJson, type Json } from '../support/xds-json';
+
+describe('a server that is a file', () => {
+  let folder: string;
+  let backends: EchoBackend[];
+  const clients: EchoClient[] = [];
+  const log: string[] = [];
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'file-config-'));
+    backends = [await EchoBackend.start('first'), await EchoBackend.start('second')];
+    log.length = 0;
+    setLogger({ error: (...texts: unknown[]) => log.push(texts.join(' ')) });
+    setLogVerbosity(logVerbosity.INFO);
+  });
+  afterEach(() => {
+    for (const client of clients.splice(0)) client.close();
+    for (const backend of backends) backend.stop();
+    setLogVerbosity(logVerbosity.NONE);
+    rmSync(folder, { recursive: true });
+  });
+
+  const portOf = (index: number) => backends[index]?.port ?? 0;
+
+  /** Points the client at a path and makes a client of the service. */
+  function use(path: string, extra: Json = {}): EchoClient {
+    const server = { server_uri: pathToFileURL(path).href, ...extra };
+    register({ bootstrap: { xds_servers: [server], node: { id: NODE_ID } } });
+    const client = new EchoClient(`xds:///${SERVICE}`, {});
+    clients.push(client);
+    return client;
+  }
+
+  /** Puts another file in the place of one, as a whole. */
+  function replace(path: string, content: string): void {
+    writeFileSync(`${path}.new`, content);
+    renameSync(`${path}.new`, path);
+  }
+
+  function untilAnsweredBy(client: EchoClient, name: string): Promise<unknown> {
+    return eventually(
+      () => client.say(),
+      (answer) => answer === name,
+    );
+  }
+
+  const resourcesFor = (index: number) => JSON.stringify(simpleResources([portOf(index)]));
+
+  it('leads calls to where the file says, and elsewhere when the file does', async () => {
+    const file = join(folder, 'resources.json');
+    writeFileSync(file, resourcesFor(0));
+    const client = use(file);
+    expect(await client.say()).toBe('first');
+    replace(file, resourcesFor(1));
+    await untilAnsweredBy(client, 'second');
+    expect(log).toEqual([]);
+  });
+
+  it('goes by the last good content while the file is broken, and says what is wrong', async () => {
+    const file = join(folder, 'resources.yaml');
+    const yaml = (index: number, field: string) =>
+      [
+        'x-port: &port',
+        `  socket_address: { address: 127.0.0.1, ${field}: ${portOf(index)} }`,
+        ...Object.entries({ ...simpleResources([]), endpoints: [] }).map(
+          ([list, resources]) => `${list}: ${JSON.stringify(resources)}`,
+        ),
+        '',
+      ]
+        .join('\n')
+        .replace(
+          'endpoints: []',
+          [
+            'endpoints:',
+            '  - cluster_name: echo',
+            '    endpoints:',
+            '      - locality: { zone: a }',
+            '        load_balancing_weight: 1',
+            '        lb_endpoints: [{ endpoint: { address: *port } }]',
+          ].join('\n'),
+        );
+    writeFileSync(file, yaml(0, 'port_value'));
+    const client = use(file);
+    expect(await client.say()).toBe('first');
+
+    replace(file, yaml(1, 'port_valve'));
+    await eventually(
+      () => log,
+      (lines) => lines.length > 0,
+    );
+    expect(log).toEqual([
+      expect.stringMatching(
+        /resources\.yaml:2:41: endpoints\[0\].*unknown field "port_valve".*; the resources read before stay in use$/,
+      ),
+    ]);
+    expect(await client.say()).toBe('first');
+
+    replace(file, yaml(1, 'port_value'));
+    await untilAnsweredBy(client, 'second');
+    expect(log.at(-1)).toMatch(/resources\.yaml can be used again$/);
+  });
+
+  it('is a volume whose link Kubernetes exchanges', async () => {
+    const { endpoints, ...others } = simpleResources([portOf(0)]);
+    const release = (name: string, index: number): void => {
+      mkdirSync(join(folder, name));
+      const changing = { endpoints: simpleResources([portOf(index)]).endpoints };
+      writeFileSync(join(folder, name, 'endpoints.json'), JSON.stringify(changing));
+      writeFileSync(join(folder, name, 'others.json'), JSON.stringify(others));
+    };
+    expect(endpoints).toHaveLength(1);
+    release('..v1', 0);
+    symlinkSync('..v1', join(folder, '..data'));
+    for (const name of ['endpoints.json', 'others.json']) {
+      symlinkSync(join('..data', name), join(folder, name));
+    }
+    const client = use(folder);
+    expect(await client.say()).toBe('first');
+    release('..v2', 1);
+    symlinkSync('..v2', join(folder, '..data_tmp'));
+    renameSync(join(folder, '..data_tmp'), join(folder, '..data'));
+    await untilAnsweredBy(client, 'second');
+  });
+
+  it('says in the status of calls what is wrong with a file that was never good', async () => {
+    const file = join(folder, 'resources.json');
+    writeFileSync(file, '{\n  "clusters": [}\n}\n');
+    const client = use(file);
+    await expect(client.say()).rejects.toMatchObject({
+      code: 14,
+      details: expect.stringMatching(
+        /management server file:\/\/\/\S+ \(node "test-node"\) cannot be reached: \S+resources\.json: not JSON: line 2, column 16: expected a value or "\]"/,
+      ),
+    });
+    replace(file, resourcesFor(0));
+    await eventually(
+      () => client.say().catch((error: Error) => error.message),
+      (answer) => answer === 'first',
+      60_000,
+    );
+  }, 90_000);
+
+  it('stands in for a control plane that cannot be reached', async () => {
+    const file = join(folder, 'resources.json');
+    writeFileSync(file, resourcesFor(0));
+    const gone = { server_uri: '127.0.0.1:1', channel_creds: [{ type: 'insecure' }] };
+    register({
+      bootstrap: {
+        xds_servers: [gone, { server_uri: pathToFileURL(file).href }],
+        node: { id: NODE_ID },
+      },
+    });
+    const client = new EchoClient(`xds:///${SERVICE}`, {});
+    clients.push(client);
+    expect(await client.say()).toBe('first');
+  });
+
+  it('is rejected as any update is when what it says is not valid', async () => {
+    const file = join(folder, 'resources.json');
+    writeFileSync(file, resourcesFor(0));
+    const client = use(file);
+    expect(await client.say()).toBe('first');
+    const resources = simpleResources([portOf(1)]);
+    const clusters = [edsClusterJson('echo', { lb_policy: 'MAGLEV' })];
+    replace(file, JSON.stringify({ ...resources, clusters }));
+    await eventually(
+      () => log,
+      (lines) =>
+        lines.some((line) => /Cluster "echo".*rejected|rejected.*Cluster "echo"/.test(line)),
+    );
+    // The other types of the same file are in use.
+    await untilAnsweredBy(client, 'second');
+  });
+
+  it('may hold more than is wanted', async () => {
+    const file = join(folder, 'resources.json');
+    const resources = simpleResources([portOf(0)]);
+    const clusters = [...resources.clusters, edsClusterJson('unused')];
+    const endpoints = [
+      ...resources.endpoints,
+      endpointsJson('unused', [{ zone: 'a', ports: [1] }]),
+    ];
+    writeFileSync(file, JSON.stringify({ ...resources, clusters, endpoints }));
+    expect(await use(file).say()).toBe('first');
+  });
+});
