@@ -50,17 +50,18 @@ export class FixedKeysMap<K, V extends object> implements ReadonlyMap<K, V> {
    * @throws if a key is not among those settled.
    */
   with(values: ReadonlyMap<K, V>): FixedKeysMap<K, V> {
-    const chunks = [...this.chunks];
+    const copies = new Map<number, (V | undefined)[]>();
     let { size } = this;
     for (const [key, value] of values) {
       const place = this.places.get(key);
       if (place === undefined) throw new Error('The map was not made for this key');
       const index = Math.floor(place / CHUNK_SIZE);
-      const chunk = [...(chunks[index] ?? [])];
+      const chunk = copies.get(index) ?? [...(this.chunks[index] ?? [])];
+      copies.set(index, chunk);
       if (chunk[place % CHUNK_SIZE] === undefined) size++;
       chunk[place % CHUNK_SIZE] = value;
-      chunks[index] = chunk;
     }
+    const chunks = this.chunks.map((chunk, index) => copies.get(index) ?? chunk);
     const step = { before: new WeakRef(this), keys: [...values.keys()] };
     return new FixedKeysMap(this.places, chunks, size, step);
   }
