@@ -1,54 +1,15 @@
 import type { EchoBackend, EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import { Load } from '../support/load';
-import { Mesh, SERVICE, type MeshResources } from '../support/mesh';
 import {
-  edsClusterJson,
-  endpointsJson,
-  listenerJson,
-  routeConfigJson,
-  routeToCluster,
-  type Json,
-} from '../support/xds-json';
-
-const TYPE = 'type.googleapis.com';
-const RECONNECT_SOON = { 'grpc.initial_reconnect_backoff_ms': 100 };
-
-function aggregateJson(name: string, clusters: readonly string[]): Json {
-  return {
-    name,
-    cluster_type: {
-      name: 'envoy.clusters.aggregate',
-      typed_config: {
-        '@type': `${TYPE}/envoy.extensions.clusters.aggregate.v3.ClusterConfig`,
-        clusters,
-      },
-    },
-    lb_policy: 'ROUND_ROBIN',
-  };
-}
-
-function dnsJson(name: string, port: number): Json {
-  const address = { socket_address: { address: 'localhost', port_value: port } };
-  return {
-    name,
-    type: 'LOGICAL_DNS',
-    lb_policy: 'ROUND_ROBIN',
-    load_assignment: {
-      cluster_name: name,
-      endpoints: [{ lb_endpoints: [{ endpoint: { address } }] }],
-    },
-  };
-}
-
-function routed(clusters: readonly Json[], endpoints: readonly Json[]): MeshResources {
-  return {
-    listeners: [listenerJson(SERVICE)],
-    routes: [routeConfigJson(`${SERVICE}-routes`, [routeToCluster('echo')])],
-    clusters,
-    endpoints,
-  };
-}
+  aggregateJson,
+  dnsClusterJson,
+  RECONNECT_SOON,
+  routed,
+  untilAnsweredBy,
+} from '../support/failover';
+import { Mesh, type MeshResources } from '../support/mesh';
+import { edsClusterJson, endpointsJson } from '../support/xds-json';
 
 type Ports = readonly [first: number, second: number];
 
@@ -82,7 +43,11 @@ const shapes: readonly (readonly [name: string, make: (ports: Ports) => MeshReso
     'an aggregate of EDS, then DNS',
     ([first, second]) =>
       routed(
-        [aggregateJson('echo', ['one', 'two']), edsClusterJson('one'), dnsJson('two', second)],
+        [
+          aggregateJson('echo', ['one', 'two']),
+          edsClusterJson('one'),
+          dnsClusterJson('two', second),
+        ],
         [endpointsJson('one', [{ zone: 'a', ports: [first] }])],
       ),
   ],
@@ -90,18 +55,15 @@ const shapes: readonly (readonly [name: string, make: (ports: Ports) => MeshReso
     'an aggregate of DNS, then EDS',
     ([first, second]) =>
       routed(
-        [aggregateJson('echo', ['one', 'two']), dnsJson('one', first), edsClusterJson('two')],
+        [
+          aggregateJson('echo', ['one', 'two']),
+          dnsClusterJson('one', first),
+          edsClusterJson('two'),
+        ],
         [endpointsJson('two', [{ zone: 'a', ports: [second] }])],
       ),
   ],
 ];
-
-async function untilAnsweredBy(client: EchoClient, name: string): Promise<void> {
-  await eventually(
-    () => client.say(),
-    (answer) => answer === name,
-  );
-}
 
 describe.each(shapes)('failover between %s', (_, makeResources) => {
   let mesh: Mesh;

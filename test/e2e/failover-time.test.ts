@@ -1,0 +1,83 @@
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { aggregateJson, routed } from '../support/failover';
+import { Mesh, SERVICE } from '../support/mesh';
+import {
+  edsClusterJson,
+  endpointsJson,
+  listenerJson,
+  routeConfigJson,
+  routeToCluster,
+} from '../support/xds-json';
+
+/** A server that takes connections and never says a word, so that connecting takes forever. */
+class SilentServer {
+  private readonly sockets = new Set<Socket>();
+  private readonly server: Server = createServer((socket) => this.sockets.add(socket));
+
+  async start(): Promise<number> {
+    await new Promise<void>((resolve) => {
+      this.server.listen(0, '127.0.0.1', resolve);
+    });
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  stop(): void {
+    for (const socket of this.sockets) socket.destroy();
+    this.server.close();
+  }
+}
+
+describe('a priority that neither connects nor fails', () => {
+  it('is given ten seconds, in a cluster and in an aggregate, and one that was never told of fifteen', async () => {
+    // 1. The first place of calls to `slow` and `slow-cluster` is a server that says nothing; that of calls to
+    //    `unknown` is a cluster that the control plane has no endpoints for, which only an incremental one would say.
+    const mesh = await Mesh.start([]);
+    const silent = new SilentServer();
+    const port = await silent.start();
+    const backend = await mesh.backend('second');
+    const second = endpointsJson('two', [{ zone: 'z', ports: [backend.port] }]);
+    const clusters = [
+      edsClusterJson('slow'),
+      edsClusterJson('one'),
+      edsClusterJson('two'),
+      edsClusterJson('missing'),
+      aggregateJson('slow-cluster', ['one', 'two']),
+      aggregateJson('unknown', ['missing', 'two']),
+    ];
+    const targets = ['slow', 'slow-cluster', 'unknown'];
+    mesh.serve({
+      ...routed(clusters, [
+        endpointsJson('slow', [
+          { zone: 'x', ports: [port] },
+          { zone: 'y', priority: 1, ports: [backend.port] },
+        ]),
+        endpointsJson('one', [{ zone: 'x', ports: [port] }]),
+        second,
+      ]),
+      listeners: targets.map((name) => listenerJson(`${name}.${SERVICE}`)),
+      routes: targets.map((name) =>
+        routeConfigJson(`${name}.${SERVICE}-routes`, [routeToCluster(name)]),
+      ),
+    });
+
+    // 2. Calls wait for their time to be up, and then go to the second place. None fails.
+    const outcomes = await Promise.all(
+      targets.map(async (name) => {
+        const startedAt = performance.now();
+        const client = mesh.client({}, `xds:///${name}.${SERVICE}`);
+        const answer = await client.say({ deadlineMs: 60_000 });
+        return { answer, ms: performance.now() - startedAt };
+      }),
+    );
+    expect(outcomes.map(({ answer }) => answer)).toEqual(['second', 'second', 'second']);
+
+    // 3. Not before. Timers may be a little early.
+    const [slow, slowCluster, unknown] = outcomes.map(({ ms }) => ms);
+    expect(slow).toBeGreaterThan(9_900);
+    expect(slowCluster).toBeGreaterThan(9_900);
+    expect(unknown).toBeGreaterThan(14_900);
+
+    silent.stop();
+    mesh.stop();
+  }, 90_000);
+});
