@@ -47,7 +47,7 @@ describe('a cluster of three priorities', () => {
     await untilAnsweredBy(client, 'p0');
     const { failures, calls } = await load.stop();
     expect(failures).toEqual([]);
-    expect(calls).toBeGreaterThan(10);
+    expect(calls).toBeGreaterThan(2);
   });
 
   it('goes from the last straight to the first when that is back before the second', async () => {
