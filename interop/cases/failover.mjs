@@ -1,0 +1,213 @@
+// Cases of failover between localities, and of fallback to another control plane.
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  assignment,
+  anyRoute,
+  cluster,
+  listener,
+  oneCluster,
+  routeConfig,
+} from '../harness/resources.mjs';
+import {
+  allOf,
+  describeStats,
+  isOnly,
+  noneFailed,
+  untilOnly,
+  verdict,
+} from '../harness/verdict.mjs';
+
+/** Two localities, the first preferred. */
+const byPriority = (primary, secondary) =>
+  oneCluster([
+    { servers: primary, priority: 0 },
+    { servers: secondary, priority: 1 },
+  ]);
+
+const onPrimaryFailure = {
+  name: 'secondary_locality_gets_requests_on_primary_failure',
+  expect: 'primary only → secondary only while the primary is down → primary only',
+  async run(mesh) {
+    const servers = await mesh.servers(4);
+    const [primary, secondary] = [servers.slice(0, 2), servers.slice(2)];
+    mesh.serve(byPriority(primary, secondary));
+    const client = await mesh.client();
+    const before = await untilOnly(client, primary);
+    await Promise.all(primary.map((server) => server.stop()));
+    const during = await untilOnly(client, secondary);
+    await Promise.all(primary.map((server) => server.start()));
+    return allOf(before, during, await untilOnly(client, primary));
+  },
+};
+
+const onPartialFailure = {
+  name: 'secondary_locality_gets_no_requests_on_partial_primary_failure',
+  expect: 'with one of two servers of the primary down, the other one gets all',
+  async run(mesh) {
+    const servers = await mesh.servers(4);
+    const [primary, secondary] = [servers.slice(0, 2), servers.slice(2)];
+    mesh.serve(byPriority(primary, secondary));
+    const client = await mesh.client();
+    const before = await untilOnly(client, primary);
+    await primary[0].stop();
+    const after = await untilOnly(client, [primary[1]]);
+    return allOf(before, after);
+  },
+};
+
+const gentleFailover = {
+  name: 'gentle_failover',
+  expect: 'both localities share the calls while the control plane says so, then the primary alone',
+  async run(mesh) {
+    const servers = await mesh.servers(5);
+    const [primary, secondary] = [servers.slice(0, 3), servers.slice(3)];
+    mesh.serve(byPriority(primary, secondary));
+    const client = await mesh.client();
+    const before = await untilOnly(client, primary);
+    // What Traffic Director does when most of the primary is unhealthy: one priority for both.
+    mesh.serve(oneCluster([{ servers: primary.slice(0, 1) }, { servers: secondary }]));
+    const shared = await untilOnly(client, [primary[0], ...secondary]);
+    mesh.serve(byPriority(primary, secondary));
+    const after = await untilOnly(client, primary);
+    return allOf(before, shared, after, await noneFailed(client));
+  },
+};
+
+const failover = {
+  name: 'failover_test: test_failover',
+  expect:
+    'of 3 primary servers 1 unhealthy: the other 2; all unhealthy: the secondary; then the primary',
+  async run(mesh) {
+    const servers = await mesh.servers(4);
+    const [primary, secondary] = [servers.slice(0, 3), servers.slice(3)];
+    const serve = (unhealthy) => {
+      const resources = byPriority(primary, secondary);
+      const [{ endpoints }] = resources.endpoints;
+      endpoints[0].lb_endpoints.forEach((endpoint, i) => {
+        if (i < unhealthy) endpoint.health_status = 'UNHEALTHY';
+      });
+      mesh.serve(resources);
+    };
+    serve(0);
+    const client = await mesh.client();
+    const steps = [await untilOnly(client, primary)];
+    serve(1);
+    steps.push(await untilOnly(client, primary.slice(1)));
+    serve(3);
+    steps.push(await untilOnly(client, secondary));
+    serve(0);
+    steps.push(await untilOnly(client, primary));
+    return allOf(...steps, await noneFailed(client));
+  },
+};
+
+/** Everything for a cluster of that name with one server. */
+const configOf = (name, server) => ({
+  listeners: [listener()],
+  routes: [routeConfig([anyRoute(name)])],
+  clusters: [cluster(name)],
+  endpoints: [assignment(name, { servers: [server] })],
+});
+
+/** A bootstrap with two control planes, the first preferred. */
+const twoServers = (mesh, first, second) => ({
+  xds_servers: mesh.xdsServers(first.address, second.address),
+});
+
+const startUp = { rpc_timeout_sec: 20, qps: 20 };
+
+const onStartup = {
+  name: 'fallback_test: test_fallback_on_startup',
+  expect:
+    'both down: calls fail → fallback up: its server → primary up: its server → primary down: stays → both down: stays',
+  async run(mesh) {
+    const [one, two] = await mesh.servers(2);
+    const first = await mesh.addControlPlane();
+    const second = await mesh.addControlPlane();
+    first.server.kill();
+    second.server.kill();
+    const client = await mesh.client(startUp, twoServers(mesh, first, second));
+    const failed = await client.stats(5);
+    const steps = [verdict(failed.failures === 5, describeStats(failed))];
+    mesh.serveOn(second.server, configOf('of-fallback', two));
+    await second.server.start(second.port);
+    steps.push(await untilOnly(client, [two], 20));
+    mesh.serveOn(first.server, configOf('of-primary', one));
+    await first.server.start(first.port);
+    steps.push(await untilOnly(client, [one], 20));
+    first.server.kill();
+    await sleep(1000);
+    steps.push(await stillOnly(client, one));
+    second.server.kill();
+    await sleep(1000);
+    steps.push(await stillOnly(client, one));
+    return allOf(...steps);
+  },
+};
+
+const stillOnly = async (client, server) => {
+  const stats = await client.stats(20);
+  return verdict(isOnly([server])(stats), describeStats(stats));
+};
+
+/** Kills a control plane as soon as a resource is asked for. */
+const killOnRequest = (name, getServer) => ({
+  onRequest: (_client, { resourceNames }) => {
+    if (resourceNames.includes(name)) getServer().kill();
+  },
+});
+
+const midStartup = {
+  name: 'fallback_test: test_fallback_mid_startup',
+  expect:
+    'primary dies when asked for the cluster: the server of the fallback → primary up: its server',
+  async run(mesh) {
+    const [one, two] = await mesh.servers(2);
+    let isFragile = true;
+    const first = await mesh.addControlPlane(
+      killOnRequest('of-primary', () => (isFragile ? first.server : { kill() {} })),
+    );
+    const second = await mesh.addControlPlane();
+    mesh.serveOn(first.server, configOf('of-primary', one));
+    mesh.serveOn(second.server, configOf('of-fallback', two));
+    const client = await mesh.client(startUp, twoServers(mesh, first, second));
+    const fallenBack = await untilOnly(client, [two], 20);
+    isFragile = false;
+    await first.server.start(first.port);
+    return allOf(fallenBack, await untilOnly(client, [one], 20), await noneFailed(client));
+  },
+};
+
+const midUpdate = {
+  name: 'fallback_test: test_fallback_mid_update',
+  expect:
+    'primary dies when asked for a new cluster: the server of the fallback → primary up: the new one',
+  async run(mesh) {
+    const [one, two, three] = await mesh.servers(3);
+    let isFragile = true;
+    const first = await mesh.addControlPlane(
+      killOnRequest('of-update', () => (isFragile ? first.server : { kill() {} })),
+    );
+    const second = await mesh.addControlPlane();
+    mesh.serveOn(first.server, configOf('of-primary', one));
+    mesh.serveOn(second.server, configOf('of-fallback', two));
+    const client = await mesh.client(startUp, twoServers(mesh, first, second));
+    const before = await untilOnly(client, [one], 20);
+    mesh.serveOn(first.server, configOf('of-update', three));
+    const fallenBack = await untilOnly(client, [two], 20);
+    isFragile = false;
+    await first.server.start(first.port);
+    const after = await untilOnly(client, [three], 20);
+    return allOf(before, fallenBack, after, await noneFailed(client));
+  },
+};
+
+export const cases = [
+  onPrimaryFailure,
+  onPartialFailure,
+  gentleFailover,
+  failover,
+  onStartup,
+  midStartup,
+  midUpdate,
+];

@@ -1,0 +1,57 @@
+// The programs under test, as child processes.
+import { spawn } from 'node:child_process';
+import { createServer } from 'node:net';
+
+const running = new Set();
+
+/** Ends every child. */
+export const stopChildren = () => {
+  for (const child of running) child.kill('SIGKILL');
+};
+process.once('exit', stopChildren);
+
+/** A program that was started. What it last wrote is kept, for the report of a failure. */
+export class Child {
+  #process;
+  #output = '';
+
+  /** @param command The program and its first arguments. */
+  constructor([program, ...first], args, env = {}) {
+    this.#process = spawn(program, [...first, ...args], {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    running.add(this.#process);
+    const keep = (chunk) => (this.#output = (this.#output + String(chunk)).slice(-4000));
+    this.#process.stdout.on('data', keep);
+    this.#process.stderr.on('data', keep);
+    this.ended = new Promise((resolve) => {
+      this.#process.once('error', (error) => {
+        keep(error.message);
+        resolve(-1);
+      });
+      this.#process.once('close', (code) => resolve(code));
+    }).finally(() => running.delete(this.#process));
+  }
+
+  get output() {
+    return this.#output.trim();
+  }
+
+  /** Ends it at once, as a crash would. */
+  async stop() {
+    this.#process.kill('SIGKILL');
+    await this.ended;
+  }
+}
+
+/** A port that is free now. */
+export const freePort = () =>
+  new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });

@@ -1,0 +1,100 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ControlPlane, Snapshot } from 'grpc-xds/control-plane';
+import { SERVICE } from './resources.mjs';
+import { TestClient } from './test-client.mjs';
+import { TestServer } from './test-server.mjs';
+
+/** What a case runs in: a control plane, servers and clients. It ends with the case; the servers are kept. */
+export class Mesh {
+  #commands;
+  #pool;
+  #folder = mkdtempSync(join(tmpdir(), 'grpc-xds-interop-'));
+  #controlPlanes = [];
+  #clients = [];
+  #ownServers = [];
+
+  /** @param options.commands The programs for `client` and `server`. */
+  constructor({ commands, pool }) {
+    this.#commands = commands;
+    this.#pool = pool;
+  }
+
+  /** Running servers, called `server-0` and so on. */
+  servers(count) {
+    return this.#pool.take(count);
+  }
+
+  /** A server for this case alone. */
+  async server(name, flags) {
+    const server = await TestServer.start(this.#commands.server, name, flags);
+    this.#ownServers.push(server);
+    return server;
+  }
+
+  /** One more control plane; the first one is there from the beginning. */
+  async addControlPlane(options = {}) {
+    const server = new ControlPlane(options);
+    const { address, port } = await server.start();
+    this.#controlPlanes.push({ server, address });
+    return { server, address, port };
+  }
+
+  /** The control plane that clients ask. */
+  get controlPlane() {
+    return this.#controlPlanes[0].server;
+  }
+
+  /** Changes what the control plane says. */
+  serve(resources) {
+    this.serveOn(this.controlPlane, resources);
+  }
+
+  /** Changes what another control plane says, running or not. */
+  serveOn(controlPlane, resources) {
+    controlPlane.setSnapshot(Snapshot.from(resources), { allowInconsistent: true });
+  }
+
+  /** `xds_servers` of a bootstrap. */
+  xdsServers(...addresses) {
+    return addresses.map((address) => ({
+      server_uri: address,
+      channel_creds: [{ type: 'insecure' }],
+      server_features: ['xds_v3'],
+    }));
+  }
+
+  /**
+   * Starts a client.
+   * @param flags Of the program, such as `{ qps: 100 }`.
+   * @param bootstrap What differs from that of a client of the first control plane.
+   */
+  async client(flags = {}, bootstrap = {}) {
+    const path = join(this.#folder, `bootstrap-${this.#clients.length}.json`);
+    const { address } = this.#controlPlanes[0];
+    const content = {
+      xds_servers: this.xdsServers(address),
+      node: { id: 'interop' },
+      ...bootstrap,
+    };
+    writeFileSync(path, JSON.stringify(content));
+    const all = { server: `xds:///${SERVICE}`, qps: 100, ...flags };
+    const env = { GRPC_XDS_BOOTSTRAP: path, GRPC_XDS_BOOTSTRAP_CONFIG: '' };
+    const client = await TestClient.start(this.#commands.client, all, env);
+    this.#clients.push(client);
+    return client;
+  }
+
+  /** What the clients wrote last. */
+  get output() {
+    return this.#clients.map(({ output }) => output).join('\n');
+  }
+
+  async stop() {
+    await Promise.all(this.#clients.map((client) => client.stop()));
+    await Promise.all(this.#ownServers.map((server) => server.stop()));
+    for (const { server } of this.#controlPlanes) server.kill();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
