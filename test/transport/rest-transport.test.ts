@@ -1,0 +1,473 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ServerOptions } from 'node:https';
+import type { ServerConfig } from '../../src/bootstrap/bootstrap';
+import { CallCredentialsRegistry } from '../../src/credentials/call-creds-registry';
+import {
+  builtInChannelCredentials,
+  ChannelCredentialsRegistry,
+} from '../../src/credentials/channel-creds-registry';
+import { ManagementCredentials } from '../../src/credentials/management-credentials';
+import { Listener } from '../../src/generated/envoy/config/listener/v3/listener';
+import {
+  DiscoveryRequest,
+  DiscoveryResponse,
+} from '../../src/generated/envoy/service/discovery/v3/discovery';
+import { CallCredentials, Metadata } from '../../src/grpc-js';
+import { createRestTransport } from '../../src/transport/rest/rest-transport';
+import { systemClock } from '../../src/util/clock';
+import type { StreamStatus, XdsStream, XdsStreamHandler } from '../../src/xds-client/transport';
+import { eventually } from '../support/eventually';
+import { RestServer, type RestAnswer, type RestRequest } from '../support/rest-server';
+import { listenerJson, type Json } from '../support/xds-json';
+
+const METHOD = '/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources';
+const LISTENER = 'type.googleapis.com/envoy.config.listener.v3.Listener';
+const CLUSTER = 'type.googleapis.com/envoy.config.cluster.v3.Cluster';
+const LISTENERS = '/v3/discovery:listeners';
+const certificate = (name: string) => join(__dirname, '..', 'credentials', 'certificates', name);
+
+const listeners = (version: string, ...names: string[]): Json => ({
+  version_info: version,
+  resources: names.map((name) => ({ '@type': LISTENER, ...listenerJson(name) })),
+});
+
+/** The client's end of a stream. */
+class Recorder implements XdsStreamHandler {
+  readonly responses: DiscoveryResponse[] = [];
+  readonly closed: StreamStatus[] = [];
+  sent = 0;
+
+  onSent(): void {
+    this.sent++;
+  }
+
+  onMessage(bytes: Uint8Array): void {
+    this.responses.push(DiscoveryResponse.decode(bytes));
+  }
+
+  onClosed(status: StreamStatus): void {
+    this.closed.push(status);
+  }
+
+  get versions(): string[] {
+    return this.responses.map(({ versionInfo }) => versionInfo);
+  }
+
+  get names(): string[] {
+    const all = this.responses.flatMap(({ resources }) => resources);
+    return all.map(({ value }) => Listener.decode(value).name);
+  }
+}
+
+describe('a transport over HTTP', () => {
+  const cleanups: (() => void)[] = [];
+
+  afterEach(() => {
+    for (const cleanup of cleanups.splice(0).reverse()) cleanup();
+  });
+
+  async function serve(
+    answer: (request: RestRequest) => RestAnswer,
+    tls?: ServerOptions,
+  ): Promise<RestServer> {
+    const server = await RestServer.start(answer, tls);
+    cleanups.push(() => server.stop());
+    return server;
+  }
+
+  const bearer = {
+    type: 'test_token',
+    parse: () => () =>
+      CallCredentials.createFromMetadataGenerator((_call, callback) => {
+        const metadata = new Metadata();
+        metadata.set('authorization', 'Bearer abc');
+        callback(null, metadata);
+      }),
+  };
+
+  function create(serverUri: string, extra: Partial<ServerConfig> = {}) {
+    return createRestTransport(
+      {
+        ...{ serverUri, channelCreds: { type: 'tls', config: undefined }, callCreds: [], key: '' },
+        features: new Set(),
+        fetch: { refreshDelayMs: 20, requestTimeoutMs: 20_000, ignoreUnknownFields: false },
+        ...extra,
+      },
+      {
+        clock: systemClock,
+        random: () => 0.5,
+        credentials: new ManagementCredentials({
+          channel: new ChannelCredentialsRegistry(builtInChannelCredentials()),
+          call: new CallCredentialsRegistry([bearer]),
+        }),
+      },
+    );
+  }
+
+  function open(serverUri: string, extra: Partial<ServerConfig> = {}, method = METHOD) {
+    const transport = create(serverUri, extra);
+    if (!transport.ok) throw new Error(transport.error);
+    cleanups.push(() => transport.value.close());
+    const recorder = new Recorder();
+    const stream = transport.value.openStream(method, recorder);
+    return { recorder, stream, transport: transport.value };
+  }
+
+  function ask(stream: XdsStream, request: Partial<DiscoveryRequest>): void {
+    const empty = DiscoveryRequest.fromPartial({ typeUrl: LISTENER, resourceNames: ['a'] });
+    stream.send(DiscoveryRequest.encode({ ...empty, ...request }).finish());
+  }
+
+  const untilResponses = ({ responses }: Recorder, count: number) =>
+    eventually(
+      () => responses.length,
+      (length) => length >= count,
+    );
+
+  const untilClosed = async ({ closed }: Recorder): Promise<StreamStatus | undefined> => {
+    await eventually(
+      () => closed.length,
+      (length) => length > 0,
+    );
+    return closed[0];
+  };
+
+  const untilAsked = (server: RestServer, count: number) =>
+    eventually(
+      () => server.requests.length,
+      (length) => length >= count,
+    );
+
+  it('asks for each type at its path and gives the answer as a response', async () => {
+    const server = await serve(({ path }) =>
+      path === LISTENERS ? { body: listeners('1', 'a') } : { body: { version_info: '2' } },
+    );
+    const { stream, recorder } = open(`${server.uri}/`);
+    const node = DiscoveryRequest.fromPartial({ node: { id: 'me' } }).node;
+    ask(stream, { node });
+    await eventually(
+      () => recorder.sent,
+      (sent) => sent === 1,
+    );
+    ask(stream, { typeUrl: CLUSTER, resourceNames: ['c', 'd'] });
+    stream.read();
+    stream.read();
+    await untilResponses(recorder, 2);
+    expect(recorder.responses).toMatchObject([
+      { versionInfo: '1', typeUrl: LISTENER, nonce: '1' },
+      { versionInfo: '2', typeUrl: CLUSTER, nonce: '1', resources: [] },
+    ]);
+    expect(recorder.names).toEqual(['a']);
+    expect(server.requests[0]).toMatchObject({
+      method: 'POST',
+      path: '/v3/discovery:listeners',
+      headers: { 'content-type': 'application/json' },
+      body: { node: { id: 'me' }, type_url: LISTENER, resource_names: ['a'] },
+    });
+    // Each request stands for itself.
+    expect(server.bodies('/v3/discovery:clusters')[0]).toEqual({
+      node: { id: 'me' },
+      type_url: CLUSTER,
+      resource_names: ['c', 'd'],
+    });
+    expect(recorder.sent).toBe(2);
+  });
+
+  it('says what it has, and takes the answer that there is nothing else', async () => {
+    let version = '1';
+    const server = await serve(({ headers, body }) => {
+      if (headers['if-none-match'] === `"${version}"` && body['version_info'] === version) {
+        return { status: 304 };
+      }
+      return { headers: { etag: `"${version}"` }, body: listeners(version, 'a') };
+    });
+    const { stream, recorder } = open(server.uri);
+    stream.read();
+    ask(stream, {});
+    await untilResponses(recorder, 1);
+    ask(stream, { versionInfo: '1', responseNonce: '1' });
+    stream.read();
+    await untilAsked(server, 5);
+    expect(recorder.versions).toEqual(['1']);
+    version = '2';
+    await untilResponses(recorder, 2);
+    expect(recorder.versions).toEqual(['1', '2']);
+  });
+
+  it('does not mind a server that sends the same over and over', async () => {
+    const server = await serve(() => ({ body: listeners('1', 'a') }));
+    const { stream, recorder } = open(server.uri);
+    stream.read();
+    stream.read();
+    ask(stream, {});
+    await untilAsked(server, 5);
+    expect(recorder.versions).toEqual(['1']);
+  });
+
+  it('asks at once, and as if it had nothing, for names that are new', async () => {
+    const server = await serve(({ headers, body }) =>
+      headers['if-none-match'] !== undefined || body['version_info'] !== undefined
+        ? { status: 304 }
+        : { headers: { etag: '"x"' }, body: listeners('1', ...names(body)) },
+    );
+    const never = { refreshDelayMs: 3_600_000, requestTimeoutMs: 20_000 };
+    const { stream, recorder } = open(server.uri, {
+      fetch: { ...never, ignoreUnknownFields: false },
+    });
+    stream.read();
+    stream.read();
+    ask(stream, {});
+    await untilResponses(recorder, 1);
+    ask(stream, { versionInfo: '1', resourceNames: ['a', 'b'] });
+    await untilResponses(recorder, 2);
+    expect(recorder.names).toEqual(['a', 'a', 'b']);
+  });
+
+  it('asks for names that come while it waits for an answer after that answer', async () => {
+    const server = await serve(({ body }) => ({ body: listeners('1', ...names(body)) }));
+    const { stream, recorder } = open(server.uri);
+    ask(stream, { resourceNames: ['a'] });
+    ask(stream, { resourceNames: ['a', 'b'] });
+    stream.read();
+    stream.read();
+    await untilResponses(recorder, 2);
+    expect(recorder.names).toEqual(['a', 'a', 'b']);
+  });
+
+  it('tells the server what was wrong with its answer', async () => {
+    const server = await serve(() => ({ body: { ...listeners('bad', 'a'), nonce: 'n7' } }));
+    const { stream, recorder } = open(server.uri);
+    stream.read();
+    ask(stream, {});
+    await untilResponses(recorder, 1);
+    ask(stream, {
+      responseNonce: 'n7',
+      errorDetail: { code: 3, message: 'no routes', details: [] },
+    });
+    await eventually(
+      () => server.bodies(LISTENERS).at(-1),
+      (body) => body?.['error_detail'] !== undefined,
+    );
+    expect(server.bodies(LISTENERS).at(-1)).toMatchObject({
+      response_nonce: 'n7',
+      error_detail: { code: 3, message: 'no routes' },
+    });
+  });
+
+  it('asks for nothing more of a type before the last answer has been read', async () => {
+    let version = 0;
+    const server = await serve(() => ({ body: listeners(String(++version), 'a') }));
+    const { stream, recorder } = open(server.uri);
+    ask(stream, {});
+    ask(stream, { typeUrl: CLUSTER, resourceNames: [] });
+    await eventually(
+      () => recorder.sent,
+      (sent) => sent > 0,
+    );
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect([server.requests.length, recorder.responses.length]).toEqual([1, 0]);
+    stream.read();
+    await untilAsked(server, 2);
+    expect(recorder.versions).toEqual(['1']);
+  });
+
+  it('asks no more when nothing is wanted or the stream is closed', async () => {
+    const server = await serve(() => ({ body: listeners('1', 'a') }));
+    const { stream, recorder } = open(server.uri);
+    stream.read();
+    ask(stream, {});
+    await untilResponses(recorder, 1);
+    ask(stream, { resourceNames: [] });
+    const asked = server.requests.length;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(server.requests.length).toBeLessThanOrEqual(asked + 1);
+    stream.close();
+    ask(stream, { resourceNames: ['b'] });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(server.requests.length).toBeLessThanOrEqual(asked + 1);
+    expect(recorder.closed).toEqual([]);
+  });
+
+  it('skips what is not known, as it would in bytes', async () => {
+    const listener = listenerJson('a', 'r', { brand_new_field: { deep: 1 } });
+    const server = await serve(() => ({
+      body: { version_info: '1', resources: [{ '@type': LISTENER, ...listener, newer: [1] }] },
+    }));
+    const { stream, recorder } = open(server.uri);
+    stream.read();
+    ask(stream, {});
+    await untilResponses(recorder, 1);
+    expect(recorder.names).toEqual(['a']);
+  });
+
+  describe('ends the stream', () => {
+    it.each<[string, RestAnswer, StreamStatus]>([
+      [
+        'refuses',
+        { status: 503, body: 'come\nback later' },
+        {
+          code: 14,
+          details: `${LISTENERS} was answered with HTTP status 503: come back later`,
+        },
+      ],
+      [
+        'does not know the client',
+        { status: 401 },
+        { code: 16, details: `${LISTENERS} was answered with HTTP status 401` },
+      ],
+      [
+        'does not know the path',
+        { status: 404 },
+        { code: 12, details: `${LISTENERS} was answered with HTTP status 404` },
+      ],
+      [
+        'sends something that is not JSON',
+        { body: '<html>' },
+        {
+          code: 13,
+          details: `the answer to ${LISTENERS} cannot be read: not JSON: line 1, column 1: expected a value`,
+        },
+      ],
+      [
+        'sends something that is no response',
+        { body: { resources: [{ '@type': LISTENER, name: 7 }] } },
+        {
+          code: 13,
+          details: expect.stringContaining(
+            `the answer to ${LISTENERS} cannot be read: resources[0]`,
+          ),
+        },
+      ],
+    ])('when the server %s', async (_what, answer, expected) => {
+      const server = await serve(() => answer);
+      const { stream, recorder } = open(server.uri);
+      stream.read();
+      ask(stream, {});
+      expect(await untilClosed(recorder)).toEqual(expected);
+    });
+
+    it('when there is nobody at the address', async () => {
+      const server = await serve(() => undefined);
+      server.stop();
+      const { stream, recorder } = open(server.uri);
+      ask(stream, {});
+      expect(await untilClosed(recorder)).toMatchObject({
+        code: 14,
+        details: expect.stringContaining('ECONNREFUSED'),
+      });
+      expect(recorder.sent).toBe(0);
+    });
+
+    it('when no answer comes in time', async () => {
+      const server = await serve(() => undefined);
+      const { stream, recorder } = open(server.uri, {
+        fetch: { refreshDelayMs: 10, requestTimeoutMs: 50, ignoreUnknownFields: false },
+      });
+      ask(stream, {});
+      expect(await untilClosed(recorder)).toEqual({
+        code: 14,
+        details: 'no answer within 0.05 s',
+      });
+    });
+
+    it('when the method is none of this variant', async () => {
+      const server = await serve(() => undefined);
+      const delta = METHOD.replace('Stream', 'Delta');
+      const { recorder } = open(server.uri, {}, delta);
+      expect(await untilClosed(recorder)).toEqual({
+        code: 12,
+        details: `${delta} is not served over HTTP`,
+      });
+    });
+  });
+
+  it('closes its streams without a word', async () => {
+    const server = await serve(() => undefined);
+    const { stream, recorder, transport } = open(server.uri);
+    ask(stream, {});
+    await untilAsked(server, 1);
+    transport.close();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(recorder).toMatchObject({ sent: 0, responses: [], closed: [] });
+  });
+
+  describe('with TLS', () => {
+    const read = (name: string) => readFileSync(certificate(name));
+    const serveTls = (extra: ServerOptions = {}) =>
+      serve(() => ({ body: listeners('1', 'a') }), {
+        cert: read('server.pem'),
+        key: read('server.key'),
+        ...extra,
+      });
+    const tls = (config: object) => ({ channelCreds: { type: 'tls', config } });
+    const trusted = { ca_certificate_file: certificate('ca.pem') };
+
+    it('trusts the authority of the bootstrap, and sends call credentials', async () => {
+      const server = await serveTls();
+      const { stream, recorder } = open(server.uri, {
+        ...tls(trusted),
+        callCreds: [{ type: 'test_token', config: undefined }],
+      });
+      stream.read();
+      ask(stream, {});
+      await untilResponses(recorder, 1);
+      expect(server.requests[0]?.headers.authorization).toBe('Bearer abc');
+    });
+
+    it('trusts nobody else', async () => {
+      const server = await serveTls();
+      const { stream, recorder } = open(server.uri, tls({}));
+      ask(stream, {});
+      expect(await untilClosed(recorder)).toMatchObject({
+        code: 14,
+        details: expect.stringMatching(/certificate/i),
+      });
+    });
+
+    it('shows its own certificate', async () => {
+      const server = await serveTls({
+        ca: read('ca.pem'),
+        requestCert: true,
+        rejectUnauthorized: true,
+      });
+      const { stream, recorder } = open(
+        server.uri,
+        tls({
+          ...trusted,
+          certificate_file: certificate('client.pem'),
+          private_key_file: certificate('client.key'),
+        }),
+      );
+      stream.read();
+      ask(stream, {});
+      await untilResponses(recorder, 1);
+    });
+
+    it('is not made of credentials that have no certificates, or with files that are not there', () => {
+      expect(create('https://a', { channelCreds: { type: 'google_default', config: {} } })).toEqual(
+        {
+          ok: false,
+          error: 'channel credentials of type "google_default": cannot be used for HTTPS',
+        },
+      );
+      expect(create('https://a', tls({ ca_certificate_file: '/nowhere' }))).toMatchObject({
+        ok: false,
+        error: expect.stringContaining('ca_certificate_file /nowhere cannot be read'),
+      });
+    });
+  });
+
+  it('sends no call credentials without TLS', () => {
+    const callCreds = [{ type: 'test_token', config: undefined }];
+    expect(create('http://a', { callCreds })).toEqual({
+      ok: false,
+      error: 'call credentials are not sent over http:, only over https:',
+    });
+  });
+});
+
+function names(body: Json): string[] {
+  const list: unknown = body['resource_names'];
+  return Array.isArray(list) ? list.map(String) : [];
+}
