@@ -35,8 +35,8 @@ export interface LbHost extends LbHelper {
 export interface XdsLbContext {
   readonly config: XdsConfig;
   readonly clusters: ClusterSubscriber;
-  /** What takes load reports (gRFC A27); absent if nothing does. */
-  readonly loads?: LoadReporter;
+  /** What takes load reports (gRFC A27); `undefined` if nothing does. */
+  readonly loads: LoadReporter | undefined;
 }
 
 /** One update from above. Parts that did not change are the same objects as in the update before. */

@@ -217,7 +217,11 @@ export class XdsResolver implements Resolver {
       statusOrFromValue([]),
       {
         [CHANNEL_ARGS_CONFIG_SELECTOR_KEY]: selector,
-        ...this.contextOf(resolution, current.config),
+        ...xdsLbContextArg({
+          config: current.config,
+          clusters: resolution.manager,
+          loads: resolution.client.loads,
+        }),
       },
       statusOrFromValue({
         loadBalancingConfig: [{ [policy.policyName]: policy }],
@@ -229,12 +233,6 @@ export class XdsResolver implements Resolver {
     if (!isAccepted) selector.unref();
     else if (failure === undefined) this.lateCalls.routeBy(selector);
     else this.lateCalls.fail(failure);
-  }
-
-  private contextOf({ manager, client }: Resolution, config: XdsConfig): ChannelOptions {
-    const { loads } = client;
-    const context = { config, clusters: manager };
-    return xdsLbContextArg(loads === undefined ? context : { ...context, loads });
   }
 
   /** Once there is no config any more, calls go where those of an idle channel go: they fail, or wait for one. */

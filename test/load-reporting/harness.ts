@@ -28,7 +28,8 @@ class RecordingLogger implements Logger {
   }
 }
 
-const SERVER = serverConfig('lrs.test:1');
+/** The server of load reports. */
+export const SERVER = serverConfig('lrs.test:1');
 
 /** A cluster that reports to the server, of which a test says what is of interest. */
 function source(options: Partial<LoadSource> = {}): LoadSource {
@@ -137,5 +138,19 @@ export class LrsHarness {
     const report = this.reports.at(-1);
     if (report === undefined) throw new Error('There has been no report');
     return report;
+  }
+
+  /** The metrics in the newest report. */
+  get metrics(): string[] {
+    const bytes = this.stream.messages.at(-1) ?? new Uint8Array();
+    return LoadStatsRequest.decode(bytes).clusterStats.flatMap(({ upstreamLocalityStats }) =>
+      upstreamLocalityStats.flatMap(({ locality, loadMetricStats }) =>
+        loadMetricStats.map(
+          (metric) =>
+            `${locality?.zone} ${metric.metricName}: ` +
+            `${metric.numRequestsFinishedWithMetric} calls, ${metric.totalMetricValue}`,
+        ),
+      ),
+    );
   }
 }

@@ -1,5 +1,5 @@
 import type { ChannelOptions } from '@grpc/grpc-js';
-import { ControlPlane, Snapshot } from '../../src/control-plane';
+import { ControlPlane, Snapshot, type ControlPlaneOptions } from '../../src/control-plane';
 import { register } from '../../src';
 import { eventually } from './eventually';
 import { EchoBackend, EchoClient } from './echo-backend';
@@ -66,6 +66,7 @@ export class Mesh {
   private readonly backends: EchoBackend[] = [];
   private readonly clients: EchoClient[] = [];
   private port = 0;
+  private options: ControlPlaneOptions = {};
 
   private constructor(public controlPlane: ControlPlane) {}
 
@@ -82,6 +83,15 @@ export class Mesh {
 
   get address(): string {
     return `127.0.0.1:${this.port}`;
+  }
+
+  /** As `start`, with a control plane that has options of its own, such as to be sent load reports. */
+  static async startWith(options: ControlPlaneOptions): Promise<Mesh> {
+    const mesh = new Mesh(new ControlPlane(options));
+    mesh.options = options;
+    mesh.port = (await mesh.controlPlane.start()).port;
+    register({ bootstrap: bootstrapFor(mesh.address) });
+    return mesh;
   }
 
   async backend(name: string): Promise<EchoBackend> {
@@ -115,7 +125,10 @@ export class Mesh {
 
   /** Starts a new control plane on the old port. */
   async restartControlPlane(resources: MeshResources): Promise<void> {
-    this.controlPlane = new ControlPlane({ snapshot: Snapshot.from(resources) });
+    this.controlPlane = new ControlPlane({
+      ...this.options,
+      snapshot: Snapshot.from(resources),
+    });
     await this.controlPlane.start(this.port);
   }
 

@@ -32,15 +32,21 @@ export class UpdateScope {
    */
   createContext(): XdsLbContext | undefined {
     const { xds } = this.last ?? {};
-    return xds && new LiveContext(xds.clusters, () => (this.last?.xds ?? xds).config);
+    return xds && new LiveContext(xds, () => (this.last?.xds ?? xds).config);
   }
 }
 
 class LiveContext implements XdsLbContext {
+  readonly clusters: XdsLbContext['clusters'];
+  readonly loads: XdsLbContext['loads'];
+
   constructor(
-    readonly clusters: XdsLbContext['clusters'],
+    { clusters, loads }: XdsLbContext,
     private readonly newest: () => XdsConfig,
-  ) {}
+  ) {
+    this.clusters = clusters;
+    this.loads = loads;
+  }
 
   get config(): XdsConfig {
     return this.newest();
