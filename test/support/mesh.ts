@@ -47,8 +47,17 @@ export const VARIANTS: readonly (readonly [name: string, features: readonly stri
   ['incremental, a stream per type', ['grpc_xds_delta', 'grpc_xds_separate_streams']],
 ];
 
+/**
+ * The `server_features` of servers for which a test asks for none. With `XDS_TEST_SERVER_FEATURES=grpc_xds_delta`
+ * everything runs over incremental streams.
+ */
+const DEFAULT_FEATURES = (process.env.XDS_TEST_SERVER_FEATURES ?? '').split(',').filter(Boolean);
+
 /** A bootstrap for one management server. */
-export function bootstrapFor(serverUri: string, features: readonly string[] = []): Json {
+export function bootstrapFor(
+  serverUri: string,
+  features: readonly string[] = DEFAULT_FEATURES,
+): Json {
   return {
     xds_servers: [
       {
@@ -72,9 +81,9 @@ export class Mesh {
 
   /**
    * Starts a control plane with nothing to serve and registers the client with it.
-   * @param features The server's `server_features`.
+   * @param features The server's `server_features`; see `VARIANTS`.
    */
-  static async start(features: readonly string[] = []): Promise<Mesh> {
+  static async start(features?: readonly string[]): Promise<Mesh> {
     const mesh = new Mesh(new ControlPlane({}));
     mesh.port = (await mesh.controlPlane.start()).port;
     register({ bootstrap: bootstrapFor(mesh.address, features) });
