@@ -1,0 +1,104 @@
+// Channels come and go for a long time: `npm run soak -- --rounds 300 --size 50`. Memory must not grow, and
+// nothing may be left in the end.
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { parseArgs, promisify } from 'node:util';
+import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../../support/mesh';
+import type { RecycleReport } from './recycle-channels';
+
+/** How long and how much. */
+export interface SoakOptions {
+  readonly rounds: number;
+  /** Channels in each round. */
+  readonly size: number;
+  /** Milliseconds from the beginning of one round to that of the next. */
+  readonly roundMs: number;
+}
+
+/** What came of it. */
+export interface SoakReport extends RecycleReport {
+  /** By how many bytes the heap grows with each channel, and how uncertain that is (standard error). */
+  readonly bytesPerChannel: { readonly slope: number; readonly error: number };
+  /** Clients the control plane still has in the end. */
+  readonly clientsLeft: number;
+}
+
+const run = promisify(execFile);
+const hook = join(__dirname, '../../support/run-typescript.cjs');
+const script = join(__dirname, 'recycle-channels.ts');
+
+/** Runs until the last channel is closed and nothing is left, or has been waited for in vain. */
+export async function runSoak({ rounds, size, roundMs }: SoakOptions): Promise<SoakReport> {
+  const mesh = await Mesh.start();
+  try {
+    const backend = await mesh.backend('b1');
+    mesh.serve(simpleResources([backend.port]));
+    const flags = [`--rounds=${rounds}`, `--size=${size}`, `--pause=${roundMs}`];
+    const { stdout } = await run(
+      process.execPath,
+      ['--expose-gc', '--require', hook, script, `xds:///${SERVICE}`, ...flags],
+      {
+        env: {
+          ...process.env,
+          GRPC_XDS_BOOTSTRAP_CONFIG: JSON.stringify(bootstrapFor(mesh.address)),
+        },
+        maxBuffer: 1 << 26,
+      },
+    );
+    const report = parseReport(stdout);
+    await mesh.untilNoClients().catch(() => undefined);
+    const clientsLeft = mesh.controlPlane.clients().length;
+    return { ...report, bytesPerChannel: growth(report.heap, size), clientsLeft };
+  } finally {
+    mesh.stop();
+  }
+}
+
+function parseReport(text: string): RecycleReport {
+  const report: RecycleReport = JSON.parse(text);
+  return report;
+}
+
+/** The slope of the heap over the later part of the rounds, by least squares. */
+function growth(heap: readonly number[], size: number): SoakReport['bytesPerChannel'] {
+  // In the first ones code is compiled and caches are filled.
+  const values = heap.slice(Math.floor(heap.length / 4));
+  const meanX = (values.length - 1) / 2;
+  const meanY = values.reduce((sum, y) => sum + y, 0) / values.length;
+  const sumXX = values.reduce((sum, _, x) => sum + (x - meanX) ** 2, 0);
+  const sumXY = values.reduce((sum, y, x) => sum + (x - meanX) * (y - meanY), 0);
+  const slope = sumXY / sumXX;
+  const residues = values.reduce((sum, y, x) => sum + (y - meanY - slope * (x - meanX)) ** 2, 0);
+  const error = Math.sqrt(residues / Math.max(1, values.length - 2) / sumXX);
+  return { slope: slope / size, error: error / size };
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      rounds: { type: 'string', default: '300' },
+      size: { type: 'string', default: '50' },
+      'round-ms': { type: 'string', default: '1000' },
+    },
+  });
+  const report = await runSoak({
+    rounds: Number(values.rounds),
+    size: Number(values.size),
+    roundMs: Number(values['round-ms']),
+  });
+  const { heap, bytesPerChannel, failures, left, clientsLeft, calls } = report;
+  const inMiB = (bytes: number) => (bytes / 2 ** 20).toFixed(2);
+  const tenths = Array.from({ length: 10 }, (_, i) => heap[Math.floor((i * heap.length) / 10)]);
+  const { slope, error } = bytesPerChannel;
+  const lines = [
+    `channels opened, called and closed: ${calls}; failed calls: ${failures.length}`,
+    `heap, MiB, at each tenth of the time: ${tenths.map((bytes) => inMiB(bytes ?? 0)).join(' ')} ${inMiB(heap.at(-1) ?? 0)}`,
+    `growth per channel: ${slope.toFixed(0)} ± ${error.toFixed(0)} bytes`,
+    `left in the end: ${[...left, ...(clientsLeft > 0 ? [`${clientsLeft} clients at the control plane`] : [])].join(', ') || 'nothing'}`,
+  ];
+  process.stdout.write(`${lines.join('\n')}\n`);
+  const grows = slope > Math.max(3 * error, 64);
+  process.exitCode = grows || failures.length > 0 || left.length > 0 || clientsLeft > 0 ? 1 : 0;
+}
+
+if (require.main === module) void main();
