@@ -114,6 +114,7 @@ describe('the client status service', () => {
       xds_config: { name: 'echo', lb_policy: 'ROUND_ROBIN' },
       error_state: {
         details: expect.stringContaining('lb_policy'),
+        failed_configuration: { name: 'echo', lb_policy: 'MAGLEV' },
       },
     });
     expect(rejected?.error_state?.version_info).not.toBe(version);
