@@ -10,6 +10,7 @@ import type {
 } from '../lb/lb-policy';
 import type { LbConfig } from '../resources/extension-points';
 import { silentLogger } from '../util/logger';
+import type { Random } from '../util/random';
 import { ok } from '../util/result';
 import { FakeClock } from './fake-clock';
 import { FakeLbHost, type PublishedState } from './fake-lb-host';
@@ -28,15 +29,15 @@ export class LbHarness {
   readonly host: FakeLbHost;
   /** The options every update carries unless it says otherwise. */
   readonly options: ChannelOptions = { 'grpc.primary_user_agent': 'test' };
-  /** What `environment.random` answers. */
-  random = 0;
+  /** What `environment.random` answers, or where it takes its answers from. */
+  random: number | Random = 0;
 
   /** @param policies The policies children can be made of: a list, or a lookup. */
   constructor(policies: readonly LbPolicyType[] | LbPolicyLookup = []) {
     this.environment = {
       batch: this.batch,
       clock: this.clock,
-      random: () => this.random,
+      random: () => (typeof this.random === 'number' ? this.random : this.random()),
       logger: silentLogger,
       policies: 'get' in policies ? policies : createLookup(policies),
     };
