@@ -49,7 +49,7 @@ describe('A channel with clusters that connect on demand', () => {
   });
   afterEach(() => {
     silent.close();
-    return mesh.stop();
+    mesh.stop();
   });
 
   it('connects to the cluster of each call, and to no other', async () => {
