@@ -12,7 +12,9 @@ export async function run() {
       { variant: '@grpc/grpc-js-xds', updates: 3, windowMs: 3000 },
     ],
   });
-  console.log('\n1,000 clusters with 5 endpoints each, one endpoint of one cluster in use replaced');
+  console.log(
+    '\n1,000 clusters with 5 endpoints each, one endpoint of one cluster in use replaced',
+  );
   printTable([HEADING, ...toRows('1,000 clusters', results)]);
   console.log('  Targets: 3 ms and 3 ms, and 500 ms to the first call.');
 }
