@@ -118,6 +118,7 @@ export class FileStream implements XdsStream {
       if (next === undefined) return;
       this.wanted--;
       this.options.handler.onMessage(this.respond(...next));
+      this.pump();
     });
   }
 

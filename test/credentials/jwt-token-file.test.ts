@@ -1,0 +1,198 @@
+import { readJwtExpiry } from '../../src/credentials/jwt-expiry';
+import { JwtTokenFile, type TokenFailure } from '../../src/credentials/jwt-token-file';
+import type { Result } from '../../src/util/result';
+import { FakeClock } from '../support/fake-clock';
+
+const base64 = (json: unknown) => Buffer.from(JSON.stringify(json)).toString('base64url');
+const tokenOf = (claims: unknown) => `${base64({ alg: 'none' })}.${base64(claims)}.c2ln`;
+
+describe('the expiry of a JWT', () => {
+  it('is the claim "exp", in seconds', () => {
+    expect(readJwtExpiry(tokenOf({ exp: 1_700_000_000.5, iat: 1 }))).toEqual({
+      ok: true,
+      value: 1_700_000_000_500,
+    });
+  });
+
+  it.each([
+    ['', 'not a JWT: not three parts in base64url'],
+    ['abc', 'not a JWT: not three parts in base64url'],
+    [`${base64({})}.${base64({ exp: 1 })}`, 'not a JWT: not three parts in base64url'],
+    ['a.b c.d', 'not a JWT: not three parts in base64url'],
+    ['a.%%.d', 'not a JWT: not three parts in base64url'],
+    ['a.bm8.d', 'not a JWT: the second part is not a JSON object'],
+    [tokenOf(7), 'not a JWT: the second part is not a JSON object'],
+    [tokenOf(null), 'not a JWT: the second part is not a JSON object'],
+    [tokenOf({}), 'a JWT without the claim "exp"'],
+    [tokenOf({ exp: '1700000000' }), 'a JWT without the claim "exp"'],
+  ])('is missing in %j', (token, error) => {
+    expect(readJwtExpiry(token)).toEqual({ ok: false, error });
+  });
+});
+
+describe('a token in a file', () => {
+  let clock: FakeClock;
+  let content: string | Error;
+  /** Readings that have not been answered. */
+  let pending: (() => void)[];
+  let reads = 0;
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    pending = [];
+    reads = 0;
+  });
+
+  const create = () =>
+    new JwtTokenFile('/token', {
+      clock,
+      random: () => 0.5,
+      read(path, callback) {
+        expect(path).toBe('/token');
+        reads++;
+        pending.push(() => {
+          if (typeof content === 'string') callback(null, content);
+          else callback(content, '');
+        });
+      },
+    });
+
+  const answer = () => {
+    for (const task of pending.splice(0)) task();
+  };
+
+  /** A token that has so many seconds to live. */
+  const lasting = (seconds: number) => tokenOf({ exp: clock.now() / 1000 + seconds });
+
+  /** What one who asks now is told; `undefined` if that takes a reading that has not ended. */
+  function ask(file: JwtTokenFile) {
+    const told: { result?: Result<string, TokenFailure> } = {};
+    file.get((result) => {
+      told.result = result;
+    });
+    return told;
+  }
+
+  const got = (text: string) => ({ result: { ok: true, value: text } });
+  const failed = (code: number, message: string) => ({
+    result: { ok: false, error: { code, message } },
+  });
+
+  it('is read once for all who wait for it, without the space around it', () => {
+    const file = create();
+    expect(reads).toBe(0);
+    const [first, second] = [ask(file), ask(file)];
+    expect([first, second]).toEqual([{}, {}]);
+    content = `\n${lasting(3600)}\n`;
+    answer();
+    expect([first, second, reads]).toEqual([got(content.trim()), got(content.trim()), 1]);
+    expect(ask(file)).toEqual(first);
+    expect(reads).toBe(1);
+  });
+
+  it('is read again in the background a minute and a half before it expires', () => {
+    const file = create();
+    const first = lasting(3600);
+    content = first;
+    ask(file);
+    answer();
+    clock.advance(3_509_000);
+    expect([ask(file), reads]).toEqual([got(first), 1]);
+    clock.advance(2000);
+    const second = lasting(3600);
+    content = second;
+    expect([ask(file), ask(file), reads]).toEqual([got(first), got(first), 2]);
+    answer();
+    expect([ask(file), reads]).toEqual([got(second), 2]);
+  });
+
+  it('is waited for when the last one has half a minute left', () => {
+    const file = create();
+    content = lasting(3600);
+    ask(file);
+    answer();
+    clock.advance(3_571_000);
+    const next = ask(file);
+    expect(next).toEqual({});
+    content = lasting(3600);
+    answer();
+    expect(next).toEqual(got(content));
+  });
+
+  it('is used while it is valid even if the file cannot be read ahead of time', () => {
+    const file = create();
+    const token = lasting(3600);
+    content = token;
+    ask(file);
+    answer();
+    clock.advance(3_520_000);
+    content = new Error('EACCES');
+    ask(file);
+    answer();
+    expect([ask(file), reads]).toEqual([got(token), 2]);
+    clock.advance(1500);
+    expect([ask(file), reads]).toEqual([got(token), 3]);
+  });
+
+  it('cannot be had from a file that cannot be read: UNAVAILABLE', () => {
+    const file = create();
+    content = new Error("ENOENT: no such file or directory, open '/token'");
+    const told = ask(file);
+    answer();
+    expect(told).toEqual(
+      failed(14, "jwt_token_file /token: ENOENT: no such file or directory, open '/token'"),
+    );
+  });
+
+  it('cannot be had from a file that holds something else: UNAUTHENTICATED', () => {
+    const file = create();
+    content = 'secret';
+    const told = ask(file);
+    answer();
+    expect(told).toEqual(
+      failed(16, 'jwt_token_file /token: not a JWT: not three parts in base64url'),
+    );
+  });
+
+  it('is not sent when it has expired: UNAUTHENTICATED', () => {
+    const file = create();
+    content = lasting(-1);
+    const told = ask(file);
+    answer();
+    expect(told).toEqual(
+      failed(16, 'jwt_token_file /token: the token has expired: 2023-11-14T22:13:19.000Z'),
+    );
+  });
+
+  it('is sent when it expires in a moment, and read again by the next', () => {
+    const file = create();
+    content = lasting(10);
+    const told = ask(file);
+    answer();
+    expect(told).toEqual(got(content));
+    ask(file);
+    expect(reads).toBe(2);
+  });
+
+  it('is not read again before a backoff has passed, nor unless somebody asks', () => {
+    const file = create();
+    content = new Error('gone');
+    const failure = failed(14, 'jwt_token_file /token: gone');
+    ask(file);
+    answer();
+    clock.advance(900);
+    expect([ask(file), reads]).toEqual([failure, 1]);
+    clock.advance(100);
+    expect([ask(file), reads]).toEqual([{}, 2]);
+    answer();
+    clock.advance(1500);
+    expect([ask(file), reads]).toEqual([failure, 2]);
+    clock.advance(1_000_000);
+    expect(reads).toBe(2);
+    content = lasting(3600);
+    const told = ask(file);
+    answer();
+    expect(told).toEqual(got(content));
+    expect(clock.pendingTimers).toBe(0);
+  });
+});
