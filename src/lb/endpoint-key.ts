@@ -1,3 +1,4 @@
+import { hashText } from '../util/text-hash';
 import type { SocketAddress, XdsEndpoint } from '../resources/endpoints';
 
 /** The identity of an endpoint: its addresses, in whatever order (gRFC A61). */
@@ -8,13 +9,34 @@ export function endpointKey(endpoint: XdsEndpoint): string {
   return [...new Set(endpoint.addresses.map(addressKey))].sort().join(' ');
 }
 
+/** Whether two endpoints have the same identity. Most have one address, and so need no text. */
+export function sameKey(a: XdsEndpoint, b: XdsEndpoint): boolean {
+  return a.addresses.length <= 1 && b.addresses.length <= 1
+    ? sameAddress(a.addresses[0], b.addresses[0])
+    : endpointKey(a) === endpointKey(b);
+}
+
+/** A hash of the identity of an endpoint, the same in every process: unsigned, 32 bits. */
+export function hashKey(endpoint: XdsEndpoint): number {
+  const { addresses } = endpoint;
+  const distinct =
+    addresses.length <= 1
+      ? addresses
+      : addresses.filter((a, i) => !addresses.slice(0, i).some((b) => sameAddress(a, b)));
+  let hash = 0;
+  // Whatever the order of the addresses.
+  for (const { host, port } of distinct) hash = (hash + hashText(host, port)) >>> 0;
+  return hash;
+}
+
 /** Whether two lists hold the same addresses in the same order. */
 export function sameAddresses(a: readonly SocketAddress[], b: readonly SocketAddress[]): boolean {
   if (a === b) return true;
-  return (
-    a.length === b.length &&
-    a.every((address, i) => address.host === b[i]?.host && address.port === b[i].port)
-  );
+  return a.length === b.length && a.every((address, i) => sameAddress(address, b[i]));
+}
+
+function sameAddress(a: SocketAddress | undefined, b: SocketAddress | undefined): boolean {
+  return a?.port === b?.port && a?.host === b?.host;
 }
 
 /** The identity of an address. That of an endpoint with no other is the same. */

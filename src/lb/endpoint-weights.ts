@@ -3,29 +3,65 @@ import type { EndpointSet } from './endpoint-set';
 /** 1 as the gRFC writes fractions: unsigned fixed-point numbers with 31 bits after the point. */
 const ONE = 2 ** 31;
 
+/** A locality, as far as weights go. */
+export interface WeighedLocality {
+  readonly weight: number;
+  /** How many endpoints it has. */
+  readonly size: number;
+}
+
 /**
  * The weight of each endpoint among all of them, in the order of `allEndpoints`: its share of its locality
  * times the share of the locality (gRFC A113). At least 1; an endpoint that has everything weighs 2^31.
  */
 export function combinedWeights({ localities }: EndpointSet): Float64Array {
-  let count = 0;
+  const weights = localities.flatMap(({ endpoints }) => endpoints.map(({ weight }) => weight));
+  return combineWeights(
+    localities.map(({ endpoints, weight }) => ({ weight, size: endpoints.length })),
+    Uint32Array.from(weights),
+  );
+}
+
+/**
+ * The same, of numbers.
+ *
+ * @param own The weight of each endpoint within its locality; those of the first locality first.
+ */
+export function combineWeights(
+  localities: readonly WeighedLocality[],
+  own: Uint32Array,
+): Float64Array {
   let localitySum = 0;
-  for (const { endpoints, weight } of localities) {
-    count += endpoints.length;
-    localitySum += weight;
+  for (const { weight } of localities) localitySum += weight;
+  const combined = new Float64Array(own.length);
+  let start = 0;
+  for (const { weight, size } of localities) {
+    combineLocality(own, share(weight, localitySum), combined, start, start + size);
+    start += size;
   }
-  const weights = new Float64Array(count);
-  let next = 0;
-  for (const { endpoints, weight } of localities) {
-    const localityShare = share(weight, localitySum);
-    let sum = 0;
-    for (const endpoint of endpoints) sum += endpoint.weight;
-    for (const endpoint of endpoints) {
-      const product = localityShare * share(endpoint.weight, sum);
-      weights[next++] = Math.max(1, Math.floor(product / ONE));
+  return combined;
+}
+
+function combineLocality(
+  own: Uint32Array,
+  localityShare: number,
+  combined: Float64Array,
+  start: number,
+  end: number,
+): void {
+  let sum = 0;
+  for (let i = start; i < end; i++) sum += own[i] ?? 0;
+  let last = -1;
+  let result = 0;
+  for (let i = start; i < end; i++) {
+    const weight = own[i] ?? 0;
+    // Most endpoints weigh as much as the one before.
+    if (weight !== last) {
+      last = weight;
+      result = Math.max(1, Math.floor((localityShare * share(weight, sum)) / ONE));
     }
+    combined[i] = result;
   }
-  return weights;
 }
 
 function share(weight: number, sum: number): number {

@@ -160,7 +160,10 @@ class RingHashPolicy implements LbPolicy {
     for (const member of rebound) this.connections.rebind(member);
     const { members, ring } = this.builder;
     if (ring === this.live.ring) return;
-    for (const member of this.live.replace(ring)) this.connections.drop(member);
+    for (const member of this.live.replace(ring)) {
+      this.connections.drop(member);
+      members.forget(member);
+    }
     // A call that waits for an endpoint may have its place at another one now.
     if (this.live.hasQueued) this.isPickerDue = true;
     this.host.environment.logger.trace(

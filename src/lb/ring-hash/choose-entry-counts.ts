@@ -16,8 +16,18 @@ const ROUNDING = 1e-6;
 /** Enough for the estimate to be exact, or so near that it does not matter who gets the last entries. */
 const MAX_STEPS = 24;
 
+/** How many entries there are, and who has them. */
+export interface EntryCounts {
+  /** In total; 0 without owners. */
+  readonly size: number;
+  /** By slot. */
+  readonly counts: Uint32Array;
+  /** The entries with a lower rank than this are in; `undefined` if there is no such rank, as with equal ranks. */
+  readonly threshold: number | undefined;
+}
+
 /**
- * How many entries each owner has, by slot. The ring is as big as gRFC A42 has it: the least size from `min` on
+ * How many entries each owner has. The ring is as big as gRFC A42 has it: the least size from `min` on
  * with which the lightest owner has a whole number of entries, or `max`.
  *
  * Where shares are not whole numbers, something has to round them. The gRFC leaves open how; the customary
@@ -25,11 +35,10 @@ const MAX_STEPS = 24;
  * owner has the rank `(n + draw) / weight`, and the entries of lowest rank are in. So a change among the owners
  * changes about as many entries as those that changed have.
  */
-export function chooseEntryCounts(owners: RingOwners, limits: RingLimits): Uint32Array {
-  const { weights } = owners;
-  const size = chooseRingSize(weights, limits);
-  const counts = new Uint32Array(weights.length);
-  if (size === 0) return counts;
+export function chooseEntryCounts(owners: RingOwners, limits: RingLimits): EntryCounts {
+  const size = chooseRingSize(owners.weights, limits);
+  const counts = new Uint32Array(owners.weights.length);
+  if (size === 0) return { size, counts, threshold: undefined };
   const { low, high } = findThreshold(owners, size);
   let left = size;
   for (let slot = 0; slot < counts.length; slot++) {
@@ -37,6 +46,7 @@ export function chooseEntryCounts(owners: RingOwners, limits: RingLimits): Uint3
     counts[slot] = count;
     left -= count;
   }
+  const threshold = left === 0 ? low : undefined;
   // The thresholds are the same unless ranks are, or nearly.
   for (let slot = 0; left > 0 && slot < counts.length; slot++) {
     const count = counts[slot] ?? 0;
@@ -44,7 +54,40 @@ export function chooseEntryCounts(owners: RingOwners, limits: RingLimits): Uint3
     counts[slot] = count + more;
     left -= more;
   }
-  return counts;
+  return { size, counts, threshold };
+}
+
+/** Another number of entries for an owner. */
+export interface CountChange {
+  readonly slot: number;
+  readonly before: number;
+  readonly count: number;
+}
+
+/**
+ * The changes that {@link chooseEntryCounts} would come to, if only the given owners are others than before, and the
+ * entries that they lose are as many as they gain, as is most often the case where a few of many are replaced.
+ *
+ * @returns `undefined` if that is not the case.
+ */
+export function chooseCountChanges(
+  previous: EntryCounts,
+  changedSlots: readonly number[],
+  owners: RingOwners,
+  limits: RingLimits,
+): readonly CountChange[] | undefined {
+  const { counts, size, threshold } = previous;
+  const { weights } = owners;
+  if (threshold === undefined || weights.length !== counts.length) return undefined;
+  if (chooseRingSize(weights, limits) !== size) return undefined;
+  let gained = 0;
+  const changes = changedSlots.map((slot) => {
+    const before = counts[slot] ?? 0;
+    const count = countBelow(owners, slot, threshold);
+    gained += count - before;
+    return { slot, before, count };
+  });
+  return gained === 0 ? changes : undefined;
 }
 
 /** How many entries there are to be; 0 without owners. */

@@ -66,16 +66,19 @@ export class LiveRing {
     this.memberCount = 0;
     this.states = new Uint8Array(ring.size);
     this.nextEntries = new Int32Array(ring.size);
-    for (const [position, owner] of ring.owners.entries()) {
+    let position = 0;
+    for (const owner of ring.owners) {
       if (owner.firstEntry === NONE) {
         this.memberCount++;
         this.tally.add(owner.state);
       }
       this.states[position] = owner.state;
       this.nextEntries[position] = owner.firstEntry;
-      owner.firstEntry = position;
+      owner.firstEntry = position++;
     }
-    return [...new Set(previous.filter((owner) => owner.firstEntry === NONE))];
+    const gone = new Set<RingMember>();
+    for (const owner of previous) if (owner.firstEntry === NONE) gone.add(owner);
+    return [...gone];
   }
 
   /** Notes the state of an endpoint. */

@@ -1,9 +1,14 @@
 import type { XxHash64 } from '../../hash/xx-hash';
-import type { XdsEndpoint } from '../../resources/endpoints';
 import type { EndpointSet } from '../endpoint-set';
-import { chooseEntryCounts, type RingLimits } from './choose-entry-counts';
+import {
+  chooseCountChanges,
+  chooseEntryCounts,
+  type CountChange,
+  type EntryCounts,
+  type RingLimits,
+} from './choose-entry-counts';
 import { Ring, type RingEntry } from './ring';
-import { entryKey, ringKey } from './ring-key';
+import { drawOf, entryKey, ringKey } from './ring-key';
 import { RingMembers, type MembersChange, type RingMember } from './ring-members';
 
 /** What a ring is built with. */
@@ -21,13 +26,14 @@ export class RingBuilder {
   /** The endpoints as last updated. */
   readonly members: RingMembers;
   private current = Ring.empty<RingMember>();
-  /** How many entries each member has, by slot. */
-  private counts: Uint32Array = new Uint32Array();
+  private entries: EntryCounts = { size: 0, counts: new Uint32Array(), threshold: undefined };
 
   constructor(private readonly options: RingBuilderOptions) {
-    const { hash, usesHashKeys } = options;
-    const placeOf = (endpoint: XdsEndpoint) => ringKey(endpoint, usesHashKeys);
-    this.members = new RingMembers(placeOf, (place) => drawFrom(hash.hash(entryKey(place, 0))));
+    const { usesHashKeys } = options;
+    this.members = new RingMembers({
+      placeOf: (endpoint) => ringKey(endpoint, usesHashKeys),
+      drawOf: (endpoint) => drawOf(endpoint, usesHashKeys),
+    });
   }
 
   /** The ring of the endpoints as last updated; the same object for as long as it has the same entries. */
@@ -38,26 +44,37 @@ export class RingBuilder {
   /** Makes the ring that of the endpoints. */
   update(endpoints: EndpointSet, limits: RingLimits): MembersChange {
     const change = this.members.update(endpoints);
-    const counts = chooseEntryCounts(this.members, limits);
-    for (const { slot } of change.moved) this.counts[slot] = 0;
+    const { moved } = change;
+    const changes = this.chooseChanges(change, limits);
+    const { counts } = this.entries;
     const additions: RingEntry<RingMember>[] = [];
-    let dropsAny = change.moved.size > 0;
-    for (let slot = 0; slot < counts.length; slot++) {
-      const count = counts[slot] ?? 0;
-      const before = this.counts[slot] ?? 0;
-      if (count > before) this.addEntries(this.members.inSlot(slot), before, count, additions);
-      else if (count < before) dropsAny = true;
+    let dropsAny = false;
+    for (const { slot, before, count } of changes) {
+      const kept = moved.has(slot) ? 0 : Math.min(before, count);
+      if (count > kept) this.addEntries(this.members.inSlot(slot), kept, count, additions);
+      dropsAny ||= before > kept;
+      counts[slot] = count;
     }
-    this.counts = counts;
     if (dropsAny || additions.length > 0) {
       this.current = this.current.change({
-        keeps: (member, ordinal) =>
-          ordinal < (counts[member.slot] ?? 0) && !change.moved.has(member),
+        keeps: ({ slot }, ordinal) => ordinal < (counts[slot] ?? 0) && !moved.has(slot),
         additions,
         compareOwners,
       });
     }
     return change;
+  }
+
+  /** The slots whose entries change. If it is not only a few of many, all are gone through. */
+  private chooseChanges(
+    { moved, reweighed }: MembersChange,
+    limits: RingLimits,
+  ): readonly CountChange[] {
+    const { entries: previous, members } = this;
+    const few = reweighed && chooseCountChanges(previous, reweighed, members, limits);
+    if (few !== undefined) return few;
+    this.entries = chooseEntryCounts(members, limits);
+    return compareCounts(previous.counts, this.entries.counts, moved);
   }
 
   private addEntries(
@@ -74,9 +91,17 @@ export class RingBuilder {
   }
 }
 
-/** The lower half of a hash as a number between 0 and 1. The place in the ring is decided by the upper half. */
-function drawFrom(hash: bigint): number {
-  return (Number(BigInt.asUintN(32, hash)) + 0.5) / 2 ** 32;
+function compareCounts(
+  before: Uint32Array,
+  after: Uint32Array,
+  moved: ReadonlySet<number>,
+): readonly CountChange[] {
+  const changes: CountChange[] = [];
+  for (let slot = 0; slot < after.length; slot++) {
+    const change = { slot, before: before[slot] ?? 0, count: after[slot] ?? 0 };
+    if (change.before !== change.count || moved.has(slot)) changes.push(change);
+  }
+  return changes;
 }
 
 /** The same order in every process, so that all of them take the same of two endpoints with one hash key. */

@@ -1,4 +1,5 @@
 import type { XdsEndpoint } from '../../resources/endpoints';
+import { hashText } from '../../util/text-hash';
 
 /** The first address of an endpoint as other clients write it, who hash the same text (gRFC A61). */
 export function firstAddress({ addresses: [first] }: XdsEndpoint): string {
@@ -20,4 +21,22 @@ export function ringKey(endpoint: XdsEndpoint, usesHashKeys: boolean): string {
 /** What is hashed to place one of the entries of an endpoint, counted from 0 (gRFC A42). */
 export function entryKey(ringKey: string, ordinal: number): string {
   return `${ringKey}_${ordinal}`;
+}
+
+/** So that it has nothing to do with other uses of the hash. */
+const DRAW_SEED = 0x72696e67;
+
+/**
+ * A number between 0 and 1 that depends on the place of an endpoint alone, and so is the same in every process.
+ *
+ * @param usesHashKeys See {@link ringKey}.
+ */
+export function drawOf(endpoint: XdsEndpoint, usesHashKeys: boolean): number {
+  const { hashKey, addresses } = endpoint;
+  const [first] = addresses;
+  const hash =
+    usesHashKeys && hashKey !== undefined
+      ? hashText(hashKey, DRAW_SEED)
+      : hashText(first?.host ?? '', DRAW_SEED ^ (first?.port ?? 0));
+  return (hash + 0.5) / 2 ** 32;
 }

@@ -1,12 +1,13 @@
 import { ConnectivityState } from '../../grpc-js';
 import type { XdsEndpoint } from '../../resources/endpoints';
-import { endpointKey } from '../endpoint-key';
+import { endpointKey, hashKey, sameKey } from '../endpoint-key';
 import type { EndpointLeaf } from '../endpoint-leaf';
 import type { EndpointSet } from '../endpoint-set';
-import { combinedWeights } from '../endpoint-weights';
+import { combineWeights } from '../endpoint-weights';
+import { SlotIndex } from '../slot-index';
 import type { RingOwners } from './choose-entry-counts';
 
-/** One endpoint of a ring. There may be 100,000 of them, so it keeps little. */
+/** An endpoint that has a part in the ring. There are no more of them than entries. */
 export class RingMember {
   /** What connects to it; made when it is first wanted. */
   leaf: EndpointLeaf | undefined;
@@ -14,10 +15,6 @@ export class RingMember {
   state = ConnectivityState.IDLE;
   /** The position of one of its entries in the ring; -1 if it has none. See `LiveRing`. */
   firstEntry = -1;
-  /** Where it was last listed; -1 before. */
-  position = -1;
-  /** The update that last listed it. */
-  generation = -1;
 
   constructor(
     /** The set of its addresses. */
@@ -27,19 +24,38 @@ export class RingMember {
   ) {}
 }
 
-/** What an update did to the members. */
+/** What an update did to the endpoints. */
 export interface MembersChange {
-  /** Members that are gone. */
-  readonly removed: readonly RingMember[];
   /** Members that have another endpoint object now. */
   readonly rebound: readonly RingMember[];
-  /** Of those, the members whose place is another now. */
-  readonly moved: ReadonlySet<RingMember>;
+  /** Slots of endpoints whose place is another now. Those of endpoints that are new or gone are not among them. */
+  readonly moved: ReadonlySet<number>;
+  /** Slots with another weight; `undefined` if there are many. Slots of those moved, new or gone are among them. */
+  readonly reweighed: readonly number[] | undefined;
 }
 
+/** How endpoints are placed. */
+export interface Placement {
+  /** What the place of an endpoint depends on. */
+  readonly placeOf: (endpoint: XdsEndpoint) => string;
+  /** A number between 0 and 1 for the place of an endpoint. */
+  readonly drawOf: (endpoint: XdsEndpoint) => number;
+}
+
+interface MutableChange {
+  readonly rebound: RingMember[];
+  readonly moved: Set<number>;
+  /** Slots that are not what they were. */
+  readonly touched: Set<number>;
+}
+
+/** With more changes than this, all weights are gone through. */
+const MAX_REWEIGHED = 64;
+const NOWHERE = -1;
+
 /**
- * The endpoints of a ring. Across updates, a member stays with its set of addresses, and has a slot: its
- * place in arrays of numbers, which are gone through as a whole, much faster than objects.
+ * The endpoints that may have a part in a ring. There may be 100,000 of them, most without one, so they are kept in
+ * columns of numbers, one place in each for an endpoint: its slot. Across updates, a slot stays with a set of addresses.
  *
  * Most updates list most endpoints as the same objects in the same order, which costs one comparison each.
  */
@@ -48,129 +64,178 @@ export class RingMembers implements RingOwners {
   weights = new Float64Array();
   /** By slot. */
   draws = new Float64Array();
-  private readonly bySlot: (RingMember | undefined)[] = [];
+  /** By slot. */
+  private readonly endpoints: (XdsEndpoint | undefined)[] = [];
+  /** By slot, where it was last listed. */
+  private positions = new Int32Array();
+  /** By slot, the update that last listed it. */
+  private generations = new Uint32Array();
   private readonly freeSlots: number[] = [];
-  private readonly byKey = new Map<string, RingMember>();
+  private readonly index = new SlotIndex();
+  /** Of the slots with entries. */
+  private readonly members = new Map<number, RingMember>();
   /** As last listed. */
-  private order: readonly RingMember[] = [];
+  private listed: readonly XdsEndpoint[] = [];
+  /** Their slots. */
+  private order = new Int32Array();
   private generation = 0;
 
-  /**
-   * @param placeOf What the place of an endpoint depends on.
-   * @param drawOf A number between 0 and 1 for a place.
-   */
-  constructor(
-    private readonly placeOf: (endpoint: XdsEndpoint) => string,
-    private readonly drawOf: (place: string) => number,
-  ) {}
+  constructor(private readonly placement: Placement) {}
 
-  /** How many there are. */
+  /** How many endpoints there are. */
   get size(): number {
-    return this.byKey.size;
+    return this.endpoints.length - this.freeSlots.length;
   }
 
-  /** The member in a slot that is not empty. */
+  /** The member in a slot that is not empty. It is made when it is first asked for. */
   inSlot(slot: number): RingMember {
-    const member = this.bySlot[slot];
-    if (member === undefined) throw new Error(`Slot ${slot} of a ring is empty`);
+    const known = this.members.get(slot);
+    if (known !== undefined) return known;
+    const endpoint = this.endpointIn(slot);
+    const member = new RingMember(endpointKey(endpoint), slot, endpoint);
+    this.members.set(slot, member);
     return member;
   }
 
-  /** All of them, in no particular order. */
+  /** All that were asked for, in no particular order. */
   all(): Iterable<RingMember> {
-    return this.byKey.values();
+    return this.members.values();
   }
 
-  /** Makes the members those of the endpoints. */
-  update(endpoints: EndpointSet): MembersChange {
-    const change = { removed: [], rebound: [], moved: new Set<RingMember>() };
+  /** Lets go of a member that has no entries any more. */
+  forget(member: RingMember): void {
+    if (this.members.get(member.slot) === member) this.members.delete(member.slot);
+  }
+
+  /** Makes the endpoints those of the set. */
+  update(set: EndpointSet): MembersChange {
+    const change: MutableChange = { rebound: [], moved: new Set(), touched: new Set() };
     const previous = this.order;
-    this.order = this.list(endpoints, change);
-    this.removeUnlisted(previous, change.removed);
-    this.setWeights(combinedWeights(endpoints));
-    return change;
+    const listed = joinLists(set);
+    const own = this.list(listed, change);
+    this.removeUnlisted(previous, change.touched);
+    const localities = set.localities.map(({ weight, endpoints }) => ({
+      weight,
+      size: endpoints.length,
+    }));
+    const reweighed = this.setWeights(combineWeights(localities, own), change.touched);
+    return { rebound: change.rebound, moved: change.moved, reweighed };
   }
 
-  /** The members of the endpoints, one for each time an endpoint is listed. */
-  private list({ localities }: EndpointSet, change: MutableChange): readonly RingMember[] {
+  /**
+   * Gives every endpoint its slot.
+   *
+   * @returns The weights of the endpoints, in their order.
+   */
+  private list(listed: readonly XdsEndpoint[], change: MutableChange): Uint32Array {
     const generation = ++this.generation;
-    const order: RingMember[] = [];
+    const { listed: previousListed, order: previousOrder } = this;
+    const order = new Int32Array(listed.length);
+    const own = new Uint32Array(listed.length);
     let expected = 0;
-    for (const { endpoints } of localities) {
-      for (const endpoint of endpoints) {
-        let member = this.order[expected];
-        if (member?.endpoint === endpoint) {
-          expected++;
-        } else {
-          member = this.bind(endpoint, change);
-          if (member.position >= 0) expected = member.position + 1;
-        }
-        member.generation = generation;
-        order.push(member);
+    for (let position = 0; position < listed.length; position++) {
+      const endpoint = listed[position];
+      if (endpoint === undefined) break;
+      own[position] = endpoint.weight;
+      let slot = previousOrder[expected] ?? 0;
+      if (previousListed[expected] === endpoint) {
+        expected++;
+      } else {
+        slot = this.bind(endpoint, change);
+        const before = this.positions[slot] ?? NOWHERE;
+        if (before !== NOWHERE) expected = before + 1;
       }
+      this.generations[slot] = generation;
+      order[position] = slot;
     }
-    return order;
+    this.listed = listed;
+    this.order = order;
+    return own;
   }
 
-  /** Finds the member with the addresses of an endpoint object that is not where it was, or makes it. */
-  private bind(endpoint: XdsEndpoint, { rebound, moved }: MutableChange): RingMember {
-    const key = endpointKey(endpoint);
-    const known = this.byKey.get(key);
-    if (known === undefined) return this.add(key, endpoint);
+  /** Finds the slot of an endpoint object that is not where it was, or gives it one. */
+  private bind(endpoint: XdsEndpoint, { rebound, moved, touched }: MutableChange): number {
+    const hash = hashKey(endpoint);
+    const slot = this.index.find(hash, (other) => sameKey(this.endpointIn(other), endpoint));
+    if (slot === NOWHERE) return this.add(endpoint, hash, touched);
+    const known = this.endpointIn(slot);
     // Listed a second time in this very update: the first one counts.
-    if (known.endpoint === endpoint || known.generation === this.generation) return known;
-    const place = this.placeOf(endpoint);
-    if (place !== this.placeOf(known.endpoint)) {
-      moved.add(known);
-      this.draws[known.slot] = this.drawOf(place);
+    if (known === endpoint || this.generations[slot] === this.generation) return slot;
+    const { placeOf, drawOf } = this.placement;
+    if (placeOf(endpoint) !== placeOf(known)) {
+      moved.add(slot);
+      touched.add(slot);
+      this.draws[slot] = drawOf(endpoint);
     }
-    known.endpoint = endpoint;
-    rebound.push(known);
-    return known;
+    this.endpoints[slot] = endpoint;
+    const member = this.members.get(slot);
+    if (member === undefined) return slot;
+    member.endpoint = endpoint;
+    rebound.push(member);
+    return slot;
   }
 
-  private add(key: string, endpoint: XdsEndpoint): RingMember {
-    const slot = this.freeSlots.pop() ?? this.bySlot.length;
-    const member = new RingMember(key, slot, endpoint);
-    this.bySlot[slot] = member;
-    this.byKey.set(key, member);
+  private add(endpoint: XdsEndpoint, hash: number, touched: Set<number>): number {
+    const slot = this.freeSlots.pop() ?? this.endpoints.length;
+    this.endpoints[slot] = endpoint;
+    this.index.add(hash, slot);
     if (slot >= this.draws.length) this.grow(slot + 1);
-    this.draws[slot] = this.drawOf(this.placeOf(endpoint));
-    return member;
+    this.draws[slot] = this.placement.drawOf(endpoint);
+    this.positions[slot] = NOWHERE;
+    if (touched.size <= MAX_REWEIGHED) touched.add(slot);
+    return slot;
   }
 
   private grow(atLeast: number): void {
     const capacity = Math.max(16, atLeast, this.draws.length * 2);
-    const draws = new Float64Array(capacity);
-    draws.set(this.draws);
-    this.draws = draws;
+    const { draws, generations, positions, weights } = this;
+    this.draws = new Float64Array(capacity);
+    this.draws.set(draws);
     this.weights = new Float64Array(capacity);
+    this.weights.set(weights);
+    this.positions = new Int32Array(capacity);
+    this.positions.set(positions);
+    this.generations = new Uint32Array(capacity);
+    this.generations.set(generations);
   }
 
-  private removeUnlisted(previous: readonly RingMember[], removed: RingMember[]): void {
-    for (const member of previous) {
-      if (member.generation === this.generation || !this.byKey.delete(member.key)) continue;
-      this.bySlot[member.slot] = undefined;
-      this.freeSlots.push(member.slot);
-      removed.push(member);
+  private removeUnlisted(previous: Int32Array, touched: Set<number>): void {
+    for (const slot of previous) {
+      if (this.generations[slot] === this.generation || this.endpoints[slot] === undefined)
+        continue;
+      this.index.delete(slot);
+      this.endpoints[slot] = undefined;
+      this.freeSlots.push(slot);
+      this.members.delete(slot);
+      if (touched.size <= MAX_REWEIGHED) touched.add(slot);
     }
   }
 
-  /** Goes through the order once more, and notes it. */
-  private setWeights(listed: Float64Array): void {
-    const { order, weights } = this;
-    weights.fill(0);
-    let position = 0;
-    for (const member of order) {
-      member.position = position;
-      weights[member.slot] = (weights[member.slot] ?? 0) + (listed[position] ?? 0);
-      position++;
+  /** Goes through the order once more, and notes it. @returns See {@link MembersChange.reweighed}. */
+  private setWeights(listed: Float64Array, touched: Set<number>): readonly number[] | undefined {
+    const { order, positions, weights: before } = this;
+    const weights = new Float64Array(before.length);
+    for (let position = 0; position < order.length; position++) {
+      const slot = order[position] ?? 0;
+      positions[slot] = position;
+      weights[slot] = (weights[slot] ?? 0) + (listed[position] ?? 0);
     }
+    this.weights = weights;
+    for (let slot = 0; slot < weights.length && touched.size <= MAX_REWEIGHED; slot++) {
+      if (weights[slot] !== before[slot]) touched.add(slot);
+    }
+    return touched.size <= MAX_REWEIGHED ? [...touched] : undefined;
+  }
+
+  private endpointIn(slot: number): XdsEndpoint {
+    const endpoint = this.endpoints[slot];
+    if (endpoint === undefined) throw new Error(`Slot ${slot} of a ring is empty`);
+    return endpoint;
   }
 }
 
-interface MutableChange {
-  readonly removed: RingMember[];
-  readonly rebound: RingMember[];
-  readonly moved: Set<RingMember>;
+/** All endpoints of a set, locality by locality. */
+function joinLists({ localities }: EndpointSet): readonly XdsEndpoint[] {
+  const [first, ...others] = localities.map(({ endpoints }) => endpoints);
+  return first === undefined ? [] : others.length === 0 ? first : first.concat(...others);
 }

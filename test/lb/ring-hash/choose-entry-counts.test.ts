@@ -1,4 +1,7 @@
-import { chooseEntryCounts } from '../../../src/lb/ring-hash/choose-entry-counts';
+import {
+  chooseCountChanges,
+  chooseEntryCounts,
+} from '../../../src/lb/ring-hash/choose-entry-counts';
 import type { Random } from '../../../src/util/random';
 import { seededRandom } from '../../support/seeded-random';
 
@@ -14,7 +17,7 @@ function owners(weights: readonly number[], random = seededRandom(1)) {
 }
 
 function counts(weights: readonly number[], min: number, max: number): number[] {
-  return [...chooseEntryCounts(owners(weights), { min, max })];
+  return [...chooseEntryCounts(owners(weights), { min, max }).counts];
 }
 
 function sum(list: Iterable<number>): number {
@@ -72,7 +75,7 @@ describe('the number of entries of an owner', () => {
 
   it('goes by the draw, not by the slot', () => {
     const { weights, draws } = owners([1, 1, 1, 1, 1, 1, 1, 1]);
-    const result = [...chooseEntryCounts({ weights, draws }, { min: 1, max: 3 })];
+    const result = [...chooseEntryCounts({ weights, draws }, { min: 1, max: 3 }).counts];
     const first = [...draws.keys()].sort((a, b) => (draws[a] ?? 0) - (draws[b] ?? 0)).slice(0, 3);
     expect([...result.keys()].filter((slot) => result[slot] === 1)).toEqual(first.sort());
   });
@@ -81,7 +84,8 @@ describe('the number of entries of an owner', () => {
     const weights = Float64Array.from({ length: 100 }, () => 1);
     const draws = Float64Array.from({ length: 100 }, () => 0.25);
     const result = chooseEntryCounts({ weights, draws }, { min: 1, max: 40 });
-    expect(sum(result)).toBe(40);
+    expect(sum(result.counts)).toBe(40);
+    expect(result.threshold).toBeUndefined();
   });
 
   it.each([
@@ -90,12 +94,13 @@ describe('the number of entries of an owner', () => {
   ])('changes for few others when an owner goes: %s', (_case, weightOf) => {
     const random = seededRandom(7);
     const { weights, draws } = owners(Array.from({ length: 9000 }, () => weightOf(random)));
-    const before = chooseEntryCounts({ weights, draws }, { min: 1024, max: 4096 });
+    const before = chooseEntryCounts({ weights, draws }, { min: 1024, max: 4096 }).counts;
     let changed = 0;
     for (let slot = 0; slot < 100; slot++) {
       const without = weights.slice();
       without[slot] = 0;
-      const after = chooseEntryCounts({ weights: without, draws }, { min: 1024, max: 4096 });
+      const limits = { min: 1024, max: 4096 };
+      const after = chooseEntryCounts({ weights: without, draws }, limits).counts;
       changed += sum(
         after.map((count, i) => (i === slot ? 0 : Math.abs(count - (before[i] ?? 0)))),
       );
@@ -103,5 +108,45 @@ describe('the number of entries of an owner', () => {
     }
     // As many as the owner had: 4096 / 9000 of an entry on average.
     expect(changed / 100).toBeLessThan(0.8);
+  });
+});
+
+describe('a change of some owners among many', () => {
+  const LIMITS = { min: 100, max: 450 };
+
+  it('comes to what all of them come to, or to nothing', () => {
+    const random = seededRandom(9);
+    const { weights, draws } = owners(
+      Array.from({ length: 1000 }, () => 3),
+      random,
+    );
+    let quick = 0;
+    for (let round = 0; round < 100; round++) {
+      const before = chooseEntryCounts({ weights, draws }, LIMITS);
+      // One leaves its slot, another one comes in an empty one or in that very slot.
+      const slots = [0, 1].map(() => Math.floor(random() * 1000));
+      for (const slot of slots) draws[slot] = draw(random);
+      const changes = chooseCountChanges(before, [...new Set(slots)], { weights, draws }, LIMITS);
+      const after = chooseEntryCounts({ weights, draws }, LIMITS);
+      if (changes === undefined) continue;
+      quick++;
+      for (const { slot, before: had, count } of changes) {
+        expect(had).toBe(before.counts[slot]);
+        before.counts[slot] = count;
+      }
+      expect(before.counts.join()).toBe(after.counts.join());
+    }
+    // Either both had an entry before and after, or neither.
+    expect(quick).toBeGreaterThan(25);
+    expect(quick).toBeLessThan(100);
+  });
+
+  it.each([
+    ['the ring is of another size', [1, 1, 1, 1, 0], [1, 1, 1, 1, 1], { min: 4, max: 100 }],
+    ['there are more slots', [1, 1, 1, 1], [1, 1, 1, 1, 0], { min: 4, max: 100 }],
+    ['there was no ring', [0, 0, 0, 0], [1, 0, 0, 0], { min: 4, max: 100 }],
+  ])('is left to a choice for all if %s', (_case, before, after, limits) => {
+    const counts = chooseEntryCounts(owners(before), limits);
+    expect(chooseCountChanges(counts, [4], owners(after), limits)).toBeUndefined();
   });
 });

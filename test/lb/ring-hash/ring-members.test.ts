@@ -1,4 +1,4 @@
-import { RingMembers } from '../../../src/lb/ring-hash/ring-members';
+import { RingMembers, type RingMember } from '../../../src/lb/ring-hash/ring-members';
 import { ringKey } from '../../../src/lb/ring-hash/ring-key';
 import type { XdsEndpoint } from '../../../src/resources/endpoints';
 import {
@@ -13,15 +13,23 @@ const [A, B, C] = ['10.0.0.1:80', '10.0.0.2:80', '10.0.0.3:80'] as const;
 
 function createMembers(): RingMembers {
   const random = seededRandom(1);
-  return new RingMembers((endpoint) => ringKey(endpoint, true), random);
+  return new RingMembers({ placeOf: (endpoint) => ringKey(endpoint, true), drawOf: random });
+}
+
+/** A member for every endpoint. */
+function all(members: RingMembers): RingMember[] {
+  const slots = [...members.weights.keys()].filter((slot) => (members.weights[slot] ?? 0) > 0);
+  return slots.map((slot) => members.inSlot(slot));
 }
 
 function keysOf(members: RingMembers): string[] {
-  return [...members.all()].map(({ key }) => key).sort();
+  return all(members)
+    .map(({ key }) => key)
+    .sort();
 }
 
 function weightOf(members: RingMembers, key: string): number | undefined {
-  const member = [...members.all()].find((m) => m.key === key);
+  const member = all(members).find((m) => m.key === key);
   return member && members.weights[member.slot];
 }
 
@@ -29,12 +37,11 @@ describe('the members of a ring', () => {
   it('stay with their set of addresses', () => {
     const members = createMembers();
     members.update(singleLocality(makeEndpoint([A, B]), C));
-    const before = [...members.all()];
+    const before = all(members);
     const draws = members.draws.slice();
-    const changed = makeEndpoint([A, B], { weight: 2 });
-    const { removed, rebound, moved } = members.update(singleLocality(changed, C));
-    expect([...members.all()]).toEqual(before);
-    expect(removed).toEqual([]);
+    const changed = makeEndpoint([B, A].reverse(), { weight: 2 });
+    const { rebound, moved } = members.update(singleLocality(changed, C));
+    for (const [i, member] of all(members).entries()) expect(member).toBe(before[i]);
     // Both are other objects, but nothing that places them changed.
     expect(rebound.length).toBe(2);
     expect(rebound[0]?.endpoint).toBe(changed);
@@ -46,8 +53,10 @@ describe('the members of a ring', () => {
     const members = createMembers();
     members.update(singleLocality(makeEndpoint([A, B]), C));
     const other = singleLocality(makeEndpoint([B, A]), makeEndpoint(C, { hashKey: 'k' }));
-    const { rebound, moved, removed } = members.update(other);
-    expect([rebound.length, moved.size, removed.length]).toEqual([2, 2, 0]);
+    const [first, second] = all(members);
+    const { rebound, moved } = members.update(other);
+    expect(rebound).toEqual([first, second]);
+    expect([...moved]).toEqual([first?.slot, second?.slot]);
   });
 
   it('have nothing done to them if the objects are the same, in whatever order', () => {
@@ -66,15 +75,14 @@ describe('the members of a ring', () => {
     const [first, second] = [makeEndpoint(A, { hashKey: 'x' }), makeEndpoint(A, { hashKey: 'y' })];
     const set = makeEndpointSet(makeLocality('x', [first, B]), makeLocality('y', [second, C]));
     for (let round = 0; round < 3; round++) {
-      const { removed } = members.update(set);
-      expect(removed).toEqual([]);
+      members.update(set);
       expect(keysOf(members)).toEqual([A, B, C]);
       expect([A, B, C].map((key) => (weightOf(members, key) ?? 0) / 2 ** 29)).toEqual([2, 1, 1]);
-      expect([...members.all()].find(({ key }) => key === A)?.endpoint).toBe(first);
+      expect(all(members).find(({ key }) => key === A)?.endpoint).toBe(first);
     }
-    const { removed, moved } = members.update(singleLocality(second, B));
-    expect(removed.map(({ key }) => key)).toEqual([C]);
-    expect([...moved].map(({ key }) => key)).toEqual([A]);
+    const { moved } = members.update(singleLocality(second, B));
+    expect(keysOf(members)).toEqual([A, B]);
+    expect([...moved].map((slot) => members.inSlot(slot).key)).toEqual([A]);
   });
 
   it('leave their slots to others', () => {
@@ -85,7 +93,7 @@ describe('the members of a ring', () => {
     expect(members.size).toBe(2);
     expect(members.weights.length).toBe(16);
     expect([...members.weights].filter((weight) => weight > 0)).toEqual([2 ** 30, 2 ** 30]);
-    for (const member of members.all()) expect(members.inSlot(member.slot)).toBe(member);
+    for (const member of all(members)) expect(members.inSlot(member.slot)).toBe(member);
   });
 
   it('are none in a slot that is empty', () => {
@@ -101,9 +109,50 @@ describe('the members of a ring', () => {
       members.update(singleLocality(...endpoints));
     }
     expect(members.size).toBe(100);
-    for (const { endpoint, slot } of members.all()) {
+    for (const { endpoint, slot } of all(members)) {
       expect(members.weights[slot]).toBe(Math.floor((endpoint.weight * 2 ** 31) / 5050));
       expect(members.draws[slot]).toBeGreaterThan(0);
     }
+  });
+
+  it('are told apart by all of their addresses, in whatever order', () => {
+    const members = createMembers();
+    members.update(singleLocality(makeEndpoint([A, B]), makeEndpoint([C, C])));
+    const slots = all(members).map(({ slot }) => slot);
+    members.update(singleLocality(makeEndpoint([B, A, B]), C));
+    expect(all(members).map(({ slot }) => slot)).toEqual(slots);
+    members.update(singleLocality(A, makeEndpoint([B, C])));
+    expect(keysOf(members)).toEqual([A, `${B} ${C}`]);
+  });
+
+  it('say whose weight changed, as long as there are few', () => {
+    const members = createMembers();
+    const endpoints = Array.from({ length: 1000 }, (_, i) =>
+      makeEndpoint(`10.1.${i >> 8}.${i & 255}:80`),
+    );
+    const reweighed = (...list: readonly XdsEndpoint[]) =>
+      members.update(singleLocality(...list)).reweighed?.length;
+    expect(reweighed(...endpoints)).toBeUndefined();
+    expect(reweighed(...endpoints)).toBe(0);
+    expect(reweighed(...[...endpoints].reverse())).toBe(0);
+    // One goes and another one comes.
+    expect(reweighed(...endpoints.with(7, makeEndpoint(A)))).toBe(2);
+    // The first one comes back in the place that is free now.
+    expect(reweighed(...endpoints)).toBe(2);
+    expect(reweighed(...endpoints.with(7, makeEndpoint('10.1.0.7:80', { hashKey: 'k' })))).toBe(1);
+    // Everybody gets a greater share.
+    expect(reweighed(...endpoints.slice(1))).toBeUndefined();
+  });
+
+  it('are forgotten when nobody asks for them any more', () => {
+    const members = createMembers();
+    members.update(singleLocality(A, B));
+    const [a, b] = all(members);
+    if (a === undefined || b === undefined) throw new Error('must be two');
+    members.forget(a);
+    expect([...members.all()]).toEqual([b]);
+    expect(members.inSlot(a.slot)).not.toBe(a);
+    members.update(singleLocality(A));
+    expect([...members.all()].map(({ key }) => key)).toEqual([A]);
   });
 });
