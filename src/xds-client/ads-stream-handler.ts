@@ -16,6 +16,8 @@ export interface AdsStreamHandler extends RequestSource {
    * @param retryInMs When the next attempt is made.
    */
   onFailure(reason: string, retryInMs: number): void;
+  /** A resource was asked for and has not come; it is asked for again on a new stream. */
+  onOverdue(typeUrl: string, name: string): void;
   /** A resource was asked for and did not come in time. */
   onResourceTimeout(typeUrl: string, name: string, serverAnswered: boolean): void;
 }

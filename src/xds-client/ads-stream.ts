@@ -8,7 +8,7 @@ import type { SerialQueue } from '../util/serial-queue';
 import type { AdsConversation, AdsProtocol, NextRequest } from './ads-protocol';
 import type { AdsStreamHandler } from './ads-stream-handler';
 import type { ServerSnapshot } from './client-snapshot';
-import { ResourceTimers } from './resource-timers';
+import { NO_DEADLINES, ResourceWaits, type Deadlines } from './resource-waits';
 import type { StreamStatus, XdsStream, XdsTransport } from './transport';
 import type { VariantChoice } from './variant-choice';
 import { describeStreamEnd } from './xds-errors';
@@ -41,7 +41,7 @@ interface OpenState {
   /** On the monotonic clock. */
   readonly openedAtMs: number;
   readonly conversation: AdsConversation;
-  readonly timers: ResourceTimers;
+  readonly waits: ResourceWaits;
   /** How long to wait if this stream, too, ends without a response. */
   readonly backoff: BackoffStep;
   /** The request given to the transport that has not been sent yet. */
@@ -61,7 +61,7 @@ type AdsState = { readonly kind: 'idle' } | BackoffState | OpenState | { readonl
 
 /** The state of a stream as far as others may know it. */
 export type AdsStreamSnapshot = Pick<ServerSnapshot, 'state' | 'retryInMs'> & {
-  readonly sawResponse: boolean;
+  readonly hasAnswered: boolean;
 };
 
 /**
@@ -69,6 +69,9 @@ export type AdsStreamSnapshot = Pick<ServerSnapshot, 'state' | 'retryInMs'> & {
  * server that answers and closes would otherwise be asked again as fast as both sides can run.
  */
 const MIN_STREAM_INTERVAL_MS = 1000;
+
+/** A stream is replaced at most this often because it has not brought something that is wanted. */
+const MIN_RENEWAL_INTERVAL_MS = 30_000;
 
 /**
  * The silence of a server that was told what we have means that this is all there is, once it has lasted this
@@ -87,6 +90,10 @@ const UNIMPLEMENTED = 12;
 export class AdsStream {
   private state: AdsState = { kind: 'idle' };
   private protocol: AdsProtocol;
+  /** The server has answered since it last failed, on this stream or on one before. */
+  private hasAnswered = false;
+  /** When a stream may next be replaced because it has not brought something, on the monotonic clock. */
+  private mayRenewAtMs = -Infinity;
 
   constructor(private readonly options: AdsStreamOptions) {
     this.protocol = options.variant.createProtocol(options.handler);
@@ -101,12 +108,17 @@ export class AdsStream {
   dropName(typeUrl: string, name: string): void {
     if (this.state.kind !== 'open') return;
     this.state.conversation.dropName(typeUrl, name);
-    this.state.timers.cancel(typeUrl, name);
+    this.state.waits.end(typeUrl, name);
   }
 
   /** A response had something to say about a resource, so that it need not be waited for. */
   settle(typeUrl: string, name: string): void {
-    if (this.state.kind === 'open') this.state.timers.cancel(typeUrl, name);
+    if (this.state.kind === 'open') this.state.waits.end(typeUrl, name);
+  }
+
+  /** A response had everything there is of a type, so that what is not in it will not come by asking again. */
+  endOverdue(typeUrl: string): void {
+    if (this.state.kind === 'open') this.state.waits.endOverdue(typeUrl);
   }
 
   /**
@@ -115,7 +127,7 @@ export class AdsStream {
    */
   askAgain(typeUrl: string, name: string): void {
     const { state } = this;
-    if (state.kind !== 'open' || state.timers.remainingMs(typeUrl, name) !== undefined) return;
+    if (state.kind !== 'open' || state.waits.remainingMs(typeUrl, name) !== undefined) return;
     state.conversation.dropName(typeUrl, name);
     state.conversation.addName(typeUrl, name);
   }
@@ -148,14 +160,15 @@ export class AdsStream {
     switch (state.kind) {
       case 'idle':
       case 'closed':
-        return { state: state.kind, retryInMs: undefined, sawResponse: false };
+        return { state: state.kind, retryInMs: undefined, hasAnswered: false };
       case 'backoff': {
         const retryInMs = Math.max(0, state.retryAtMs - this.options.clock.monotonicMs());
-        return { state: 'backoff', retryInMs, sawResponse: false };
+        return { state: 'backoff', retryInMs, hasAnswered: false };
       }
       case 'open': {
-        const { isConnected, sawResponse } = state;
-        return { state: isConnected ? 'open' : 'connecting', retryInMs: undefined, sawResponse };
+        const { hasAnswered } = this;
+        const connection = state.isConnected ? 'open' : 'connecting';
+        return { state: connection, retryInMs: undefined, hasAnswered };
       }
       default:
         return assertNever(state);
@@ -164,7 +177,7 @@ export class AdsStream {
 
   /** Milliseconds until a resource is concluded to be missing; `undefined` while nothing is timed. */
   remainingMs(typeUrl: string, name: string): number | undefined {
-    return this.state.kind === 'open' ? this.state.timers.remainingMs(typeUrl, name) : undefined;
+    return this.state.kind === 'open' ? this.state.waits.remainingMs(typeUrl, name) : undefined;
   }
 
   private setState(next: AdsState): void {
@@ -172,13 +185,14 @@ export class AdsStream {
     this.state = next;
     if (state.kind === 'backoff') state.timer.release();
     if (state.kind === 'open') {
-      state.timers.clear();
+      state.waits.clear();
       state.silence?.release();
       state.stream.close();
     }
   }
 
-  private open(backoff: BackoffStep): void {
+  /** @param inherited Of the stream that this one replaces, if that is for the sake of its waits. */
+  private open(backoff: BackoffStep, inherited: Deadlines = NO_DEADLINES): void {
     const transport = this.options.connect();
     if (!transport.ok) {
       this.fail(`cannot be used: ${transport.error}`, backoff);
@@ -196,7 +210,7 @@ export class AdsStream {
       stream,
       openedAtMs: this.options.clock.monotonicMs(),
       conversation,
-      timers: new ResourceTimers(this.options.clock),
+      waits: this.createWaits(stream, inherited),
       backoff,
       inFlight: undefined,
       isConnected: false,
@@ -211,6 +225,28 @@ export class AdsStream {
   private chooseProtocol(): void {
     const { variant, handler } = this.options;
     if (variant.isDelta !== this.protocol.isDelta) this.protocol = variant.createProtocol(handler);
+  }
+
+  private createWaits(stream: XdsStream, inherited: Deadlines): ResourceWaits {
+    const { clock, random, resourceTimeoutMs: timeoutMs, handler } = this.options;
+    const onTimeout = (typeUrl: string, name: string) =>
+      this.whileOpen(stream, () => handler.onResourceTimeout(typeUrl, name, this.hasAnswered));
+    const onOverdue = (typeUrl: string, name: string) =>
+      this.whileOpen(stream, (open) => this.askOnNewStream(open, typeUrl, name));
+    return new ResourceWaits({ clock, random, timeoutMs, onTimeout, onOverdue }, inherited);
+  }
+
+  /**
+   * Several control planes lose the question for a resource that is asked for in the course of a stream, and
+   * none loses what a stream begins with. Everything unanswered is asked for there, so that one new stream does
+   * for all of it.
+   */
+  private askOnNewStream(open: OpenState, typeUrl: string, name: string): void {
+    const now = this.options.clock.monotonicMs();
+    if (now < this.mayRenewAtMs) return;
+    this.mayRenewAtMs = now + MIN_RENEWAL_INTERVAL_MS;
+    this.options.handler.onOverdue(typeUrl, name);
+    this.open(this.firstBackoff(), open.waits.deadlines());
   }
 
   /** Runs an event of a stream in the queue, unless the stream has been replaced by then. */
@@ -234,7 +270,12 @@ export class AdsStream {
     if (inFlight === undefined) return;
     if (inFlight.claims) open.hasClaimed = true;
     this.listenToSilence(open);
-    for (const name of inFlight.newNames) this.await(open, inFlight.typeUrl, name);
+    const { typeUrl, newNames, isFirst } = inFlight;
+    // With the first request of a type the server has begun to listen; later ones it may miss.
+    const mayBeLost = !isFirst && open.sawResponse;
+    for (const name of newNames) {
+      if (this.options.handler.isMissing(typeUrl, name)) open.waits.start(typeUrl, name, mayBeLost);
+    }
   }
 
   private listenToSilence(open: OpenState): void {
@@ -246,19 +287,9 @@ export class AdsStream {
     open.silence = clock.setTimer(() => this.whileOpen(open.stream, onSilence), SILENT_CONSENT_MS);
   }
 
-  private isSilentConsent({ hasClaimed, sawResponse, timers, openedAtMs }: OpenState): boolean {
-    if (sawResponse || !hasClaimed || !timers.isEmpty) return false;
+  private isSilentConsent({ hasClaimed, sawResponse, waits, openedAtMs }: OpenState): boolean {
+    if (sawResponse || !hasClaimed || !waits.isEmpty) return false;
     return this.options.clock.monotonicMs() - openedAtMs >= SILENT_CONSENT_MS;
-  }
-
-  private await(open: OpenState, typeUrl: string, name: string): void {
-    const { handler, resourceTimeoutMs } = this.options;
-    if (!handler.isMissing(typeUrl, name)) return;
-    open.timers.start(typeUrl, name, resourceTimeoutMs, () =>
-      this.whileOpen(open.stream, ({ sawResponse }) =>
-        handler.onResourceTimeout(typeUrl, name, sawResponse),
-      ),
-    );
   }
 
   private onMessage(open: OpenState, bytes: Uint8Array): void {
@@ -271,6 +302,7 @@ export class AdsStream {
       return;
     }
     open.sawResponse = true;
+    this.hasAnswered = true;
     const rejection = this.options.handler.onResponse(response.value);
     open.conversation.answer(response.value, rejection);
   }
@@ -294,6 +326,7 @@ export class AdsStream {
   }
 
   private fail(reason: string, backoff: BackoffStep): void {
+    this.hasAnswered = false;
     this.waitAndOpen(backoff.delayMs, backoff.next());
     this.options.handler.onFailure(reason, backoff.delayMs);
   }

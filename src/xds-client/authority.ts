@@ -15,6 +15,7 @@ import {
 import type { Accepted } from './resource-state';
 import { ResourceTimers } from './resource-timers';
 import type { ResourceType } from './resource-type';
+import { removalHandling } from './server-policy';
 import type { ChannelListener, ResourcesUpdate, ServerChannel } from './server-channel';
 import { WatchedResource, type Watch } from './watched-resource';
 import { describeResource } from './xds-errors';
@@ -285,16 +286,18 @@ export class Authority implements ChannelListener {
     version: string,
     isExplicit: boolean,
   ): void {
-    const { id, state } = resource;
+    const { id, state, type } = resource;
+    const handling = removalHandling(channel.policy, !type.allResourcesRequiredInSotw);
     const isFirst = state.kind === 'accepted' && !state.deletionIgnored;
-    if (isFirst && channel.policy.deletion === 'ignore') {
+    if (isFirst && handling === 'ignore') {
       const { description } = channel;
       // gRFC A53 wants a warning. grpc-js has no such level, and shows nothing below an error by default.
       this.options.logger.error(
         () => `${describeResource(id)}: removed by ${description}, kept (ignore_resource_deletion)`,
       );
     }
-    resource.apply(deletionEvent(id, version, isExplicit, this.originOf(channel)));
+    const deletion = { version, isExplicit, handling };
+    resource.apply(deletionEvent(id, deletion, this.originOf(channel)));
   }
 
   private originOf({ description, policy }: ServerChannel): EventOrigin {

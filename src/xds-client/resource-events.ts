@@ -2,7 +2,7 @@ import { assertNever } from '../util/assert-never';
 import type { ResourceOutcome } from './ads-response';
 import type { Failure, ResourceEvent } from './resource-state';
 import type { XdsError } from './resource-watcher';
-import type { ServerPolicy } from './server-policy';
+import type { DeletionHandling, ServerPolicy } from './server-policy';
 import {
   absentError,
   deletedError,
@@ -58,19 +58,24 @@ export function outcomeEvent(
   }
 }
 
-/**
- * What it means for a resource that a complete response leaves it out.
- * @param isExplicit Whether the server has said that there is none.
- */
+/** That a resource is not there, as its server says or lets us conclude. */
+export interface Deletion {
+  /** Of the response. */
+  readonly version: string;
+  /** Whether the server has said that there is none, instead of leaving it out of a complete response. */
+  readonly isExplicit: boolean;
+  readonly handling: DeletionHandling;
+}
+
+/** What it means for a resource that it is not there. */
 export function deletionEvent(
   id: ResourceId,
-  version: string,
-  isExplicit: boolean,
+  { version, isExplicit, handling }: Deletion,
   origin: EventOrigin,
 ): ResourceEvent<unknown> {
   const error = (isExplicit ? absentError : deletedError)(id, origin.server);
   const failure = createFailure('DOES_NOT_EXIST', error, version, origin);
-  return { kind: 'deleted', failure, handling: origin.policy.deletion, isExplicit };
+  return { kind: 'deleted', failure, handling, isExplicit };
 }
 
 /**

@@ -40,6 +40,23 @@ export class ResourceTimers {
     ofType?.delete(name);
   }
 
+  /** Stops every timer of a type. */
+  cancelType(typeUrl: string): void {
+    for (const timer of this.timers.get(typeUrl)?.values() ?? []) timer.release();
+    this.timers.delete(typeUrl);
+  }
+
+  /** By type and name, when each timer expires, on the monotonic clock. A copy. */
+  deadlines(): Map<string, Map<string, number>> {
+    const deadlines = new Map<string, Map<string, number>>();
+    for (const [typeUrl, ofType] of this.timers) {
+      const copy = new Map<string, number>();
+      for (const [name, { dueAtMs }] of ofType) copy.set(name, dueAtMs);
+      deadlines.set(typeUrl, copy);
+    }
+    return deadlines;
+  }
+
   /** Milliseconds until the timer of a resource expires; `undefined` if none is running. */
   remainingMs(typeUrl: string, name: string): number | undefined {
     const timer = this.timers.get(typeUrl)?.get(name);

@@ -17,7 +17,7 @@ import type { DiscoveryService, ResourceType } from './resource-type';
 import type { ServerPolicy } from './server-policy';
 import type { XdsTransport, XdsTransportFactory } from './transport';
 import { VariantChoice } from './variant-choice';
-import { describeServer, joinBounded } from './xds-errors';
+import { describeResource, describeServer, joinBounded } from './xds-errors';
 
 /** What a response says about the resources of one type. */
 export interface ResourcesUpdate {
@@ -152,14 +152,14 @@ export class ServerChannel {
   /** What a wait for a resource from this server is a wait for, as the end of a sentence. */
   describeWait(type: ResourceType<unknown>, name: string): string {
     const stream = this.streamOf(type);
-    const { state, retryInMs, sawResponse } = stream.snapshot();
+    const { state, retryInMs, hasAnswered } = stream.snapshot();
     if (retryInMs !== undefined) {
       const cause =
         this.failures.get(this.serviceOf(type)) ?? `${this.description} ended the stream`;
       return `${cause}; next attempt in ${inSeconds(retryInMs)}`;
     }
     if (state !== 'open') return `connecting to ${this.description}`;
-    const fact = sawResponse ? 'has not sent it' : 'has not answered this node yet';
+    const fact = hasAnswered ? 'has not sent it' : 'has not answered this node yet';
     const remainingMs = stream.remainingMs(type.typeUrl, name);
     const outlook = remainingMs === undefined ? '' : `; giving up in ${inSeconds(remainingMs)}`;
     return `${this.description} ${fact}${outlook}`;
@@ -207,6 +207,7 @@ export class ServerChannel {
       onAlive: () => this.recover(service),
       onResponse: (response) => this.onResponse(service, response),
       onFailure: (reason, retryInMs) => this.onFailure(service, reason, retryInMs),
+      onOverdue: (typeUrl, name) => this.onOverdue(typeUrl, name),
       onResourceTimeout: (typeUrl, name, serverAnswered) =>
         subscriptions.get(typeUrl, name)?.onResourceTimeout(this, typeUrl, name, serverAnswered),
     };
@@ -261,6 +262,15 @@ export class ServerChannel {
     return made;
   }
 
+  private onOverdue(typeUrl: string, name: string): void {
+    const typeName = this.subscriptions.type(typeUrl)?.typeName ?? typeUrl;
+    this.options.logger.info(
+      () =>
+        `${describeResource({ typeName, name })}: ${this.description} has not sent it yet; ` +
+        'asking again on a new stream',
+    );
+  }
+
   /** The server is well again when none of its streams is known to be broken. */
   private recover(service: DiscoveryService): void {
     const wasBroken = this.failures.delete(service);
@@ -287,6 +297,7 @@ export class ServerChannel {
       else stream.settle(typeUrl, name);
     }
     for (const name of read.removed) stream.settle(typeUrl, name);
+    if (read.isComplete) stream.endOverdue(typeUrl);
     const update: ResourcesUpdate = { read, type, version: response.version };
     for (const listener of this.listeners) listener.onResources(this, update);
     this.options.events.onResponse(this.server, typeUrl, valid, read.invalid);

@@ -77,3 +77,15 @@ function dataErrorPolicy(
     readResourceErrors: true,
   };
 }
+
+/**
+ * What becomes of a cached resource that a server says to have removed. A part of something else (a route
+ * configuration, an assignment of endpoints) outlives its removal in state of the world, which has no way to
+ * tell, and goes when nothing refers to it any more. Incremental servers do tell, often between two changes of
+ * what refers to it, so there it is reported only. See docs/decisions/0008-removed-parts.md.
+ * @param isPart Whether the type is one whose responses may be partial.
+ */
+export function removalHandling(policy: ServerPolicy, isPart: boolean): DeletionHandling {
+  if (!isPart || policy.deletion === 'ignore') return policy.deletion;
+  return policy.dropOnDataError ? 'drop' : 'report';
+}

@@ -1,4 +1,4 @@
-import { serverPolicy } from '../../src/xds-client/server-policy';
+import { removalHandling, serverPolicy } from '../../src/xds-client/server-policy';
 
 const FEATURES = [
   'ignore_resource_deletion',
@@ -62,5 +62,17 @@ describe('serverPolicy', () => {
         ...expected,
       });
     }
+  });
+});
+
+describe('what becomes of a resource that an incremental server has removed', () => {
+  it.each([
+    ['nothing', [], false, 'drop', 'report'],
+    ['ignore_resource_deletion', ['ignore_resource_deletion'], false, 'ignore', 'ignore'],
+    ['data error handling', [], true, 'report', 'report'],
+    ['data error handling that fails', ['fail_on_data_errors'], true, 'drop', 'drop'],
+  ])('with %s', (_what, features, dataErrorHandling, whole, part) => {
+    const policy = serverPolicy(new Set(features), dataErrorHandling);
+    expect([removalHandling(policy, false), removalHandling(policy, true)]).toEqual([whole, part]);
   });
 });
