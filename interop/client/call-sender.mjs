@@ -74,7 +74,7 @@ export class CallSender {
       setImmediate(() => {
         const peer = code === status.OK ? peerOf(seen.headers, answer) : undefined;
         tellWatchers({ ...seen, trailers: metadata, peer });
-        this.#report({ method, code, details, peer });
+        this.#report({ method, code, details, peer, bytes: answer?.payload?.body.length ?? 0 });
       });
     });
   }
@@ -85,11 +85,11 @@ export class CallSender {
     return { response_size, ...(size > 0 && { payload: { body: Buffer.alloc(size, '0') } }) };
   }
 
-  #report({ method, code, details, peer }) {
+  #report({ method, code, details, peer, bytes }) {
     if (this.#flags.print_response) {
       console.log(
         code === status.OK
-          ? `${method} answered by ${peer ?? 'a server without a name'}`
+          ? `${method} answered by ${peer ?? 'a server without a name'} with ${bytes} bytes`
           : `${method} failed: ${status[code]}: ${details}`,
       );
     }

@@ -8,7 +8,8 @@ import { TestServer } from './test-server.mjs';
 
 /** What a case runs in: a control plane, servers and clients. It ends with the case; the servers are kept. */
 export class Mesh {
-  #commands;
+  /** The programs, each with its first arguments. */
+  commands;
   #pool;
   #folder = mkdtempSync(join(tmpdir(), 'grpc-xds-interop-'));
   #controlPlanes = [];
@@ -17,7 +18,7 @@ export class Mesh {
 
   /** @param options.commands The programs for `client` and `server`. */
   constructor({ commands, pool }) {
-    this.#commands = commands;
+    this.commands = commands;
     this.#pool = pool;
   }
 
@@ -28,7 +29,7 @@ export class Mesh {
 
   /** A server for this case alone. */
   async server(name, flags) {
-    const server = await TestServer.start(this.#commands.server, name, flags);
+    const server = await TestServer.start(this.commands.server, name, flags);
     this.#ownServers.push(server);
     return server;
   }
@@ -81,7 +82,7 @@ export class Mesh {
     writeFileSync(path, JSON.stringify(content));
     const all = { server: `xds:///${SERVICE}`, qps: 100, ...flags };
     const env = { GRPC_XDS_BOOTSTRAP: path, GRPC_XDS_BOOTSTRAP_CONFIG: '' };
-    const client = await TestClient.start(this.#commands.client, all, env);
+    const client = await TestClient.start(this.commands.client, all, env);
     this.#clients.push(client);
     return client;
   }

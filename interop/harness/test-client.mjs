@@ -49,6 +49,11 @@ export class TestClient {
     return client;
   }
 
+  /** The exit code, when the program has ended. */
+  get ended() {
+    return this.#child.ended;
+  }
+
   /** What the program wrote last. */
   get output() {
     return this.#child.output;

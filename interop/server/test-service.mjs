@@ -6,16 +6,20 @@ import { planRpc } from './rpc-behavior.mjs';
 export const addTestService = (server, { host_name_override: hostname, server_id }) => {
   /** Names the server, and does to a call what its headers ask for before it is answered. */
   const behaving = (call, answer, fail) => {
-    const headers = new Metadata();
-    headers.set('hostname', hostname);
-    call.sendMetadata(headers);
     const [attempts = '0'] = call.metadata.get('grpc-previous-rpc-attempts');
     const previousAttempts = Number(attempts);
     const plan = planRpc(call.metadata.get('rpc-behavior'), { hostname, previousAttempts });
     const proceed = () => {
       if (call.cancelled || plan.keepOpen) return;
-      if (plan.code === 0) answer();
-      else fail({ code: plan.code, details: plan.details });
+      if (plan.code !== 0) {
+        // Without headers: an attempt that has sent any is not retried.
+        fail({ code: plan.code, details: plan.details });
+        return;
+      }
+      const headers = new Metadata();
+      headers.set('hostname', hostname);
+      call.sendMetadata(headers);
+      answer();
     };
     if (plan.sleepMs > 0) setTimeout(proceed, plan.sleepMs);
     else proceed();
