@@ -12,7 +12,7 @@ const ranks = [
   ['resolver', 'testing'],
   ['admin', 'metrics'],
 ];
-const island = ['control-plane', 'cli'];
+const island = ['control-plane', 'cli', 'orca'];
 
 const client = ranks.flat();
 const any = (names) => `(${names.join('|')})`;
@@ -96,7 +96,7 @@ module.exports = {
     // The island.
     forbid(
       'island',
-      'control-plane and cli never import the client, so that they cannot share its mistakes',
+      'control-plane, cli and orca never import the client: a test oracle must not share its mistakes, nor a server load it',
       { path: inFolders(island) },
       { path: '^src/', pathNot: inFolders(['util', 'generated', 'proto-json', ...island]) },
     ),

@@ -146,7 +146,7 @@ export default defineConfig(
   },
   {
     // The island speaks to grpc-js itself, through its stable interface.
-    files: ['src/control-plane/**/*.ts', 'src/cli/**/*.ts'],
+    files: ['control-plane', 'cli', 'orca'].map((folder) => `src/${folder}/**/*.ts`),
     rules: {
       'no-restricted-imports': [
         'error',

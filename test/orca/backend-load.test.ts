@@ -1,0 +1,57 @@
+import { OrcaLoadReport } from '../../src/generated/xds/data/orca/v3/orca_load_report';
+import { encodeLoad, mergeLoads, type CallLoad } from '../../src/orca/backend-load';
+
+const decode = (load: CallLoad) => OrcaLoadReport.decode(encodeLoad(load));
+
+describe('a load report', () => {
+  it('has everything it is given', () => {
+    expect(
+      decode({
+        cpuUtilization: 1.5,
+        memoryUtilization: 0.5,
+        applicationUtilization: 2,
+        queriesPerSecond: 100.5,
+        errorsPerSecond: 2,
+        utilization: { disk: 0.25 },
+        namedMetrics: { queue: 7, balance: -3 },
+        requestCost: { rows: 12 },
+      }),
+    ).toEqual({
+      cpuUtilization: 1.5,
+      memUtilization: 0.5,
+      applicationUtilization: 2,
+      rps: 0n,
+      rpsFractional: 100.5,
+      eps: 2,
+      utilization: new Map([['disk', 0.25]]),
+      namedMetrics: new Map([
+        ['queue', 7],
+        ['balance', -3],
+      ]),
+      requestCost: new Map([['rows', 12]]),
+    });
+  });
+
+  it.each<[string, CallLoad]>([
+    ['nothing', {}],
+    ['a negative utilization', { cpuUtilization: -1, utilization: { disk: -0.1 } }],
+    ['more memory than there is', { memoryUtilization: 1.01, utilization: { disk: 1.01 } }],
+    [
+      'no number',
+      { queriesPerSecond: NaN, namedMetrics: { a: NaN }, requestCost: { b: Infinity } },
+    ],
+    ['too much', { applicationUtilization: Infinity, errorsPerSecond: Infinity }],
+  ])('is empty for %s', (_what, load) => {
+    expect(encodeLoad(load)).toHaveLength(0);
+  });
+
+  it('of a call has what the call says, and else what is so for the whole server', () => {
+    const server = { cpuUtilization: 0.5, queriesPerSecond: 10, namedMetrics: { a: 1, b: 1 } };
+    const call = { cpuUtilization: undefined, queriesPerSecond: 20, namedMetrics: { b: 2 } };
+    expect(mergeLoads(server, call)).toMatchObject({
+      cpuUtilization: 0.5,
+      queriesPerSecond: 20,
+      namedMetrics: { a: 1, b: 2 },
+    });
+  });
+});

@@ -1,0 +1,243 @@
+import {
+  Client,
+  credentials,
+  Metadata,
+  Server,
+  ServerCredentials,
+  status,
+  type ClientReadableStream,
+  type sendUnaryData,
+  type ServerUnaryCall,
+  type StatusObject,
+} from '@grpc/grpc-js';
+import { OrcaLoadReport } from '../../src/generated/xds/data/orca/v3/orca_load_report';
+import { OrcaLoadReportRequest } from '../../src/generated/xds/service/orca/v3/orca';
+import { OrcaReporter, recordCallLoad, type OrcaReporterOptions } from '../../src/orca';
+import { echoMethod } from '../support/echo-backend';
+import { eventually } from '../support/eventually';
+import { FakeClock } from '../support/fake-clock';
+
+type Handler = (call: ServerUnaryCall<Buffer, Buffer>, callback: sendUnaryData<Buffer>) => void;
+
+const same = (buffer: Buffer) => buffer;
+const answer: Handler = (_call, callback) => callback(null, Buffer.from(''));
+const TRAILER = 'endpoint-load-metrics-bin';
+
+function reportIn(trailers: Metadata): OrcaLoadReport {
+  const [bytes] = trailers.get(TRAILER);
+  if (!(bytes instanceof Buffer)) throw new Error('There is no report');
+  return OrcaLoadReport.decode(bytes);
+}
+
+describe('a server with an OrcaReporter', () => {
+  const cleanUp: (() => void)[] = [];
+  afterEach(() => {
+    for (const task of cleanUp.splice(0).reverse()) task();
+  });
+
+  async function start(options: OrcaReporterOptions = {}, handler = answer, intercepts = true) {
+    const clock = new FakeClock();
+    const reporter = new OrcaReporter({ clock, ...options });
+    const server = new Server(intercepts ? { interceptors: [reporter.interceptor] } : {});
+    server.addService({ say: echoMethod }, { say: handler });
+    reporter.addTo(server);
+    const port = await new Promise<number>((resolve, reject) => {
+      const insecure = ServerCredentials.createInsecure();
+      server.bindAsync('127.0.0.1:0', insecure, (error, bound) =>
+        error === null ? resolve(bound) : reject(error),
+      );
+    });
+    const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
+    cleanUp.push(() => server.forceShutdown());
+    cleanUp.push(() => client.close());
+    const call = () =>
+      new Promise<StatusObject>((resolve) => {
+        client
+          .makeUnaryRequest(echoMethod.path, same, same, Buffer.from(''), () => {})
+          .on('status', resolve);
+      });
+    /** Opens a stream of reports; an interval of `undefined` is not said. */
+    const watch = (intervalMs: number | undefined) => {
+      const seconds = BigInt(Math.floor((intervalMs ?? 0) / 1000));
+      const request = OrcaLoadReportRequest.create(
+        intervalMs === undefined
+          ? {}
+          : { reportInterval: { seconds, nanos: (intervalMs % 1000) * 1e6 } },
+      );
+      const reports: OrcaLoadReport[] = [];
+      const ends: StatusObject[] = [];
+      const stream: ClientReadableStream<Buffer> = client.makeServerStreamRequest(
+        '/xds.service.orca.v3.OpenRcaService/StreamCoreMetrics',
+        same,
+        same,
+        Buffer.from(OrcaLoadReportRequest.encode(request).finish()),
+      );
+      stream.on('data', (bytes: Buffer) => reports.push(OrcaLoadReport.decode(bytes)));
+      stream.on('status', (end: StatusObject) => ends.push(end));
+      stream.on('error', () => undefined);
+      const count = (wanted: number) =>
+        eventually(
+          () => reports.length,
+          (n) => n >= wanted,
+        );
+      return { reports, ends, count, stream };
+    };
+    return { clock, reporter, server, call, watch };
+  }
+
+  describe('tells its load with each call', () => {
+    it('as the application measures it', async () => {
+      let load = 0.25;
+      const { call, clock } = await start({ measure: () => ({ applicationUtilization: load }) });
+      expect(reportIn((await call()).metadata)).toMatchObject({ applicationUtilization: 0.25 });
+      load = 0.5;
+      clock.advance(100);
+      expect(reportIn((await call()).metadata)).toMatchObject({ applicationUtilization: 0.5 });
+    });
+
+    it('with the queries and errors per second, unless the application knows better', async () => {
+      let isFailing = true;
+      const failing: Handler = (...args) =>
+        isFailing ? args[1]({ code: status.ABORTED, details: 'no' }) : answer(...args);
+      const { call, clock } = await start({}, failing);
+      await call();
+      await call();
+      isFailing = false;
+      await call();
+      clock.advance(1000);
+      expect(reportIn((await call()).metadata)).toMatchObject({ rpsFractional: 4, eps: 2 });
+    });
+
+    it('but measures at most ten times a second', async () => {
+      let measured = 0;
+      const { call, clock } = await start({ measure: () => ({ cpuUtilization: ++measured }) });
+      for (let i = 0; i < 5; i++) await call();
+      expect(measured).toBe(1);
+      clock.advance(100);
+      await call();
+      expect(measured).toBe(2);
+    });
+
+    it('and with what its handler has to add', async () => {
+      const recording: Handler = (call, callback) => {
+        expect(recordCallLoad(call, { requestCost: { rows: 3 }, cpuUtilization: 0.75 })).toBe(true);
+        recordCallLoad(call, { requestCost: { bytes: 10 } });
+        answer(call, callback);
+      };
+      const { call } = await start({ measure: () => ({ cpuUtilization: 0.5 }) }, recording);
+      expect(reportIn((await call()).metadata)).toMatchObject({
+        cpuUtilization: 0.75,
+        requestCost: new Map([
+          ['rows', 3],
+          ['bytes', 10],
+        ]),
+      });
+    });
+
+    it('besides the trailers of the application, which stay as they are', async () => {
+      const trailers = new Metadata();
+      trailers.set('x-mine', 'yes');
+      const { call } = await start({}, (_call, callback) =>
+        callback(null, Buffer.from(''), trailers),
+      );
+      const { metadata } = await call();
+      expect(metadata.get('x-mine')).toEqual(['yes']);
+      expect(metadata.get(TRAILER)).toHaveLength(1);
+      expect(trailers.get(TRAILER)).toEqual([]);
+    });
+
+    it('even if measuring fails, and warns of that once', async () => {
+      const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+      cleanUp.push(() => warn.mockRestore());
+      const { call, clock } = await start({
+        measure: () => {
+          throw new Error('no sensor');
+        },
+      });
+      expect((await call()).code).toBe(status.OK);
+      clock.advance(1000);
+      expect(reportIn((await call()).metadata)).toMatchObject({ rpsFractional: 2 });
+      expect(warn.mock.calls).toEqual([['OrcaReporter: measure() threw: no sensor']]);
+    });
+  });
+
+  it('says that a call has no use for what is recorded if there is no interceptor', async () => {
+    const answers: boolean[] = [];
+    const recording: Handler = (call, callback) => {
+      answers.push(recordCallLoad(call, { cpuUtilization: 1 }));
+      answer(call, callback);
+    };
+    const { call } = await start({}, recording, false);
+    expect((await call()).metadata.get(TRAILER)).toEqual([]);
+    expect(answers).toEqual([false]);
+  });
+
+  describe('tells its load out of band', () => {
+    it('at once, and then in the interval asked for', async () => {
+      let load = 0;
+      const { watch, clock } = await start({
+        measure: () => ({ cpuUtilization: ++load }),
+        minReportIntervalMs: 100,
+      });
+      const { reports, count } = watch(2500);
+      await count(1);
+      clock.advance(2499);
+      clock.advance(1);
+      await count(2);
+      clock.advance(2500);
+      await count(3);
+      expect(reports.map(({ cpuUtilization }) => cpuUtilization)).toEqual([1, 2, 3]);
+    });
+
+    it.each([[undefined], [0], [29_999]])(
+      'in no shorter interval than its own, if %s ms are asked for',
+      async (intervalMs) => {
+        let seconds = 0;
+        const { watch, clock } = await start({ measure: () => ({ cpuUtilization: seconds }) });
+        const { reports, count } = watch(intervalMs);
+        await count(1);
+        clock.advance(29_999);
+        seconds = 30;
+        clock.advance(1);
+        await count(2);
+        expect(reports.map(({ cpuUtilization }) => cpuUtilization)).toEqual([0, 30]);
+      },
+    );
+
+    it('and counts none of that as queries', async () => {
+      const { watch, clock, reporter } = await start();
+      await watch(undefined).count(1);
+      clock.advance(1000);
+      expect(reporter.load.queriesPerSecond).toBe(0);
+    });
+
+    it('until the client leaves', async () => {
+      const { watch, clock } = await start();
+      const { stream, count } = watch(undefined);
+      await count(1);
+      stream.cancel();
+      await eventually(
+        () => clock.pendingTimers,
+        (timers) => timers === 0,
+      );
+    });
+
+    it('until it is closed, so that the server can be shut down', async () => {
+      const { watch, reporter, server, clock } = await start();
+      const { ends, count } = watch(undefined);
+      await count(1);
+      reporter.close();
+      const late = watch(undefined);
+      await eventually(
+        () => late.ends.length,
+        (n) => n === 1,
+      );
+      expect(late.ends[0]).toMatchObject({ code: status.UNAVAILABLE });
+      await new Promise<void>((resolve, reject) => {
+        server.tryShutdown((error) => (error === undefined ? resolve() : reject(error)));
+      });
+      expect(ends).toMatchObject([{ code: status.OK }]);
+      expect(clock.pendingTimers).toBe(0);
+    });
+  });
+});
