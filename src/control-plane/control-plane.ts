@@ -4,7 +4,6 @@ import { errorMessage } from '../util/error-message';
 import { silentLogger, type Logger } from '../util/logger';
 import type { AdsStreamHost, DiscoveryStream } from './ads-stream';
 import type { ClientIdentity, ClientState } from './client-state';
-import { checkConsistency, ConsistencyError } from './consistency';
 import type {
   ControlPlaneOptions,
   ListeningAddress,
@@ -16,7 +15,8 @@ import type { ClusterLoad } from './load-report';
 import { LoadService } from './load-service';
 import type { LoadReporting } from './load-stream';
 import { GrpcListener, joinHostPort } from './grpc-listener';
-import { Snapshot } from './snapshot';
+import type { Snapshot } from './snapshot';
+import { SnapshotStore } from './snapshot-store';
 
 type State =
   | { readonly kind: 'stopped' }
@@ -43,8 +43,7 @@ export class ControlPlane {
   private readonly loadService: LoadService;
   private readonly heartbeatTimer: HeartbeatTimer;
 
-  private snapshot: Snapshot = Snapshot.empty;
-  private readonly nodeSnapshots = new Map<string, Snapshot>();
+  private readonly snapshots = new SnapshotStore();
   private readonly streams = new Set<DiscoveryStream>();
   private streamCount = 0;
   private state: State = stopped;
@@ -102,12 +101,7 @@ export class ControlPlane {
    *   then stays.
    */
   setSnapshot(snapshot: Snapshot, options: SetSnapshotOptions = {}): void {
-    if (options.allowInconsistent !== true) {
-      const problems = checkConsistency(snapshot);
-      if (problems.length > 0) throw new ConsistencyError(problems);
-    }
-    if (options.nodeId === undefined) this.snapshot = snapshot;
-    else this.nodeSnapshots.set(options.nodeId, snapshot);
+    this.snapshots.set(snapshot, options);
     for (const stream of [...this.streams]) stream.onSnapshotChanged();
     this.loadService.refresh();
     this.scheduleHeartbeats();
@@ -186,11 +180,7 @@ export class ControlPlane {
 
   private scheduleHeartbeats(): void {
     if (this.state.kind !== 'started' || this.options.heartbeats === false) return;
-    const lives = [this.snapshot, ...this.nodeSnapshots.values()].map(
-      ({ shortestTtlMs }) => shortestTtlMs ?? Infinity,
-    );
-    const shortest = Math.min(...lives);
-    this.heartbeatTimer.schedule(shortest === Infinity ? undefined : shortest);
+    this.heartbeatTimer.schedule(this.snapshots.shortestTtlMs);
   }
 
   private createStreamHost(): AdsStreamHost {
@@ -199,7 +189,7 @@ export class ControlPlane {
       identifier: this.options.identifier ?? 'grpc-xds',
       wrapResources: this.options.wrapResources ?? false,
       now: () => this.clock.now(),
-      snapshotFor: (nodeId) => this.nodeSnapshots.get(nodeId) ?? this.snapshot,
+      snapshotFor: (nodeId) => this.snapshots.for(nodeId),
       onEvent: (event) => this.guard(() => onClientEvent?.(event)),
       onRequest: (client, request) => this.guard(() => onRequest?.(client, request)),
       onDeltaRequest: (client, request) => this.guard(() => onDeltaRequest?.(client, request)),
@@ -211,7 +201,7 @@ export class ControlPlane {
     const { onLoadReport } = this.options;
     return new LoadService(this.options.loadReporting ?? {}, {
       nextStreamId: () => ++this.streamCount,
-      snapshotFor: (nodeId) => this.streamHost.snapshotFor(nodeId),
+      snapshotFor: (nodeId) => this.snapshots.for(nodeId),
       onLoadReport: (client, report) => this.guard(() => onLoadReport?.(client, report)),
     });
   }

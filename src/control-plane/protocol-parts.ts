@@ -13,6 +13,8 @@ import type { SnapshotResource } from './resource-set';
 export const clientFeatures = {
   /** Understands resources in a `Resource` wrapper in state-of-the-world responses. */
   resourceInSotw: 'xds.config.resource-in-sotw',
+  /** The same in the words of the text on the protocol itself. */
+  supportsResourceInSotw: 'xds.config.supports-resource-in-sotw',
   /** Forgets resources whose time to live is over, and understands heartbeats. */
   resourceTtl: 'xds.config.supports-resource-ttl',
   /** Can be asked for the loads of all clusters. */

@@ -34,7 +34,9 @@ export class SotwConversation implements Conversation<DiscoveryRequest, Discover
 
   constructor(private readonly start: ConversationStart) {
     this.subscriptions = new Subscriptions(start.snapshot);
-    this.canWrap = start.clientFeatures.has(clientFeatures.resourceInSotw);
+    this.canWrap =
+      start.clientFeatures.has(clientFeatures.resourceInSotw) ||
+      start.clientFeatures.has(clientFeatures.supportsResourceInSotw);
     this.hasTtl = this.canWrap && start.clientFeatures.has(clientFeatures.resourceTtl);
   }
 

@@ -228,24 +228,27 @@ describe('ControlPlane', () => {
     expect(own).not.toBe(shared);
   });
 
-  it('wraps resources for clients that understand it, if asked to', async () => {
-    const { client } = await setUp({ snapshot: Snapshot.from(echo), wrapResources: true });
-    const plain = client.open();
-    plain.subscribe(LDS, ['echo'], node('plain'));
-    expect((await plain.next()).resources[0]?.type_url).toBe(LDS);
+  it.each(['xds.config.resource-in-sotw', 'xds.config.supports-resource-in-sotw'])(
+    'wraps resources for clients that announce %s, if asked to',
+    async (feature) => {
+      const { client } = await setUp({ snapshot: Snapshot.from(echo), wrapResources: true });
+      const plain = client.open();
+      plain.subscribe(LDS, ['echo'], node('plain'));
+      expect((await plain.next()).resources[0]?.type_url).toBe(LDS);
 
-    const wrapped = client.open();
-    wrapped.subscribe(LDS, ['echo'], node('wrapped', ['xds.config.resource-in-sotw']));
-    const resource = (await wrapped.next()).resources[0];
-    expect(resource?.type_url).toBe('type.googleapis.com/envoy.service.discovery.v3.Resource');
-    expect(
-      decodeOfficial('envoy.service.discovery.v3.Resource', resource?.value ?? Buffer.alloc(0)),
-    ).toEqual({
-      name: 'echo',
-      version: expect.stringMatching(/^[0-9a-f]{16}$/),
-      resource: { type_url: LDS, value: expect.anything() },
-    });
-  });
+      const wrapped = client.open();
+      wrapped.subscribe(LDS, ['echo'], node('wrapped', [feature]));
+      const resource = (await wrapped.next()).resources[0];
+      expect(resource?.type_url).toBe('type.googleapis.com/envoy.service.discovery.v3.Resource');
+      expect(
+        decodeOfficial('envoy.service.discovery.v3.Resource', resource?.value ?? Buffer.alloc(0)),
+      ).toEqual({
+        name: 'echo',
+        version: expect.stringMatching(/^[0-9a-f]{16}$/),
+        resource: { type_url: LDS, value: expect.anything() },
+      });
+    },
+  );
 
   it('fails a stream whose request names no type', async () => {
     const { client } = await setUp();
