@@ -61,8 +61,8 @@ function parseReport(text: string): RecycleReport {
 
 /** The slope of the heap over the later part of the rounds, by least squares. */
 function growth(heap: readonly number[], size: number): SoakReport['bytesPerChannel'] {
-  // In the first ones code is compiled and caches are filled.
-  const values = heap.slice(Math.floor(heap.length / 4));
+  // In the first half code is compiled and caches are filled.
+  const values = heap.slice(Math.floor(heap.length / 2));
   const meanX = (values.length - 1) / 2;
   const meanY = values.reduce((sum, y) => sum + y, 0) / values.length;
   const sumXX = values.reduce((sum, _, x) => sum + (x - meanX) ** 2, 0);
