@@ -28,6 +28,9 @@ export function watchFile(
   return createHandle(() => watching.end());
 }
 
+/** How many times the delay a change may be put off in all. */
+const MAX_RESTLESS = 10;
+
 /** The link Kubernetes exchanges when a mounted ConfigMap changes; the files themselves stay. */
 const kubernetesLink = '..data';
 
@@ -39,6 +42,8 @@ class FileWatch {
   private fingerprint: string;
   private poll: Handle;
   private pending: Handle | undefined;
+  /** When the first of the events happened that `pending` is for, on the monotonic clock. */
+  private restlessSinceMs: number | undefined;
 
   constructor(
     private readonly path: string,
@@ -86,8 +91,15 @@ class FileWatch {
   }
 
   private debounce(): void {
+    const nowMs = this.clock.monotonicMs();
+    this.restlessSinceMs ??= nowMs;
+    // A neighbour that is written all the time must not keep the news back.
+    if (nowMs - this.restlessSinceMs > MAX_RESTLESS * this.debounceMs) return;
     this.pending?.release();
-    this.pending = this.clock.setTimer(this.onChange, this.debounceMs);
+    this.pending = this.clock.setTimer(() => {
+      this.restlessSinceMs = undefined;
+      this.onChange();
+    }, this.debounceMs);
   }
 }
 

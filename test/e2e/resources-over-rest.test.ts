@@ -54,6 +54,9 @@ describe('a server that is polled over HTTP', () => {
     setLogVerbosity(logVerbosity.NONE);
   });
 
+  /** What was logged about the server; a slow machine may lead to other lines. */
+  const logged = () => log.filter((line) => /HTTP status|answers again|rejected/.test(line));
+
   const resourcesFor = (index: number) => simpleResources([backends[index]?.port ?? 0]);
 
   function use(): EchoClient {
@@ -73,18 +76,15 @@ describe('a server that is polled over HTTP', () => {
       (answer) => answer === 'second',
     );
     expect(server.requests.every(({ body }) => hasNodeId(body['node']))).toBe(true);
-    expect(log).toEqual([]);
+    expect(logged()).toEqual([]);
   });
 
   it('is done without while it fails, says why, and is heard again', async () => {
     const client = use();
     expect(await client.say()).toBe('first');
     refusal = { status: 500, body: 'out of order' };
-    await eventually(
-      () => log,
-      (lines) => lines.length > 0,
-    );
-    expect(log[0]).toMatch(
+    await eventually(logged, (lines) => lines.length > 0);
+    expect(logged()[0]).toMatch(
       /management server http:\S+ \(node "test-node"\) ended the ADS stream with UNKNOWN: \/v3\/discovery:\w+ was answered with HTTP status 500: out of order; next attempt in/,
     );
     expect(await client.say()).toBe('first');
@@ -95,7 +95,7 @@ describe('a server that is polled over HTTP', () => {
       (answer) => answer === 'second',
       60_000,
     );
-    expect(log.at(-1)).toMatch(/answers again$/);
+    expect(logged().at(-1)).toMatch(/answers again$/);
   }, 90_000);
 
   it('is named in the status of calls when it never answered', async () => {

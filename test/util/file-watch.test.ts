@@ -63,6 +63,21 @@ describe('watching a directory', () => {
     await expectChange(() => writeFileSync(join(folder, 'later', 'x.json'), '1'));
   });
 
+  it('is not kept from it by a file that is written all the time', async () => {
+    start();
+    let writing = true;
+    const writer = (async () => {
+      for (let round = 0; writing; round++) {
+        writeFileSync(join(folder, 'log'), String(round));
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+    })();
+    await expectChange(() => writeFileSync(join(folder, 'b.json'), '2'));
+    await expectChange(() => writeFileSync(join(folder, 'b.json'), '3'));
+    writing = false;
+    await writer;
+  });
+
   it('does not mind a link that leads nowhere', async () => {
     symlinkSync('nowhere', join(folder, 'dangling'));
     start();
