@@ -19,7 +19,7 @@ const config = new LeastRequestConfig(10);
 function setUp(...addresses: string[]) {
   const harness = new LbHarness();
   const random = seededRandom(23);
-  Object.defineProperty(harness, 'random', { get: random });
+  harness.random = random;
   const policy = harness.create(leastRequestPolicy);
   harness.updateEndpoints(policy, config, singleLocality(...addresses));
   for (const address of addresses) harness.subchannel(address).connect();

@@ -34,8 +34,7 @@ class Subject {
   readonly policy: LbPolicy;
 
   constructor(seed: number, withHash = hash) {
-    const random = seededRandom(seed);
-    Object.defineProperty(this.harness, 'random', { get: random });
+    this.harness.random = seededRandom(seed);
     this.policy = this.harness.create(createRandomSubsettingPolicyType({ hash: withHash }));
   }
 
