@@ -7,7 +7,7 @@ import { Violations } from '../util/violations';
 import type { EndpointsDifference } from './address-hashes';
 import { EndpointMetadataReader } from './endpoint-metadata-parser';
 import { LocalityReuse, type PreviousEndpoints } from './endpoint-reuse';
-import { applyComparison } from './changed-slices';
+import { applyComparison, countDraining, sumWeights } from './changed-slices';
 import { recallSlices, rememberSlices, type EndpointSlices } from './endpoint-slices';
 import type { LocalityEndpoints, XdsEndpoint } from './endpoints';
 import { parseLbEndpoint } from './lb-endpoint-parser';
@@ -73,9 +73,9 @@ export function rememberAssignment(
     const { value } = locality;
     const omitted = locality.endpoints.length - value.endpoints.length;
     const endpoints = omitted === 0 ? value.endpoints : locality.endpoints;
-    let totalWeight = 0;
-    for (const { weight } of value.endpoints) totalWeight += weight;
-    rememberSlices(value, { ...slices, endpoints, omitted, totalWeight });
+    const totalWeight = sumWeights(value.endpoints);
+    const draining = countDraining(value.endpoints);
+    rememberSlices(value, { ...slices, endpoints, omitted, draining, totalWeight });
   }
 }
 

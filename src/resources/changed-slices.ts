@@ -36,6 +36,7 @@ export function applyComparison(
       ...slices,
       endpoints,
       omitted: known.omitted - countOmitted(gone) + countOmitted(come),
+      draining: known.draining - countDraining(gone) + countDraining(come),
       totalWeight: known.totalWeight - sumWeights(gone) + sumWeights(come),
     },
     added: come.filter(isPresent).filter((endpoint) => !removed.wasReused(endpoint)),
@@ -107,7 +108,15 @@ function countOmitted(endpoints: readonly Slot[]): number {
   return count;
 }
 
-function sumWeights(endpoints: readonly Slot[]): number {
+/** How many endpoints are DRAINING. */
+export function countDraining(endpoints: readonly Slot[]): number {
+  let count = 0;
+  for (const endpoint of endpoints) if (endpoint?.health === 'DRAINING') count++;
+  return count;
+}
+
+/** The weights of endpoints, added up. */
+export function sumWeights(endpoints: readonly Slot[]): number {
   let sum = 0;
   for (const endpoint of endpoints) sum += endpoint?.weight ?? 0;
   return sum;

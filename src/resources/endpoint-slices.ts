@@ -7,6 +7,8 @@ export interface EndpointSlices extends SlicedMessage {
   readonly endpoints: readonly (XdsEndpoint | undefined)[];
   /** How many are left out. If none is, `endpoints` is that of the locality. */
   readonly omitted: number;
+  /** How many are DRAINING. */
+  readonly draining: number;
   /** The sum of their weights. */
   readonly totalWeight: number;
 }
@@ -21,4 +23,9 @@ export function rememberSlices(locality: LocalityEndpoints, slices: EndpointSlic
 /** What a locality was decoded from, if that was kept. */
 export function recallSlices(locality: LocalityEndpoints): EndpointSlices | undefined {
   return slicesByLocality.get(locality);
+}
+
+/** Whether a locality is known to have no endpoint that is DRAINING, without looking at all of them. */
+export function isKnownNotDraining(locality: LocalityEndpoints): boolean {
+  return recallSlices(locality)?.draining === 0;
 }

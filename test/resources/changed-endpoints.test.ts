@@ -1,4 +1,5 @@
 import { createEndpointsResourceType } from '../../src/resources/endpoints-parser';
+import { isKnownNotDraining } from '../../src/resources/endpoint-slices';
 import type { EndpointsResource } from '../../src/resources/endpoints';
 import { ClusterLoadAssignment } from '../../src/generated/envoy/config/endpoint/v3/endpoint';
 import { seededRandom } from '../support/seeded-random';
@@ -149,5 +150,22 @@ describe('an assignment that changes a little', () => {
     // What was refused changed nothing.
     const removed = decode(encode(steps[2] ?? []), previous);
     expect(removed.ok).toBe(true);
+  });
+
+  it('says of a locality that none of its endpoints is draining, as long as that is so', () => {
+    const keeping = createEndpointsResourceType({ keepDraining: true });
+    const draining = { ...newHost(1), healthStatus: 3 };
+    let previous: EndpointsResource | undefined;
+    for (const list of [hosts, [...hosts, draining], hosts, [draining], [], hosts]) {
+      const context = { server: serverWith(), previous: () => previous };
+      const bytes = encode([{ priority: 0, zone: 'a', hosts: list }]);
+      const { result } = keeping.decode(bytes, context);
+      if (!result.ok) throw new Error('must be valid');
+      const [locality] = result.value.priorities[0]?.localities ?? [];
+      if (locality === undefined) throw new Error('must be there');
+      expect(isKnownNotDraining(locality)).toBe(!list.includes(draining));
+      expect(isKnownNotDraining({ ...locality })).toBe(false);
+      previous = result.value;
+    }
   });
 });

@@ -1,3 +1,4 @@
+import { isKnownNotDraining } from '../../resources/endpoint-slices';
 import type { LocalityEndpoints } from '../../resources/endpoints';
 import type { EndpointSet } from '../endpoint-set';
 
@@ -32,6 +33,7 @@ export class DrainingFilter {
   }
 
   private filterLocality(locality: LocalityEndpoints): LocalityEndpoints {
+    if (isKnownNotDraining(locality)) return locality;
     const known = this.localities.get(locality);
     if (known !== undefined) return known;
     const isDraining = locality.endpoints.some(({ health }) => health === 'DRAINING');

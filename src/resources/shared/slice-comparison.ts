@@ -98,7 +98,7 @@ class SliceWalk {
       }
       const tail = bytes.subarray(reader.pos);
       if (readHeadLength(tail, this.field) !== tail.length) return undefined;
-      const offsets = this.offsets.slice(0, 2 * this.count);
+      const offsets = this.offsets.subarray(0, 2 * this.count);
       const rest = Buffer.concat([bytes.subarray(0, headLength), tail]);
       return { slices: { bytes, offsets, headLength }, parts, rest };
     } catch {
