@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import assert from 'node:assert/strict';
 import { register } from 'grpc-xds';
 import { ControlPlane, Snapshot } from 'grpc-xds/control-plane';
+import { OrcaReporter } from 'grpc-xds/orca';
 import { lbPolicyContract } from 'grpc-xds/testing';
 
 const require = createRequire(import.meta.url);
@@ -13,6 +14,7 @@ const required = require('grpc-xds');
 assert.equal(required.register, register);
 assert.equal(require('grpc-xds/control-plane').ControlPlane, ControlPlane);
 assert.equal(typeof Snapshot.from, 'function');
+assert.equal(require('grpc-xds/orca').OrcaReporter, OrcaReporter);
 assert.equal(require('grpc-xds/testing').lbPolicyContract, lbPolicyContract);
 
 delete process.env.GRPC_XDS_BOOTSTRAP;

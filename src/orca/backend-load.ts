@@ -1,8 +1,5 @@
 import { OrcaLoadReport } from '../generated/xds/data/orca/v3/orca_load_report';
 
-/** Numbers by name. */
-type Numbers = Readonly<Record<string, number>>;
-
 /**
  * The load of a backend as it tells its clients (gRFC A51). Whatever is left out is not reported, and so is a value
  * that is negative, not finite, or above the limit of its kind.
@@ -17,19 +14,20 @@ export interface BackendLoad {
    * `cpuUtilization` if it is above 0 (gRFC A58).
    */
   readonly applicationUtilization?: number | undefined;
+  /** Calls that come in. */
   readonly queriesPerSecond?: number | undefined;
   /** Of the queries, those that failed. */
   readonly errorsPerSecond?: number | undefined;
   /** Use of further resources, each from 0 to 1. */
-  readonly utilization?: Numbers | undefined;
+  readonly utilization?: Readonly<Record<string, number>> | undefined;
   /** Values only the application can interpret. Clusters can ask for them in load reports (gRFC A85). */
-  readonly namedMetrics?: Numbers | undefined;
+  readonly namedMetrics?: Readonly<Record<string, number>> | undefined;
 }
 
 /** What one call adds to the load of its backend. */
 export interface CallLoad extends BackendLoad {
   /** What this call cost, by kind. */
-  readonly requestCost?: Numbers | undefined;
+  readonly requestCost?: Readonly<Record<string, number>> | undefined;
 }
 
 /** Both loads as one; the second one wins. */
@@ -63,7 +61,10 @@ function within(value: number | undefined, limit = Number.MAX_VALUE): number {
   return value !== undefined && value >= 0 && value <= limit ? value : 0;
 }
 
-function toMap(numbers: Numbers | undefined, isValid: (value: number) => boolean) {
+function toMap(
+  numbers: Readonly<Record<string, number>> | undefined,
+  isValid: (value: number) => boolean,
+) {
   return new Map(Object.entries(numbers ?? {}).filter(([, value]) => isValid(value)));
 }
 
