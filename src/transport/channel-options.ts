@@ -1,4 +1,5 @@
 import type { ChannelOptions } from '../grpc-js';
+import { MAX_MESSAGE_BYTES } from '../xds-client/limits';
 
 // Lets a configuration of some megabytes arrive without a pause per 64 KiB; the client stops reading when it
 // is busy, so this is also the most that lies unread.
@@ -13,8 +14,8 @@ export function channelOptions(keepalive: {
   readonly timeoutMs: number;
 }): ChannelOptions {
   return {
-    // A configuration is as large as it is; the default would be 4 MiB.
-    'grpc.max_receive_message_length': -1,
+    // The default would be 4 MiB, which is soon exceeded.
+    'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
     'grpc.max_send_message_length': -1,
     'grpc.keepalive_time_ms': keepalive.timeMs,
     'grpc.keepalive_timeout_ms': keepalive.timeoutMs,

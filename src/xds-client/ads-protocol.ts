@@ -70,8 +70,12 @@ export interface AdsConversation {
   /**
    * Notes what to answer to a response that was read.
    * @param rejection The text to reject it with; `undefined` to acknowledge it.
+   * @param isHeld Whether to wait with that until `release` is called for the type, or another reason comes up
+   * to send a request that has to carry it.
    */
-  answer(response: AdsResponse, rejection: string | undefined): void;
+  answer(response: AdsResponse, rejection: string | undefined, isHeld?: boolean): void;
+  /** Lets out the answer that is held back for a type, if one is. */
+  release(typeUrl: string): void;
   /** The request to send next; `undefined` when there is nothing to say. */
   next(): NextRequest | undefined;
 }

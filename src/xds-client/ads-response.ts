@@ -4,6 +4,7 @@ import type { Any } from '../generated/google/protobuf/any';
 import { errorMessage } from '../util/error-message';
 import { err } from '../util/result';
 import type { AdsResponse, ResponseItem } from './ads-protocol';
+import { MAX_NAME_LENGTH, MAX_RESOURCES_PER_RESPONSE } from './limits';
 import { parseResourceName } from './resource-name';
 import type { Accepted } from './resource-state';
 import type { Decoded, ResourceType } from './resource-type';
@@ -65,6 +66,7 @@ export interface ReadContext {
  */
 export function readResources(response: AdsResponse, context: ReadContext): ReadResources {
   const reader = new ResponseReader(response, context);
+  if (!reader.checkSize()) return reader;
   response.items.forEach((item, index) => reader.readItem(item, index));
   response.removed.forEach((name) => reader.readRemoval(name));
   if (context.readResourceErrors) response.errors.forEach((error) => reader.readError(error));
@@ -95,6 +97,17 @@ class ResponseReader implements ReadResources {
     return this.hasResource && !this.hasNameless;
   }
 
+  /** @returns whether the response is worth reading. */
+  checkSize(): boolean {
+    const count = this.response.items.length;
+    if (count <= MAX_RESOURCES_PER_RESPONSE) return true;
+    this.invalid = count;
+    this.violations.push(`${count} resources, more than ${MAX_RESOURCES_PER_RESPONSE}`);
+    // Any of them may be one that seems to be left out.
+    this.hasNameless = true;
+    return false;
+  }
+
   readItem(item: ResponseItem, index: number): void {
     const { name, resource, problem } = item;
     if (problem !== undefined) {
@@ -117,6 +130,13 @@ class ResponseReader implements ReadResources {
       // Decoding says what is wrong.
       const { result } = this.decode(new Uint8Array(resource.value));
       this.reject(undefined, index, result.ok ? ['its name cannot be read'] : result.error);
+      return;
+    }
+    if (ownName.length > MAX_NAME_LENGTH) {
+      this.invalid++;
+      this.violations.push(
+        `resources[${index}]: its name has more than ${MAX_NAME_LENGTH} characters`,
+      );
       return;
     }
     this.readNamed(ownName, resource, item, index);

@@ -5,9 +5,10 @@ import type { Handle } from '../util/handle';
 import type { Random } from '../util/random';
 import type { Result } from '../util/result';
 import type { SerialQueue } from '../util/serial-queue';
-import type { AdsConversation, AdsProtocol, NextRequest } from './ads-protocol';
+import type { AdsConversation, AdsProtocol, AdsResponse, NextRequest } from './ads-protocol';
 import type { AdsStreamHandler } from './ads-stream-handler';
 import type { ServerSnapshot } from './client-snapshot';
+import { NackPacing } from './nack-pacing';
 import { NO_DEADLINES, ResourceWaits, type Deadlines } from './resource-waits';
 import type { StreamStatus, XdsStream, XdsTransport } from './transport';
 import type { VariantChoice } from './variant-choice';
@@ -42,6 +43,7 @@ interface OpenState {
   readonly openedAtMs: number;
   readonly conversation: AdsConversation;
   readonly waits: ResourceWaits;
+  readonly nacks: NackPacing;
   /** How long to wait if this stream, too, ends without a response. */
   readonly backoff: BackoffStep;
   /** The request given to the transport that has not been sent yet. */
@@ -55,6 +57,8 @@ interface OpenState {
   silence: Handle | undefined;
   /** The next response may be asked for once everybody has dealt with the last one. */
   readDue: boolean;
+  /** Runs out when the next response may be read after all. */
+  readPause: Handle | undefined;
 }
 
 type AdsState = { readonly kind: 'idle' } | BackoffState | OpenState | { readonly kind: 'closed' };
@@ -144,7 +148,7 @@ export class AdsStream {
     }
     if (this.state.kind !== 'open') return;
     this.sendNext(this.state);
-    if (!this.state.readDue) return;
+    if (!this.state.readDue || this.state.readPause !== undefined) return;
     this.state.readDue = false;
     this.state.stream.read();
   }
@@ -186,6 +190,8 @@ export class AdsStream {
     if (state.kind === 'backoff') state.timer.release();
     if (state.kind === 'open') {
       state.waits.clear();
+      state.nacks.clear();
+      state.readPause?.release();
       state.silence?.release();
       state.stream.close();
     }
@@ -211,6 +217,7 @@ export class AdsStream {
       openedAtMs: this.options.clock.monotonicMs(),
       conversation,
       waits: this.createWaits(stream, inherited),
+      nacks: this.createNackPacing(stream),
       backoff,
       inFlight: undefined,
       isConnected: false,
@@ -218,6 +225,7 @@ export class AdsStream {
       hasClaimed: false,
       silence: undefined,
       readDue: true,
+      readPause: undefined,
     });
     for (const typeUrl of this.options.handler.typeUrls()) conversation.addType(typeUrl);
   }
@@ -234,6 +242,13 @@ export class AdsStream {
     const onOverdue = (typeUrl: string, name: string) =>
       this.whileOpen(stream, (open) => this.askOnNewStream(open, typeUrl, name));
     return new ResourceWaits({ clock, random, timeoutMs, onTimeout, onOverdue }, inherited);
+  }
+
+  private createNackPacing(stream: XdsStream): NackPacing {
+    const { clock, random } = this.options;
+    const onRelease = (typeUrl: string) =>
+      this.whileOpen(stream, ({ conversation }) => conversation.release(typeUrl));
+    return new NackPacing({ clock, random, onRelease });
   }
 
   /**
@@ -304,7 +319,25 @@ export class AdsStream {
     open.sawResponse = true;
     this.hasAnswered = true;
     const rejection = this.options.handler.onResponse(response.value);
-    open.conversation.answer(response.value, rejection);
+    if (rejection === undefined) this.acknowledge(open, response.value);
+    else this.reject(open, response.value, rejection);
+  }
+
+  private acknowledge({ conversation, nacks }: OpenState, response: AdsResponse): void {
+    nacks.release(response.typeUrl);
+    conversation.release(response.typeUrl);
+    conversation.answer(response, undefined);
+  }
+
+  private reject(open: OpenState, response: AdsResponse, rejection: string): void {
+    const { isHeld, readPauseMs } = open.nacks.reject(response.typeUrl, rejection);
+    open.conversation.answer(response, rejection, isHeld);
+    if (readPauseMs === 0) return;
+    const resume = () =>
+      this.whileOpen(open.stream, (current) => {
+        current.readPause = undefined;
+      });
+    open.readPause = this.options.clock.setTimer(resume, readPauseMs);
   }
 
   private onClosed(open: OpenState, status: StreamStatus): void {

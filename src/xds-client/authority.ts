@@ -94,6 +94,7 @@ export class Authority implements ChannelListener {
   close(): void {
     this.closeChannelsAfter(-1);
     this.expiries.clear();
+    for (const resource of this.allResources()) resource.close();
     this.resources.clear();
   }
 
@@ -166,9 +167,8 @@ export class Authority implements ChannelListener {
       ofType = new Map();
       this.resources.set(type.typeUrl, ofType);
     }
-    const resource = new WatchedResource(type, name, clock.now(), queue, (unwatched) =>
-      this.unwatched.add(unwatched),
-    );
+    const onUnwatched = (unwatched: WatchedResource) => this.unwatched.add(unwatched);
+    const resource = new WatchedResource({ type, name, queue, clock, onUnwatched });
     ofType.set(name, resource);
     return resource;
   }
@@ -180,6 +180,7 @@ export class Authority implements ChannelListener {
     ofType?.delete(name);
     if (ofType?.size === 0) this.resources.delete(typeUrl);
     this.expiries.cancel(typeUrl, name);
+    resource.close();
     for (const { value } of this.channels) value.unsubscribe(resource.type, name);
     if (state.kind === 'accepted' && state.deletionIgnored) {
       this.options.logger.info(

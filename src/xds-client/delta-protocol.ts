@@ -34,6 +34,8 @@ interface TypeProgress {
   readonly toUnsubscribe: Set<string>;
   /** One for each response, oldest first: each of them is about other resources. */
   readonly answers: Answer[];
+  /** The newest rejection that has to wait; those before it say the same or are outdated. */
+  held: Answer | undefined;
 }
 
 /**
@@ -119,9 +121,22 @@ class DeltaConversation implements AdsConversation {
     return ok({ typeUrl, nonce, version, items, removed, errors, isComplete: false });
   }
 
-  answer({ typeUrl, nonce }: AdsResponse, rejection: string | undefined): void {
+  answer({ typeUrl, nonce }: AdsResponse, rejection: string | undefined, isHeld = false): void {
     this.onAnswered();
-    this.progressOf(typeUrl).answers.push({ nonce, rejection });
+    const progress = this.progressOf(typeUrl);
+    if (isHeld) {
+      progress.held = { nonce, rejection };
+      return;
+    }
+    progress.answers.push({ nonce, rejection });
+    this.due.add(typeUrl);
+  }
+
+  release(typeUrl: string): void {
+    const progress = this.progressOf(typeUrl);
+    if (progress.held === undefined) return;
+    progress.answers.push(progress.held);
+    progress.held = undefined;
     this.due.add(typeUrl);
   }
 
@@ -187,6 +202,7 @@ class DeltaConversation implements AdsConversation {
         toSubscribe: new Set(),
         toUnsubscribe: new Set(),
         answers: [],
+        held: undefined,
       };
       this.types.set(typeUrl, progress);
     }

@@ -1,4 +1,5 @@
 import { err, ok, type Result } from '../util/result';
+import { MAX_NAME_LENGTH } from './limits';
 
 /** A resource name taken apart as far as the client needs it (gRFC A47). */
 export interface ResourceName {
@@ -19,6 +20,7 @@ const TYPE_URL_PREFIX = 'type.googleapis.com/';
  * @returns the name, or what is wrong with it.
  */
 export function parseResourceName(name: string, typeUrl: string): Result<ResourceName, string> {
+  if (name.length > MAX_NAME_LENGTH) return err(`longer than ${MAX_NAME_LENGTH} characters`);
   if (!name.startsWith(SCHEME)) return ok({ authority: undefined, canonical: name });
   const parts = /^xdstp:\/\/([^/?#]*)\/([^/?#]+)\/([^?#]+)(?:\?([^#]*))?(?:#.*)?$/s.exec(name);
   if (parts === null) return err('not of the form xdstp://authority/type/id');

@@ -82,29 +82,20 @@ export type Notification<T> =
   | { readonly kind: 'changed'; readonly update: Result<T, XdsError> }
   | { readonly kind: 'ambient'; readonly error: XdsError | undefined };
 
-/** A state and what watchers must be told upon entering it. */
-export interface Transition<T> {
-  readonly state: ResourceState<T>;
-  readonly notifications: readonly Notification<T>[];
-}
-
-/**
- * Decides what an event makes of a resource and whom it concerns: the table of gRFCs A57 and A88. Nothing is
- * told twice: a failure that reads the same as the one before is noted and not announced again.
- */
+/** Decides what an event makes of a resource: the table of gRFCs A57 and A88. */
 export function nextResourceState<T>(
   state: ResourceState<T>,
   event: ResourceEvent<T>,
-): Transition<T> {
+): ResourceState<T> {
   switch (event.kind) {
     case 'accepted':
-      return onAccepted(state, event.accepted);
+      return onAccepted(event.accepted);
     case 'failed':
       return onFailed(state, event.failure, event.dropValue);
     case 'deleted':
       return onDeleted(state, event);
     case 'timed-out':
-      return state.kind === 'accepted' ? unchanged(state) : onFailed(state, event.failure, true);
+      return state.kind === 'accepted' ? state : onFailed(state, event.failure, true);
     case 'unreachable':
       return onUnreachable(state, event.error);
     case 'reachable':
@@ -131,35 +122,43 @@ export function currentNotifications<T>(state: ResourceState<T>): readonly Notif
   }
 }
 
-function onAccepted<T>(before: ResourceState<T>, accepted: Accepted<T>): Transition<T> {
-  const state: ResourceState<T> = {
+/**
+ * What watchers that were told of one state must be told upon another one. Nothing is told twice: a failure that
+ * reads the same as the one before is not announced again.
+ */
+export function notificationsBetween<T>(
+  before: ResourceState<T>,
+  after: ResourceState<T>,
+): readonly Notification<T>[] {
+  if (after.kind === 'accepted') {
+    if (before.kind === 'accepted' && before.accepted.value === after.accepted.value) {
+      return ambientChange(before, after);
+    }
+    return currentNotifications(after);
+  }
+  const error = errorOf(after);
+  const told = errorOf(before);
+  const isNews = told?.message !== error?.message || told?.kind !== error?.kind;
+  return error !== undefined && isNews ? [changed(err(error))] : [];
+}
+
+function onAccepted<T>(accepted: Accepted<T>): ResourceState<T> {
+  return {
     kind: 'accepted',
     accepted,
     failure: undefined,
     unreachable: undefined,
     deletionIgnored: false,
   };
-  if (before.kind !== 'accepted' || before.accepted.value !== accepted.value) {
-    return { state, notifications: [changed(ok(accepted.value))] };
-  }
-  return { state, notifications: ambientChange(before, state) };
 }
 
 function onFailed<T>(
   before: ResourceState<T>,
   failure: Failure,
   dropValue: boolean,
-): Transition<T> {
-  if (before.kind === 'accepted' && !dropValue) {
-    const state: ResourceState<T> = { ...before, failure };
-    return { state, notifications: ambientChange(before, state) };
-  }
-  const told = toldError(before);
-  const isNews = told?.message !== failure.error.message || told.kind !== failure.error.kind;
-  return {
-    state: { kind: 'failed', failure },
-    notifications: isNews ? [changed(err(failure.error))] : [],
-  };
+): ResourceState<T> {
+  if (before.kind === 'accepted' && !dropValue) return { ...before, failure };
+  return { kind: 'failed', failure };
 }
 
 /**
@@ -169,17 +168,17 @@ function onFailed<T>(
 function onDeleted<T>(
   before: ResourceState<T>,
   { failure, handling, isExplicit }: Extract<ResourceEvent<T>, { readonly kind: 'deleted' }>,
-): Transition<T> {
+): ResourceState<T> {
   switch (before.kind) {
     case 'requested':
-      return isExplicit ? onFailed(before, failure, true) : unchanged(before);
+      return isExplicit ? onFailed(before, failure, true) : before;
     case 'failed': {
       const { status } = before.failure;
       const isKnownMissing = status === 'DOES_NOT_EXIST' || (status === 'TIMEOUT' && !isExplicit);
-      return isKnownMissing ? unchanged(before) : onFailed(before, failure, true);
+      return isKnownMissing ? before : onFailed(before, failure, true);
     }
     case 'accepted':
-      if (handling === 'ignore') return unchanged({ ...before, deletionIgnored: true });
+      if (handling === 'ignore') return { ...before, deletionIgnored: true };
       return onFailed(before, failure, handling === 'drop');
     default:
       return assertNever(before);
@@ -187,40 +186,20 @@ function onDeleted<T>(
 }
 
 /** A known failure stays the answer: it says more than that the server cannot be asked again just now. */
-function onUnreachable<T>(before: ResourceState<T>, error: XdsError): Transition<T> {
-  switch (before.kind) {
-    case 'requested': {
-      const state: ResourceState<T> = { ...before, unreachable: error };
-      const isNews = before.unreachable?.message !== error.message;
-      return { state, notifications: isNews ? [changed(err(error))] : [] };
-    }
-    case 'failed':
-      return unchanged(before);
-    case 'accepted': {
-      const state: ResourceState<T> = { ...before, unreachable: error };
-      return { state, notifications: ambientChange(before, state) };
-    }
-    default:
-      return assertNever(before);
-  }
+function onUnreachable<T>(before: ResourceState<T>, error: XdsError): ResourceState<T> {
+  return before.kind === 'failed' ? before : { ...before, unreachable: error };
 }
 
-function onReachable<T>(before: ResourceState<T>): Transition<T> {
-  if (before.kind === 'failed') return unchanged(before);
-  const state: ResourceState<T> = { ...before, unreachable: undefined };
-  return { state, notifications: ambientChange(before, state) };
-}
-
-function unchanged<T>(state: ResourceState<T>): Transition<T> {
-  return { state, notifications: [] };
+function onReachable<T>(before: ResourceState<T>): ResourceState<T> {
+  return before.kind === 'failed' ? before : { ...before, unreachable: undefined };
 }
 
 function changed<T>(update: Result<T, XdsError>): Notification<T> {
   return { kind: 'changed', update };
 }
 
-/** The error that watchers without a value were last told. */
-function toldError<T>(state: ResourceState<T>): XdsError | undefined {
+/** What watchers without a value are told. */
+function errorOf<T>(state: ResourceState<T>): XdsError | undefined {
   switch (state.kind) {
     case 'requested':
       return state.unreachable;

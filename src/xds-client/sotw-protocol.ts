@@ -106,14 +106,26 @@ class SotwConversation implements AdsConversation {
     return ok({ typeUrl, nonce, version, items, removed: [], errors, isComplete: true });
   }
 
-  /** The request that answers a response carries its nonce, and so do later ones. */
-  answer({ typeUrl, nonce, version }: AdsResponse, rejection: string | undefined): void {
+  /**
+   * The request that answers a response carries its nonce, and so do later ones. One that is about names cannot
+   * do without it, or the server would ignore it as outdated.
+   */
+  answer(
+    { typeUrl, nonce, version }: AdsResponse,
+    rejection: string | undefined,
+    isHeld = false,
+  ): void {
     if (rejection === undefined) this.versions.set(typeUrl, version);
     const progress = this.progressOf(typeUrl);
     progress.nonce = nonce;
     progress.rejection = rejection;
     progress.hasVerdict = true;
-    progress.isDue = true;
+    if (!isHeld) progress.isDue = true;
+  }
+
+  release(typeUrl: string): void {
+    const progress = this.progressOf(typeUrl);
+    if (progress.hasVerdict) progress.isDue = true;
   }
 
   next(): NextRequest | undefined {

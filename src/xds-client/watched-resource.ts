@@ -1,8 +1,11 @@
+import type { Clock } from '../util/clock';
+import type { Handle } from '../util/handle';
 import type { SerialQueue } from '../util/serial-queue';
 import type { ResourceSnapshot } from './client-snapshot';
 import {
   currentNotifications,
   nextResourceState,
+  notificationsBetween,
   type Accepted,
   type Failure,
   type Notification,
@@ -11,6 +14,7 @@ import {
 } from './resource-state';
 import type { ResourceType } from './resource-type';
 import type { ResourceWatcher } from './resource-watcher';
+import { UpdateBudget } from './update-budget';
 import type { ResourceId } from './xds-errors';
 
 /** One call of `XdsClient.watch`: its watcher, until it is released. */
@@ -33,27 +37,44 @@ export class Watch {
   }
 }
 
+/** What a watched resource is made of. */
+export interface WatchedResourceOptions {
+  readonly type: ResourceType<unknown>;
+  readonly name: string;
+  readonly queue: SerialQueue;
+  readonly clock: Clock;
+  /** Called when the last watch has been taken away, possibly more than once. */
+  readonly onUnwatched: (resource: WatchedResource) => void;
+}
+
+/** What watchers have yet to be told. */
+interface Backlog {
+  /** What they were told of last. */
+  readonly told: ResourceState<unknown>;
+  /** Runs out when they may be told again. */
+  readonly timer: Handle;
+}
+
 /**
  * A resource with at least one watcher: its state, and whom to tell. Everything that happens to it goes
  * through `apply`. Watchers are told in tasks of their own, after whatever is going on, so that no state
- * is half changed when they run and none is affected by what another one throws.
+ * is half changed when they run and none is affected by what another one throws. What changes too often is
+ * told less often, and then as it is by then.
  */
 export class WatchedResource {
+  readonly type: ResourceType<unknown>;
+  readonly name: string;
   private current: ResourceState<unknown>;
   private readonly watches = new Set<Watch>();
+  private readonly budget: UpdateBudget;
+  private backlog: Backlog | undefined;
 
-  /**
-   * @param sinceMs Milliseconds since the epoch.
-   * @param onUnwatched Called when the last watch has been taken away, possibly more than once.
-   */
-  constructor(
-    readonly type: ResourceType<unknown>,
-    readonly name: string,
-    sinceMs: number,
-    private readonly queue: SerialQueue,
-    private readonly onUnwatched: (resource: WatchedResource) => void,
-  ) {
-    this.current = { kind: 'requested', sinceMs, unreachable: undefined };
+  constructor(private readonly options: WatchedResourceOptions) {
+    const { type, name, clock } = options;
+    this.type = type;
+    this.name = name;
+    this.current = { kind: 'requested', sinceMs: clock.now(), unreachable: undefined };
+    this.budget = new UpdateBudget(clock.monotonicMs());
   }
 
   /** What is known of it. */
@@ -78,6 +99,8 @@ export class WatchedResource {
 
   /** Adds a watch and tells it what is known already. */
   addWatch(watch: Watch): void {
+    // The others come to know of it now, too, so that all have been told of the same state.
+    this.clearBacklog();
     this.watches.add(watch);
     for (const notification of currentNotifications(this.current)) this.tell(watch, notification);
   }
@@ -85,16 +108,30 @@ export class WatchedResource {
   /** Takes a watch away. */
   removeWatch(watch: Watch): void {
     this.watches.delete(watch);
-    if (!this.isWatched) this.onUnwatched(this);
+    if (!this.isWatched) this.options.onUnwatched(this);
   }
 
   /** Lets something happen to the resource. */
   apply(event: ResourceEvent<unknown>): void {
-    const { state, notifications } = nextResourceState(this.current, event);
-    this.current = state;
-    for (const notification of notifications) {
-      for (const watch of this.watches) this.tell(watch, notification);
+    const before = this.current;
+    this.current = nextResourceState(before, event);
+    if (this.backlog !== undefined) return;
+    const notifications = notificationsBetween(before, this.current);
+    if (notifications.length === 0) return;
+    const { clock, queue } = this.options;
+    const waitMs = this.budget.take(clock.monotonicMs());
+    if (waitMs === 0) {
+      this.tellAll(notifications);
+      return;
     }
+    const timer = clock.setTimer(() => queue.run(() => this.clearBacklog()), waitMs);
+    this.backlog = { told: before, timer };
+  }
+
+  /** Tells nobody anything any more. */
+  close(): void {
+    this.backlog?.timer.release();
+    this.backlog = undefined;
   }
 
   /** A copy for diagnostics. */
@@ -122,8 +159,22 @@ export class WatchedResource {
     };
   }
 
+  private clearBacklog(): void {
+    const { backlog } = this;
+    if (backlog === undefined) return;
+    this.close();
+    this.budget.take(this.options.clock.monotonicMs());
+    this.tellAll(notificationsBetween(backlog.told, this.current));
+  }
+
+  private tellAll(notifications: readonly Notification<unknown>[]): void {
+    for (const notification of notifications) {
+      for (const watch of this.watches) this.tell(watch, notification);
+    }
+  }
+
   private tell(watch: Watch, notification: Notification<unknown>): void {
-    this.queue.run(() => watch.notify(notification));
+    this.options.queue.run(() => watch.notify(notification));
   }
 }
 

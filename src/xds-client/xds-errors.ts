@@ -10,6 +10,9 @@ import type { StreamStatus } from './transport';
  */
 const MAX_LIST_LENGTH = 8192;
 
+/** Of a longer name, so many characters are shown. */
+const MAX_SHOWN_NAME = 512;
+
 const SEPARATOR = '; ';
 
 const UNAVAILABLE = 14;
@@ -43,12 +46,14 @@ export interface ResourceId {
 
 /** Names a server and who we are to it. */
 export function describeServer(server: ServerConfig, nodeId: string): string {
+  if (server.snapshot !== undefined) return `saved snapshot ${server.snapshot.path} (stale)`;
   return `management server ${server.serverUri} (node "${nodeId}")`;
 }
 
 /** Names a resource. */
 export function describeResource({ typeName, name }: ResourceId): string {
-  return `${typeName} "${name}"`;
+  const shown = name.length > MAX_SHOWN_NAME ? `${name.slice(0, MAX_SHOWN_NAME)}…` : name;
+  return `${typeName} "${shown}"`;
 }
 
 /** A gRPC status code in words. */

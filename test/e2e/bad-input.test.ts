@@ -87,7 +87,7 @@ describe('bad input from a control plane', () => {
 
   beforeAll(async () => {
     backend = await EchoBackend.start('b1');
-    register({ bootstrap: bootstrapFor(await server.start()) });
+    register({ bootstrap: bootstrapFor(await server.start(), []) });
     client = new EchoClient(`xds:///${SERVICE}`);
     const call = client.say();
     conversation = await Conversation.begin(server, Snapshot.from(simpleResources([backend.port])));

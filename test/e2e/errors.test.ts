@@ -78,13 +78,14 @@ describe('a call that cannot be sent says why', () => {
   it('within 15 s when an answer never comes: a silent server, no listener, no cluster', async () => {
     const silent = new ScriptedControlPlane();
     const silentAddress = await silent.start();
-    const mesh = await Mesh.start();
+    // An incremental server would say so at once.
+    const mesh = await Mesh.start([]);
     mesh.serve({ ...simpleResources([1]), clusters: [] });
     const patience = { deadlineMs: 25_000 };
     const withoutListener = client('xds:///missing.test').failure(patience);
     const withoutCluster = client().failure(patience);
     // The bootstrap is read when a channel first needs it.
-    register({ bootstrap: bootstrapFor(silentAddress) });
+    register({ bootstrap: bootstrapFor(silentAddress, []) });
     const unanswered = client('xds:///silent.test').failure(patience);
     const outcomes = await Promise.all([
       expectFailure(withoutListener, [mesh.address, NODE_ID, 'Listener', 'missing.test']),

@@ -1,6 +1,7 @@
 import {
   currentNotifications,
   nextResourceState,
+  notificationsBetween,
   type Accepted,
   type Failure,
   type ResourceEvent,
@@ -65,7 +66,7 @@ function told(state: State, event?: Event): string[] {
   const notifications =
     event === undefined
       ? currentNotifications(state)
-      : nextResourceState(state, event).notifications;
+      : notificationsBetween(state, nextResourceState(state, event));
   return notifications.map((notification) => {
     if (notification.kind === 'ambient') return `ambient ${notification.error?.message ?? 'over'}`;
     const { update } = notification;
@@ -170,7 +171,7 @@ describe('nextResourceState', () => {
     ['kept on', keptOn, 'sent unchanged', sent('v'), now('v'), []],
   ])('%s (%#) and %s', (...row) => {
     const [, before, , event, after, notifications] = row;
-    expect(nextResourceState(before, event).state).toEqual(after);
+    expect(nextResourceState(before, event)).toEqual(after);
     expect(told(before, event)).toEqual(notifications);
   });
 });

@@ -1,0 +1,37 @@
+import type { BackoffOptions } from '../util/backoff';
+
+// What a management server may do to this process at most. One that goes beyond a bound on what it sends is told
+// so with a NACK, and the last good configuration stays in use. The bounds are far from what is sensible: 100,000
+// endpoints are some 10 MB in one resource. See docs/limits.md.
+
+/** Bytes of one message. The stream ends when it is exceeded, because nothing of the message has been read. */
+export const MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
+
+/** Resources in one response. */
+export const MAX_RESOURCES_PER_RESPONSE = 250_000;
+
+/** Characters in the name of a resource. */
+export const MAX_NAME_LENGTH = 8192;
+
+/**
+ * How far apart equal rejections of one type are that come in a row. The first one is sent at once; those after it
+ * are held back, because the server may have answered it with what was rejected.
+ */
+export const NACK_BACKOFF: BackoffOptions = {
+  initialMs: 100,
+  multiplier: 2,
+  maxMs: 5000,
+  jitter: 0.2,
+};
+
+/** Milliseconds between rejections of one type that differ. */
+export const NACK_SPACING_MS = 20;
+
+/** Milliseconds for which at most nothing is read from a server that sends what is rejected without a pause. */
+export const MAX_READ_PAUSE_MS = 1000;
+
+/** Updates of one resource that are passed on at once before they are limited. */
+export const UPDATE_BURST = 500;
+
+/** Updates of one resource that are passed on per second after that: of several in between, the last one. */
+export const UPDATES_PER_SECOND = 100;
