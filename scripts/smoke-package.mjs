@@ -34,4 +34,16 @@ const failure = () =>
 assert.doesNotMatch(await failure(), /bootstrap/);
 register();
 assert.match(await failure(), /xDS bootstrap is missing/);
+
+// What only some bootstraps need is loaded when one of them is read, and is in the package.
+grpc.setLogVerbosity(grpc.logVerbosity.NONE);
+const isLoaded = (name) => Object.keys(require.cache).some((path) => path.includes(name));
+assert.ok(!isLoaded('file-transport') && !isLoaded('rest-transport'));
+register({ bootstrap: { xds_servers: [{ server_uri: 'file:///nowhere/smoke.yaml' }] } });
+assert.match(await failure(), /\/nowhere\/smoke\.yaml: cannot be read/);
+assert.ok(isLoaded('file-transport') && !isLoaded('rest-transport'));
+register({ bootstrap: { xds_servers: [{ server_uri: 'http://127.0.0.1:9' }] } });
+assert.match(await failure(), /cannot be reached: .*127\.0\.0\.1:9/);
+assert.ok(isLoaded('rest-transport'));
+
 console.log('require and import give the same package; register() makes xds: targets work');
