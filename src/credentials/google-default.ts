@@ -1,8 +1,9 @@
 import { createRequire } from 'node:module';
-import { CallCredentials, credentials, Metadata } from '../grpc-js';
+import { CallCredentials, credentials, Metadata, Status } from '../grpc-js';
 import { errorMessage } from '../util/error-message';
 import { err, ok, type Result } from '../util/result';
 import type { ChannelCredentialsType } from './channel-credentials-type';
+import { TokenError } from './token-error';
 
 const PACKAGE = 'google-auth-library';
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
@@ -71,7 +72,11 @@ function createCallCredentials(auth: GoogleAuth): CallCredentials {
   return CallCredentials.createFromMetadataGenerator(({ service_url: url }, callback) => {
     auth.getRequestHeaders(url).then(
       (headers) => callback(null, toMetadata(headers)),
-      (error: unknown) => callback(error instanceof Error ? error : new Error(String(error))),
+      (error: unknown) => {
+        // Errors of HTTP come with codes of HTTP.
+        const message = `google_default: no token: ${errorMessage(error)}`;
+        callback(new TokenError(Status.UNAVAILABLE, message));
+      },
     );
   });
 }

@@ -2,6 +2,7 @@ import { readObject, readRequiredString } from '../bootstrap/json-reader';
 import { CallCredentials, Metadata } from '../grpc-js';
 import type { CallCredentialsType } from './call-credentials-type';
 import type * as TokenFiles from './jwt-token-file';
+import { TokenError } from './token-error';
 
 /** Call credentials of type `jwt_token_file` (gRFC A97): the token in the file of that name, as a bearer token. */
 export function createJwtTokenFileType(
@@ -23,7 +24,7 @@ function createCredentials(file: TokenFiles.JwtTokenFile): CallCredentials {
   return CallCredentials.createFromMetadataGenerator((_call, callback) => {
     file.get((token) => {
       if (!token.ok) {
-        callback(new TokenError(token.error));
+        callback(new TokenError(token.error.code, token.error.message));
         return;
       }
       const metadata = new Metadata();
@@ -31,17 +32,6 @@ function createCredentials(file: TokenFiles.JwtTokenFile): CallCredentials {
       callback(null, metadata);
     });
   });
-}
-
-/** An error whose code becomes the status of the call. */
-class TokenError extends Error {
-  override readonly name = 'TokenError';
-  readonly code: number;
-
-  constructor({ code, message }: TokenFiles.TokenFailure) {
-    super(message);
-    this.code = code;
-  }
 }
 
 function loadTokenFiles(): typeof TokenFiles {

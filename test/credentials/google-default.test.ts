@@ -60,6 +60,18 @@ describe('channel credentials of type google_default', () => {
     );
   });
 
+  it('end the stream with a status of gRPC, whatever code the failure has', async () => {
+    const refusal = Object.assign(new Error('invalid_grant'), { code: 400 });
+    const { library } = libraryWith(() => Promise.reject(refusal));
+    const created = create(() => library);
+    if (!created.ok) throw new Error(created.error);
+    const failure = callCredentialsOf(created.value).generateMetadata(call);
+    await expect(failure).rejects.toMatchObject({
+      code: 14,
+      message: 'google_default: no token: invalid_grant',
+    });
+  });
+
   it('ask for the library when it is not installed', () => {
     const load = () => {
       throw new Error("Cannot find module 'google-auth-library'\nRequire stack:\n- /app/x.js");
