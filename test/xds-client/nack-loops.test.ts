@@ -1,0 +1,142 @@
+import type { FakeStream } from '../support/fake-transport';
+import { DeltaHarness, Harness } from './harness';
+
+/** A server that answers each rejection at once with what was rejected, as long as `serve` has it so. */
+class StubbornServer {
+  rejections = 0;
+  private readonly seen = new WeakMap<FakeStream, number>();
+
+  constructor(
+    private readonly h: Harness,
+    private readonly resend: () => void,
+  ) {}
+
+  /** Lets time pass, in steps of 1 ms. */
+  advance(ms: number): void {
+    for (let passed = 0; passed < ms; passed++) {
+      this.serve();
+      this.h.clock.advance(1);
+    }
+    this.serve();
+  }
+
+  private serve(): void {
+    for (;;) {
+      const { stream } = this.h;
+      const requests = [...stream.requests, ...stream.deltaRequests];
+      const rejected = requests.filter(({ errorDetail }) => errorDetail !== undefined).length;
+      const before = this.seen.get(stream) ?? 0;
+      if (rejected === before) return;
+      this.seen.set(stream, rejected);
+      this.rejections += rejected - before;
+      this.resend();
+    }
+  }
+}
+
+describe.each([
+  [
+    'state of the world',
+    () => new Harness(),
+    (h: Harness, value: string) => h.send(h.endpoints, '2', { a: value }),
+  ],
+  [
+    'incremental',
+    () => new DeltaHarness(),
+    (h: Harness, value: string) => {
+      if (h instanceof DeltaHarness) h.sendDelta(h.endpoints, '2', { a: value });
+    },
+  ],
+])('a server that answers a rejection with the same again (%s)', (_variant, create, send) => {
+  // 100 + 200 + 400 + … ms, and 5 s each from then on.
+  it('is rejected ever more slowly', () => {
+    const h = create();
+    h.watch(h.endpoints, 'a');
+    const server = new StubbornServer(h, () => send(h, '!bad'));
+    send(h, '!bad');
+    server.advance(1000);
+    expect(server.rejections).toBe(4);
+    server.advance(29_000);
+    expect(server.rejections).toBeGreaterThan(8);
+    expect(server.rejections).toBeLessThan(13);
+  });
+
+  it('is heard at once when it sends something good, and forgiven after a while', () => {
+    const h = create();
+    const watcher = h.watch(h.endpoints, 'a');
+    const server = new StubbornServer(h, () => send(h, '!bad'));
+    send(h, '!bad');
+    server.advance(20_000);
+    const before = server.rejections;
+    send(h, 'good');
+    expect(watcher.told.at(-1)).toBe('value good');
+    const answers = [...h.stream.requests, ...h.stream.deltaRequests];
+    expect(answers.at(-1)?.errorDetail).toBeUndefined();
+    h.clock.advance(30_000);
+    send(h, '!bad');
+    server.advance(0);
+    expect(server.rejections).toBe(before + 1 + (h instanceof DeltaHarness ? 1 : 0));
+  });
+
+  it('does not keep other types waiting', () => {
+    const h = create();
+    h.watch(h.endpoints, 'a');
+    const other = h.watch(h.listener, 'l');
+    const server = new StubbornServer(h, () => send(h, '!bad'));
+    send(h, '!bad');
+    server.advance(10_000);
+    for (let round = 0; round < 20; round++) {
+      if (h instanceof DeltaHarness) h.sendDelta(h.listener, '1', { l: `value ${round}` });
+      else h.send(h.listener, '1', { l: `value ${round}` });
+      expect(other.values.at(-1)?.text).toBe(`value ${round}`);
+      const requests = [...h.stream.requests, ...h.stream.deltaRequests];
+      expect(requests.at(-1)).toMatchObject({
+        typeUrl: h.listener.typeUrl,
+        errorDetail: undefined,
+      });
+    }
+  });
+
+  it('is told of new names without delay', () => {
+    const h = create();
+    h.watch(h.endpoints, 'a');
+    const server = new StubbornServer(h, () => send(h, '!bad'));
+    send(h, '!bad');
+    server.advance(10_000);
+    h.stream.clearRequests();
+    h.watch(h.endpoints, 'new');
+    const [names] = h.stream.requests.map(({ resourceNames }) => resourceNames);
+    const [newNames] = h.stream.deltaRequests.map((request) => request.resourceNamesSubscribe);
+    expect(names ?? newNames).toContain('new');
+  });
+});
+
+describe('a server that does not wait for the answer before it sends the same again', () => {
+  it('is read ever more slowly, and to the end', () => {
+    const h = new Harness();
+    const watcher = h.watch(h.endpoints, 'a');
+    for (let round = 0; round < 100; round++) h.send(h.endpoints, '2', { a: '!bad' });
+    h.send(h.endpoints, '3', { a: 'good' });
+    expect(h.endpoints.decoded.length).toBeLessThan(4);
+    h.clock.advance(10_000);
+    expect(h.endpoints.decoded.length).toBeLessThan(30);
+    h.clock.advance(100_000);
+    expect(watcher.told.at(-1)).toBe('value good');
+    expect(h.stream.request).toMatchObject({ versionInfo: '3', responseNonce: 'n101' });
+  });
+});
+
+describe('rejections that differ', () => {
+  it('are told one by one, a moment apart', () => {
+    const h = new Harness();
+    h.watch(h.endpoints, 'a');
+    for (let round = 0; round < 10; round++) {
+      h.stream.clearRequests();
+      h.send(h.endpoints, '2', { a: `!bad ${round}` });
+      h.clock.advance(20);
+      expect(h.stream.requests).toMatchObject([
+        { errorDetail: { message: `Endpoints "a": bad ${round}` } },
+      ]);
+    }
+  });
+});
