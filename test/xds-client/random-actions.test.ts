@@ -1,8 +1,8 @@
 import type { Handle } from '../../src/util/handle';
 import type { FakeStream } from '../support/fake-transport';
 import { seededRandom } from '../support/seeded-random';
-import { Harness, RecordingWatcher } from './harness';
-import type { TestResourceType } from './test-resource';
+import { DeltaHarness, Harness, RecordingWatcher } from './harness';
+import { wrapper, type TestResourceType } from './test-resource';
 
 const NAMES = ['a', 'b', 'c', 'd', 'constructor'];
 
@@ -56,6 +56,56 @@ class ThriftyServer {
   }
 }
 
+/** What an incremental server remembers of one type on one stream: what it has told of each name asked for. */
+type Told = Map<string, string | undefined>;
+
+/** Told nothing of a name yet. */
+const NOTHING_TOLD = 'nothing';
+
+/** An incremental server of the thrifty kind: it says what it has not said, and nothing else. */
+class ThriftyDeltaServer {
+  readonly resources = new Map<string, string>();
+  private readonly streams = new Map<FakeStream, Map<string, Told>>();
+
+  set(name: string, value: string | undefined): void {
+    if (value === undefined) this.resources.delete(name);
+    else this.resources.set(name, value);
+  }
+
+  /** Reads the requests that have come, and says what there is to say. */
+  serve(stream: FakeStream, types: readonly TestResourceType[]): void {
+    const progress = this.streams.get(stream) ?? new Map<string, Told>();
+    this.streams.set(stream, progress);
+    for (const request of stream.deltaRequests) {
+      const told = progress.get(request.typeUrl);
+      const current = told ?? new Map<string, string | undefined>();
+      progress.set(request.typeUrl, current);
+      for (const name of request.resourceNamesUnsubscribe) current.delete(name);
+      for (const name of request.resourceNamesSubscribe) current.set(name, NOTHING_TOLD);
+      for (const [name, version] of request.initialResourceVersions) current.set(name, version);
+    }
+    stream.clearRequests();
+    for (const type of types) this.answer(stream, type, progress.get(type.typeUrl) ?? new Map());
+  }
+
+  private answer(stream: FakeStream, type: TestResourceType, told: Told): void {
+    const news = [...told].filter(([name, version]) => this.resources.get(name) !== version);
+    if (news.length === 0) return;
+    const names = news.map(([name]) => name);
+    for (const name of names) told.set(name, this.resources.get(name));
+    stream.respondDelta({
+      typeUrl: type.typeUrl,
+      // A resource's version is what it is.
+      resources: names.flatMap((name) => {
+        const value = this.resources.get(name);
+        if (value === undefined) return [];
+        return [wrapper(name, type.resource(name, value), { version: value })];
+      }),
+      removedResources: names.filter((name) => !this.resources.has(name)),
+    });
+  }
+}
+
 interface RunningWatch {
   readonly type: TestResourceType;
   readonly name: string;
@@ -64,15 +114,18 @@ interface RunningWatch {
 }
 
 class Scenario {
-  private readonly h = new Harness();
+  private readonly h: Harness;
   private readonly random: () => number;
-  private readonly server = new ThriftyServer();
-  private readonly types = [this.h.listener, this.h.endpoints];
+  private readonly server: ThriftyServer | ThriftyDeltaServer;
+  private readonly types: readonly TestResourceType[];
   private readonly watches: RunningWatch[] = [];
   private counter = 0;
 
-  constructor(seed: number) {
+  constructor(seed: number, isDelta: boolean) {
     this.random = seededRandom(seed);
+    this.h = isDelta ? new DeltaHarness() : new Harness();
+    this.server = isDelta ? new ThriftyDeltaServer() : new ThriftyServer();
+    this.types = [this.h.listener, this.h.endpoints];
   }
 
   step(): void {
@@ -160,10 +213,15 @@ class Scenario {
 // Whatever happens in whatever order, once things are well every watch knows the truth. That nothing throws
 // and that nothing is left behind is checked by the harness.
 describe('any sequence of watches, updates and failures', () => {
-  it.each(Array.from({ length: 150 }, (_, seed) => seed))('ends well (seed %i)', (seed) => {
-    const scenario = new Scenario(seed);
+  const seeds = Array.from({ length: 150 }, (_, seed) => seed);
+
+  it.each(seeds)('ends well in state of the world (seed %i)', (seed) => endsWell(seed, false));
+  it.each(seeds)('ends well with incremental streams (seed %i)', (seed) => endsWell(seed, true));
+
+  function endsWell(seed: number, isDelta: boolean): void {
+    const scenario = new Scenario(seed, isDelta);
     for (let step = 0; step < 120; step++) scenario.step();
     scenario.settle();
     expect(scenario.mistaken()).toEqual([]);
-  });
+  }
 });
