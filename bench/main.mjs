@@ -4,6 +4,7 @@ const benchmarks = new Map([
   ['rpc', () => import('./rpc/rpc.mjs')],
   ['eds', () => import('./eds/eds.mjs')],
   ['clusters', () => import('./clusters/clusters.mjs')],
+  ['loads', () => import('./loads/loads.mjs')],
 ]);
 
 const names = process.argv.slice(2);
