@@ -1,5 +1,6 @@
-// Real gRPC servers that answer with their own name.
+// Real gRPC servers that answer with their own name, and tell with each call how busy they are.
 import grpc from '@grpc/grpc-js';
+import { OrcaReporter } from '../../dist/orca/index.js';
 
 const same = (buffer) => buffer;
 
@@ -19,12 +20,19 @@ export class Backend {
   port = 0;
   #server;
 
-  constructor(name) {
+  /** @param capacity Calls per second it could serve. */
+  constructor(name, capacity) {
     this.name = name;
+    this.capacity = capacity;
   }
 
   async start() {
-    const server = new grpc.Server();
+    const { interceptor } = new OrcaReporter({
+      measure: ({ queriesPerSecond }) => ({
+        applicationUtilization: queriesPerSecond / this.capacity,
+      }),
+    });
+    const server = new grpc.Server({ interceptors: [interceptor] });
     const answer = Buffer.from(this.name);
     server.addService({ say: sayMethod }, { say: (_call, callback) => callback(null, answer) });
     this.port = await new Promise((resolve, reject) => {

@@ -1,5 +1,6 @@
 // The whole of grpc-xds at work, on this machine and in under half a minute: a control plane that serves a
-// YAML file, real backends in two localities, and a client on an `xds:` target while the file changes.
+// YAML file, real backends in two localities, and a client on an `xds:` target while the file changes. In the end
+// the control plane tells what it knows of the calls from the client's load reports.
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,11 +20,14 @@ const BACKENDS = new Map([
   [50054, 'east-1'],
   [50055, 'v2-1'],
 ]);
+const CAPACITY = 100;
+/** One of them is on a bigger machine. */
+const BIG = { name: 'west-3', capacity: 200 };
 
 async function startBackends() {
   const backends = new Map();
   for (const name of BACKENDS.values()) {
-    const backend = new Backend(name);
+    const backend = new Backend(name, name === BIG.name ? BIG.capacity : CAPACITY);
     await backend.start();
     backends.set(name, backend);
   }
@@ -45,7 +49,7 @@ function writeAtomically(file, resources) {
 }
 
 async function startControlPlane(file) {
-  const controlPlane = new ControlPlane({});
+  const controlPlane = new ControlPlane({ loadReporting: { intervalMs: 1000 } });
   const watch = watchResourceFile(file, {
     onSnapshot: (snapshot) => controlPlane.setSnapshot(snapshot),
     onError: (message) => console.error(`control plane: ${message}`),
@@ -81,6 +85,22 @@ async function play(load, backends, file, resources) {
   }
 }
 
+/** What the client has told the control plane; each attempt of a call counts. */
+function printLoads(controlPlane) {
+  console.log('\nLoad reports: cluster, locality, calls issued, answered and failed');
+  for (const { cluster, localities } of controlPlane.loads()) {
+    for (const { region, zone, issued, succeeded, failed } of localities) {
+      const numbers = [issued, succeeded, failed].map((count) => String(count).padStart(6));
+      console.log(`  ${cluster.padEnd(8)} ${`${region}/${zone}`.padEnd(8)}${numbers.join('')}`);
+    }
+  }
+}
+
+/** The last report is sent when the channel is closed. */
+async function untilReported(controlPlane) {
+  for (let i = 0; i < 100 && controlPlane.loadClients().length > 0; i++) await sleep(20);
+}
+
 function report(load) {
   const failed = [...load.failures.values()].reduce((sum, count) => sum + count, 0);
   console.log(`\n${load.total} calls, ${failed} failed.`);
@@ -109,6 +129,8 @@ async function main() {
     await play(load, backends, file, resources);
   } finally {
     await load.stop();
+    await untilReported(controlPlane);
+    printLoads(controlPlane);
     watch.release();
     await controlPlane.stop();
     for (const backend of backends.values()) backend.stop();

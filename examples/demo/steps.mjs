@@ -14,6 +14,21 @@ function split(v1, v2) {
   };
 }
 
+const TYPE = 'type.googleapis.com/envoy.extensions.load_balancing_policies';
+const policy = (typed_config) => ({
+  policies: [{ typed_extension_config: { name: 'policy', typed_config } }],
+});
+
+/** Calls go to the backends of a locality by the load that these report. */
+const byReportedLoad = policy({
+  '@type': `${TYPE}.wrr_locality.v3.WrrLocality`,
+  endpoint_picking_policy: policy({
+    '@type': `${TYPE}.client_side_weighted_round_robin.v3.ClientSideWeightedRoundRobin`,
+    blackout_period: '0.5s',
+    weight_update_period: '0.5s',
+  }),
+});
+
 export const steps = [
   { seconds: 3, text: 'all traffic to shop-v1, two backends in eu/west' },
   { seconds: 3, text: 'canary: 20 % of the calls go to shop-v2', edit: split(80, 20) },
@@ -32,13 +47,21 @@ export const steps = [
   },
   {
     seconds: 4,
+    text: 'calls by reported load: west-3 has twice the capacity of the others',
+    edit(resources) {
+      const cluster = resources.clusters.find(({ name }) => name === 'shop-v1');
+      cluster.load_balancing_policy = byReportedLoad;
+    },
+  },
+  {
+    seconds: 4,
     text: 'eu/west goes down: its backends drain, eu/east takes over',
     async act(backends) {
       await Promise.all(['west-1', 'west-2', 'west-3'].map((name) => backends.get(name).drain()));
     },
   },
   {
-    seconds: 6,
+    seconds: 5,
     text: 'eu/west comes back',
     async act(backends) {
       await Promise.all(['west-1', 'west-2', 'west-3'].map((name) => backends.get(name).start()));

@@ -10,11 +10,11 @@ import { ReportStreams, SERVICE_PATH } from './report-streams';
 /** How a backend reports its load. Every field has a default. */
 export interface OrcaReporterOptions {
   /**
-   * Tells the load, in place of what is measured: for what it leaves out, that is the processor time of this process,
-   * of which 1 is one processor, and the queries and errors of the calls that pass the interceptor. Called at most ten
-   * times a second. Default: only what is measured.
+   * Tells the load. What it leaves out is as measured, and it is given that: the processor time of this process, of
+   * which 1 is one processor, and the queries and errors of the calls that pass the interceptor. Called at most ten
+   * times a second. Default: all is as measured.
    */
-  readonly measure?: (() => BackendLoad) | undefined;
+  readonly measure?: ((measured: BackendLoad) => BackendLoad) | undefined;
   /** Milliseconds between two reports out of band, if a client asks for less. Default 30 s (gRFC A51). */
   readonly minReportIntervalMs?: number | undefined;
   /** Default: the real time. */
@@ -110,16 +110,16 @@ export class OrcaReporter {
     const atMs = this.clock.monotonicMs();
     if (this.current !== undefined && atMs - this.current.atMs < MAX_AGE_MS) return this.current;
     const measured = this.meter.read();
-    const told = this.askApplication();
+    const told = this.askApplication(measured);
     const load = told === undefined ? measured : mergeLoads(measured, told);
     this.current = { atMs, load, bytes: encodeLoad(load) };
     return this.current;
   }
 
   /** An error of the application's must not be that of the call with which the load happens to be told. */
-  private askApplication(): BackendLoad | undefined {
+  private askApplication(measured: BackendLoad): BackendLoad | undefined {
     try {
-      return this.options.measure?.();
+      return this.options.measure?.(measured);
     } catch (error) {
       if (!this.hasWarned)
         process.emitWarning(`OrcaReporter: measure() threw: ${errorMessage(error)}`);

@@ -108,6 +108,18 @@ describe('a server with an OrcaReporter', () => {
       expect(reportIn((await call()).metadata)).toMatchObject({ rpsFractional: 4, eps: 2 });
     });
 
+    it('by what is measured, if the application makes something of it', async () => {
+      const { call, clock } = await start({
+        measure: ({ queriesPerSecond = 0 }) => ({ applicationUtilization: queriesPerSecond / 8 }),
+      });
+      await call();
+      clock.advance(1000);
+      expect(reportIn((await call()).metadata)).toMatchObject({
+        rpsFractional: 2,
+        applicationUtilization: 0.25,
+      });
+    });
+
     it('but measures at most ten times a second', async () => {
       let measured = 0;
       const { call, clock } = await start({ measure: () => ({ cpuUtilization: ++measured }) });
