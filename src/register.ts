@@ -25,6 +25,7 @@ import { LiveConfigs } from './resolver/live-configs';
 import { registerXdsResolver } from './resolver/register-xds-resolver';
 import { createResourceTypes } from './resources/resource-types';
 import { TransportFactory } from './transport/transport-factory';
+import type * as Snapshots from './transport/snapshot/keep-snapshot';
 import { systemClock } from './util/clock';
 import { currentFeatureFlags } from './util/feature-flags';
 import type { Logger } from './util/logger';
@@ -45,6 +46,14 @@ export interface RegisterOptions {
    * first needs them.
    */
   readonly bootstrap?: object | string;
+  /**
+   * A file to keep the resources in that were last accepted, so that the process can start when no management
+   * server can be reached. They are used until a server answers, and everything said about them says that they
+   * are stale. Written a second after a change at the earliest. A file that is damaged, or was saved for another
+   * node or other servers, is not used. Default: the environment variable `GRPC_XDS_SNAPSHOT_PATH`, or else
+   * nothing is kept.
+   */
+  readonly snapshotPath?: string;
 }
 
 /** What a later call to `register` may replace. */
@@ -76,10 +85,10 @@ export function register(options: RegisterOptions = {}): void {
 }
 
 function createLoader(
-  { bootstrap }: RegisterOptions,
+  { bootstrap, snapshotPath }: RegisterOptions,
   { support }: ManagementCredentials,
 ): () => Result<Bootstrap, string> {
-  return createBootstrapLoader({ inline: bootstrap, support });
+  return createBootstrapLoader({ inline: bootstrap, snapshotPath, support });
 }
 
 /** Adds every type of credentials of this package. Those of the application stay in force. */
@@ -160,13 +169,23 @@ function createClientPool(
 ): ClientPool<XdsClient> {
   const userAgent = { name: 'grpc-xds (Node.js)', version: PACKAGE_VERSION };
   const { dataErrorHandling } = flags;
-  return new ClientPool(
-    (bootstrap) =>
-      new XdsClient({
-        ...{ bootstrap, transportFactory, userAgent, dataErrorHandling },
-        ...{ clock, random, logger },
-      }),
-  );
+  return new ClientPool((bootstrap) => {
+    const config = bootstrap.servers.at(-1)?.snapshot;
+    const keeper = config && loadSnapshots().keepSnapshot({ config, clock, logger });
+    const client = new XdsClient({
+      ...{ bootstrap, transportFactory, userAgent, dataErrorHandling },
+      ...{ clock, random, logger },
+      ...(keeper && { events: keeper.events }),
+    });
+    keeper?.start(() => client.snapshot());
+    return client;
+  });
+}
+
+/** Few processes keep what they were sent. */
+function loadSnapshots(): typeof Snapshots {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- the only way to load a module late without waiting for it; the type is that of the module
+  return require('./transport/snapshot/keep-snapshot');
 }
 
 /** Makes the function that gives each client its load reports (gRFC A27), which outlive it by the calls that run. */

@@ -18,6 +18,13 @@ export interface FetchConfig {
   readonly ignoreUnknownFields: boolean;
 }
 
+/** A file of resources accepted in an earlier run. */
+export interface SavedSnapshotConfig {
+  readonly path: string;
+  /** Stands for the node and the servers whose resources they are. */
+  readonly identity: string;
+}
+
 /** One management server (gRFC A27 `xds_servers[]`). */
 export interface ServerConfig {
   /** A gRPC target string, or a URL that starts with `file:`, `http:` or `https:`. */
@@ -33,6 +40,8 @@ export interface ServerConfig {
   readonly features: ReadonlySet<string>;
   /** Only of servers that do not speak gRPC. */
   readonly fetch?: FetchConfig | undefined;
+  /** Only of the one that is no server: what was saved in an earlier run, for as long as no server answers. */
+  readonly snapshot?: SavedSnapshotConfig | undefined;
   /**
    * Equal for two servers exactly when they are the same server: same URI, credentials and features.
    * ADS channels are shared by this key (gRFC A47).

@@ -4,6 +4,7 @@ import { err, ok, type Result } from '../util/result';
 import type { Bootstrap } from './bootstrap';
 import { parseBootstrap } from './bootstrap-parser';
 import { findJsonError } from './json-syntax';
+import { withSavedSnapshot } from './saved-snapshot';
 import type { BootstrapSupport } from './server-config-parser';
 
 /** Why there is no bootstrap. */
@@ -24,6 +25,8 @@ export interface BootstrapError {
 export interface LoadBootstrapOptions {
   /** What the application passed: the bootstrap itself or its JSON text. Goes before the environment. */
   readonly inline?: object | string | undefined;
+  /** See `RegisterOptions.snapshotPath`. Default: the environment variable `GRPC_XDS_SNAPSHOT_PATH`. */
+  readonly snapshotPath?: string | undefined;
   /** Default: `process.env`. */
   readonly env?: NodeJS.ProcessEnv;
   /** Gives the text of a file or throws. Default: the file system. */
@@ -51,8 +54,11 @@ export function loadBootstrap(options: LoadBootstrapOptions): Result<Bootstrap, 
   const json = parseJson(text.startsWith('\uFEFF') ? text.slice(1) : text);
   if (!json.ok) return fail('not-json', `${subject} is not JSON: ${json.error}`);
   const bootstrap = parseBootstrap(json.value, source, options.support);
-  if (bootstrap.ok) return bootstrap;
-  return fail('invalid', `${subject} is invalid: ${bootstrap.error.join('; ')}`);
+  if (!bootstrap.ok) {
+    return fail('invalid', `${subject} is invalid: ${bootstrap.error.join('; ')}`);
+  }
+  const { env = process.env, snapshotPath = env['GRPC_XDS_SNAPSHOT_PATH'] ?? '' } = options;
+  return snapshotPath === '' ? bootstrap : ok(withSavedSnapshot(bootstrap.value, snapshotPath));
 }
 
 /**

@@ -117,7 +117,7 @@ export class Authority implements ChannelListener {
   onServerResponded(channel: ServerChannel): void {
     const index = this.channels.findIndex(({ value }) => value === channel);
     this.closeChannelsAfter(index);
-    if (!this.toldUnreachable) return;
+    if (!this.toldUnreachable || channel.isSaved) return;
     this.toldUnreachable = false;
     for (const resource of this.allResources()) resource.apply({ kind: 'reachable' });
   }
@@ -130,6 +130,10 @@ export class Authority implements ChannelListener {
   onResources(channel: ServerChannel, { read, type, version }: ResourcesUpdate): void {
     const ofType = this.resources.get(type.typeUrl);
     if (ofType === undefined) return;
+    if (channel.isSaved) {
+      this.applySaved(channel, ofType, { read, type, version });
+      return;
+    }
     for (const [name, outcome] of read.outcomes) {
       const resource = ofType.get(name);
       if (resource !== undefined) this.applyOutcome(channel, resource, outcome, version);
@@ -152,6 +156,8 @@ export class Authority implements ChannelListener {
     name: string,
     serverAnswered: boolean,
   ): void {
+    // What was saved is used, or is said not to be there, when it has been read.
+    if (channel.isSaved || (!serverAnswered && this.turnToSaved())) return;
     const resource = this.resource(typeUrl, name);
     resource?.apply(timeoutEvent(resource.id, serverAnswered, this.originOf(channel)));
   }
@@ -198,10 +204,25 @@ export class Authority implements ChannelListener {
   private canReachServer(): boolean {
     if (this.channels.length === 0) this.openNextChannel();
     while (this.channels.at(-1)?.value.failure !== undefined) {
-      if (this.channels.length === this.options.servers.length) return false;
-      if (!this.options.fallbackOnReachabilityOnly && !this.lacksResource()) return false;
+      const next = this.options.servers[this.channels.length];
+      if (next === undefined) return false;
+      // What was saved may be older than what is cached, whatever the reason to turn to it.
+      const needsReason = !this.options.fallbackOnReachabilityOnly || next.snapshot !== undefined;
+      if (needsReason && !this.lacksResource()) return false;
       this.openNextChannel();
     }
+    return true;
+  }
+
+  /**
+   * A server that is connected and silent has not failed, but is no better, if there is something saved.
+   * @returns whether that is so.
+   */
+  private turnToSaved(): boolean {
+    if (this.channels.at(-1)?.value.isSaved === true) return true;
+    const next = this.options.servers[this.channels.length];
+    if (next?.snapshot === undefined) return false;
+    this.openNextChannel();
     return true;
   }
 
@@ -240,9 +261,36 @@ export class Authority implements ChannelListener {
     this.toldUnreachable = true;
     const causes: string[] = [];
     for (const { value } of this.channels) {
-      if (value.failure !== undefined) causes.push(value.failure);
+      const cause = value.failure ?? this.whyUnused(value, resource);
+      if (cause !== undefined) causes.push(cause);
     }
     resource.apply(unreachableEvent(resource.id, causes));
+  }
+
+  /** What is wrong with a channel that has not failed. */
+  private whyUnused(
+    { isSaved, description }: ServerChannel,
+    resource: WatchedResource,
+  ): string | undefined {
+    if (isSaved) return `${description} ${resource.accepted ? 'is in use' : 'does not have it'}`;
+    return this.channels.at(-1)?.value.isSaved ? `${description} has not answered` : undefined;
+  }
+
+  /**
+   * Takes from the snapshot of an earlier run what there is no value of. What the snapshot does not have may
+   * exist, so whoever waits for it is told why it cannot be had instead.
+   */
+  private applySaved(
+    channel: ServerChannel,
+    ofType: ReadonlyMap<string, WatchedResource>,
+    { read, version }: ResourcesUpdate,
+  ): void {
+    for (const [name, outcome] of read.outcomes) {
+      const resource = ofType.get(name);
+      if (resource === undefined || resource.accepted !== undefined) continue;
+      if (outcome.kind === 'accepted') this.applyOutcome(channel, resource, outcome, version);
+    }
+    for (const resource of ofType.values()) this.report(resource);
   }
 
   private applyOutcome(

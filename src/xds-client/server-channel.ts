@@ -96,6 +96,11 @@ export class ServerChannel {
     this.variant = new VariantChoice({ mode: policy.delta, node, withoutDelta, serverKey });
   }
 
+  /** Whether it is no server but what was saved in an earlier run. */
+  get isSaved(): boolean {
+    return this.server.snapshot !== undefined;
+  }
+
   /** Why nothing can be had from the server now, as a sentence; `undefined` if nothing is known against it. */
   get failure(): string | undefined {
     for (const failure of this.failures.values()) return failure;

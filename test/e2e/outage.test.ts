@@ -36,7 +36,7 @@ describe('a control plane that goes away', () => {
     running = false;
     await load;
     expect(failures).toEqual([]);
-    expect(calls).toBeGreaterThan(100);
+    expect(calls).toBeGreaterThan(10);
     for (const backend of backends) expect(backend.peers.size).toBe(1);
   });
 

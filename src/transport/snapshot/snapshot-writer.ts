@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import { rename, unlink, writeFile } from 'node:fs/promises';
+import type { SavedSnapshotConfig } from '../../bootstrap/bootstrap';
+import type { Clock } from '../../util/clock';
+import { errorMessage } from '../../util/error-message';
+import type { Handle } from '../../util/handle';
+import type { Logger } from '../../util/logger';
+import type { ClientSnapshot } from '../../xds-client/client-snapshot';
+import { encodeSnapshot, type SavedResource } from './snapshot-file';
+
+/** What a writer is made of. */
+export interface SnapshotWriterOptions {
+  readonly config: SavedSnapshotConfig;
+  /** What the client knows now. */
+  readonly read: () => ClientSnapshot;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Writes a file. Default: the file system. */
+  readonly write?: (path: string, content: Buffer) => Promise<void>;
+}
+
+/** Milliseconds from a change to the writing of it, in which further changes join it. */
+const DELAY_MS = 1000;
+/** More is not written: whoever has so much must be able to wait for a server. */
+const MAX_BYTES = 256 * 1024 * 1024;
+
+/**
+ * Keeps a file of the resources last accepted. Changes are written some time after they come, together, and
+ * never two at a time; the file is replaced in one go, so that a reader finds the old or the new one.
+ */
+export class SnapshotWriter {
+  private timer: Handle | undefined;
+  private isWriting = false;
+  private isDirty = false;
+  /** Told last, so that a full disk fills no log. */
+  private lastProblem: string | undefined;
+
+  constructor(private readonly options: SnapshotWriterOptions) {}
+
+  /** Something was accepted. */
+  changed(): void {
+    if (this.isWriting) this.isDirty = true;
+    else this.timer ??= this.options.clock.setTimer(() => this.save(), DELAY_MS);
+  }
+
+  private save(): void {
+    this.timer = undefined;
+    this.isDirty = false;
+    const { config, read, clock, write = replaceFile } = this.options;
+    const resources = acceptedResources(read());
+    if (resources.length === 0) return;
+    const content = encodeSnapshot({ ...config, savedAtMs: clock.now(), resources });
+    if (content.length > MAX_BYTES) {
+      this.report(`${content.length} bytes are more than the ${MAX_BYTES} it may have`);
+      return;
+    }
+    this.isWriting = true;
+    write(config.path, content)
+      .then(
+        () => this.report(undefined),
+        (error: unknown) => this.report(errorMessage(error)),
+      )
+      .finally(() => {
+        this.isWriting = false;
+        if (this.isDirty) this.changed();
+      });
+  }
+
+  private report(problem: string | undefined): void {
+    if (problem !== undefined && problem !== this.lastProblem) {
+      const { path } = this.options.config;
+      this.options.logger.error(
+        () => `the resources in use cannot be saved in ${path}: ${problem}`,
+      );
+    }
+    this.lastProblem = problem;
+  }
+}
+
+function acceptedResources({ resources }: ClientSnapshot): SavedResource[] {
+  const saved: SavedResource[] = [];
+  for (const { typeUrl, name, accepted } of resources) {
+    if (accepted === undefined) continue;
+    saved.push({ typeUrl, name, version: accepted.version, bytes: accepted.bytes });
+  }
+  return saved;
+}
+
+/** For the owner's eyes only: a configuration may name what is nobody else's business. */
+const FILE_MODE = 0o600;
+
+async function replaceFile(path: string, content: Buffer): Promise<void> {
+  const temporary = `${path}.${randomUUID()}.tmp`;
+  try {
+    await writeFile(temporary, content, { mode: FILE_MODE, flush: true });
+    await rename(temporary, path);
+  } catch (error) {
+    await unlink(temporary).catch(() => undefined);
+    throw error;
+  }
+}

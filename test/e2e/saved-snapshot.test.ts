@@ -1,0 +1,66 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync, existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { register } from '../../src';
+import { eventually } from '../support/eventually';
+import { bootstrapFor, Mesh, simpleResources } from '../support/mesh';
+
+describe('a process that keeps what it was sent', () => {
+  let mesh: Mesh;
+  let folder: string;
+  let snapshotPath: string;
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'grpc-xds-'));
+    snapshotPath = join(folder, 'snapshot');
+    mesh = await Mesh.start();
+    register({ bootstrap: bootstrapFor(mesh.address), snapshotPath });
+  });
+
+  afterEach(() => {
+    mesh.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  /** One client comes and goes; its resources are saved. */
+  async function earlierRun(): Promise<void> {
+    const backend = await mesh.backend('as saved');
+    mesh.serve(simpleResources([backend.port]));
+    const client = mesh.client({ 'grpc-xds.test': 1 });
+    await client.say();
+    await eventually(
+      () => existsSync(snapshotPath),
+      (exists) => exists,
+    );
+    client.close();
+    await mesh.untilNoClients();
+    mesh.killControlPlane();
+  }
+
+  it('can make calls when no server can be reached at its start', async () => {
+    await earlierRun();
+    await expect(mesh.client({ 'grpc-xds.test': 2 }).say()).resolves.toBe('as saved');
+  });
+
+  it('goes by what the server says as soon as it answers', async () => {
+    await earlierRun();
+    const client = mesh.client({ 'grpc-xds.test': 2 });
+    await client.say();
+    const other = await mesh.backend('as it is now');
+    await mesh.restartControlPlane(simpleResources([other.port]));
+    await eventually(
+      () => client.say(),
+      (answer) => answer === 'as it is now',
+      30_000,
+    );
+  });
+
+  it('says in errors what was tried when the file is damaged', async () => {
+    await earlierRun();
+    const content = readFileSync(snapshotPath);
+    writeFileSync(snapshotPath, content.subarray(0, -1));
+    await expect(mesh.client({ 'grpc-xds.test': 2 }).say()).rejects.toThrow(
+      `saved snapshot ${snapshotPath} (stale) cannot be used: the file is damaged`,
+    );
+  });
+});

@@ -1,0 +1,106 @@
+import {
+  SnapshotWriter,
+  type SnapshotWriterOptions,
+} from '../../../src/transport/snapshot/snapshot-writer';
+import { decodeSnapshot } from '../../../src/transport/snapshot/snapshot-file';
+import type { ResourceSnapshot } from '../../../src/xds-client/client-snapshot';
+import { FakeClock } from '../../support/fake-clock';
+
+const config = { path: '/saved', identity: 'same' };
+
+/** A writer whose files are written when the test says so. */
+class Scene {
+  readonly clock = new FakeClock();
+  readonly errors: string[] = [];
+  readonly files: Buffer[] = [];
+  accepted: readonly string[] = ['one'];
+  private readonly ends: ((error?: Error) => void)[] = [];
+  readonly writer: SnapshotWriter;
+
+  constructor(options: Partial<SnapshotWriterOptions> = {}) {
+    this.writer = new SnapshotWriter({
+      config,
+      clock: this.clock,
+      logger: { trace() {}, info() {}, error: (text) => this.errors.push(text()) },
+      read: () => ({ servers: [], waitingFor: [], resources: this.accepted.map(resource) }),
+      write: (_path, content) => {
+        this.files.push(content);
+        return new Promise((resolve, reject) => {
+          this.ends.push((error) => (error === undefined ? resolve() : reject(error)));
+        });
+      },
+      ...options,
+    });
+  }
+
+  /** Ends the writing that began first. */
+  async written(error?: Error): Promise<void> {
+    this.ends.shift()?.(error);
+    await new Promise(setImmediate);
+  }
+
+  names(): string[][] {
+    return this.files.map((content) => {
+      const read = decodeSnapshot(content, config.identity);
+      return read.ok ? read.value.resources.map(({ name }) => name) : [read.error];
+    });
+  }
+}
+
+function resource(name: string): ResourceSnapshot {
+  return {
+    typeUrl: 'type.googleapis.com/a.B',
+    name,
+    status: 'ACKED',
+    accepted: { version: '1', bytes: Buffer.from(name), updatedAtMs: 0 },
+    failure: undefined,
+    watchers: 1,
+    waitingSinceMs: undefined,
+  };
+}
+
+describe('the saving of resources', () => {
+  it('writes changes that come together once, some time later', () => {
+    const scene = new Scene();
+    scene.writer.changed();
+    scene.writer.changed();
+    expect(scene.files).toEqual([]);
+    scene.accepted = ['one', 'two'];
+    scene.clock.advance(1000);
+    expect(scene.names()).toEqual([['one', 'two']]);
+  });
+
+  it('writes what came during the writing after it, and never two files at a time', async () => {
+    const scene = new Scene();
+    scene.writer.changed();
+    scene.clock.advance(1000);
+    scene.accepted = ['two'];
+    scene.writer.changed();
+    scene.clock.advance(60_000);
+    expect(scene.files).toHaveLength(1);
+    await scene.written();
+    scene.clock.advance(1000);
+    expect(scene.names()).toEqual([['one'], ['two']]);
+  });
+
+  it('leaves the file alone when there is nothing to save', () => {
+    const scene = new Scene();
+    scene.accepted = [];
+    scene.writer.changed();
+    scene.clock.advance(1000);
+    expect(scene.files).toEqual([]);
+  });
+
+  it('says once that the file cannot be written, and again when the reason is another', async () => {
+    const scene = new Scene();
+    for (const reason of ['disk full', 'disk full', 'no such directory']) {
+      scene.writer.changed();
+      scene.clock.advance(1000);
+      await scene.written(new Error(reason));
+    }
+    expect(scene.errors).toEqual([
+      'the resources in use cannot be saved in /saved: disk full',
+      'the resources in use cannot be saved in /saved: no such directory',
+    ]);
+  });
+});
