@@ -46,6 +46,8 @@ describe('a cluster', () => {
       match: { prefix: '', headers: [{ name: 'cluster', string_match: { exact: 'two' } }] },
       route: { cluster: 'two' },
     };
+    // What is dropped is UNAVAILABLE, and not tried again for all that.
+    const retries = { retry_policy: { retry_on: 'unavailable', num_retries: 3 } };
     const cluster = (name: string, maxRequests: number) =>
       edsClusterJson(name, {
         lrs_server: { self: {} },
@@ -53,7 +55,7 @@ describe('a cluster', () => {
       });
     return {
       listeners: [listenerJson(SERVICE)],
-      routes: [routeConfigJson(`${SERVICE}-routes`, [toTwo, routeToCluster('one')])],
+      routes: [routeConfigJson(`${SERVICE}-routes`, [toTwo, routeToCluster('one', retries)])],
       clusters: [cluster('one', limits[0]), cluster('two', limits[1])],
       endpoints: [
         {
