@@ -41,3 +41,22 @@ export type {
   LbPublishedState,
 } from './lb/custom/definition';
 export { registerLbPolicy } from './lb/custom/register-lb-policy';
+
+// What is published on `node:diagnostics_channel`.
+export type {
+  ConfigFailedEvent,
+  ConfigPublishedEvent,
+  DiagnosticEvent,
+  DiagnosticEvents,
+  FallbackEvent,
+  ResourceAcceptedEvent,
+  ResourceEventBase,
+  ResourceMissingEvent,
+  ResourceNackedEvent,
+  ResourceProblem,
+  ResourceStaleEvent,
+  ResourceWaitingEvent,
+  ServerConnectedEvent,
+  ServerEvent,
+  ServerFailedEvent,
+} from './xds-client/diagnostics';

@@ -21,6 +21,8 @@ export interface ResourceSource {
   watch<T>(type: ResourceType<T>, name: string, watcher: ResourceWatcher<T>): Handle;
   /** Runs the task in the source's queue, after everything already in it. */
   run(task: () => void): void;
+  /** One line for each resource that nothing has been heard of; absent if the source cannot tell. */
+  waitingFor?(): readonly string[];
 }
 
 /** The four kinds of resources of a client. */

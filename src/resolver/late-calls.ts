@@ -7,6 +7,7 @@ import {
   type ConfigSelector,
   type Filter,
   type MethodConfig,
+  type StatusObject,
 } from '../grpc-js';
 import { createFilterFactory } from '../grpc-js/filters';
 import { failCall } from './fail-call';
@@ -30,10 +31,13 @@ export class LateCalls {
   /** Why there is no config, when that is the latest word. */
   private failure: string | undefined;
 
+  /** @param waitingFor What the config is waited for, as sentences. */
+  constructor(private readonly waitingFor: () => readonly string[]) {}
+
   /** Takes a call in. It fails at once if it is known that there is no config, unless it is to wait for one. */
   add(call: CallToRoute): CallConfig {
     if (this.failure !== undefined && !isPatient(call)) return failCall(this.failure);
-    const late = new LateCall(call, () => this.waiting.delete(late));
+    const late = new LateCall(call, this.waitingFor, () => this.waiting.delete(late));
     this.waiting.add(late);
     return late.toCallConfig();
   }
@@ -89,6 +93,7 @@ class LateCall {
   /** @param onEnded Called when the call has ended, perhaps before it was routed. */
   constructor(
     readonly call: CallToRoute,
+    private readonly waitingFor: () => readonly string[],
     private readonly onEnded: () => void,
   ) {
     if (call.timeout !== undefined) this.methodConfig.timeout = call.timeout;
@@ -134,8 +139,14 @@ class LateCall {
       receiveMessage: (message) => this.filter?.receiveMessage(message) ?? message,
       receiveTrailers: (status) => {
         this.onEnded();
-        return this.filter?.receiveTrailers(status) ?? status;
+        return this.filter?.receiveTrailers(status) ?? this.explain(status);
       },
     };
+  }
+
+  /** The host library knows only how long a call has waited, not what for. */
+  private explain(status: StatusObject): StatusObject {
+    if (status.code !== Status.DEADLINE_EXCEEDED) return status;
+    return { ...status, details: [status.details, ...this.waitingFor()].join('; ') };
   }
 }

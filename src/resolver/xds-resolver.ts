@@ -29,6 +29,7 @@ import type { Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';
 import type { Result } from '../util/result';
+import { diagnostics } from '../xds-client/diagnostics';
 import { ClusterRefs } from './cluster-refs';
 import { XdsConfigSelector } from './config-selector';
 import { ExpiringSelector } from './expiring-selector';
@@ -66,6 +67,8 @@ export interface XdsResolverDependencies {
 
 /** Everything that exists only while the target is being resolved. */
 interface Resolution {
+  /** `node.id` of the bootstrap. */
+  readonly nodeId: string;
   readonly manager: XdsDependencyManager;
   readonly client: ClientHold;
   readonly clusters: ClusterRefs;
@@ -84,7 +87,9 @@ export class XdsResolver implements Resolver {
   private resolution: Resolution | undefined;
   /** The error about to be told. Whatever is told or begun before that makes it void. */
   private errorDue: { readonly details: string } | undefined;
-  private readonly lateCalls = new LateCalls();
+  private readonly lateCalls = new LateCalls(
+    () => this.resolution?.client.client.waitingFor?.() ?? [],
+  );
   private readonly name: TargetName;
 
   constructor(
@@ -158,6 +163,7 @@ export class XdsResolver implements Resolver {
       () => this.queuePublication(resolution),
     );
     const resolution: Resolution = {
+      nodeId: bootstrap.node.id,
       manager,
       client,
       clusters,
@@ -174,13 +180,28 @@ export class XdsResolver implements Resolver {
       this.compile(resolution, update.value);
       this.shared.liveConfigs.set(this, uriToString(this.target), update.value);
       this.publish(resolution);
+      this.publishEvent(resolution, update);
       return;
     }
+    this.publishEvent(resolution, update);
     resolution.failure = update.error;
     this.shared.liveConfigs.delete(this);
     this.trace(() => `cannot be used: ${update.error}`);
     if (resolution.current === undefined) this.reportError(update.error);
     else this.publish(resolution);
+  }
+
+  /** Tells whoever observes the process. */
+  private publishEvent({ nodeId }: Resolution, update: Result<XdsConfig, string>): void {
+    const { configPublished, configFailed } = diagnostics;
+    if (!configPublished.hasSubscribers && !configFailed.hasSubscribers) return;
+    const target = uriToString(this.target);
+    if (!update.ok) {
+      configFailed.publish({ nodeId, target, error: update.error });
+      return;
+    }
+    const { listener, clusters } = update.value;
+    configPublished.publish({ nodeId, target, listener: listener.name, clusters: clusters.size });
   }
 
   /** Compiles the routes anew only if they, or what they inherit from the listener, changed. */

@@ -4,6 +4,7 @@ import type { Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import type { SerialQueue } from '../util/serial-queue';
 import type { ResourceOutcome } from './ads-response';
+import { diagnostics, type FallbackEvent } from './diagnostics';
 import {
   deletionEvent,
   expiryEvent,
@@ -17,6 +18,7 @@ import { ResourceTimers } from './resource-timers';
 import type { ResourceType } from './resource-type';
 import { removalHandling } from './server-policy';
 import type { ChannelListener, ResourcesUpdate, ServerChannel } from './server-channel';
+import { WaitReports } from './wait-reports';
 import { WatchedResource, type Watch } from './watched-resource';
 import { describeResource } from './xds-errors';
 
@@ -25,6 +27,10 @@ export type ChannelHold = Handle & { readonly value: ServerChannel };
 
 /** What an authority is made of. */
 export interface AuthorityOptions {
+  /** `undefined` for that of the names in the old style. */
+  readonly name: string | undefined;
+  /** `node.id`, for whoever observes the process. */
+  readonly nodeId: string;
   /** In order of priority, at least one. */
   readonly servers: readonly ServerConfig[];
   /** Whether a server being out of reach is reason enough to ask the next one (gRFC A95). */
@@ -34,6 +40,9 @@ export interface AuthorityOptions {
   readonly clock: Clock;
   readonly logger: Logger;
 }
+
+/** Of many long waits that are reported together, so many have a line of their own in the log. */
+const MAX_WAIT_LINES = 10;
 
 /**
  * The resources of one authority (gRFC A47), and the servers they are had from (gRFC A71). The channels in
@@ -48,11 +57,15 @@ export class Authority implements ChannelListener {
   private readonly unwatched = new Set<WatchedResource>();
   /** Of resources that must be forgotten unless they are renewed. */
   private readonly expiries: ResourceTimers;
+  private readonly waitReports: WaitReports;
   /** Watchers have been told that no server can be reached. */
   private toldUnreachable = false;
 
   constructor(private readonly options: AuthorityOptions) {
-    this.expiries = new ResourceTimers(options.clock);
+    const { clock, queue } = options;
+    this.expiries = new ResourceTimers(clock);
+    const onLong = (resources: readonly WatchedResource[]) => this.reportWaits(resources);
+    this.waitReports = new WaitReports({ clock, queue, onLong });
   }
 
   /** Whether there is nothing to watch and nothing to keep. */
@@ -94,19 +107,16 @@ export class Authority implements ChannelListener {
   close(): void {
     this.closeChannelsAfter(-1);
     this.expiries.clear();
+    this.waitReports.clear();
     for (const resource of this.allResources()) resource.close();
     this.resources.clear();
   }
 
   /** What is waited for, as sentences. */
   *waits(): IterableIterator<string> {
-    const now = this.options.clock.now();
     for (const resource of this.allResources()) {
-      const { state, type, name, id } = resource;
-      if (state.kind !== 'requested') continue;
-      const waitedS = ((now - state.sinceMs) / 1000).toFixed(1);
-      const servers = this.channels.map(({ value }) => value.describeWait(type, name));
-      yield `${describeResource(id)}: waiting for ${waitedS} s: ${servers.join('; ')}`;
+      const text = this.describeWait(resource);
+      if (text !== undefined) yield text;
     }
   }
 
@@ -116,7 +126,11 @@ export class Authority implements ChannelListener {
 
   onServerResponded(channel: ServerChannel): void {
     const index = this.channels.findIndex(({ value }) => value === channel);
+    const last = this.channels.at(-1)?.value;
     this.closeChannelsAfter(index);
+    if (index >= 0 && last !== undefined && last !== channel) {
+      this.publishFallback('back', last.server, channel.server);
+    }
     if (!this.toldUnreachable || channel.isSaved) return;
     this.toldUnreachable = false;
     for (const resource of this.allResources()) resource.apply({ kind: 'reachable' });
@@ -159,7 +173,41 @@ export class Authority implements ChannelListener {
     // What was saved is used, or is said not to be there, when it has been read.
     if (channel.isSaved || (!serverAnswered && this.turnToSaved())) return;
     const resource = this.resource(typeUrl, name);
-    resource?.apply(timeoutEvent(resource.id, serverAnswered, this.originOf(channel)));
+    if (resource === undefined) return;
+    const event = timeoutEvent(resource.id, serverAnswered, this.originOf(channel));
+    resource.apply(event, channel.server.serverUri);
+  }
+
+  private describeWait({ state, type, name, id }: WatchedResource): string | undefined {
+    if (state.kind !== 'requested') return undefined;
+    const waitedS = ((this.options.clock.now() - state.sinceMs) / 1000).toFixed(1);
+    const servers = this.channels.map(({ value }) => value.describeWait(type, name));
+    return `${describeResource(id)}: waiting for ${waitedS} s: ${servers.join('; ')}`;
+  }
+
+  private reportWaits(resources: readonly WatchedResource[]): void {
+    const { logger, nodeId } = this.options;
+    for (const [i, resource] of resources.entries()) {
+      const text = this.describeWait(resource);
+      if (text === undefined) continue;
+      if (i < MAX_WAIT_LINES) logger.info(() => text);
+      if (!diagnostics.resourceWaiting.hasSubscribers) continue;
+      const { typeUrl } = resource.type;
+      const about = { nodeId, typeUrl, name: resource.name, serverUri: undefined };
+      diagnostics.resourceWaiting.publish({ ...about, text });
+    }
+    const left = resources.length - MAX_WAIT_LINES;
+    if (left > 0) logger.info(() => `${left} more resources have been waited for for as long`);
+  }
+
+  private publishFallback(
+    direction: FallbackEvent['direction'],
+    { serverUri: fromServerUri }: ServerConfig,
+    { serverUri: toServerUri }: ServerConfig,
+  ): void {
+    if (!diagnostics.fallback.hasSubscribers) return;
+    const { nodeId, name: authority } = this.options;
+    diagnostics.fallback.publish({ nodeId, authority, direction, fromServerUri, toServerUri });
   }
 
   private resource(typeUrl: string, name: string): WatchedResource | undefined {
@@ -167,15 +215,20 @@ export class Authority implements ChannelListener {
   }
 
   private addResource(type: ResourceType<unknown>, name: string): WatchedResource {
-    const { clock, queue } = this.options;
+    const { clock, queue, nodeId } = this.options;
     let ofType = this.resources.get(type.typeUrl);
     if (ofType === undefined) {
       ofType = new Map();
       this.resources.set(type.typeUrl, ofType);
     }
     const onUnwatched = (unwatched: WatchedResource) => this.unwatched.add(unwatched);
-    const resource = new WatchedResource({ type, name, queue, clock, onUnwatched });
+    const onAnswered = (answered: WatchedResource) => this.waitReports.end(answered);
+    const resource = new WatchedResource({
+      ...{ type, name, queue, clock, nodeId },
+      ...{ onAnswered, onUnwatched },
+    });
     ofType.set(name, resource);
+    this.waitReports.begin(resource);
     return resource;
   }
 
@@ -186,6 +239,7 @@ export class Authority implements ChannelListener {
     ofType?.delete(name);
     if (ofType?.size === 0) this.resources.delete(typeUrl);
     this.expiries.cancel(typeUrl, name);
+    this.waitReports.end(resource);
     resource.close();
     for (const { value } of this.channels) value.unsubscribe(resource.type, name);
     if (state.kind === 'accepted' && state.deletionIgnored) {
@@ -240,6 +294,8 @@ export class Authority implements ChannelListener {
     if (server === undefined) throw new Error('an authority has run out of servers');
     // What will be cached from now on is not what these servers sent last.
     for (const { value } of this.channels) value.forgetVersions();
+    const before = this.channels.at(-1)?.value.server;
+    if (before !== undefined) this.publishFallback('down', before, server);
     const hold = this.options.acquireChannel(server);
     this.channels.push(hold);
     hold.value.attach(this);
@@ -309,7 +365,8 @@ export class Authority implements ChannelListener {
     if (state.kind === 'accepted' && state.deletionIgnored) {
       this.options.logger.info(() => `${describeResource(id)}: sent again after its removal`);
     }
-    resource.apply(outcomeEvent(id, outcome, version, this.originOf(channel)));
+    const event = outcomeEvent(id, outcome, version, this.originOf(channel));
+    resource.apply(event, channel.server.serverUri);
     if (outcome.kind === 'accepted') this.keepFor(channel, resource, outcome.ttlMs);
   }
 
@@ -321,7 +378,7 @@ export class Authority implements ChannelListener {
     if (ttlMs === undefined) return;
     const onExpired = () => {
       if (resource.accepted === undefined) return;
-      resource.apply(expiryEvent(id, ttlMs, this.originOf(channel)));
+      resource.apply(expiryEvent(id, ttlMs, this.originOf(channel)), channel.server.serverUri);
       // The server may have fallen silent because it cannot be reached.
       this.onServerFailed();
     };
@@ -346,7 +403,8 @@ export class Authority implements ChannelListener {
       );
     }
     const deletion = { version, isExplicit, handling };
-    resource.apply(deletionEvent(id, deletion, this.originOf(channel)));
+    const event = deletionEvent(id, deletion, this.originOf(channel));
+    resource.apply(event, channel.server.serverUri);
   }
 
   private originOf({ description, policy }: ServerChannel): EventOrigin {

@@ -12,6 +12,7 @@ import type { AdsStreamHandler } from './ads-stream-handler';
 import { AdsSubscriptions } from './ads-subscriptions';
 import type { ClientEvents } from './client-events';
 import type { ServerSnapshot } from './client-snapshot';
+import { diagnostics, type ServerEvent } from './diagnostics';
 import type { Accepted } from './resource-state';
 import type { DiscoveryService, ResourceType } from './resource-type';
 import type { ServerPolicy } from './server-policy';
@@ -84,6 +85,8 @@ export class ServerChannel {
   /** By stream, why the last attempt has failed, until an answer comes. */
   private readonly failures = new Map<DiscoveryService, string>();
   private transport: XdsTransport | undefined;
+  /** Whether the server has ever answered. */
+  private hasAnswered = false;
   /** The rejections last logged, by type, so that each is logged once. */
   private readonly loggedRejections = new Map<string, string>();
 
@@ -257,6 +260,9 @@ export class ServerChannel {
     if (isFirst) this.options.events.onServerFailure(this.server);
     if (isKnown) return;
     this.options.logger.error(() => `${failure}; next attempt in ${inSeconds(retryInMs)}`);
+    if (diagnostics.serverFailed.hasSubscribers) {
+      diagnostics.serverFailed.publish({ ...this.eventBase(), error: failure, retryInMs });
+    }
     for (const listener of this.listeners) listener.onServerFailed();
   }
 
@@ -281,7 +287,16 @@ export class ServerChannel {
     const wasBroken = this.failures.delete(service);
     if (this.failures.size > 0) return;
     if (wasBroken) this.options.logger.info(() => `${this.description} answers again`);
+    if ((wasBroken || !this.hasAnswered) && diagnostics.serverConnected.hasSubscribers) {
+      diagnostics.serverConnected.publish(this.eventBase());
+    }
+    this.hasAnswered = true;
     for (const listener of this.listeners) listener.onServerResponded(this);
+  }
+
+  private eventBase(): ServerEvent {
+    const { server, node } = this.options;
+    return { nodeId: node.id, serverUri: server.serverUri };
   }
 
   private read(response: AdsResponse, type: ResourceType<unknown>): ReadResources {

@@ -2,6 +2,7 @@ import type { Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
 import type { SerialQueue } from '../util/serial-queue';
 import type { ResourceSnapshot } from './client-snapshot';
+import { hasResourceSubscribers, publishResourceChange } from './resource-diagnostics';
 import {
   currentNotifications,
   nextResourceState,
@@ -43,6 +44,10 @@ export interface WatchedResourceOptions {
   readonly name: string;
   readonly queue: SerialQueue;
   readonly clock: Clock;
+  /** `node.id`, for whoever observes the process. */
+  readonly nodeId: string;
+  /** Called when something has been heard of the resource for the first time. */
+  readonly onAnswered: (resource: WatchedResource) => void;
   /** Called when the last watch has been taken away, possibly more than once. */
   readonly onUnwatched: (resource: WatchedResource) => void;
 }
@@ -111,10 +116,17 @@ export class WatchedResource {
     if (!this.isWatched) this.options.onUnwatched(this);
   }
 
-  /** Lets something happen to the resource. */
-  apply(event: ResourceEvent<unknown>): void {
+  /**
+   * Lets something happen to the resource.
+   * @param serverUri Of the server that it is the doing of; absent if it is that of several.
+   */
+  apply(event: ResourceEvent<unknown>, serverUri?: string): void {
     const before = this.current;
     this.current = nextResourceState(before, event);
+    if (before.kind === 'requested' && this.current.kind !== 'requested') {
+      this.options.onAnswered(this);
+    }
+    if (hasResourceSubscribers()) this.publish(before, serverUri);
     if (this.backlog !== undefined) return;
     const notifications = notificationsBetween(before, this.current);
     if (notifications.length === 0) return;
@@ -157,6 +169,12 @@ export class WatchedResource {
       watchers: this.watches.size,
       waitingSinceMs: current.kind === 'requested' ? current.sinceMs : undefined,
     };
+  }
+
+  private publish(before: ResourceState<unknown>, serverUri: string | undefined): void {
+    const { typeUrl } = this.type;
+    const about = { nodeId: this.options.nodeId, typeUrl, name: this.name, serverUri };
+    publishResourceChange(before, this.current, about);
   }
 
   private clearBacklog(): void {

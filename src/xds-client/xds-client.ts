@@ -156,7 +156,7 @@ export class XdsClient {
     if (authority === undefined) {
       const source = this.authoritySource(key);
       if (!source.ok) return source;
-      authority = this.createAuthority(source.value);
+      authority = this.createAuthority(key, source.value);
       this.authorities.set(key, authority);
     }
     return ok({ authority, canonical });
@@ -174,9 +174,11 @@ export class XdsClient {
     );
   }
 
-  private createAuthority(source: AuthoritySource): Authority {
-    const { clock, logger } = this.options;
+  private createAuthority(name: string | undefined, source: AuthoritySource): Authority {
+    const { clock, logger, bootstrap } = this.options;
     return new Authority({
+      name,
+      nodeId: bootstrap.node.id,
       servers: source.servers.map((server) => this.sameServer(server)),
       fallbackOnReachabilityOnly: source.fallbackOnReachabilityOnly,
       acquireChannel: (server) => this.channels.acquire(server),

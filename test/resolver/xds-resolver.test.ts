@@ -7,6 +7,7 @@ import { XdsResolver } from '../../src/resolver/xds-resolver';
 import type { Route } from '../../src/resources/route-config';
 import { silentLogger } from '../../src/util/logger';
 import { err, ok, type Result } from '../../src/util/result';
+import { DiagnosticRecorder } from '../support/diagnostic-recorder';
 import { childrenOf, FakeChannel } from '../support/fake-channel';
 import { FakeClock } from '../support/fake-clock';
 import { FakeDns } from '../support/fake-dns';
@@ -603,6 +604,21 @@ describe('XdsResolver: a target that is lost', () => {
   });
 });
 
+describe('XdsResolver: events', () => {
+  it('say each new config, and why there is none any more', () => {
+    const recorder = new DiagnosticRecorder('grpc-xds:config-published', 'grpc-xds:config-failed');
+    const scene = new Scene().resolved();
+    const about = { nodeId: 'n1', target: 'xds:///svc' };
+    expect(recorder.take()).toEqual([
+      ['grpc-xds:config-published', { ...about, listener: 'svc', clusters: 1 }],
+    ]);
+    scene.source.fail(fakeTypes.listener, 'svc', xdsError('gone'));
+    expect(recorder.take()).toEqual([
+      ['grpc-xds:config-failed', { ...about, error: expect.stringContaining('gone') }],
+    ]);
+  });
+});
+
 describe('XdsResolver: the end', () => {
   it('releases watches and client, and tells nothing more', () => {
     const scene = new Scene().resolved();
@@ -754,6 +770,22 @@ describe('XdsResolver: calls on the selector of before, when resolution begins a
     scene.serveListener();
     scene.routeTo('c');
     expect(scene.channel.children).toEqual(['cluster:c']);
+  });
+
+  it('say what they waited for when their time is over', () => {
+    const scene = awakened();
+    wake(scene);
+    scene.source.waits.push('Listener "svc": waiting for 1.0 s: the server has not sent it');
+    const expired = {
+      code: Status.DEADLINE_EXCEEDED,
+      details: 'Deadline exceeded after 1.0s,waiting for metadata filters',
+      metadata: new Metadata(),
+    };
+    const [told] = filtersOf(scene.channel.call('/s/m')).map((f) => f.receiveTrailers(expired));
+    expect(told?.details).toBe(
+      'Deadline exceeded after 1.0s,waiting for metadata filters; ' +
+        'Listener "svc": waiting for 1.0 s: the server has not sent it',
+    );
   });
 
   it('let go of their cluster when they end after that', async () => {

@@ -40,12 +40,18 @@ function fakeType<T>(typeName: string, allResourcesRequiredInSotw: boolean): Res
 export class FakeResourceSource implements ResourceSource {
   /** Every watch begun (`+Listener a`) and ended (`-Listener a`), oldest first. */
   readonly log: string[] = [];
+  /** What it says that it is waiting for. */
+  readonly waits: string[] = [];
   private readonly answers = new Map<string, Answer>();
   private readonly watches = new Set<Watch>();
   private readonly queue = new SerialQueue((error) => {
     throw error;
   });
   private depth = 0;
+
+  waitingFor(): readonly string[] {
+    return this.waits;
+  }
 
   watch<T>(type: ResourceType<T>, name: string, watcher: ResourceWatcher<T>): Handle {
     if (this.depth === 0) throw new Error('A watch was begun outside of the queue');

@@ -27,6 +27,7 @@ describe('a resource that is asked for in the course of a stream and does not co
       { resourceNames: ['other', 'lost'], versionInfo: '1', responseNonce: '', node: {} },
     ]);
     expect(h.logger.infos).toEqual([
+      expect.stringContaining('Endpoints "lost": waiting for 5.0 s'),
       `Endpoints "lost": ${SERVER} has not sent it yet; asking again on a new stream`,
     ]);
     h.send(h.endpoints, '1', { other: 'one', lost: 'two' });

@@ -5,7 +5,7 @@ describe('close', () => {
     const h = new Harness();
     h.watch(h.listener, 'a');
     h.watch(h.endpoints, 'e');
-    expect(h.clock.pendingTimers).toBe(2);
+    expect(h.clock.pendingTimers).toBe(3);
     h.client.close();
     expect(h.stream.isOpen).toBe(false);
     expect(h.network.openConnections).toBe(0);
@@ -17,7 +17,7 @@ describe('close', () => {
     const h = new Harness();
     h.watch(h.listener, 'a');
     h.stream.end();
-    expect(h.clock.pendingTimers).toBe(1);
+    expect(h.clock.pendingTimers).toBe(2);
     h.client.close();
     expect(h.clock.pendingTimers).toBe(0);
     h.clock.advance(60_000);

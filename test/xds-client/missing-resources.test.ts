@@ -96,7 +96,7 @@ describe('a resource that was asked for and does not come', () => {
     h.watch(h.endpoints, 'other');
     h.send(h.endpoints, '1', { other: 'one' });
     const watcher = h.watch(h.listener, 'a');
-    expect(h.clock.pendingTimers).toBe(1);
+    expect(h.clock.pendingTimers).toBe(2);
     watcher.release();
     expect(h.clock.pendingTimers).toBe(0);
   });

@@ -1,0 +1,135 @@
+import { channel } from 'node:diagnostics_channel';
+
+/** What every event has. */
+export interface DiagnosticEvent {
+  /** `node.id` of the bootstrap. */
+  readonly nodeId: string;
+}
+
+/** A management server. */
+export interface ServerEvent extends DiagnosticEvent {
+  /** `server_uri` of the bootstrap. */
+  readonly serverUri: string;
+}
+
+/** A management server has answered for the first time, or for the first time since it failed. */
+export type ServerConnectedEvent = ServerEvent;
+
+/** A management server cannot be reached, or its stream ended before it answered. */
+export interface ServerFailedEvent extends ServerEvent {
+  /** The sentence that calls fail with. */
+  readonly error: string;
+  /** Milliseconds until the next attempt. */
+  readonly retryInMs: number;
+}
+
+/** A resource that is watched. */
+export interface ResourceEventBase extends DiagnosticEvent {
+  /** Such as `type.googleapis.com/envoy.config.listener.v3.Listener`. */
+  readonly typeUrl: string;
+  readonly name: string;
+  /** The server that the event is about; `undefined` if it is about all of them. */
+  readonly serverUri: string | undefined;
+}
+
+/** A value has come into use. The same value sent again is not an event. */
+export interface ResourceAcceptedEvent extends ResourceEventBase {
+  readonly version: string;
+}
+
+/** A resource was rejected. */
+export interface ResourceNackedEvent extends ResourceEventBase {
+  readonly version: string;
+  /** What is wrong with it. */
+  readonly error: string;
+  /** Whether an older value stays in use. */
+  readonly isOldValueInUse: boolean;
+}
+
+/** Why there is no value, or none that is known to be up to date. */
+export type ResourceProblem = 'does-not-exist' | 'unreachable' | 'server-error' | 'timeout';
+
+/** There is no value, and whoever watches is told why. */
+export interface ResourceMissingEvent extends ResourceEventBase {
+  readonly reason: ResourceProblem;
+  readonly error: string;
+}
+
+/** The value in use may be outdated. */
+export interface ResourceStaleEvent extends ResourceEventBase {
+  readonly reason: ResourceProblem;
+  readonly error: string;
+}
+
+/** Nothing has been heard of a resource for five seconds. */
+export interface ResourceWaitingEvent extends ResourceEventBase {
+  /** What is waited for, and what comes next; also in the log. */
+  readonly text: string;
+}
+
+/** Another server of an authority is in use (gRFC A71). */
+export interface FallbackEvent extends DiagnosticEvent {
+  /** As in the bootstrap; `undefined` for names without one. */
+  readonly authority: string | undefined;
+  /** Whether it is a server further down the list, or back to one further up. */
+  readonly direction: 'down' | 'back';
+  readonly fromServerUri: string;
+  readonly toServerUri: string;
+}
+
+/** A channel has a new config. */
+export interface ConfigPublishedEvent extends DiagnosticEvent {
+  /** As the channel was given it. */
+  readonly target: string;
+  /** Name of the listener. */
+  readonly listener: string;
+  /** How many clusters it has, usable or not. */
+  readonly clusters: number;
+}
+
+/** A channel has no config: its calls fail. */
+export interface ConfigFailedEvent extends DiagnosticEvent {
+  readonly target: string;
+  /** What calls fail with. */
+  readonly error: string;
+}
+
+/** The channels of `node:diagnostics_channel` on which this package publishes, and what each message is. */
+export interface DiagnosticEvents {
+  readonly 'grpc-xds:server-connected': ServerConnectedEvent;
+  readonly 'grpc-xds:server-failed': ServerFailedEvent;
+  readonly 'grpc-xds:resource-accepted': ResourceAcceptedEvent;
+  readonly 'grpc-xds:resource-nacked': ResourceNackedEvent;
+  readonly 'grpc-xds:resource-missing': ResourceMissingEvent;
+  readonly 'grpc-xds:resource-stale': ResourceStaleEvent;
+  readonly 'grpc-xds:resource-waiting': ResourceWaitingEvent;
+  readonly 'grpc-xds:fallback': FallbackEvent;
+  readonly 'grpc-xds:config-published': ConfigPublishedEvent;
+  readonly 'grpc-xds:config-failed': ConfigFailedEvent;
+}
+
+/** One of the channels. */
+export interface DiagnosticChannel<T> {
+  /** Whether a message would reach anybody; to be asked before one is made. */
+  readonly hasSubscribers: boolean;
+  publish(message: T): void;
+}
+
+function open<K extends keyof DiagnosticEvents>(name: K): DiagnosticChannel<DiagnosticEvents[K]> {
+  return channel(name);
+}
+
+// Held here, because Node.js forgets a channel that nobody holds.
+/** Every channel. A property read and nothing more as long as nobody has subscribed. */
+export const diagnostics = {
+  serverConnected: open('grpc-xds:server-connected'),
+  serverFailed: open('grpc-xds:server-failed'),
+  resourceAccepted: open('grpc-xds:resource-accepted'),
+  resourceNacked: open('grpc-xds:resource-nacked'),
+  resourceMissing: open('grpc-xds:resource-missing'),
+  resourceStale: open('grpc-xds:resource-stale'),
+  resourceWaiting: open('grpc-xds:resource-waiting'),
+  fallback: open('grpc-xds:fallback'),
+  configPublished: open('grpc-xds:config-published'),
+  configFailed: open('grpc-xds:config-failed'),
+} as const;

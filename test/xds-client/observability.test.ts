@@ -1,0 +1,233 @@
+import { DiagnosticRecorder } from '../support/diagnostic-recorder';
+import { authorityConfig, Harness, serverConfig } from './harness';
+
+const SERVER = 'management server xds.test:1 (node "node-1")';
+const base = { nodeId: 'node-1', serverUri: 'xds.test:1' };
+
+describe('a wait of five seconds', () => {
+  it('is told in the log once, with what waitingFor says', () => {
+    const h = new Harness();
+    h.watch(h.listener, 'a');
+    h.clock.advance(4999);
+    expect(h.logger.infos).toEqual([]);
+    h.clock.advance(1);
+    expect(h.logger.infos).toEqual([
+      `Listener "a": waiting for 5.0 s: ${SERVER} has not answered this node yet; giving up in 10.0 s`,
+    ]);
+    expect(h.logger.infos).toEqual(h.client.waitingFor());
+    h.clock.advance(9000);
+    expect(h.logger.infos.filter((text) => text.includes('waiting for'))).toHaveLength(1);
+  });
+
+  it('is told of a server that cannot be reached, with the next attempt', () => {
+    const h = new Harness();
+    h.watch(h.listener, 'a');
+    for (const delayMs of [1000, 1600, 2400]) {
+      h.stream.end();
+      h.clock.advance(delayMs);
+    }
+    expect(h.logger.infos).toEqual([
+      `Listener "a": waiting for 5.0 s: ${SERVER} cannot be reached: connection refused; next attempt in 0.2 s`,
+    ]);
+  });
+
+  it('is not told of what came in time, was let go, or was asked for later', () => {
+    const h = new Harness();
+    h.watch(h.endpoints, 'there');
+    const dropped = h.watch(h.endpoints, 'dropped');
+    h.clock.advance(2000);
+    h.watch(h.endpoints, 'later');
+    h.send(h.endpoints, '1', { there: 'one' });
+    dropped.release();
+    h.clock.advance(4999);
+    expect(h.logger.infos).toEqual([]);
+    h.clock.advance(1);
+    expect(h.logger.infos).toEqual([
+      expect.stringContaining('Endpoints "later": waiting for 5.0 s'),
+    ]);
+  });
+
+  it('is told again when the same name is waited for again', () => {
+    const h = new Harness();
+    h.watch(h.listener, 'other');
+    h.watch(h.endpoints, 'a').release();
+    h.clock.advance(1000);
+    h.send(h.listener, '1', { other: 'one' });
+    for (let i = 0; i < 2; i++) {
+      const a = h.watch(h.endpoints, 'a');
+      h.clock.advance(5000);
+      a.release();
+    }
+    expect(h.logger.infos).toHaveLength(2);
+  });
+
+  it('of very many has a few lines, and the number of the others', () => {
+    const h = new Harness();
+    for (let i = 0; i < 1000; i++) h.watch(h.endpoints, `e${i}`);
+    h.clock.advance(5000);
+    expect(h.logger.infos).toHaveLength(11);
+    expect(h.logger.infos[10]).toBe('990 more resources have been waited for for as long');
+  });
+
+  it('is an event for those who want one', () => {
+    const recorder = new DiagnosticRecorder('grpc-xds:resource-waiting');
+    const h = new Harness();
+    h.watch(h.listener, 'a');
+    h.clock.advance(5000);
+    expect(recorder.take()).toEqual([
+      [
+        'grpc-xds:resource-waiting',
+        {
+          nodeId: 'node-1',
+          serverUri: undefined,
+          typeUrl: h.listener.typeUrl,
+          name: 'a',
+          text: h.logger.infos[0],
+        },
+      ],
+    ]);
+  });
+});
+
+describe('events of servers', () => {
+  it('say when one answers, when it fails, and when it answers again', () => {
+    const recorder = new DiagnosticRecorder('grpc-xds:server-connected', 'grpc-xds:server-failed');
+    const h = new Harness();
+    h.watch(h.listener, 'a');
+    expect(recorder.take()).toEqual([]);
+    h.send(h.listener, '1', { a: 'one' });
+    h.send(h.listener, '2', { a: 'two' });
+    expect(recorder.take()).toEqual([['grpc-xds:server-connected', base]]);
+    h.clock.advance(1000);
+    h.stream.end();
+    h.stream.end();
+    const error = `${SERVER} cannot be reached: connection refused`;
+    expect(recorder.take()).toEqual([
+      ['grpc-xds:server-failed', { ...base, error, retryInMs: expect.any(Number) }],
+    ]);
+    h.clock.advance(60_000);
+    h.send(h.listener, '2', { a: 'two' });
+    expect(recorder.take()).toEqual([['grpc-xds:server-connected', base]]);
+  });
+
+  it('say which server of an authority is in use', () => {
+    const recorder = new DiagnosticRecorder('grpc-xds:fallback');
+    const authorities = new Map([
+      ['x', authorityConfig([serverConfig('primary'), serverConfig('second')])],
+    ]);
+    const h = new Harness({ authorities });
+    const name = `xdstp://x/test.Listener/a`;
+    h.watch(h.listener, name);
+    h.network.server('primary').stream.end();
+    const about = { nodeId: 'node-1', authority: 'x' };
+    expect(recorder.take()).toEqual([
+      [
+        'grpc-xds:fallback',
+        { ...about, direction: 'down', fromServerUri: 'primary', toServerUri: 'second' },
+      ],
+    ]);
+    h.clock.advance(1000);
+    h.network.server('primary').stream.respond({
+      typeUrl: h.listener.typeUrl,
+      versionInfo: '1',
+      resources: [h.listener.resource(name, 'one')],
+    });
+    expect(recorder.take()).toEqual([
+      [
+        'grpc-xds:fallback',
+        { ...about, direction: 'back', fromServerUri: 'second', toServerUri: 'primary' },
+      ],
+    ]);
+  });
+});
+
+describe('events of resources', () => {
+  const all = () =>
+    new DiagnosticRecorder(
+      'grpc-xds:resource-accepted',
+      'grpc-xds:resource-nacked',
+      'grpc-xds:resource-missing',
+      'grpc-xds:resource-stale',
+    );
+
+  it('say what is accepted, once per value, and what is rejected', () => {
+    const recorder = all();
+    const h = new Harness();
+    h.watch(h.listener, 'a');
+    const a = { ...base, typeUrl: h.listener.typeUrl, name: 'a' };
+    h.send(h.listener, '1', { a: '!bad' });
+    const error = `Listener "a": update from ${SERVER} rejected (NACK): bad`;
+    expect(recorder.take()).toEqual([
+      ['grpc-xds:resource-nacked', { ...a, version: '1', error, isOldValueInUse: false }],
+    ]);
+    h.send(h.listener, '2', { a: 'one' });
+    h.send(h.listener, '3', { a: 'one' });
+    expect(recorder.take()).toEqual([['grpc-xds:resource-accepted', { ...a, version: '2' }]]);
+    h.send(h.listener, '4', { a: '!bad' });
+    expect(recorder.take()).toEqual([
+      ['grpc-xds:resource-nacked', { ...a, version: '4', error, isOldValueInUse: true }],
+    ]);
+  });
+
+  it('say what is missing, and why', () => {
+    const recorder = all();
+    const h = new Harness();
+    const watcher = h.watch(h.endpoints, 'a');
+    const a = { ...base, typeUrl: h.endpoints.typeUrl, name: 'a' };
+    h.clock.advance(15_000);
+    expect(recorder.take()).toEqual([
+      [
+        'grpc-xds:resource-missing',
+        { ...a, reason: 'does-not-exist', error: watcher.errors[0]?.message },
+      ],
+    ]);
+    const other = new Harness();
+    const cutOff = other.watch(other.endpoints, 'a');
+    other.stream.end();
+    expect(recorder.take()).toEqual([
+      [
+        'grpc-xds:resource-missing',
+        {
+          ...a,
+          serverUri: undefined,
+          reason: 'unreachable',
+          error: cutOff.errors[0]?.message,
+        },
+      ],
+    ]);
+  });
+
+  it('say what may be outdated, and why', () => {
+    const recorder = all();
+    const h = new Harness({ dataErrorHandling: true });
+    h.watch(h.listener, 'a');
+    h.send(h.listener, '1', { a: 'one' });
+    recorder.take();
+    h.send(h.listener, '2', {});
+    const a = { ...base, typeUrl: h.listener.typeUrl, name: 'a' };
+    expect(recorder.take()).toEqual([
+      [
+        'grpc-xds:resource-stale',
+        {
+          ...a,
+          reason: 'does-not-exist',
+          error: `Listener "a": no such resource: ${SERVER} has removed it`,
+        },
+      ],
+    ]);
+    h.clock.advance(1000);
+    h.stream.end();
+    h.stream.end();
+    expect(recorder.take()).toEqual([
+      [
+        'grpc-xds:resource-stale',
+        {
+          ...a,
+          serverUri: undefined,
+          reason: 'unreachable',
+          error: `Listener "a": ${SERVER} cannot be reached: connection refused`,
+        },
+      ],
+    ]);
+  });
+});
