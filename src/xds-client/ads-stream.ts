@@ -310,6 +310,7 @@ export class AdsStream {
   private onMessage(open: OpenState, bytes: Uint8Array): void {
     open.isConnected = true;
     open.readDue = true;
+    const startedAtMs = this.options.clock.monotonicMs();
     const response = open.conversation.read(bytes);
     if (!response.ok) {
       // Not even the nonce can be read, so that it can only be answered by ending the stream.
@@ -320,7 +321,7 @@ export class AdsStream {
     this.hasAnswered = true;
     const rejection = this.options.handler.onResponse(response.value);
     if (rejection === undefined) this.acknowledge(open, response.value);
-    else this.reject(open, response.value, rejection);
+    else this.reject(open, response.value, rejection, startedAtMs);
   }
 
   private acknowledge({ conversation, nacks }: OpenState, response: AdsResponse): void {
@@ -329,8 +330,14 @@ export class AdsStream {
     conversation.answer(response, undefined);
   }
 
-  private reject(open: OpenState, response: AdsResponse, rejection: string): void {
-    const { isHeld, readPauseMs } = open.nacks.reject(response.typeUrl, rejection);
+  private reject(
+    open: OpenState,
+    response: AdsResponse,
+    rejection: string,
+    startedAtMs: number,
+  ): void {
+    const readMs = this.options.clock.monotonicMs() - startedAtMs;
+    const { isHeld, readPauseMs } = open.nacks.reject(response.typeUrl, rejection, readMs);
     open.conversation.answer(response, rejection, isHeld);
     if (readPauseMs === 0) return;
     const resume = () =>

@@ -27,7 +27,16 @@ export const NACK_BACKOFF: BackoffOptions = {
 /** Milliseconds between rejections of one type that differ. */
 export const NACK_SPACING_MS = 20;
 
-/** Milliseconds for which at most nothing is read from a server that sends what is rejected without a pause. */
+/**
+ * How long nothing is read from a server that sends what is rejected without waiting for the answer: so many times
+ * as long as reading took. Longer pauses would leave what it sends in the end waiting behind everything before it.
+ */
+export const READ_PAUSE_FACTOR = 4;
+
+/** Milliseconds that such a pause lasts at least: timers know no less. */
+export const MIN_READ_PAUSE_MS = 1;
+
+/** Milliseconds that it lasts at most. */
 export const MAX_READ_PAUSE_MS = 1000;
 
 /** Updates of one resource that are passed on at once before they are limited. */

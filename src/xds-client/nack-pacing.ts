@@ -2,7 +2,13 @@ import { firstBackoffStep, type BackoffStep } from '../util/backoff';
 import type { Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
 import type { Random } from '../util/random';
-import { MAX_READ_PAUSE_MS, NACK_BACKOFF, NACK_SPACING_MS } from './limits';
+import {
+  MAX_READ_PAUSE_MS,
+  MIN_READ_PAUSE_MS,
+  NACK_BACKOFF,
+  NACK_SPACING_MS,
+  READ_PAUSE_FACTOR,
+} from './limits';
 
 /** What pacing is made of. */
 export interface NackPacingOptions {
@@ -42,8 +48,12 @@ export class NackPacing {
 
   constructor(private readonly options: NackPacingOptions) {}
 
-  /** A response was rejected. @param message Why. */
-  reject(typeUrl: string, message: string): NackPace {
+  /**
+   * A response was rejected.
+   * @param message Why.
+   * @param readMs Milliseconds it took to read.
+   */
+  reject(typeUrl: string, message: string, readMs: number): NackPace {
     const now = this.options.clock.monotonicMs();
     const pace = this.types.get(typeUrl);
     if (pace === undefined) {
@@ -54,7 +64,8 @@ export class NackPacing {
     if (pace.held !== undefined) {
       // It does not even wait for the answer.
       pace.message = message;
-      return { isHeld: true, readPauseMs: Math.min(pace.step.delayMs, MAX_READ_PAUSE_MS) };
+      const pauseMs = Math.max(READ_PAUSE_FACTOR * readMs, MIN_READ_PAUSE_MS);
+      return { isHeld: true, readPauseMs: Math.min(pauseMs, MAX_READ_PAUSE_MS) };
     }
     const isLoop = message === pace.message && now < pace.sentAtMs + 2 * NACK_BACKOFF.maxMs;
     const openAtMs = pace.sentAtMs + (isLoop ? pace.step.delayMs : NACK_SPACING_MS);
