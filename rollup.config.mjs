@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { minify } from '@swc/core';
 
 // Puts the modules of each entry into one file, and what entries share into another: loading a few files
 // instead of hundreds is most of the start-up time. See docs/decisions/0006-bundled-build.md.
@@ -80,6 +81,19 @@ function createSharing() {
   };
 }
 
+/**
+ * Takes comments and white space out, and nothing else: every process reads these files, and a third of them is
+ * for people, who have the sources and their maps.
+ */
+const compact = {
+  name: 'compact',
+  async renderChunk(code) {
+    const options = { compress: false, mangle: false, format: { comments: false } };
+    const compacted = await minify(code, { ...options, sourceMap: true });
+    return { code: compacted.code, map: compacted.map };
+  },
+};
+
 /** @type {import('rollup').RollupOptions} */
 export default {
   input: {
@@ -89,7 +103,7 @@ export default {
     'orca/index': 'build/orca/index.js',
     'testing/index': 'build/testing/index.js',
   },
-  plugins: [folderImports, bundledWire, lateRequires],
+  plugins: [folderImports, bundledWire, lateRequires, compact],
   // Dependencies stay where they are.
   external: (id) => id !== WIRE && !/^([./]|build\/)/.test(id),
   treeshake: { moduleSideEffects: (id) => !id.includes('node_modules') },
