@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { diagnostics } from '../../src/xds-client/diagnostics';
 import { DiagnosticRecorder } from '../support/diagnostic-recorder';
 import { authorityConfig, Harness, serverConfig } from './harness';
 
@@ -63,10 +66,10 @@ describe('a wait of five seconds', () => {
 
   it('of very many has a few lines, and the number of the others', () => {
     const h = new Harness();
-    for (let i = 0; i < 1000; i++) h.watch(h.endpoints, `e${i}`);
+    for (let i = 0; i < 30; i++) h.watch(h.endpoints, `e${i}`);
     h.clock.advance(5000);
     expect(h.logger.infos).toHaveLength(11);
-    expect(h.logger.infos[10]).toBe('990 more resources have been waited for for as long');
+    expect(h.logger.infos[10]).toBe('20 more resources have been waited for for as long');
   });
 
   it('is an event for those who want one', () => {
@@ -229,5 +232,32 @@ describe('events of resources', () => {
         },
       ],
     ]);
+  });
+});
+
+describe('docs/observability.md', () => {
+  const text = readFileSync(join(__dirname, '..', '..', 'docs', 'observability.md'), 'utf8');
+
+  it('lists every channel, and no other', () => {
+    const documented = [...text.matchAll(/^\| `(grpc-xds:[a-z-]+)`/gm)].map(([, name]) => name);
+    const published = Object.values(diagnostics).map((channel) => Reflect.get(channel, 'name'));
+    expect(documented).toEqual(published);
+  });
+
+  it('lists the members of a message', () => {
+    const recorder = new DiagnosticRecorder('grpc-xds:resource-nacked', 'grpc-xds:server-failed');
+    const h = new Harness();
+    h.watch(h.listener, 'a');
+    h.send(h.listener, '1', { a: '!bad' });
+    h.clock.advance(1000);
+    h.stream.end();
+    h.stream.end();
+    const messages = recorder.take();
+    expect(messages).toHaveLength(2);
+    for (const [name, message] of messages) {
+      const row = text.split('\n').find((line) => line.startsWith(`| \`${name}\``)) ?? '';
+      const members = [...(row.split('|')[3] ?? '').matchAll(/`(\w+)`/g)].map(([, m]) => m);
+      expect(Object.keys(message ?? {}).sort()).toEqual(['nodeId', ...members].sort());
+    }
   });
 });
