@@ -1,0 +1,61 @@
+// The client of this package as a program that is directed by lines of JSON; see peers.mjs.
+import { createInterface } from 'node:readline';
+import { credentials, Metadata } from '@grpc/grpc-js';
+import { register } from 'grpc-xds';
+import { testing } from '../lib/test-protos.mjs';
+
+const clients = new Map();
+
+const clientOf = (target) => {
+  const existing = clients.get(target);
+  if (existing !== undefined) return existing;
+  const client = new testing.TestService(target, credentials.createInsecure());
+  clients.set(target, client);
+  return client;
+};
+
+/** One call: who answered, and how it ended. */
+const callOnce = (client, { method = 'UnaryCall', headers = {}, timeoutMs }) =>
+  new Promise((resolve) => {
+    const metadata = new Metadata({ waitForReady: true });
+    for (const [key, value] of Object.entries(headers)) metadata.set(key, value);
+    let peer = '';
+    const call = client[method](
+      {},
+      metadata,
+      { deadline: Date.now() + timeoutMs },
+      () => undefined,
+    );
+    call.on('metadata', (received) => (peer = String(received.get('hostname')[0] ?? '')));
+    call.on('status', ({ code, details }) => resolve({ code, details, peer }));
+  });
+
+const callMany = async (client, command) => {
+  const counts = { peers: {}, codes: {}, message: '' };
+  for (let i = 0; i < command.count; i++) {
+    const { code, details, peer } = await callOnce(client, command);
+    counts.codes[code] = (counts.codes[code] ?? 0) + 1;
+    if (code === 0) counts.peers[peer] = (counts.peers[peer] ?? 0) + 1;
+    else counts.message = details;
+  }
+  return counts;
+};
+
+const handle = (command) => {
+  const { do: action, target } = command;
+  if (action === 'call') return callMany(clientOf(target), command);
+  if (action === 'watch') {
+    clientOf(target).getChannel().getConnectivityState(true);
+  } else if (action === 'close') {
+    clients.get(target)?.close();
+    clients.delete(target);
+  }
+  return {};
+};
+
+const say = (answer) => process.stdout.write(`${JSON.stringify(answer)}\n`);
+
+register();
+say({});
+for await (const line of createInterface(process.stdin)) say(await handle(JSON.parse(line)));
+process.exit(0);

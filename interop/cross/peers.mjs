@@ -1,0 +1,77 @@
+// The programs that are compared. Every client is told lines of JSON, whatever language it is written in:
+//
+//   {"do": "call", "target", "count", "method"?, "headers"?, "timeoutMs"}  makes calls one after the other that wait until
+//       they can be sent; answers {"peers": {name: count}, "codes": {status: count}, "message"}
+//   {"do": "watch", "target"}  connects, so that resources are asked for
+//   {"do": "close", "target"}  closes the channel
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { LineProcess } from './line-process.mjs';
+
+const pathOf = (relative) => fileURLToPath(new URL(relative, import.meta.url));
+
+const goPeer = pathOf('../go/build/peer');
+const python = pathOf('../python');
+const java = pathOf('../java/build');
+
+/** The commands by the name of the client. */
+const CLIENTS = {
+  node: { command: [process.execPath, pathOf('own-client.mjs')] },
+  go: { command: [goPeer, 'client'] },
+  python: {
+    command: ['python3', join(python, 'client.py')],
+    env: { PYTHONPATH: join(python, 'build/packages'), PYTHONDONTWRITEBYTECODE: '1' },
+  },
+  java: { command: ['java', '-cp', `${java}/classes:${java}/lib/*`, 'interop.Client'] },
+};
+
+/** Clients, servers and control planes of one run, and the files they need. */
+export class Peers {
+  #folder = mkdtempSync(join(tmpdir(), 'grpc-xds-cross-'));
+  #running = new Set();
+  #count = 0;
+
+  /**
+   * Starts a client, whose node id is its name.
+   * @param language One of node, go, python, java.
+   * @param address Of its control plane.
+   */
+  async client(language, address, { features = [], node = language } = {}) {
+    const path = join(this.#folder, `bootstrap-${this.#count++}.json`);
+    const server = {
+      server_uri: address,
+      channel_creds: [{ type: 'insecure' }],
+      server_features: ['xds_v3', ...features],
+    };
+    writeFileSync(path, JSON.stringify({ xds_servers: [server], node: { id: node } }));
+    const { command, env } = CLIENTS[language];
+    return this.#start(command, {
+      ...env,
+      GRPC_XDS_BOOTSTRAP: path,
+      GRPC_XDS_BOOTSTRAP_CONFIG: '',
+    });
+  }
+
+  /** Interop servers of grpc-go; its greeting has their ports by name. */
+  servers(names) {
+    return this.#start([goPeer, 'server', ...names]);
+  }
+
+  /** go-control-plane, with a cache of the kind `snapshot` or `linear`. */
+  goControlPlane(cache, port = 0) {
+    return this.#start([goPeer, 'control-plane', cache, String(port)]);
+  }
+
+  async stop() {
+    await Promise.all([...this.#running].map((one) => one.stop()));
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  async #start(command, env) {
+    const started = await LineProcess.start(command, env);
+    this.#running.add(started);
+    return started;
+  }
+}

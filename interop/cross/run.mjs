@@ -1,0 +1,96 @@
+// Runs our client against a foreign control plane, and foreign clients against ours. Builds what they need first.
+import { Command } from 'commander';
+import { differentialCases } from '../differential/differential.mjs';
+import { distributionCases } from './distribution.mjs';
+import { goControlPlaneCases } from './go-control-plane.mjs';
+import { Peers } from './peers.mjs';
+import { prepare } from './tools.mjs';
+
+const SERVER_NAMES = ['server-0', 'server-1', 'server-2', 'server-3', 'server-4'];
+
+const program = new Command('npm run interop:cross --')
+  .description('Runs this package against implementations in other languages.')
+  .argument('[words...]', 'run only groups whose name contains one of these')
+  .option('--verbose', 'print every step, not only those that fail')
+  .parse();
+const { verbose } = program.opts();
+
+const seconds = (since) => ((performance.now() - since) / 1000).toFixed(1).padStart(6);
+const failed = [];
+const skipped = [];
+let passed = 0;
+
+const report = (since, verdict, text) => console.log(`${verdict} ${seconds(since)} s  ${text}`);
+
+/** Builds; a language without its tools is skipped, in CI it is a failure. */
+const prepareAll = () => {
+  const available = new Set(['node']);
+  for (const language of ['go', 'python', 'java']) {
+    const since = performance.now();
+    const { kind, missing } = prepare(language);
+    if (kind === 'ready') {
+      available.add(language);
+      report(since, 'ok    ', `build: ${language}`);
+    } else {
+      const text = `${language}: not on this machine: ${missing.join(', ')}`;
+      report(since, process.env.CI === 'true' ? 'FAILED' : 'skip  ', text);
+      (process.env.CI === 'true' ? failed : skipped).push(text);
+    }
+  }
+  return available;
+};
+
+/** Runs one step of a group; one that fails does not stop the others. */
+const stepOf = (group) => async (name, run) => {
+  const since = performance.now();
+  try {
+    await run();
+    passed++;
+    if (verbose) report(since, 'ok    ', `    ${name}`);
+  } catch (error) {
+    failed.push(`${group}: ${name}`);
+    report(since, 'FAILED', `    ${name}\n${error.stack}`);
+  }
+};
+
+const runGroup = async ({ name, languages, run }, context) => {
+  const missing = languages.filter((language) => !context.available.has(language));
+  if (missing.length > 0) {
+    const text = `${name}: needs ${missing.join(', ')}`;
+    skipped.push(text);
+    console.log(`skip             ${text}`);
+    return;
+  }
+  const since = performance.now();
+  const before = failed.length;
+  try {
+    await run({ ...context, step: stepOf(name) });
+  } catch (error) {
+    failed.push(name);
+    console.log(error.stack);
+  }
+  report(since, failed.length === before ? 'ok    ' : 'FAILED', name);
+};
+
+const isSelected = ({ name }) =>
+  program.args.length === 0 || program.args.some((word) => name.includes(word));
+
+process.once('SIGINT', () => process.exit(130));
+process.once('SIGTERM', () => process.exit(143));
+const startedAt = performance.now();
+const available = prepareAll();
+const peers = new Peers();
+const context = { available, peers, servers: [], backends: undefined };
+if (available.has('go')) {
+  context.backends = await peers.servers(SERVER_NAMES);
+  const { ports } = context.backends.greeting;
+  context.servers = SERVER_NAMES.map((name) => ({ name, port: ports[name] }));
+}
+const groups = [...goControlPlaneCases, ...distributionCases, ...differentialCases];
+for (const group of groups.filter(isSelected)) await runGroup(group, context);
+await peers.stop();
+
+console.log(`\n${passed} passed, ${failed.length} failed, ${skipped.length} skipped`);
+for (const name of failed) console.log(`FAILED ${name}`);
+console.log(`in ${seconds(startedAt).trim()} s`);
+process.exit(failed.length === 0 ? 0 : 1);

@@ -1,0 +1,78 @@
+// Builds the programs in other languages. What is built and up to date is left alone.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const folderOf = (name) => fileURLToPath(new URL(`../${name}`, import.meta.url));
+
+/** By language: which programs must be there, which files decide whether to build again, and how to build. */
+const BUILDS = {
+  go: {
+    tools: [['go', 'version']],
+    sources: ['go.mod', 'go.sum', 'main.go', 'client.go', 'server.go', 'control_plane.go'],
+    commands: [['go', 'build', '-o', 'build/peer', '.']],
+  },
+  python: {
+    tools: [['python3', '-m', 'pip', '--version']],
+    sources: ['requirements.txt'],
+    commands: [
+      [
+        ...['python3', '-m', 'pip', 'install', '--quiet', '--no-deps', '--only-binary', ':all:'],
+        ...['--target', 'build/packages', '--requirement', 'requirements.txt'],
+      ],
+    ],
+  },
+  java: {
+    tools: [
+      ['java', '-version'],
+      ['mvn', '--version'],
+    ],
+    sources: ['pom.xml', 'src/main/java/interop/Client.java'],
+    commands: [['mvn', '--quiet', '--batch-mode', 'process-classes']],
+  },
+};
+
+const run = ([program, ...args], cwd) => {
+  const { status, error, stdout, stderr } = spawnSync(program, args, { cwd, encoding: 'utf8' });
+  const output = `${stdout ?? ''}${stderr ?? ''}${error?.message ?? ''}`;
+  return { passed: status === 0, output };
+};
+
+const digestOf = (folder, sources) => {
+  const hash = createHash('sha256');
+  for (const source of sources) hash.update(readFileSync(join(folder, source)));
+  return hash.digest('hex');
+};
+
+const readOrNothing = (path) => {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+};
+
+/**
+ * Builds the program of a language.
+ * @returns the kind `ready`, or `missing` when the tools are not on this machine.
+ * @throws when the tools are there and the build fails.
+ */
+export const prepare = (language) => {
+  const { tools, sources, commands } = BUILDS[language];
+  const missing = tools.filter((tool) => !run(tool).passed).map(([program]) => program);
+  if (missing.length > 0) return { kind: 'missing', missing };
+  const folder = folderOf(language);
+  const stamp = join(folder, 'build', 'digest');
+  const digest = digestOf(folder, sources);
+  if (readOrNothing(stamp) === digest) return { kind: 'ready' };
+  rmSync(join(folder, 'build'), { recursive: true, force: true });
+  mkdirSync(join(folder, 'build'), { recursive: true });
+  for (const command of commands) {
+    const { passed, output } = run(command, folder);
+    if (!passed) throw new Error(`${command.join(' ')} failed in interop/${language}:\n${output}`);
+  }
+  writeFileSync(stamp, digest);
+  return { kind: 'ready' };
+};

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	testgrpc "google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	_ "google.golang.org/grpc/xds" // the resolver of xds:/// and all that it needs
+)
+
+// client makes calls through channels that stay open until they are closed.
+type client struct {
+	channels map[string]*grpc.ClientConn
+}
+
+// clientCommand is one line for a client.
+type clientCommand struct {
+	// Do is "call", "watch" (connect, without calls) or "close".
+	Do        string
+	Target    string
+	Count     int
+	Headers   map[string]string
+	Method    string
+	TimeoutMs int
+}
+
+// callCounts says what became of calls: how many each server answered, and how many ended with each status.
+type callCounts struct {
+	Peers map[string]int `json:"peers"`
+	Codes map[string]int `json:"codes"`
+	// Message is that of the last call that failed.
+	Message string `json:"message"`
+}
+
+func newClient() *client {
+	return &client{channels: map[string]*grpc.ClientConn{}}
+}
+
+func (c *client) handle(line []byte) (answer, error) {
+	var command clientCommand
+	if err := json.Unmarshal(line, &command); err != nil {
+		return nil, err
+	}
+	if command.Do == "close" {
+		if channel, found := c.channels[command.Target]; found {
+			delete(c.channels, command.Target)
+			return struct{}{}, channel.Close()
+		}
+		return struct{}{}, nil
+	}
+	channel, err := c.channel(command.Target)
+	if err != nil {
+		return nil, err
+	}
+	if command.Do == "watch" {
+		channel.Connect()
+		return struct{}{}, nil
+	}
+	return callMany(channel, command), nil
+}
+
+func (c *client) channel(target string) (*grpc.ClientConn, error) {
+	if channel, found := c.channels[target]; found {
+		return channel, nil
+	}
+	channel, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err == nil {
+		c.channels[target] = channel
+	}
+	return channel, err
+}
+
+// callMany makes the calls one after the other.
+func callMany(channel *grpc.ClientConn, command clientCommand) callCounts {
+	counts := callCounts{Peers: map[string]int{}, Codes: map[string]int{}}
+	stub := testgrpc.NewTestServiceClient(channel)
+	for range command.Count {
+		hostname, err := callOnce(stub, command)
+		counts.Codes[fmt.Sprint(uint32(status.Code(err)))]++
+		if err == nil {
+			counts.Peers[hostname]++
+		} else {
+			counts.Message = err.Error()
+		}
+	}
+	return counts
+}
+
+func callOnce(stub testgrpc.TestServiceClient, command clientCommand) (string, error) {
+	timeout := time.Duration(command.TimeoutMs) * time.Millisecond
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	ctx = metadata.NewOutgoingContext(ctx, metadata.New(command.Headers))
+	var header metadata.MD
+	var err error
+	if command.Method == "EmptyCall" {
+		_, err = stub.EmptyCall(ctx, &testgrpc.Empty{}, grpc.Header(&header), grpc.WaitForReady(true))
+	} else {
+		_, err = stub.UnaryCall(ctx, &testgrpc.SimpleRequest{}, grpc.Header(&header), grpc.WaitForReady(true))
+	}
+	if values := header.Get("hostname"); len(values) > 0 {
+		return values[0], err
+	}
+	return "", err
+}
