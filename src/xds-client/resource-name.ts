@@ -3,7 +3,7 @@ import { MAX_NAME_LENGTH } from './limits';
 
 /** A resource name taken apart as far as the client needs it (gRFC A47). */
 export interface ResourceName {
-  /** The authority of an `xdstp:` name, possibly empty; `undefined` for a name in the old style. */
+  /** The authority of an `xdstp:` name, decoded, possibly empty; `undefined` for a name in the old style. */
   readonly authority: string | undefined;
   /** The one spelling under which the resource is asked for and cached. */
   readonly canonical: string;
@@ -14,8 +14,8 @@ const TYPE_URL_PREFIX = 'type.googleapis.com/';
 
 /**
  * Reads a resource name (gRFC A47). A name that does not begin with `xdstp:` is opaque. In one that does,
- * context parameters are sorted by key, of a repeated key the last counts, and directives are dropped:
- * none of them make it another resource.
+ * context parameters are sorted by key, of a repeated key the last counts, directives are dropped, and escapes
+ * are spelled in one way: none of them make it another resource.
  * @param typeUrl The type that the name must be of.
  * @returns the name, or what is wrong with it.
  */
@@ -24,17 +24,41 @@ export function parseResourceName(name: string, typeUrl: string): Result<Resourc
   if (!name.startsWith(SCHEME)) return ok({ authority: undefined, canonical: name });
   const parts = /^xdstp:\/\/([^/?#]*)\/([^/?#]+)\/([^?#]+)(?:\?([^#]*))?(?:#.*)?$/s.exec(name);
   if (parts === null) return err('not of the form xdstp://authority/type/id');
-  const [, authority = '', type = '', id = '', context = ''] = parts;
+  const [, authority = '', type = '', id = '', context = ''] = parts.map(
+    (part: string | undefined) => part && canonicalEscapes(part),
+  );
   const expected = typeUrl.startsWith(TYPE_URL_PREFIX)
     ? typeUrl.slice(TYPE_URL_PREFIX.length)
     : typeUrl;
   if (type !== expected) return err(`its type is "${type}", expected "${expected}"`);
   const parameters = canonicalContext(context);
   if (!parameters.ok) return parameters;
-  return ok({ authority, canonical: `${SCHEME}//${authority}/${type}/${id}${parameters.value}` });
+  const canonical = `${SCHEME}//${authority}/${type}/${id}${parameters.value}`;
+  return ok({ authority: decodeText(authority), canonical });
 }
 
-/** Keys and values are compared as they are spelled: percent-encoding is not undone. */
+const UNRESERVED = /^[A-Za-z0-9\-._~]$/;
+
+/**
+ * Characters that need no escape lose it, and the others get capital letters (RFC 3986, section 6.2.2). What is
+ * escaped because it would mean something else otherwise, such as `%2F`, stays escaped.
+ */
+function canonicalEscapes(text: string): string {
+  return text.replace(/%([0-9a-f]{2})/gi, (escape: string, hex: string) => {
+    const character = String.fromCharCode(parseInt(hex, 16));
+    return UNRESERVED.test(character) ? character : escape.toUpperCase();
+  });
+}
+
+/** Undoes escapes; what is not a text then stays as it is. */
+function decodeText(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 function canonicalContext(text: string): Result<string, string> {
   if (text === '') return ok('');
   const parameters = new Map<string, string>();

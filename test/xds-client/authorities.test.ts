@@ -54,6 +54,28 @@ describe('names with an authority (gRFC A47)', () => {
     expect([first.told, second.told]).toEqual([['value one'], ['value one']]);
   });
 
+  it('are one resource however their escapes are spelled', () => {
+    const h = harness();
+    const first = h.watch(h.listener, `xdstp://same/${TYPE}/%c3%bc/a%2Db`);
+    const second = h.watch(h.listener, `xdstp://s%61me/${TYPE}/%C3%BC/a-b`);
+    expect(h.stream.request.resourceNames).toEqual([`xdstp://same/${TYPE}/%C3%BC/a-b`]);
+    h.send(h.listener, '1', { [`xdstp://same/${TYPE}/%C3%bc/%61-b`]: 'one' });
+    expect([first.told, second.told]).toEqual([['value one'], ['value one']]);
+  });
+
+  // 1. The bootstrap writes the authority as it is. 2. Names write it with escapes, as their template does.
+  it('may have an authority that has to be escaped', () => {
+    const authorities = new Map([['a b', authorityConfig([other])]]);
+    const h = new Harness({ authorities });
+    const watcher = h.watch(h.listener, `xdstp://a%20b/${TYPE}/x`);
+    h.network.server('other.test:2').stream.respond({
+      typeUrl: h.listener.typeUrl,
+      versionInfo: '1',
+      resources: [h.listener.resource(`xdstp://a%20b/${TYPE}/x`, 'one')],
+    });
+    expect(watcher.told).toEqual(['value one']);
+  });
+
   it('of an authority that is not in the bootstrap are refused, naming those that are', () => {
     const h = harness();
     const watcher = h.watch(h.listener, `xdstp://unknown/${TYPE}/x`);

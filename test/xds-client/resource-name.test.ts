@@ -20,6 +20,14 @@ describe('parseResourceName', () => {
     ['xdstp://auth/a.b.C/id?a=1#alt=x', 'auth', 'xdstp://auth/a.b.C/id?a=1'],
     ['xdstp://auth/a.b.C/id#?a=1', 'auth', 'xdstp://auth/a.b.C/id'],
     ['xdstp://auth/a.b.C/a%2Fb%20c', 'auth', 'xdstp://auth/a.b.C/a%2Fb%20c'],
+    ['xdstp://auth/a.b.C/%c3%bc%2f', 'auth', 'xdstp://auth/a.b.C/%C3%BC%2F'],
+    ['xdstp://auth/%61.b.C/%41%7e%2D', 'auth', 'xdstp://auth/a.b.C/A~-'],
+    ['xdstp://auth/a.b.C/100%', 'auth', 'xdstp://auth/a.b.C/100%'],
+    ['xdstp://auth/a.b.C/%zz%4', 'auth', 'xdstp://auth/a.b.C/%zz%4'],
+    ['xdstp://auth/a.b.C/id?%62=%7e&a=%3d', 'auth', 'xdstp://auth/a.b.C/id?a=%3D&b=~'],
+    ['xdstp://auth/a.b.C/id?a=1&%61=2', 'auth', 'xdstp://auth/a.b.C/id?a=2'],
+    ['xdstp://%61%20%c3%bc/a.b.C/id', 'a ü', 'xdstp://a%20%C3%BC/a.b.C/id'],
+    ['xdstp://%ff/a.b.C/id', '%FF', 'xdstp://%FF/a.b.C/id'],
   ])('reads %p', (name, authority, canonical) => {
     expect(parseResourceName(name, TYPE_URL)).toEqual({
       ok: true,
