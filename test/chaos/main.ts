@@ -1,0 +1,79 @@
+// The fault script: `npm run chaos`. What breaks between a client and its control plane is broken, and calls to
+// endpoints that are known must not notice. `-- --case NACK` runs those with that in their names, `-- --short`
+// all of them at once and for a second only, `-- --variant incremental` one of the variants.
+import { parseArgs } from 'node:util';
+import { chaosCases } from './cases';
+import { chaosVariants, type ChaosReport, type ChaosVariant } from './run-case';
+import { misses, runChaos } from './run-chaos';
+
+const COLUMNS = [
+  'case',
+  'variant',
+  'calls',
+  'success',
+  'recovery',
+  'allowed',
+  'CPU calm',
+  'CPU fault',
+  'connections',
+  'streams',
+  'requests',
+  'NACKs',
+  'verdict',
+] as const;
+
+function cells(report: ChaosReport): readonly string[] {
+  const { calls, failures, cpu } = report;
+  const percent = (share: number, digits = 0) => `${(100 * share).toFixed(digits)} %`;
+  const seconds = (ms: number) => `${(ms / 1000).toFixed(2)} s`;
+  return [
+    report.name,
+    report.variant,
+    String(calls),
+    percent((calls - failures.length) / calls, 2),
+    seconds(report.recoveryMs),
+    seconds(report.allowedMs),
+    percent(cpu.calm),
+    percent(cpu.fault),
+    String(report.connections),
+    String(report.streams),
+    String(report.requests),
+    String(report.rejections),
+    misses(report).join('; ') || 'good',
+  ];
+}
+
+function line(texts: readonly string[]): string {
+  const widths = [50, 18, 6, 9, 9, 9, 9, 9, 11, 7, 8, 5, 0];
+  return `${texts.map((text, i) => text.padEnd(widths[i] ?? 0)).join('  ')}\n`;
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      case: { type: 'string', default: '' },
+      variant: { type: 'string', default: '' },
+      short: { type: 'boolean', default: false },
+    },
+  });
+  const named = chaosCases.filter(({ name }) => name.includes(values.case));
+  const cases = values.short ? named.filter(({ shortSeconds }) => shortSeconds) : named;
+  const variants = Object.keys(chaosVariants) as ChaosVariant[];
+  const chosen = variants.filter((name) => name.startsWith(values.variant));
+  process.stdout.write(line(COLUMNS));
+  let isGood = cases.length > 0 && chosen.length > 0;
+  for (const variant of chosen) {
+    await runChaos({
+      variant,
+      cases,
+      isShort: values.short,
+      onReport(report) {
+        process.stdout.write(line(cells(report)));
+        if (misses(report).length > 0) isGood = false;
+      },
+    });
+  }
+  process.exitCode = isGood ? 0 : 1;
+}
+
+void main();
