@@ -10,6 +10,7 @@ import type { AdsStreamHandler } from './ads-stream-handler';
 import type { ServerSnapshot } from './client-snapshot';
 import { NackPacing } from './nack-pacing';
 import { NO_DEADLINES, ResourceWaits, type Deadlines } from './resource-waits';
+import { responseDigest } from './response-digest';
 import type { StreamStatus, XdsStream, XdsTransport } from './transport';
 import type { VariantChoice } from './variant-choice';
 import { describeStreamEnd } from './xds-errors';
@@ -337,7 +338,8 @@ export class AdsStream {
     startedAtMs: number,
   ): void {
     const readMs = this.options.clock.monotonicMs() - startedAtMs;
-    const { isHeld, readPauseMs } = open.nacks.reject(response.typeUrl, rejection, readMs);
+    const content = responseDigest(response);
+    const { isHeld, readPauseMs } = open.nacks.reject(response.typeUrl, content, readMs);
     open.conversation.answer(response, rejection, isHeld);
     if (readPauseMs === 0) return;
     const resume = () =>

@@ -14,8 +14,8 @@ export const MAX_RESOURCES_PER_RESPONSE = 250_000;
 export const MAX_NAME_LENGTH = 8192;
 
 /**
- * How far apart equal rejections of one type are that come in a row. The first one is sent at once; those after it
- * are held back, because the server may have answered it with what was rejected.
+ * How far apart the rejections of the same resources are that come in a row. The first one is sent at once; those
+ * after it are held back, because the server may have answered it with what was rejected.
  */
 export const NACK_BACKOFF: BackoffOptions = {
   initialMs: 100,
@@ -24,7 +24,7 @@ export const NACK_BACKOFF: BackoffOptions = {
   jitter: 0.2,
 };
 
-/** Milliseconds between rejections of one type that differ. */
+/** Milliseconds between rejections of different resources of one type. */
 export const NACK_SPACING_MS = 20;
 
 /**

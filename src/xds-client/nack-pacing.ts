@@ -27,11 +27,11 @@ export interface NackPace {
 }
 
 interface TypePace {
-  /** The latest rejection. */
-  message: string;
+  /** What was rejected last. */
+  content: string;
   /** When it was sent, or will be; on the monotonic clock. */
   sentAtMs: number;
-  /** How long the next one waits after it, if it is the same. */
+  /** How long the next one waits after it, if it is of the same. */
   step: BackoffStep;
   /** Until it is sent. */
   held: Handle | undefined;
@@ -50,27 +50,27 @@ export class NackPacing {
 
   /**
    * A response was rejected.
-   * @param message Why.
+   * @param content Equal for two responses that have the same to say.
    * @param readMs Milliseconds it took to read.
    */
-  reject(typeUrl: string, message: string, readMs: number): NackPace {
+  reject(typeUrl: string, content: string, readMs: number): NackPace {
     const now = this.options.clock.monotonicMs();
     const pace = this.types.get(typeUrl);
     if (pace === undefined) {
       const step = this.firstStep();
-      this.types.set(typeUrl, { message, sentAtMs: now, step, held: undefined });
+      this.types.set(typeUrl, { content, sentAtMs: now, step, held: undefined });
       return AT_ONCE;
     }
     if (pace.held !== undefined) {
       // It does not even wait for the answer.
-      pace.message = message;
+      pace.content = content;
       const pauseMs = Math.max(READ_PAUSE_FACTOR * readMs, MIN_READ_PAUSE_MS);
       return { isHeld: true, readPauseMs: Math.min(pauseMs, MAX_READ_PAUSE_MS) };
     }
-    const isLoop = message === pace.message && now < pace.sentAtMs + 2 * NACK_BACKOFF.maxMs;
+    const isLoop = content === pace.content && now < pace.sentAtMs + 2 * NACK_BACKOFF.maxMs;
     const openAtMs = pace.sentAtMs + (isLoop ? pace.step.delayMs : NACK_SPACING_MS);
     pace.step = isLoop ? pace.step.next() : this.firstStep();
-    pace.message = message;
+    pace.content = content;
     pace.sentAtMs = Math.max(now, openAtMs);
     if (openAtMs <= now) return AT_ONCE;
     pace.held = this.options.clock.setTimer(() => {
