@@ -18,7 +18,7 @@ import {
 // What a call holds: its cluster, a place among the concurrent requests of the cluster, and a place among the
 // active faults. Ends of every kind are tried very often; one call that keeps something would be seen.
 
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 
 const CALLS = 10_000;
 const BATCH = 500;
@@ -315,15 +315,22 @@ describe(`a call holds on to nothing, ${CALLS} times out of ${CALLS}, when it`, 
   /** The cluster goes once it is not routed to any more, even if calls to it could still not be sent. */
   async function expectNoHolds(config: Config): Promise<void> {
     await scene.serve({ ...config, cluster: 'b' });
+    await untilOnlyCluster('b');
+  }
+
+  /** Until then, calls may still go by the config before. */
+  async function untilOnlyCluster(name: string): Promise<void> {
     await eventually(
       () => scene.subscribedClusters,
-      (clusters) => clusters.join() === 'b',
+      (clusters) => clusters.join() === name,
+      60_000,
     );
   }
 
   /** The one place that there is can be taken, and is free again afterwards. */
   async function expectNoRequests(): Promise<void> {
     await scene.serve({ maxRequests: 1 });
+    await untilOnlyCluster('a');
     const { attempts } = scene;
     const first = scene.start({ behavior: 'keep-open' });
     await Promise.race([
