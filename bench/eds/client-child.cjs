@@ -1,6 +1,8 @@
 // A client that makes one call and then watches itself. Answers `reset`, and `read` with what happened since: CPU
-// time and the longest pause of the event loop, in milliseconds.
+// time and the longest pause of the event loop, in milliseconds; and `memory` with what is in use after a collection.
 const { monitorEventLoopDelay } = require('node:perf_hooks');
+const { setFlagsFromString } = require('node:v8');
+const { runInNewContext } = require('node:vm');
 const grpc = require('@grpc/grpc-js');
 const { echoService } = require('../support/echo-service.cjs');
 
@@ -12,6 +14,19 @@ const delay = monitorEventLoopDelay({ resolution: 1 });
 delay.enable();
 let before = process.cpuUsage();
 
+/** The longest time for which nothing else could run: what a tick of a timer of 1 ms was late by. */
+const pauseMs = () => Math.max(0, delay.max / 1e6 - 1);
+
+async function collectGarbage() {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc');
+  // Weak references and finalizers take more than one round.
+  for (let round = 0; round < 4; round++) {
+    collect();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
 const answers = {
   reset() {
     delay.reset();
@@ -20,11 +35,16 @@ const answers = {
   },
   read() {
     const { user, system } = process.cpuUsage(before);
-    return { cpuMs: (user + system) / 1000, pauseMs: Math.max(0, delay.max / 1e6 - 1) };
+    return { cpuMs: (user + system) / 1000, pauseMs: pauseMs() };
+  },
+  async memory() {
+    await collectGarbage();
+    const { heapUsed, external } = process.memoryUsage();
+    return { heapBytes: heapUsed, externalBytes: external };
   },
 };
 
-process.on('message', (question) => process.send(answers[question]()));
+process.on('message', async (question) => process.send(await answers[question]()));
 
 const call = () =>
   client.makeUnaryRequest(
@@ -37,7 +57,7 @@ const call = () =>
         console.error(variant, error.message);
         process.exit(1);
       }
-      process.send({ firstCallMs: performance.now() });
+      process.send({ firstCallMs: performance.now(), firstPauseMs: pauseMs() });
     },
   );
 call();

@@ -1,5 +1,6 @@
 // A control plane with clusters of many endpoints, all of them one backend under many loopback addresses. Each
-// message replaces one endpoint of one cluster by another.
+// `change` replaces one endpoint of one cluster by another. Answers `connections` with how many there are to the backend,
+// and how many there have been.
 const { ControlPlane, Snapshot, endpointKind } = require('../../dist/control-plane/index.js');
 const resources = require('../support/resources.cjs');
 const { startBackend } = require('../support/backend.cjs');
@@ -31,7 +32,7 @@ function exchange(value, from, to) {
 }
 
 async function main() {
-  const { port } = await startBackend();
+  const { port, connections } = await startBackend();
   const routes = clusterNames.map((cluster, i) => ({
     match: i === 0 ? { prefix: '' } : { path: `/demo.Service${i}/Method` },
     route: { cluster },
@@ -49,7 +50,11 @@ async function main() {
   const { address } = await controlPlane.start();
   const [changed] = clusterNames;
   let [from, to] = [REPLACED, REPLACEMENT];
-  process.on('message', () => {
+  process.on('message', (question) => {
+    if (question === 'connections') {
+      process.send(connections);
+      return;
+    }
     const value = exchange(snapshot.get(endpointKind, changed).value, from, to);
     [from, to] = [to, from];
     snapshot = snapshot.merge({

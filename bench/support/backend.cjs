@@ -1,13 +1,38 @@
 // A backend for benchmarks: answers with what it was sent.
+const http2 = require('node:http2');
 const grpc = require('@grpc/grpc-js');
 const { echoService } = require('./echo-service.cjs');
 
+/** Counts the connections to servers of grpc-js that are made from now on. It says nothing of them itself. */
+function countConnections() {
+  const count = { open: 0, opened: 0 };
+  const { createServer } = http2;
+  http2.createServer = (...args) => {
+    const server = createServer(...args);
+    server.on('session', (session) => {
+      count.open++;
+      count.opened++;
+      session.once('close', () => count.open--);
+    });
+    return server;
+  };
+  return {
+    count,
+    stop() {
+      http2.createServer = createServer;
+    },
+  };
+}
+
 exports.startBackend = () => {
+  const { count: connections, stop } = countConnections();
   const server = new grpc.Server();
   server.addService(echoService, { say: (call, callback) => callback(null, call.request) });
   return new Promise((resolve, reject) => {
-    server.bindAsync('0.0.0.0:0', grpc.ServerCredentials.createInsecure(), (error, port) =>
-      error ? reject(error) : resolve({ host: '127.0.0.1', port }),
-    );
+    server.bindAsync('0.0.0.0:0', grpc.ServerCredentials.createInsecure(), (error, port) => {
+      stop();
+      if (error) reject(error);
+      else resolve({ host: '127.0.0.1', port, connections });
+    });
   });
 };
