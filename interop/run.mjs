@@ -2,16 +2,21 @@
 // clients as child processes. Prints what each case expects and what was measured.
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Command } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import { allCases } from './cases/index.mjs';
 import { notHere } from './cases/not-here.mjs';
 import { stopChildren } from './harness/children.mjs';
+import { inOrder } from './harness/in-order.mjs';
 import { Mesh } from './harness/mesh.mjs';
 import { ServerPool } from './harness/test-server.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const own = (name) => [process.execPath, join(here, 'bin', `grpc-xds-interop-${name}.mjs`)];
 const toCommand = (text) => text.split(' ').filter((word) => word !== '');
+const toCount = (text) => {
+  if (/^[1-9]\d*$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('must be a number from 1');
+};
 
 const program = new Command('npm run interop --')
   .description('Runs the xDS interoperability cases on this machine.')
@@ -23,9 +28,10 @@ const program = new Command('npm run interop --')
     own('client'),
   )
   .option('--server <command>', 'another server to call', toCommand, own('server'))
+  .option('--jobs <count>', 'how many cases to run at the same time', toCount, 4)
   .option('--list', 'only say which cases there are')
   .parse();
-const { client, server, list } = program.opts();
+const { client, server, jobs, list } = program.opts();
 
 const isSelected = ({ name, also = '' }) =>
   program.args.length === 0 || program.args.some((word) => `${name}; ${also}`.includes(word));
@@ -48,7 +54,9 @@ const runCase = async ({ run }, pool) => {
   return { ...result, output, seconds: (performance.now() - started) / 1000 };
 };
 
+const failed = [];
 const report = ({ name, also, expect }, { passed, measured, seconds, output }) => {
+  if (!passed) failed.push(name);
   print(`${passed ? 'ok    ' : 'FAILED'} ${seconds.toFixed(1).padStart(5)} s  ${name}`);
   if (also !== undefined) print(`                also: ${also}`);
   print(`                expected: ${expect}`, `                measured: ${measured}`);
@@ -69,12 +77,8 @@ process.once('SIGTERM', () => process.exit(143));
 
 const startedAt = performance.now();
 const pool = new ServerPool(server);
-const failed = [];
-for (const testCase of selected) {
-  const result = await runCase(testCase, pool);
-  report(testCase, result);
-  if (!result.passed) failed.push(testCase.name);
-}
+// Most of a case is waiting. Cases count the calls of their own clients only, so they do not disturb each other.
+await inOrder(selected, jobs, (testCase) => runCase(testCase, pool), report);
 await pool.stop();
 stopChildren();
 if (program.args.length === 0) {

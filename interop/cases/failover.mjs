@@ -28,7 +28,7 @@ const onPrimaryFailure = {
   name: 'secondary_locality_gets_requests_on_primary_failure',
   expect: 'primary only → secondary only while the primary is down → primary only',
   async run(mesh) {
-    const servers = await mesh.servers(4);
+    const servers = await mesh.ownServers(4);
     const [primary, secondary] = [servers.slice(0, 2), servers.slice(2)];
     mesh.serve(byPriority(primary, secondary));
     const client = await mesh.client();
@@ -44,7 +44,7 @@ const onPartialFailure = {
   name: 'secondary_locality_gets_no_requests_on_partial_primary_failure',
   expect: 'with one of two servers of the primary down, the other one gets all',
   async run(mesh) {
-    const servers = await mesh.servers(4);
+    const servers = await mesh.ownServers(4);
     const [primary, secondary] = [servers.slice(0, 2), servers.slice(2)];
     mesh.serve(byPriority(primary, secondary));
     const client = await mesh.client();

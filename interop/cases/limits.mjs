@@ -47,14 +47,19 @@ const circuitBreaking = {
       qps: 200,
       metadata: 'UnaryCall:rpc-behavior:keep-open,EmptyCall:rpc-behavior:keep-open',
     });
-    const settlesAt = async (method, max) => {
-      const { inFlight } = await pollUntil(
+    const untilAt = (method, max) =>
+      pollUntil(
         () => client.totals(method),
-        (totals) => Math.abs(totals.inFlight - max) <= max * 0.01,
+        ({ inFlight }) => Math.abs(inFlight - max) <= max * 0.01,
       );
-      // And stays there, though calls go on being sent.
-      await client.stats(100, { timeoutSec: 1 });
-      const later = await client.totals(method);
+    const settlesAt = async (method, max) => {
+      const { inFlight, started } = await untilAt(method, max);
+      // And comes back to it, however many calls are sent: for a moment, those about to be refused count, too.
+      await pollUntil(
+        () => client.totals(method),
+        (totals) => totals.started - started >= max / 2,
+      );
+      const later = await untilAt(method, max);
       const isStable = Math.abs(later.inFlight - max) <= max * 0.01;
       return verdict(isStable, `${method} ${inFlight}, later ${later.inFlight}`);
     };

@@ -148,7 +148,7 @@ const failOnFailed = {
   name: 'programs: fail_on_failed_rpcs of a client',
   expect: 'the client ends with 1 when a call fails after one succeeded',
   async run(mesh) {
-    const servers = await mesh.servers(1);
+    const servers = await mesh.ownServers(1);
     mesh.serve(oneCluster([{ servers }]));
     const client = await mesh.client({ fail_on_failed_rpcs: true });
     const calls = await untilOnly(client, servers, 20);

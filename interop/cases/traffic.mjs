@@ -46,7 +46,7 @@ const backendsRestart = {
   name: 'backends_restart',
   expect: 'no call succeeds without servers; restarted, they get what they got before',
   async run(mesh) {
-    const servers = await mesh.servers(2);
+    const servers = await mesh.ownServers(2);
     mesh.serve(oneCluster([{ servers }]));
     const client = await mesh.client();
     const before = await untilEven(client, servers);

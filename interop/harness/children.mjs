@@ -45,13 +45,23 @@ export class Child {
   }
 }
 
-/** A port that is free now. */
-export const freePort = () =>
-  new Promise((resolve, reject) => {
+// Below those that systems give to outgoing connections: such a port could be gone before a program listens on it.
+const FIRST_PORT = 20_000;
+const PORT_COUNT = 10_000;
+let nextPort = Math.floor(Math.random() * PORT_COUNT);
+
+const isFree = (port) =>
+  new Promise((resolve) => {
     const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
+    server.once('error', () => resolve(false));
+    server.listen(port, () => server.close(() => resolve(true)));
   });
+
+/** A port that is free now, and that no other case of this run is given. */
+export const freePort = async () => {
+  for (let tries = 0; tries < PORT_COUNT; tries++) {
+    const port = FIRST_PORT + (nextPort++ % PORT_COUNT);
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`no port from ${FIRST_PORT} to ${FIRST_PORT + PORT_COUNT - 1} is free`);
+};

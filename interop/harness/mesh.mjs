@@ -22,9 +22,14 @@ export class Mesh {
     this.#pool = pool;
   }
 
-  /** Running servers, called `server-0` and so on. */
+  /** Running servers, called `server-0` and so on. Other cases use them, too: they must not be stopped. */
   servers(count) {
     return this.#pool.take(count);
+  }
+
+  /** As `servers`, for this case alone, which may stop them. */
+  ownServers(count) {
+    return Promise.all(Array.from({ length: count }, (_, i) => this.server(`server-${i}`, [])));
   }
 
   /** A server for this case alone. */

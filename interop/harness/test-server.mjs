@@ -43,7 +43,7 @@ export class TestServer {
   }
 }
 
-/** Servers that cases use one after the other: starting one takes longer than most cases. */
+/** Servers that cases share, also at the same time: starting one takes longer than most cases. Who stops one needs his own. */
 export class ServerPool {
   #servers = [];
 
@@ -51,20 +51,15 @@ export class ServerPool {
     this.command = command;
   }
 
-  /** The first servers, all of them running. */
-  async take(count) {
-    while (this.#servers.length < count) {
-      const missing = Array.from({ length: count - this.#servers.length }, (_, i) =>
-        TestServer.start(this.command, `server-${this.#servers.length + i}`),
-      );
-      this.#servers.push(...(await Promise.all(missing)));
+  /** The first servers. */
+  take(count) {
+    for (let i = this.#servers.length; i < count; i++) {
+      this.#servers.push(TestServer.start(this.command, `server-${i}`));
     }
-    const servers = this.#servers.slice(0, count);
-    await Promise.all(servers.map((server) => server.start()));
-    return servers;
+    return Promise.all(this.#servers.slice(0, count));
   }
 
   async stop() {
-    await Promise.all(this.#servers.map((server) => server.stop()));
+    await Promise.all(this.#servers.map(async (server) => (await server).stop()));
   }
 }
