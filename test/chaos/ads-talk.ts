@@ -117,11 +117,9 @@ export class SotwTalk implements AdsTalk {
       this.answer(typeUrl, state);
       return;
     }
+    if (errorDetail !== undefined) this.host.onRejected();
     if (responseNonce !== state.nonce) return;
-    if (errorDetail !== undefined) {
-      this.host.onRejected();
-      if (this.host.resendsRejected()) this.answer(typeUrl, state);
-    }
+    if (errorDetail !== undefined && this.host.resendsRejected()) this.answer(typeUrl, state);
     const isMore = [...names].some((name) => !state.names.has(name));
     if (isMore && this.host.isDeaf(typeUrl)) return;
     state.names = names;

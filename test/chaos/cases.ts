@@ -43,6 +43,8 @@ export interface ChaosCase {
   end(scene: Scene): void | Promise<void>;
   /** What clusters have the calls then. */
   readonly clustersAfter?: readonly string[];
+  /** Whether the server sends something that the client has to reject. Default: false. */
+  readonly isRejected?: boolean;
   /** Milliseconds until the client can know of the fault at all; the backoff comes after that. */
   readonly noticeMs?: number;
 }
@@ -257,6 +259,7 @@ const protocolCases: readonly ChaosCase[] = [
     name: 'NACK loop: sent again at once',
     seconds: 6,
     shortSeconds: 1,
+    isRejected: true,
     begin({ server, serve }) {
       server.behave({ resendsRejected: true });
       serve({ ...DURING, clusterExtra: INVALID });
@@ -267,6 +270,7 @@ const protocolCases: readonly ChaosCase[] = [
     name: 'NACK loop: sent again without an end',
     seconds: 6,
     shortSeconds: 1,
+    isRejected: true,
     begin: ({ serve }) => serve({ ...DURING, clusterExtra: INVALID }),
     meanwhile: { everyMs: 2, act: ({ server }) => server.pushAgain(clusterKind.typeUrl) },
     end() {},

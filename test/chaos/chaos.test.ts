@@ -1,6 +1,6 @@
 import { chaosCases } from './cases';
 import type { ChaosReport } from './run-case';
-import { isLoop, runChaos } from './run-chaos';
+import { isLoop, rejectsWrongly, runChaos } from './run-chaos';
 
 /** How soon each client recovers depends on the machine here; `npm run chaos` measures it. */
 describe.each(['state of the world', 'incremental'] as const)(
@@ -18,6 +18,11 @@ describe.each(['state of the world', 'incremental'] as const)(
       it('fails no call, and the client hears what the server says afterwards', () => {
         expect(reports.get(name)?.failures).toEqual([]);
         expect(reports.get(name)?.calls).toBeGreaterThan(0);
+      });
+
+      it('makes the client reject what cannot be used, and nothing else', () => {
+        const report = reports.get(name);
+        expect(report && rejectsWrongly(report)).toBe(false);
       });
 
       it('does not make the client ask without an end', () => {

@@ -42,6 +42,8 @@ export interface ChaosReport {
   readonly streams: number;
   readonly requests: number;
   readonly rejections: number;
+  /** Whether the client had something to reject. */
+  readonly isRejected: boolean;
 }
 
 /** Nobody waits longer than that for anything to become good. */
@@ -122,6 +124,7 @@ class Stage {
       streams: after.streams - before.streams,
       requests: after.requests - before.requests,
       rejections: after.rejections - before.rejections,
+      isRejected: this.chaos.isRejected ?? false,
     };
   }
 

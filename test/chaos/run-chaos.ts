@@ -49,9 +49,15 @@ export function misses(report: ChaosReport): readonly string[] {
   return [
     ...new Set(failures),
     ...(recoveryMs > allowedMs ? ['recovered too late'] : []),
+    ...(rejectsWrongly(report) ? ['rejected too much or too little'] : []),
     ...(isLoop(report) ? ['too many requests'] : []),
     ...(cpu.fault > cpu.calm + MAX_EXTRA_CPU ? ['too much CPU'] : []),
   ];
+}
+
+/** Whether something good was rejected, or what is bad was not. */
+export function rejectsWrongly({ isRejected, rejections }: ChaosReport): boolean {
+  return isRejected !== rejections > 0;
 }
 
 /** Whether more was asked than the fault gives a reason for. */
