@@ -73,7 +73,11 @@ function withEveryType(known: FileRegistry): Registry {
   };
 }
 
+const fullName = /^[a-z_]\w*(\.[a-z_]\w*)*$/i;
+
+/** @returns `undefined` for what cannot be the name of a message. */
 function createEmptyType(typeName: string): DescMessage | undefined {
+  if (!fullName.test(typeName)) return undefined;
   const lastDot = typeName.lastIndexOf('.');
   const file = create(FileDescriptorProtoSchema, {
     name: `${typeName}.proto`,
@@ -101,6 +105,9 @@ export function encodeJson(
   json: JsonObject,
   options: EncodeOptions = {},
 ): Result<Uint8Array, readonly JsonProblem[]> {
+  if (isDeeperThan(MAX_LEVELS, json)) {
+    return err([{ path: [], reason: `nested more than ${MAX_LEVELS} levels deep` }]);
+  }
   const desc = findMessage(messageName);
   const known = loadRegistry();
   const readOptions = {
@@ -119,6 +126,14 @@ export function encodeJson(
     if (problems.length > 0) return err(problems);
     return err([{ path: [], reason: errorMessage(error) }]);
   }
+}
+
+/** What reads JSON calls itself for each level. Resources have a few dozen. */
+const MAX_LEVELS = 200;
+
+function isDeeperThan(levels: number, json: JsonValue): boolean {
+  if (typeof json !== 'object' || json === null) return false;
+  return levels === 0 || Object.values(json).some((value) => isDeeperThan(levels - 1, value));
 }
 
 const textAfterDuration = /^-?\d+(\.\d+)?s./s;

@@ -1,3 +1,4 @@
+import type { JsonValue } from '@bufbuild/protobuf';
 import { Listener } from '../../src/generated/envoy/config/listener/v3/listener';
 import { HttpConnectionManager } from '../../src/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager';
 import { DiscoveryRequest } from '../../src/generated/envoy/service/discovery/v3/discovery';
@@ -35,6 +36,33 @@ describe('a message written as proto3-JSON', () => {
         value: { typeUrl: 'type.googleapis.com/acme.filters.v1.Turbo', value: new Uint8Array() },
       },
     });
+  });
+
+  it.each(['acme.filters..Turbo', 'acme.Tur,bo', '9', 'acme.', 'é'])(
+    'is refused if it holds a message of what cannot be a type: %s',
+    (typeName) => {
+      const typeUrl = `type.googleapis.com/${typeName}`;
+      const options = { ignoreUnknownFields: true, keepUnknownTypes: true };
+      expect(encodeJson(LISTENER, listenerWith({ '@type': typeUrl }), options)).toEqual({
+        ok: false,
+        error: [
+          {
+            path: ['api_listener', 'api_listener', 'http_filters', 0, 'typed_config', '@type'],
+            reason: `unknown type "${typeUrl}"`,
+          },
+        ],
+      });
+    },
+  );
+
+  it('is refused if it is nested more deeply than any resource', () => {
+    const deep: JsonValue = JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`);
+    for (const json of [{ name: deep }, { unknown: deep }, { a: [{ b: deep }] }]) {
+      expect(encodeJson(LISTENER, json)).toEqual({
+        ok: false,
+        error: [{ path: [], reason: 'nested more than 200 levels deep' }],
+      });
+    }
   });
 
   it('must not hold such a message otherwise', () => {
