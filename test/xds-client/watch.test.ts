@@ -99,6 +99,31 @@ describe('watching', () => {
   });
 });
 
+describe('a watcher of a resource that cannot be had', () => {
+  it('is told whose node it is, whatever is wrong', () => {
+    const h = new Harness();
+    const rejected = h.watch(h.listener, 'rejected');
+    const removed = h.watch(h.listener, 'removed');
+    const missing = h.watch(h.endpoints, 'missing');
+    const malformed = h.watch(h.endpoints, 'xdstp://a');
+    h.send(h.listener, '1', { rejected: '!bad', removed: 'one' });
+    h.send(h.listener, '2', { rejected: '!bad' });
+    h.clock.advance(15_000);
+    const cutOff = h.watch(h.endpoints, 'cut off');
+    h.stream.end();
+    h.stream.end();
+    const told = [rejected, removed, missing, malformed, cutOff].map(({ errors }) => errors.at(-1));
+    expect(told.map((error) => error?.kind)).toEqual([
+      'invalid',
+      'does-not-exist',
+      'does-not-exist',
+      'bad-name',
+      'unreachable',
+    ]);
+    for (const error of told) expect(error?.message).toContain('(node "node-1")');
+  });
+});
+
 describe('a watcher that comes late', () => {
   it('is told the value at once and asks for nothing', () => {
     const h = new Harness();
