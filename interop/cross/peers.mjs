@@ -59,6 +59,11 @@ export class Peers {
     return this.#start([goPeer, 'server', ...names]);
   }
 
+  /** Turns resources in proto3 JSON into bytes. */
+  encoder() {
+    return this.#start([goPeer, 'encoder']);
+  }
+
   /** go-control-plane, with a cache of the kind `snapshot` or `linear`. */
   goControlPlane(cache, port = 0) {
     return this.#start([goPeer, 'control-plane', cache, String(port)]);

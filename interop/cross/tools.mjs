@@ -11,7 +11,15 @@ const folderOf = (name) => fileURLToPath(new URL(`../${name}`, import.meta.url))
 const BUILDS = {
   go: {
     tools: [['go', 'version']],
-    sources: ['go.mod', 'go.sum', 'main.go', 'client.go', 'server.go', 'control_plane.go'],
+    sources: [
+      'go.mod',
+      'go.sum',
+      'main.go',
+      'client.go',
+      'encoder.go',
+      'server.go',
+      'control_plane.go',
+    ],
     commands: [['go', 'build', '-o', 'build/peer', '.']],
   },
   python: {
