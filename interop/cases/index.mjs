@@ -1,4 +1,5 @@
 import { cases as failover } from './failover.mjs';
+import { cases as istio } from './istio.mjs';
 import { cases as limits } from './limits.mjs';
 import { cases as programs } from './programs.mjs';
 import { cases as traffic } from './traffic.mjs';
@@ -10,4 +11,4 @@ import { cases as urlMap } from './url-map.mjs';
  * - `expect`: what must be so, in one line;
  * - `run(mesh)`: resolves with `{ passed, measured }`, the latter in one line. Whatever it starts, the mesh ends.
  */
-export const allCases = [...traffic, ...failover, ...limits, ...urlMap, ...programs];
+export const allCases = [...traffic, ...failover, ...limits, ...urlMap, ...istio, ...programs];

@@ -141,6 +141,13 @@ export class TestClient {
     return found.map(({ subchannel }) => subchannel.data.state.state);
   }
 
+  /** How much has ever happened to its channels: new configurations, connections made and lost (channelz). */
+  async channelEvents(target) {
+    const { channel: channels } = await ask(this.#services.channelz, 'GetTopChannels');
+    const own = channels.filter(({ data }) => data.target.includes(target));
+    return own.reduce((sum, { data }) => sum + Number(data.trace.num_events_logged), 0);
+  }
+
   async stop() {
     for (const service of Object.values(this.#services)) Client.prototype.close.call(service);
     await this.#child.stop();
