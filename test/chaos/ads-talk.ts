@@ -24,6 +24,8 @@ export interface TalkHost {
   paddingBytes(): number;
   /** Whether a resource is kept back although it was asked for. */
   isWithheld(typeUrl: string, name: string): boolean;
+  /** Resources that go with each first answer although nobody asked for them. */
+  uncalledFor(typeUrl: string): readonly HeldResource[];
   /** Whether names are not taken in that are asked for in the course of a stream. */
   isDeaf(typeUrl: string): boolean;
   /** Whether what was rejected is sent again at once. */
@@ -77,13 +79,14 @@ class TypeStates {
     return state;
   }
 
-  /** What may be sent of what was asked for. */
+  /** What may be sent of what was asked for, and what nobody asked for. */
   wanted(typeUrl: string, { names }: TypeState): readonly HeldResource[] {
     const held = this.host.held(typeUrl);
-    return [...names].flatMap((name) => {
+    const wanted = [...names].flatMap((name) => {
       const resource = held.get(name);
       return resource === undefined || this.host.isWithheld(typeUrl, name) ? [] : [resource];
     });
+    return [...wanted, ...this.host.uncalledFor(typeUrl)];
   }
 
   /** Those of them that the client does not have. */

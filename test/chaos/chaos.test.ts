@@ -12,7 +12,7 @@ describe.each(['state of the world', 'incremental'] as const)(
     beforeAll(async () => {
       const list = await runChaos({ variant, cases, isShort: true });
       reports = new Map(list.map((report) => [report.name, report]));
-    }, 300_000);
+    }, 600_000);
 
     describe.each(cases.map(({ name }) => name))('%s', (name) => {
       it('fails no call, and the client hears what the server says afterwards', () => {

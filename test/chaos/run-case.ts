@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { EchoBackend } from '../support/echo-backend';
 import { bootstrapFor, SERVICE, type MeshResources } from '../support/mesh';
 import { edsClusterJson, endpointsJson, listenerJson, routeConfigJson } from '../support/xds-json';
-import type { ChaosCase, Move, Scene } from './cases';
+import type { ChaosCase, Move, Scene } from './chaos-case';
 import type { ChaosClient, ClientProcess } from './client-process';
 import { FaultyLink } from './faulty-link';
 import { UnreliableServer } from './unreliable-server';

@@ -1,5 +1,5 @@
 import { EchoBackend } from '../support/echo-backend';
-import type { ChaosCase } from './cases';
+import type { ChaosCase } from './chaos-case';
 import { ClientProcess } from './client-process';
 import { BACKENDS, runCase, type ChaosReport, type ChaosVariant } from './run-case';
 

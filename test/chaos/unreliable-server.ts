@@ -22,6 +22,10 @@ export type Reception =
   | { readonly kind: 'serve' }
   /** They are taken and get no answer. */
   | { readonly kind: 'silence' }
+  /** Each request is answered with what is no message. */
+  | { readonly kind: 'garbage' }
+  /** As of a proxy that finds no server: what is answered is not gRPC. */
+  | { readonly kind: 'http'; readonly status: number }
   | { readonly kind: 'refuse'; readonly code: number; readonly details: string };
 
 /** How a server behaves; a fault changes it. */
@@ -32,6 +36,10 @@ export interface Manners {
   readonly isWithheld: TalkHost['isWithheld'];
   readonly isDeaf: TalkHost['isDeaf'];
   readonly resendsRejected: boolean;
+  /** Makes resources for which nobody asked. */
+  readonly uncalledFor: MeshResources | undefined;
+  /** Whether streams end with status OK after the first response. */
+  readonly endsSoon: boolean;
   /** Whether streams are reset (RST_STREAM) in the middle of the first response. */
   readonly breaksOff: boolean;
 }
@@ -42,6 +50,8 @@ const GOOD_MANNERS: Manners = {
   isWithheld: () => false,
   isDeaf: () => false,
   resendsRejected: false,
+  uncalledFor: undefined,
+  endsSoon: false,
   breaksOff: false,
 };
 
@@ -111,18 +121,7 @@ export class UnreliableServer {
   /** Replaces all resources and sends what changed. Those that did not change keep their versions. */
   serve(resources: MeshResources): void {
     this.version++;
-    const snapshot = Snapshot.from(resources);
-    const held = new Map<string, Map<string, HeldResource>>();
-    for (const kind of [clusterKind, endpointKind, listenerKind, routeKind]) {
-      const before = this.held.get(kind.typeUrl);
-      const byName = [...snapshot.set(kind).byName.values()].map(({ name, value, digest }) => {
-        const old = before?.get(name);
-        const version = old?.digest === digest ? old.version : String(this.version);
-        return [name, { name, value, digest, version }] as const;
-      });
-      held.set(kind.typeUrl, new Map(byName));
-    }
-    this.held = held;
+    this.held = this.holdAll(resources);
     this.push();
   }
 
@@ -160,15 +159,35 @@ export class UnreliableServer {
     this.endStreams();
   }
 
+  private holdAll(resources: MeshResources): Map<string, Map<string, HeldResource>> {
+    const snapshot = Snapshot.from(resources);
+    const all = new Map<string, Map<string, HeldResource>>();
+    for (const kind of [clusterKind, endpointKind, listenerKind, routeKind]) {
+      const before = this.held.get(kind.typeUrl);
+      const byName = [...snapshot.set(kind).byName.values()].map(({ name, value, digest }) => {
+        const old = before?.get(name);
+        const version = old?.digest === digest ? old.version : String(this.version);
+        return [name, { name, value, digest, version }] as const;
+      });
+      all.set(kind.typeUrl, new Map(byName));
+    }
+    return all;
+  }
+
   private accept(stream: ServerHttp2Stream, path: string): void {
     this.streams++;
     this.sinceAnswer++;
     stream.on('error', () => {});
+    const { reception } = this.manners;
+    if (reception.kind === 'http') {
+      stream.respond({ ':status': reception.status, 'content-type': 'text/html' });
+      stream.end('<h1>no healthy upstream</h1>');
+      return;
+    }
     stream.respond(
       { ':status': 200, 'content-type': 'application/grpc+proto' },
       { waitForTrailers: true },
     );
-    const { reception } = this.manners;
     if (reception.kind === 'refuse') {
       endWith(stream, reception.code, reception.details);
       return;
@@ -185,9 +204,13 @@ export class UnreliableServer {
     });
   }
 
-  private answer({ talk, unread }: Visit): void {
-    if (this.manners.reception.kind === 'silence') return;
-    for (const bytes of unread.splice(0)) talk.onRequest(bytes);
+  private answer({ stream, talk, unread }: Visit): void {
+    const { kind } = this.manners.reception;
+    if (kind === 'silence') return;
+    for (const bytes of unread.splice(0)) {
+      if (kind === 'garbage') stream.write(frame(Buffer.alloc(100, 0xff)));
+      else talk.onRequest(bytes);
+    }
   }
 
   private createHost(stream: ServerHttp2Stream): TalkHost {
@@ -197,6 +220,11 @@ export class UnreliableServer {
       nextNonce: () => String(++this.nonce),
       paddingBytes: () => this.manners.paddingBytes,
       isWithheld: (typeUrl, name) => this.manners.isWithheld(typeUrl, name),
+      uncalledFor: (typeUrl) => {
+        const { uncalledFor } = this.manners;
+        if (uncalledFor === undefined) return [];
+        return [...(this.holdAll(uncalledFor).get(typeUrl)?.values() ?? [])];
+      },
       isDeaf: (typeUrl) => this.manners.isDeaf(typeUrl),
       resendsRejected: () => this.manners.resendsRejected,
       onRejected: () => this.rejections++,
@@ -206,9 +234,7 @@ export class UnreliableServer {
 
   private send(stream: ServerHttp2Stream, bytes: Uint8Array): void {
     if (stream.destroyed || stream.writableEnded) return;
-    const head = Buffer.alloc(5);
-    head.writeUInt32BE(bytes.length, 1);
-    const message = Buffer.concat([head, bytes]);
+    const message = frame(bytes);
     if (this.manners.breaksOff) {
       stream.write(message.subarray(0, message.length / 2), () =>
         stream.close(constants.NGHTTP2_INTERNAL_ERROR),
@@ -220,7 +246,15 @@ export class UnreliableServer {
     if (this.manners.paddingBytes > 0) return;
     this.sinceAnswer = 0;
     this.onAnswer();
+    if (this.manners.endsSoon) endWith(stream, 0, '');
   }
+}
+
+/** Puts a message into the frame that gRPC wants. */
+function frame(bytes: Uint8Array): Buffer {
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(bytes.length, 1);
+  return Buffer.concat([head, bytes]);
 }
 
 /** Ends a stream with a status. */
