@@ -22,21 +22,24 @@ let passed = 0;
 
 const report = (since, verdict, text) => console.log(`${verdict} ${seconds(since)} s  ${text}`);
 
-/** Builds; a language without its tools is skipped, in CI it is a failure. */
-const prepareAll = () => {
-  const available = new Set(['node']);
-  for (const language of ['go', 'python', 'java']) {
-    const since = performance.now();
-    const { kind, missing } = prepare(language);
-    if (kind === 'ready') {
-      available.add(language);
-      report(since, 'ok    ', `build: ${language}`);
-    } else {
-      const text = `${language}: not on this machine: ${missing.join(', ')}`;
-      report(since, process.env.CI === 'true' ? 'FAILED' : 'skip  ', text);
-      (process.env.CI === 'true' ? failed : skipped).push(text);
-    }
+/** Builds in one language. Without its tools it is skipped; in CI that is a failure. */
+const prepareOne = async (language, available) => {
+  const since = performance.now();
+  const { kind, missing } = await prepare(language);
+  if (kind === 'ready') {
+    available.add(language);
+    report(since, 'ok    ', `build: ${language}`);
+    return;
   }
+  const inCi = process.env.CI === 'true';
+  const text = `${language}: not on this machine: ${missing.join(', ')}`;
+  report(since, inCi ? 'FAILED' : 'skip  ', text);
+  (inCi ? failed : skipped).push(text);
+};
+
+const prepareAll = async () => {
+  const available = new Set(['node']);
+  await Promise.all(['go', 'python', 'java'].map((language) => prepareOne(language, available)));
   return available;
 };
 
@@ -78,7 +81,7 @@ const isSelected = ({ name }) =>
 process.once('SIGINT', () => process.exit(130));
 process.once('SIGTERM', () => process.exit(143));
 const startedAt = performance.now();
-const available = prepareAll();
+const available = await prepareAll();
 const peers = new Peers();
 const context = { available, peers, servers: [], backends: undefined };
 if (available.has('go')) {

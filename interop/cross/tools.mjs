@@ -1,5 +1,5 @@
 // Builds the programs in other languages. What is built and up to date is left alone.
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ const BUILDS = {
       'server.go',
       'control_plane.go',
     ],
-    commands: [['go', 'build', '-o', 'build/peer', '.']],
+    commands: [['go', 'build', '-buildvcs=false', '-o', 'build/peer', '.']],
   },
   python: {
     tools: [['python3', '-m', 'pip', '--version']],
@@ -42,11 +42,15 @@ const BUILDS = {
   },
 };
 
-const run = ([program, ...args], cwd) => {
-  const { status, error, stdout, stderr } = spawnSync(program, args, { cwd, encoding: 'utf8' });
-  const output = `${stdout ?? ''}${stderr ?? ''}${error?.message ?? ''}`;
-  return { passed: status === 0, output };
-};
+const run = ([program, ...args], cwd) =>
+  new Promise((resolve) => {
+    let output = '';
+    const child = spawn(program, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (text) => (output += text));
+    child.once('error', ({ message }) => resolve({ passed: false, output: message }));
+    child.once('close', (code) => resolve({ passed: code === 0, output }));
+  });
 
 const digestOf = (folder, sources) => {
   const hash = createHash('sha256');
@@ -67,9 +71,10 @@ const readOrNothing = (path) => {
  * @returns the kind `ready`, or `missing` when the tools are not on this machine.
  * @throws when the tools are there and the build fails.
  */
-export const prepare = (language) => {
+export const prepare = async (language) => {
   const { tools, sources, commands } = BUILDS[language];
-  const missing = tools.filter((tool) => !run(tool).passed).map(([program]) => program);
+  const tried = await Promise.all(tools.map((tool) => run(tool)));
+  const missing = tools.filter((_, i) => !tried[i].passed).map(([program]) => program);
   if (missing.length > 0) return { kind: 'missing', missing };
   const folder = folderOf(language);
   const stamp = join(folder, 'build', 'digest');
@@ -78,7 +83,7 @@ export const prepare = (language) => {
   rmSync(join(folder, 'build'), { recursive: true, force: true });
   mkdirSync(join(folder, 'build'), { recursive: true });
   for (const command of commands) {
-    const { passed, output } = run(command, folder);
+    const { passed, output } = await run(command, folder);
     if (!passed) throw new Error(`${command.join(' ')} failed in interop/${language}:\n${output}`);
   }
   writeFileSync(stamp, digest);

@@ -169,7 +169,9 @@ const run = async ({ peers, step }) => {
     const results = await Promise.all(
       LANGUAGES.map(async (language) => {
         const client = await peers.client(language, address);
+        const since = performance.now();
         const outcomes = await judgeAll(language, client, variants, { controlPlane, verdicts });
+        console.log(`    ${language} took ${((performance.now() - since) / 1000).toFixed(1)} s`);
         await client.stop();
         return [language, outcomes];
       }),

@@ -50,10 +50,14 @@ class Client:
 
     def __init__(self) -> None:
         self.channels: dict[str, grpc.Channel] = {}
+        self.watches: dict[str, grpc.Future] = {}
 
     def handle(self, command: dict) -> dict:
         target = command["target"]
         if command["do"] == "close":
+            watch = self.watches.pop(target, None)
+            if watch is not None:
+                watch.cancel()
             channel = self.channels.pop(target, None)
             if channel is not None:
                 channel.close()
@@ -65,7 +69,9 @@ class Client:
             channel = grpc.insecure_channel(target, options)
             self.channels[target] = channel
         if command["do"] == "watch":
-            channel.subscribe(lambda _: None, try_to_connect=True)
+            # A call, because subscribing to the state of the channel polls it five times a second.
+            stub = channel.unary_unary(METHODS["EmptyCall"])
+            self.watches[target] = stub.future(b"", wait_for_ready=True)
             return {}
         return call_many(channel, command)
 
