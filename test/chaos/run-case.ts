@@ -186,7 +186,9 @@ class Stage {
   /** The backoff step that the client is in, and some time for the machine. */
   private allowedMs(failedSteps: number, updateMs: number): number {
     const { noticeMs = 0 } = this.chaos;
-    return noticeMs + stepMs(failedSteps - 1, BACKOFF_JITTER) + 500 + 3 * updateMs;
+    // With all faults at once, clients wait for one another.
+    const slackMs = this.settings.isShort ? 10_000 : 500;
+    return noticeMs + stepMs(failedSteps - 1, BACKOFF_JITTER) + slackMs + 3 * updateMs;
   }
 
   private counts() {
