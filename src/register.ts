@@ -158,6 +158,7 @@ function compose(current: Registration, logger: Logger): void {
       httpFilters: processHttpFilters,
       regexes: new Re2Compiler(),
       keepDraining: flags.overrideHost,
+      endpointCollections: flags.endpointFallback,
     }),
     createDns: createDnsWatcherFactory,
   });
@@ -168,12 +169,13 @@ function createClientPool(
   transportFactory: XdsTransportFactory,
 ): ClientPool<XdsClient> {
   const userAgent = { name: 'grpc-xds (Node.js)', version: PACKAGE_VERSION };
-  const { dataErrorHandling } = flags;
+  const { dataErrorHandling, endpointFallback } = flags;
+  const clientFeatures = endpointFallback ? ['xds.endpoint.supports_lb_endpoint_collection'] : [];
   return new ClientPool((bootstrap) => {
     const config = bootstrap.servers.at(-1)?.snapshot;
     const keeper = config && loadSnapshots().keepSnapshot({ config, clock, logger });
     const client = new XdsClient({
-      ...{ bootstrap, transportFactory, userAgent, dataErrorHandling },
+      ...{ bootstrap, transportFactory, userAgent, clientFeatures, dataErrorHandling },
       ...{ clock, random, logger },
       ...(keeper && { events: keeper.events }),
     });

@@ -1,4 +1,5 @@
 import type { ClusterResource } from '../resources/cluster';
+import type { EndpointCollection } from '../resources/endpoint-collection';
 import type { EndpointsResource } from '../resources/endpoints';
 import type { ListenerResource } from '../resources/listener';
 import type { RouteConfigResource } from '../resources/route-config';
@@ -9,6 +10,7 @@ import type { ResourceWatcher } from '../xds-client/resource-watcher';
 import type { BuildResult } from './build-xds-config';
 import { ChangeLog } from './change-log';
 import type { DnsWatch, DnsWatcherFactory } from './dns-watch';
+import { watchWithCollections, type WatchResource } from './endpoint-collections';
 import { nextBuild } from './next-build';
 import { waiting, type DnsTarget, type NeededWatches, type Observed } from './observations';
 import { referencedClusters } from './referenced-clusters';
@@ -31,6 +33,8 @@ export interface ClientResourceTypes {
   readonly routeConfig: ResourceType<RouteConfigResource>;
   readonly cluster: ResourceType<ClusterResource>;
   readonly endpoints: ResourceType<EndpointsResource>;
+  /** Absent if assignments do not refer to collections (gRFC A95). */
+  readonly endpointCollection?: ResourceType<EndpointCollection>;
 }
 
 /** What a manager is made of. */
@@ -73,12 +77,21 @@ export class XdsDependencyManager implements ClusterSubscriber {
   private closed = false;
 
   constructor(private readonly options: DependencyManagerOptions) {
-    const { types } = options;
+    const { types, source } = options;
     const { changes } = this;
-    this.listeners = this.watchesOf(types.listener, () => changes.addOther());
-    this.routeConfigs = this.watchesOf(types.routeConfig, () => changes.addOther());
-    this.clusters = this.watchesOf(types.cluster, (name) => changes.add('clusters', name));
-    this.endpoints = this.watchesOf(types.endpoints, (name) => changes.add('endpoints', name));
+    const watchOf =
+      <T>(type: ResourceType<T>): WatchResource<T> =>
+      (name, watcher) =>
+        source.watch(type, name, watcher);
+    const { endpoints, endpointCollection } = types;
+    const watchEndpoints =
+      endpointCollection === undefined
+        ? watchOf(endpoints)
+        : watchWithCollections(source, endpoints, endpointCollection);
+    this.listeners = this.watchesOf(watchOf(types.listener), () => changes.addOther());
+    this.routeConfigs = this.watchesOf(watchOf(types.routeConfig), () => changes.addOther());
+    this.clusters = this.watchesOf(watchOf(types.cluster), (name) => changes.add('clusters', name));
+    this.endpoints = this.watchesOf(watchEndpoints, (name) => changes.add('endpoints', name));
     this.dns = this.dnsWatchesOf();
   }
 
@@ -184,14 +197,13 @@ export class XdsDependencyManager implements ClusterSubscriber {
   }
 
   private watchesOf<T>(
-    type: ResourceType<T>,
+    watch: WatchResource<T>,
     noteChange: (name: string) => void,
   ): Watches<string, T> {
-    const { source } = this.options;
     return new WatchSet<string, Observed<T>>(
       waiting,
       (name, _key, report) =>
-        source.watch(type, name, {
+        watch(name, {
           onResourceChanged: (update) =>
             report(() =>
               update.ok

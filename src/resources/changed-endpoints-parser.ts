@@ -124,7 +124,8 @@ class ChangeDecoder {
     const change = compareSlices(slice, LB_ENDPOINTS_FIELD, found.known);
     const message = change && decodeMessage(LocalityLbEndpoints, change.rest, this.violations);
     if (change === undefined || message === undefined) return undefined;
-    const { locality, loadBalancingWeight: weight, priority } = message;
+    const { locality, loadBalancingWeight: weight, priority, lbConfig } = message;
+    if (lbConfig?.$case === 'ledsClusterLocalityConfig') return undefined;
     if (weight === undefined || weight === 0) return 'unused';
     const { before } = found;
     // The guess may have been wrong: most encoders write the priority after the endpoints.

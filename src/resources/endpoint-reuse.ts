@@ -103,9 +103,10 @@ export class LocalityReuse {
       : next.endpoints;
     return locality === previous.locality &&
       endpoints === previous.endpoints &&
-      next.weight === previous.weight
+      next.weight === previous.weight &&
+      next.collection === previous.collection
       ? previous
-      : { locality, weight: next.weight, endpoints };
+      : { ...next, locality, endpoints };
   }
 }
 

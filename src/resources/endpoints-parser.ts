@@ -26,7 +26,8 @@ type Priorities = ReadonlyMap<number, ReadonlyMap<string, LocalityEndpoints>>;
 /** EDS. An update keeps the identity of everything that did not change. */
 export function createEndpointsResourceType({
   keepDraining = false,
-}: Pick<ExtensionPoints, 'keepDraining'>): ResourceType<EndpointsResource> {
+  endpointCollections: readCollections = false,
+}: Pick<ExtensionPoints, 'keepDraining' | 'endpointCollections'>): ResourceType<EndpointsResource> {
   return createResourceType({
     typeName: 'envoy.config.endpoint.v3.ClusterLoadAssignment',
     decoder: ClusterLoadAssignment,
@@ -37,7 +38,11 @@ export function createEndpointsResourceType({
     },
     parse(message, context, violations, bytes) {
       const previous = new PreviousEndpoints(context.previous(message.clusterName));
-      return parseAssignment(message, { previous, keepDraining, bytes }, violations);
+      return parseAssignment(
+        message,
+        { previous, keepDraining, readCollections, bytes },
+        violations,
+      );
     },
     parseChange(bytes, name, context) {
       const before = context.previous(name);
@@ -59,6 +64,7 @@ export function createEndpointsResourceType({
 interface EndpointsContext {
   readonly previous: PreviousEndpoints;
   readonly keepDraining: boolean;
+  readonly readCollections: boolean;
   /** What the message was decoded from. */
   readonly bytes: Uint8Array;
 }
@@ -80,7 +86,7 @@ function parseAssignment(
 
 function parseLocalities(
   { endpoints }: ClusterLoadAssignment,
-  { previous, keepDraining, bytes }: EndpointsContext,
+  { previous, keepDraining, readCollections, bytes }: EndpointsContext,
   addresses: AddressSet,
   violations: Violations,
 ): readonly PlacedLocality[] {
@@ -90,7 +96,10 @@ function parseLocalities(
     const onParsed: LocalityContext['onParsed'] = (value, parts) => {
       parsed[i] = { value, endpoints: parts };
     };
-    const context = { previous, addresses, metadataReader, keepDraining, onParsed };
+    const context = {
+      ...{ previous, addresses, metadataReader },
+      ...{ keepDraining, readCollections, onParsed },
+    };
     const value = parseLocalityEndpoints(message, context, violations.index(i));
     parsed[i] ??= undefined;
     return value && { priority: message.priority, value };

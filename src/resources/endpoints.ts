@@ -31,6 +31,8 @@ export interface LocalityEndpoints {
   readonly weight: number;
   /** May be empty: the locality is unreachable. */
   readonly endpoints: readonly XdsEndpoint[];
+  /** The resource that has the endpoints instead, if there is one (gRFC A95). */
+  readonly collection?: string;
 }
 
 /** The localities that share a priority. */

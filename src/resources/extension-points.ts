@@ -74,4 +74,6 @@ export interface ExtensionPoints {
   readonly regexes: RegexCompiler;
   /** Whether DRAINING endpoints are kept, for policies that know the state (gRFC A55). Default: left out. */
   readonly keepDraining?: boolean;
+  /** Whether endpoints may be in resources of their own (gRFC A95). Default: what says so is not read. */
+  readonly endpointCollections?: boolean;
 }

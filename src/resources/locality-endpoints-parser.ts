@@ -1,5 +1,6 @@
 import type {
   LbEndpoint,
+  LedsClusterLocalityConfig,
   LocalityLbEndpoints,
 } from '../generated/envoy/config/endpoint/v3/endpoint_components';
 import { HashBag } from '../util/hash-bag';
@@ -40,6 +41,8 @@ export interface LocalityContext {
   readonly addresses: AddressSet;
   readonly metadataReader: EndpointMetadataReader;
   readonly keepDraining: boolean;
+  /** Whether localities may have their endpoints in collections (gRFC A95). */
+  readonly readCollections: boolean;
   /** Told what each endpoint of a locality came to. */
   readonly onParsed: (
     value: LocalityEndpoints,
@@ -52,10 +55,11 @@ export interface LocalityContext {
  * violation. A locality that gets no calls is not looked at further.
  */
 export function parseLocalityEndpoints(
-  { locality, loadBalancingWeight: weight, priority, lbEndpoints }: LocalityLbEndpoints,
+  message: LocalityLbEndpoints,
   context: LocalityContext,
   violations: Violations,
 ): LocalityEndpoints | undefined {
+  const { locality, loadBalancingWeight: weight, priority, lbEndpoints, lbConfig } = message;
   if (weight === undefined || weight === 0) return undefined;
   if (locality === undefined) {
     violations.at('locality').add('field not present');
@@ -63,6 +67,11 @@ export function parseLocalityEndpoints(
   }
   const previous = context.previous.find(priority, locality);
   const reuse = new LocalityReuse(previous);
+  if (context.readCollections && lbConfig?.$case === 'ledsClusterLocalityConfig') {
+    const at = violations.at('leds_cluster_locality_config');
+    const collection = parseCollectionName(lbConfig.value, at);
+    return reuse.share({ locality, weight, endpoints: [], collection });
+  }
   const parsed = parseEndpoints(lbEndpoints, context, reuse, violations.at('lb_endpoints'));
   const endpoints = parsed.filter((endpoint) => endpoint !== undefined);
   const value = reuse.share({ locality, weight, endpoints });
@@ -70,9 +79,14 @@ export function parseLocalityEndpoints(
   return value;
 }
 
-function parseEndpoints(
+/** In its own place, what each endpoint comes to; `undefined` for one that gets no calls. */
+export function parseEndpoints(
   messages: readonly LbEndpoint[],
-  { addresses, metadataReader, keepDraining }: LocalityContext,
+  {
+    addresses,
+    metadataReader,
+    keepDraining,
+  }: Pick<LocalityContext, 'addresses' | 'metadataReader' | 'keepDraining'>,
   reuse: LocalityReuse,
   violations: Violations,
 ): readonly (XdsEndpoint | undefined)[] {
@@ -98,6 +112,19 @@ function parseEndpoints(
     );
   }
   return endpoints;
+}
+
+function parseCollectionName(
+  { ledsConfig, ledsCollectionName: name }: LedsClusterLocalityConfig,
+  violations: Violations,
+): string {
+  if (ledsConfig?.configSourceSpecifier?.$case !== 'self') {
+    violations.at('leds_config').add('must be self');
+  }
+  const at = violations.at('leds_collection_name');
+  if (name === '') at.add('must not be empty');
+  if (name.endsWith('/*')) at.add('must not be a glob collection, whose name ends in /*');
+  return name;
 }
 
 function addressText({ host, port }: SocketAddress): string {

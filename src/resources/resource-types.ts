@@ -1,6 +1,8 @@
 import type { ResourceType } from '../xds-client/resource-type';
 import type { ClusterResource } from './cluster';
 import { createClusterResourceType } from './cluster-parser';
+import type { EndpointCollection } from './endpoint-collection';
+import { createEndpointCollectionResourceType } from './endpoint-collection-parser';
 import type { EndpointsResource } from './endpoints';
 import { createEndpointsResourceType } from './endpoints-parser';
 import type { ExtensionPoints } from './extension-points';
@@ -19,6 +21,8 @@ export interface ResourceTypes {
   readonly cluster: ResourceType<ClusterResource>;
   /** EDS. */
   readonly endpoints: ResourceType<EndpointsResource>;
+  /** LEDS list collections (gRFC A95); absent if assignments do not refer to any. */
+  readonly endpointCollection?: ResourceType<EndpointCollection>;
 }
 
 /** All resource types, with one set of extensions. */
@@ -28,5 +32,8 @@ export function createResourceTypes(extensions: ExtensionPoints): ResourceTypes 
     routeConfig: createRouteConfigResourceType(extensions),
     cluster: createClusterResourceType(extensions),
     endpoints: createEndpointsResourceType(extensions),
+    ...(extensions.endpointCollections === true && {
+      endpointCollection: createEndpointCollectionResourceType(extensions),
+    }),
   };
 }

@@ -20,8 +20,15 @@ const CLIENT_FEATURES = [
   'xds.config.supports-resource-ttl',
 ] as const;
 
-/** The message by which a stream says who is asking: the bootstrap's node, with who we are added (gRFC A27). */
-export function createNode(config: NodeConfig, userAgent: UserAgent): Node {
+/**
+ * The message by which a stream says who is asking: the bootstrap's node, with who we are added (gRFC A27).
+ * @param features What the client can do besides.
+ */
+export function createNode(
+  config: NodeConfig,
+  userAgent: UserAgent,
+  features: readonly string[] = [],
+): Node {
   return {
     id: config.id,
     cluster: config.cluster,
@@ -29,7 +36,7 @@ export function createNode(config: NodeConfig, userAgent: UserAgent): Node {
     locality: config.locality,
     userAgentName: userAgent.name,
     userAgentVersionType: { $case: 'userAgentVersion', value: userAgent.version },
-    clientFeatures: [...CLIENT_FEATURES],
+    clientFeatures: [...CLIENT_FEATURES, ...features],
   };
 }
 

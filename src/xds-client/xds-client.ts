@@ -29,6 +29,8 @@ export interface XdsClientOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly userAgent: UserAgent;
+  /** What servers are told that the client can do, besides what it always can. Default: nothing. */
+  readonly clientFeatures?: readonly string[];
   /** Default: nobody listens. */
   readonly events?: ClientEvents;
   /** Whether gRFC A88 applies: errors of servers about resources, and its rules for deletions. Default false. */
@@ -61,12 +63,12 @@ export class XdsClient {
   private closed = false;
 
   constructor(private readonly options: XdsClientOptions) {
-    const { bootstrap, logger, userAgent } = options;
+    const { bootstrap, logger, userAgent, clientFeatures } = options;
     this.queue = new SerialQueue(
       (error) => logger.error(() => `unexpected error in the xDS client: ${describeBug(error)}`),
       () => this.settle(),
     );
-    this.node = createNode(bootstrap.node, userAgent);
+    this.node = createNode(bootstrap.node, userAgent, clientFeatures);
     this.channels = new RefCountedMap(
       (server) => this.createChannel(server),
       (channel) => channel.close(),

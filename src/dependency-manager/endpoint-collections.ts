@@ -1,0 +1,153 @@
+import type { EndpointCollection } from '../resources/endpoint-collection';
+import { LocalityReuse, PreviousEndpoints } from '../resources/endpoint-reuse';
+import type { EndpointsResource, LocalityEndpoints } from '../resources/endpoints';
+import { createHandle, type Handle } from '../util/handle';
+import { ok, type Result } from '../util/result';
+import type { ResourceType } from '../xds-client/resource-type';
+import type { ResourceWatcher, XdsError } from '../xds-client/resource-watcher';
+import { waiting, type Observed } from './observations';
+import { WatchSet } from './watch-set';
+
+/** Begins to watch a resource of one type. */
+export type WatchResource<T> = (name: string, watcher: ResourceWatcher<T>) => Handle;
+
+/** What resources can be watched with. */
+interface WatchSource {
+  watch<T>(type: ResourceType<T>, name: string, watcher: ResourceWatcher<T>): Handle;
+}
+
+/**
+ * Watches assignments together with the collections that their localities refer to (gRFC A95): a watcher is
+ * told of an assignment when everything is there, and again when any of it changes.
+ */
+export function watchWithCollections(
+  source: WatchSource,
+  endpoints: ResourceType<EndpointsResource>,
+  collections: ResourceType<EndpointCollection>,
+): WatchResource<EndpointsResource> {
+  return (name, watcher) => {
+    const collected = new CollectedEndpoints(watcher, (collection, watcherOf) =>
+      source.watch(collections, collection, watcherOf),
+    );
+    const handle = source.watch(endpoints, name, collected);
+    return createHandle(() => {
+      handle.release();
+      collected.close();
+    });
+  };
+}
+
+const none: ReadonlySet<string> = new Set();
+
+/** One assignment with its collections, for one watcher. */
+class CollectedEndpoints implements ResourceWatcher<EndpointsResource> {
+  private readonly collections: WatchSet<string, Observed<EndpointCollection>>;
+  private assignment: EndpointsResource | undefined;
+  private ambient: XdsError | undefined;
+  /** What the watcher was told last. */
+  private told: { readonly value: EndpointsResource; ambient: XdsError | undefined } | undefined;
+
+  constructor(
+    private readonly watcher: ResourceWatcher<EndpointsResource>,
+    watch: WatchResource<EndpointCollection>,
+  ) {
+    this.collections = new WatchSet<string, Observed<EndpointCollection>>(
+      waiting,
+      (name, _key, report) =>
+        watch(name, {
+          onResourceChanged: (update) =>
+            report(() =>
+              update.ok
+                ? { kind: 'value', value: update.value, ambient: undefined }
+                : { kind: 'error', error: update.error },
+            ),
+          onAmbientError: (ambient) =>
+            report((before) => (before.kind === 'value' ? { ...before, ambient } : before)),
+        }),
+      () => this.update(),
+    );
+  }
+
+  onResourceChanged(update: Result<EndpointsResource, XdsError>): void {
+    this.ambient = undefined;
+    if (update.ok) {
+      this.assignment = update.value;
+      this.collections.reconcile(collectionsOf(update.value), false);
+      this.update();
+      return;
+    }
+    this.assignment = undefined;
+    this.told = undefined;
+    this.collections.reconcile(none, false);
+    this.watcher.onResourceChanged(update);
+  }
+
+  onAmbientError(error: XdsError | undefined): void {
+    this.ambient = error;
+    this.update();
+  }
+
+  close(): void {
+    this.collections.clear();
+  }
+
+  private update(): void {
+    const { assignment, collections } = this;
+    if (assignment === undefined) return;
+    const names = collectionsOf(assignment);
+    for (const name of names) if (collections.get(name)?.kind === 'waiting') return;
+    const value = names.size === 0 ? assignment : this.merge(assignment);
+    if (value !== this.told?.value) {
+      this.told = { value, ambient: undefined };
+      this.watcher.onResourceChanged(ok(value));
+    }
+    const ambient = this.ambient ?? this.collectionError(names);
+    if (ambient?.message === this.told.ambient?.message) return;
+    this.told.ambient = ambient;
+    this.watcher.onAmbientError(ambient);
+  }
+
+  /** The assignment with endpoints in all its localities; the last one itself if nothing changed. */
+  private merge(assignment: EndpointsResource): EndpointsResource {
+    const previous = new PreviousEndpoints(this.told?.value);
+    const priorities = assignment.priorities.map(({ localities }, priority) => ({
+      localities: localities.map((entry) => {
+        const before = previous.find(priority, entry.locality);
+        return entry.collection === undefined ? entry : this.fill(entry, entry.collection, before);
+      }),
+    }));
+    return previous.share({ ...assignment, priorities });
+  }
+
+  /** A collection that cannot be had is one without endpoints: the locality is unreachable. */
+  private fill(
+    entry: LocalityEndpoints,
+    collection: string,
+    before: LocalityEndpoints | undefined,
+  ): LocalityEndpoints {
+    const observed = this.collections.get(collection);
+    const found = observed?.kind === 'value' ? observed.value.endpoints : [];
+    const reuse = new LocalityReuse(before);
+    const endpoints = found.map((endpoint) => reuse.shareEndpoint(endpoint));
+    return reuse.share({ ...entry, endpoints });
+  }
+
+  private collectionError(names: ReadonlySet<string>): XdsError | undefined {
+    for (const name of names) {
+      const observed = this.collections.get(name);
+      if (observed?.kind === 'error') return observed.error;
+      if (observed?.kind === 'value' && observed.ambient !== undefined) return observed.ambient;
+    }
+    return undefined;
+  }
+}
+
+function collectionsOf({ priorities }: EndpointsResource): ReadonlySet<string> {
+  let names: Set<string> | undefined;
+  for (const { localities } of priorities) {
+    for (const { collection } of localities) {
+      if (collection !== undefined) (names ??= new Set()).add(collection);
+    }
+  }
+  return names ?? none;
+}

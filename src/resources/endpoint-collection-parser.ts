@@ -1,0 +1,62 @@
+import {
+  LbEndpoint,
+  LbEndpointCollection,
+} from '../generated/envoy/config/endpoint/v3/endpoint_components';
+import { err, ok } from '../util/result';
+import { Violations } from '../util/violations';
+import type { Decoded, ResourceType } from '../xds-client/resource-type';
+import type { EndpointCollection } from './endpoint-collection';
+import { EndpointMetadataReader } from './endpoint-metadata-parser';
+import { LocalityReuse } from './endpoint-reuse';
+import type { ExtensionPoints } from './extension-points';
+import { AddressSet, parseEndpoints } from './locality-endpoints-parser';
+import { decodeMessage, unpackAny, type AnyType } from './shared/any';
+
+const LB_ENDPOINT: AnyType<LbEndpoint> = {
+  typeName: 'envoy.config.endpoint.v3.LbEndpoint',
+  decoder: LbEndpoint,
+};
+
+/** List collections of endpoints (gRFC A95). They have no name in them, only beside them. */
+export function createEndpointCollectionResourceType({
+  keepDraining = false,
+}: Pick<ExtensionPoints, 'keepDraining'>): ResourceType<EndpointCollection> {
+  return {
+    typeUrl: 'type.googleapis.com/envoy.config.endpoint.v3.LbEndpointCollection',
+    typeName: 'LbEndpointCollection',
+    allResourcesRequiredInSotw: false,
+    peekName: () => undefined,
+    decode(bytes): Decoded<EndpointCollection> {
+      const violations = Violations.root();
+      const message = decodeMessage(LbEndpointCollection, bytes, violations);
+      const value = message && parseCollection(message, keepDraining, violations);
+      const isValid = value !== undefined && violations.count === 0;
+      return { name: undefined, result: isValid ? ok(value) : err(violations.all) };
+    },
+  };
+}
+
+function parseCollection(
+  { entries }: LbEndpointCollection,
+  keepDraining: boolean,
+  violations: Violations,
+): EndpointCollection {
+  const at = violations.at('entries');
+  const messages: LbEndpoint[] = [];
+  for (const [i, { resourceSpecifier }] of entries.entries()) {
+    const place = at.index(i).at('inline_entry');
+    if (resourceSpecifier === undefined) {
+      place.add('field not present');
+      continue;
+    }
+    const { resource } = resourceSpecifier.value;
+    const message = unpackAny(resource, LB_ENDPOINT, place.at('resource'));
+    if (message !== undefined) messages.push(message);
+  }
+  // Otherwise the places of the endpoints are not those of the entries.
+  if (messages.length < entries.length) return { endpoints: [] };
+  const metadataReader = new EndpointMetadataReader();
+  const context = { addresses: new AddressSet(), metadataReader, keepDraining };
+  const parsed = parseEndpoints(messages, context, new LocalityReuse(undefined), at);
+  return { endpoints: parsed.filter((endpoint) => endpoint !== undefined) };
+}

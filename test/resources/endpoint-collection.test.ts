@@ -1,0 +1,151 @@
+import { HealthStatus } from '../../src/generated/envoy/config/core/v3/health_check';
+import {
+  LbEndpoint,
+  LbEndpointCollection,
+} from '../../src/generated/envoy/config/endpoint/v3/endpoint_components';
+import { createEndpointCollectionResourceType } from '../../src/resources/endpoint-collection-parser';
+import { createEndpointsResourceType } from '../../src/resources/endpoints-parser';
+import type { Json } from '../support/xds-json';
+import { serverWith, types, valueOf, violationsOf } from './decode-json';
+
+const type = createEndpointCollectionResourceType({});
+const NAME = 'xdstp://auth/envoy.config.endpoint.v3.LbEndpointCollection/e';
+
+function lbEndpoint(address: string, extra: Parameters<typeof LbEndpoint.fromPartial>[0] = {}) {
+  const message = LbEndpoint.fromPartial({
+    hostIdentifier: {
+      $case: 'endpoint',
+      value: {
+        address: {
+          address: {
+            $case: 'socketAddress',
+            value: { address, portSpecifier: { $case: 'portValue', value: 80 } },
+          },
+        },
+      },
+    },
+    ...extra,
+  });
+  return { value: LbEndpoint.encode(message).finish() };
+}
+
+/** What a collection with these entries is decoded to. */
+function decode(
+  entries: readonly ({ value: Uint8Array; typeUrl?: string } | undefined)[],
+  readBy = type,
+) {
+  const message = LbEndpointCollection.fromPartial({
+    entries: entries.map((entry) => ({
+      resourceSpecifier: entry && {
+        $case: 'inlineEntry',
+        value: {
+          resource: {
+            typeUrl: 'type.googleapis.com/envoy.config.endpoint.v3.LbEndpoint',
+            ...entry,
+          },
+        },
+      },
+    })),
+  });
+  const bytes = LbEndpointCollection.encode(message).finish();
+  return readBy.decode(bytes, { server: serverWith(), previous: () => undefined });
+}
+
+const hosts = (decoded: ReturnType<typeof decode>) =>
+  decoded.result.ok
+    ? decoded.result.value.endpoints.map(({ addresses: [first] }) => first?.host)
+    : decoded.result.error;
+
+describe('a collection of endpoints (gRFC A95)', () => {
+  it('has the endpoints of its entries', () => {
+    expect(hosts(decode([lbEndpoint('10.0.0.1'), lbEndpoint('10.0.0.2')]))).toEqual([
+      '10.0.0.1',
+      '10.0.0.2',
+    ]);
+  });
+
+  it('may be empty', () => {
+    expect(decode([]).result).toEqual({ ok: true, value: { endpoints: [] } });
+  });
+
+  it('leaves out what is unhealthy, and DRAINING too unless a policy wants it', () => {
+    const entries = [
+      lbEndpoint('10.0.0.1', { healthStatus: HealthStatus.UNHEALTHY }),
+      lbEndpoint('10.0.0.2', { healthStatus: HealthStatus.DRAINING }),
+      lbEndpoint('10.0.0.3'),
+    ];
+    expect(hosts(decode(entries))).toEqual(['10.0.0.3']);
+    const keeping = createEndpointCollectionResourceType({ keepDraining: true });
+    expect(hosts(decode(entries, keeping))).toEqual(['10.0.0.2', '10.0.0.3']);
+  });
+
+  it('is rejected with everything that is wrong with its entries', () => {
+    const other = { ...lbEndpoint('10.0.0.1'), typeUrl: 'type.googleapis.com/x.Y' };
+    expect(hosts(decode([other, undefined]))).toEqual([
+      'entries[0].inline_entry.resource: must be envoy.config.endpoint.v3.LbEndpoint, not x.Y',
+      'entries[1].inline_entry: field not present',
+    ]);
+    expect(hosts(decode([lbEndpoint('10.0.0.1'), lbEndpoint('10.0.0.1')]))).toEqual([
+      'entries[1]: duplicate address 10.0.0.1 with port 80',
+    ]);
+    expect(hosts(decode([lbEndpoint('not an address')]))).toHaveLength(1);
+  });
+
+  it('has its name beside it only', () => {
+    expect(type.peekName(new Uint8Array())).toBeUndefined();
+    expect(decode([]).name).toBeUndefined();
+  });
+});
+
+describe('a locality with a collection', () => {
+  const reading = createEndpointsResourceType({ endpointCollections: true });
+  const assignment = (leds: Json): Json => ({
+    cluster_name: 'c',
+    endpoints: [
+      {
+        locality: { zone: 'a' },
+        load_balancing_weight: 3,
+        lb_endpoints: [
+          { endpoint: { address: { socket_address: { address: '10.0.0.1', port_value: 80 } } } },
+        ],
+        leds_cluster_locality_config: leds,
+      },
+    ],
+  });
+  const good = { leds_config: { self: {} }, leds_collection_name: NAME };
+
+  it('has no endpoints of its own', () => {
+    const value = valueOf(reading, assignment(good));
+    expect(value.priorities[0]?.localities).toEqual([
+      expect.objectContaining({ weight: 3, endpoints: [], collection: NAME }),
+    ]);
+  });
+
+  it('is the same object in an update that says the same, and another for another collection', () => {
+    const previous = valueOf(reading, assignment(good));
+    expect(valueOf(reading, assignment(good), { previous })).toBe(previous);
+    const other = valueOf(reading, assignment({ ...good, leds_collection_name: `${NAME}2` }), {
+      previous,
+    });
+    expect(other.priorities[0]?.localities[0]?.collection).toBe(`${NAME}2`);
+  });
+
+  it('must have it from the same server, by a name of one collection', () => {
+    const bad = { leds_config: { ads: {} }, leds_collection_name: `${NAME}/*` };
+    const at = 'endpoints[0].leds_cluster_locality_config';
+    expect(violationsOf(reading, assignment(bad))).toEqual([
+      `${at}.leds_config: must be self`,
+      `${at}.leds_collection_name: must not be a glob collection, whose name ends in /*`,
+    ]);
+    expect(violationsOf(reading, assignment({ leds_config: { self: {} } }))).toEqual([
+      `${at}.leds_collection_name: must not be empty`,
+    ]);
+  });
+
+  it('has its own endpoints where collections are not read', () => {
+    expect(types.endpointCollection).toBeUndefined();
+    const value = valueOf(types.endpoints, assignment(good));
+    expect(value.priorities[0]?.localities[0]?.endpoints).toHaveLength(1);
+    expect(value.priorities[0]?.localities[0]?.collection).toBeUndefined();
+  });
+});
