@@ -73,6 +73,63 @@ const gentleFailover = {
   },
 };
 
+/** Calls per second that clients have reported since the last time it was asked; undefined if there was no report. */
+const reportedRate = (controlPlane) => {
+  let last = { issued: 0, intervalMs: 0 };
+  return () => {
+    const [load] = controlPlane.loads();
+    if (load === undefined || load.intervalMs === last.intervalMs) return undefined;
+    const issued = load.localities.reduce((sum, locality) => sum + locality.issued, 0);
+    const rate = ((issued - last.issued) * 1000) / (load.intervalMs - last.intervalMs);
+    last = { issued, intervalMs: load.intervalMs };
+    return rate;
+  };
+};
+
+const loadBasedFailover = {
+  name: 'load_based_failover',
+  expect:
+    'of 100 calls/s all go to the primary with room for 120; with room for 20, a fifth; with room for 120 again, all',
+  async run(mesh) {
+    const servers = await mesh.servers(4);
+    const [primary, secondary] = [servers.slice(0, 2), servers.slice(2)];
+    const extra = { clusterExtra: { lrs_server: { self: {} } } };
+    const [first, second] = [
+      { servers: primary, priority: 0 },
+      { servers: secondary, priority: 1 },
+    ];
+    const rateOf = reportedRate(mesh.controlPlane);
+    let room = 120;
+    /** What Traffic Director does by itself: what is too much for the primary goes to the secondary. */
+    const share = () => {
+      const rate = rateOf();
+      if (rate === undefined) return;
+      const overflow = { ...second, priority: 0, weight: Math.max(1, Math.round(rate - room)) };
+      const groups = rate > room ? [{ ...first, weight: room }, overflow] : [first, second];
+      mesh.serve(oneCluster(groups, extra));
+    };
+    mesh.controlPlane.setLoadReporting({ intervalMs: 2000 });
+    mesh.serve(oneCluster([first, second], extra));
+    const timer = setInterval(share, 200);
+    try {
+      const client = await mesh.client();
+      const steps = [await untilOnly(client, primary)];
+      room = 20;
+      const isFifth = (stats) => {
+        const calls = primary.reduce((sum, { name }) => sum + (stats.byPeer.get(name) ?? 0), 0);
+        return isOnly(servers)(stats) && Math.abs(calls / 300 - 0.2) <= 0.1;
+      };
+      const stats = await client.statsUntil(isFifth, 300);
+      steps.push(verdict(isFifth(stats), describeStats(stats)));
+      room = 120;
+      steps.push(await untilOnly(client, primary));
+      return allOf(...steps, await noneFailed(client));
+    } finally {
+      clearInterval(timer);
+    }
+  },
+};
+
 const failover = {
   name: 'failover_test: test_failover',
   expect:
@@ -206,6 +263,7 @@ export const cases = [
   onPrimaryFailure,
   onPartialFailure,
   gentleFailover,
+  loadBasedFailover,
   failover,
   onStartup,
   midStartup,

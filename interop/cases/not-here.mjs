@@ -9,7 +9,6 @@ const kubernetes = 'needs Kubernetes and the gateway controller';
 const cloudRun = 'needs Cloud Run';
 
 export const notHere = [
-  ['load_based_failover', 'needs load reports (LRS) from the client'],
   ['metadata_filter (4 sub-cases)', server],
   [
     'metadata_filter: TestMetadataFilterMatchAll, …MatchAny, …MatchAnyAndAll, …MatchMultipleRules',

@@ -57,13 +57,13 @@ const endpoint = ({ port }, { addresses = ['127.0.0.1'], ...extra } = {}) => {
 
 /**
  * The endpoints of a cluster.
- * @param groups Each a locality: `{ servers, zone, priority }`, or `{ endpoints, … }`.
+ * @param groups Each a locality: `{ servers, zone, priority, weight }`, or `{ endpoints, … }`.
  */
 export const assignment = (name, ...groups) => ({
   cluster_name: name,
-  endpoints: groups.map(({ servers = [], endpoints, zone, priority = 0 }, index) => ({
+  endpoints: groups.map(({ servers = [], endpoints, zone, priority = 0, weight = 1 }, index) => ({
     locality: { region: 'interop', zone: zone ?? `zone-${index}` },
-    load_balancing_weight: 1,
+    load_balancing_weight: weight,
     priority,
     lb_endpoints: endpoints ?? servers.map((server) => endpoint(server)),
   })),
