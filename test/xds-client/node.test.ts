@@ -27,6 +27,13 @@ describe('createNode', () => {
     });
   });
 
+  it('says what else the client can do', () => {
+    const config = { id: 'n', cluster: '', locality: undefined, metadata: undefined };
+    const { clientFeatures } = createNode(config, { name: 'a', version: '1' }, ['more']);
+    expect(clientFeatures.at(-1)).toBe('more');
+    expect(clientFeatures).toContain('xds.config.resource-in-sotw');
+  });
+
   it('leaves out what the bootstrap leaves out', () => {
     const node = roundTrip({ id: '', cluster: '', locality: undefined, metadata: undefined });
     expect(node).toMatchObject({ id: '', cluster: '', locality: undefined, metadata: undefined });
