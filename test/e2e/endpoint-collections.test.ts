@@ -9,7 +9,6 @@ import { NODE_ID, SERVICE, simpleResources } from '../support/mesh';
 import type { Json } from '../support/xds-json';
 
 const TYPE = 'type.googleapis.com/envoy';
-const VARIABLE = 'GRPC_EXPERIMENTAL_XDS_ENDPOINT_FALLBACK';
 
 const lbEndpoint = (port: number): Json => ({
   '@type': `${TYPE}.config.endpoint.v3.LbEndpoint`,
@@ -47,21 +46,18 @@ describe('endpoints in a collection (gRFC A95)', () => {
   let path: string;
   let backends: EchoBackend[];
   let client: EchoClient;
-  const before = process.env[VARIABLE];
 
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'collections-'));
     path = join(folder, 'resources.json');
     backends = [await EchoBackend.start('first'), await EchoBackend.start('second')];
-    process.env[VARIABLE] = 'true';
+    process.env.GRPC_EXPERIMENTAL_XDS_ENDPOINT_FALLBACK = 'true';
     const server = { server_uri: pathToFileURL(path).href };
     register({ bootstrap: { xds_servers: [server], node: { id: NODE_ID } } });
     client = new EchoClient(`xds:///${SERVICE}`, {});
   });
 
   afterEach(() => {
-    if (before === undefined) delete process.env[VARIABLE];
-    else process.env[VARIABLE] = before;
     client.close();
     for (const backend of backends) backend.stop();
     rmSync(folder, { recursive: true });
