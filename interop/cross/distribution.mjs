@@ -11,7 +11,7 @@ import {
 } from '../harness/resources.mjs';
 import { call, demand, demandShare, demandShares, untilOnly } from './judging.mjs';
 
-const LANGUAGES = ['node', 'go', 'python', 'java'];
+const CLIENTS = ['node', 'node-delta', 'go', 'python', 'java'];
 
 const headerRoute = (name, matcher, to) =>
   route({ prefix: '', headers: [{ name, ...matcher }] }, to);
@@ -255,7 +255,7 @@ const demandAgreement = (answers) => {
 const runCases = async ({ peers, servers, backends, step, available }) => {
   const controlPlane = new ControlPlane();
   const { address } = await controlPlane.start();
-  const languages = LANGUAGES.filter((language) => available.has(language));
+  const languages = CLIENTS.filter((name) => available.has(name));
   const clients = {};
   try {
     await step(`start ${languages.join(', ')}`, async () => {

@@ -35,17 +35,15 @@ const service = (serversByCluster, routes, clusterExtra = {}) => ({
 class Setup {
   #version = 0;
 
-  constructor(peers, cache, features) {
-    Object.assign(this, { peers, cache, features });
+  constructor(peers, cache, clientName) {
+    Object.assign(this, { peers, cache, clientName });
   }
 
   async start() {
     this.controlPlane = await this.peers.goControlPlane(this.cache);
     this.port = this.controlPlane.greeting.port;
-    this.client = await this.peers.client('node', `127.0.0.1:${this.port}`, {
-      features: this.features,
-      node: NODE,
-    });
+    const address = `127.0.0.1:${this.port}`;
+    this.client = await this.peers.client(this.clientName, address, { node: NODE });
   }
 
   serve(resources) {
@@ -162,15 +160,16 @@ const STEPS = {
   },
 };
 
-const VARIANTS = { sotw: [], delta: ['grpc_xds_delta'] };
+/** The client by the variant of the protocol that it speaks. */
+const VARIANTS = { sotw: 'node', delta: 'node-delta' };
 
 /** All steps in every combination of cache and variant. */
 export const goControlPlaneCases = ['snapshot', 'linear'].flatMap((cache) =>
-  Object.entries(VARIANTS).map(([variant, features]) => ({
+  Object.entries(VARIANTS).map(([variant, clientName]) => ({
     name: `go-control-plane: ${cache} cache, ${variant}`,
     languages: ['go'],
     run: async ({ peers, servers, step }) => {
-      const setup = new Setup(peers, cache, features);
+      const setup = new Setup(peers, cache, clientName);
       await setup.start();
       try {
         for (const [name, run] of Object.entries(STEPS)) {

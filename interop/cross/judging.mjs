@@ -10,7 +10,7 @@ export const call = (client, target, count, { headers = {}, method = 'UnaryCall'
   client.ask({ do: 'call', target, count, headers, method, timeoutMs: CALL_TIMEOUT_MS });
 
 /** The counts in words. */
-export const describe = ({ peers, codes, message }) => {
+const describe = ({ peers, codes, message }) => {
   const parts = Object.entries(peers).map(([peer, count]) => `${peer} ${count}`);
   for (const [code, count] of Object.entries(codes)) {
     if (code !== '0') parts.push(`status ${code} ${count} (${message.slice(0, 200)})`);

@@ -16,9 +16,12 @@ const goPeer = pathOf('../go/build/peer');
 const python = pathOf('../python');
 const java = pathOf('../java/build');
 
-/** The commands by the name of the client. */
+const own = [process.execPath, pathOf('own-client.mjs')];
+
+/** The clients by name: the command, and what else the server is said to be able to do. */
 const CLIENTS = {
-  node: { command: [process.execPath, pathOf('own-client.mjs')] },
+  node: { command: own },
+  'node-delta': { command: own, features: ['grpc_xds_delta'] },
   go: { command: [goPeer, 'client'] },
   python: {
     command: ['python3', join(python, 'client.py')],
@@ -35,10 +38,11 @@ export class Peers {
 
   /**
    * Starts a client, whose node id is its name.
-   * @param language One of node, go, python, java.
+   * @param name One of node, node-delta, go, python, java.
    * @param address Of its control plane.
    */
-  async client(language, address, { features = [], node = language } = {}) {
+  async client(name, address, { node = name } = {}) {
+    const { command, env, features = [] } = CLIENTS[name];
     const path = join(this.#folder, `bootstrap-${this.#count++}.json`);
     const server = {
       server_uri: address,
@@ -46,7 +50,6 @@ export class Peers {
       server_features: ['xds_v3', ...features],
     };
     writeFileSync(path, JSON.stringify({ xds_servers: [server], node: { id: node } }));
-    const { command, env } = CLIENTS[language];
     return this.#start(command, {
       ...env,
       GRPC_XDS_BOOTSTRAP: path,

@@ -38,7 +38,7 @@ const prepareOne = async (language, available) => {
 };
 
 const prepareAll = async () => {
-  const available = new Set(['node']);
+  const available = new Set(['node', 'node-delta']);
   await Promise.all(['go', 'python', 'java'].map((language) => prepareOne(language, available)));
   return available;
 };

@@ -9,6 +9,9 @@ import { routeVariants } from './route-variants.mjs';
 
 const LANGUAGES = ['node', 'go', 'python'];
 
+/** Our client once more, which must say the same when the configuration comes incrementally. */
+const DELTA = 'node-delta';
+
 /** How long a client may take to say what it thinks of a resource. Only one that says nothing takes so long. */
 const PATIENCE_MS = 20_000;
 
@@ -167,7 +170,7 @@ const run = async ({ peers, step }) => {
   try {
     const variants = await encodeAll(encoder);
     const results = await Promise.all(
-      LANGUAGES.map(async (language) => {
+      [...LANGUAGES, DELTA].map(async (language) => {
         const client = await peers.client(language, address);
         const since = performance.now();
         const outcomes = await judgeAll(language, client, variants, { controlPlane, verdicts });
@@ -176,14 +179,22 @@ const run = async ({ peers, step }) => {
         return [language, outcomes];
       }),
     );
+    const byClient = Object.fromEntries(results);
     const rows = variants.map(({ title }) => ({
       title,
-      outcomes: Object.fromEntries(results.map(([language, all]) => [language, all.get(title)])),
+      outcomes: Object.fromEntries(
+        LANGUAGES.map((language) => [language, byClient[language].get(title)]),
+      ),
       agreed: false,
     }));
     for (const row of rows) {
       await step(row.title, () => {
         row.agreed = check(row.title, row.outcomes);
+        const { node } = row.outcomes;
+        const delta = byClient[DELTA].get(row.title);
+        if (delta.verdict !== node.verdict) {
+          throw new Error(`not the same incrementally: ${describe({ node, [DELTA]: delta })}`);
+        }
       });
     }
     printTable(rows);
