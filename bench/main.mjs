@@ -4,18 +4,16 @@ const benchmarks = new Map([
   ['rpc', () => import('./rpc/rpc.mjs')],
   ['eds', () => import('./eds/eds.mjs')],
   ['clusters', () => import('./clusters/clusters.mjs')],
+  ['delta', () => import('./delta/delta.mjs')],
   ['loads', () => import('./loads/loads.mjs')],
 ]);
 
-/** Several under one name. */
-const groups = new Map([['scale', ['eds', 'clusters']]]);
-
-const names = process.argv.slice(2).flatMap((name) => groups.get(name) ?? [name]);
+const names = process.argv.slice(2);
 const unknown = names.filter((name) => !benchmarks.has(name));
 if (names.length === 0 || unknown.length > 0) {
   if (unknown.length > 0) console.error(`There is no benchmark ${unknown.join(', ')}.`);
   console.error(
-    `Usage: npm run bench -- NAME...   NAME is one of: ${[...benchmarks.keys(), ...groups.keys()].join(', ')}`,
+    `Usage: npm run bench -- NAME...   NAME is one of: ${[...benchmarks.keys()].join(', ')}`,
   );
   process.exit(2);
 }

@@ -1,0 +1,90 @@
+// Ten thousand clusters, one of which changes: state of the world beside the incremental variant.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startChild } from '../support/child.mjs';
+import { median } from '../support/statistics.mjs';
+import { printTable } from '../support/table.mjs';
+
+const here = (name) => new URL(name, import.meta.url).pathname;
+const CLUSTERS = 10_000;
+const WARM_UP = 10;
+
+const variants = [
+  { variant: 'state of the world', features: [], updates: 9, windowMs: 1500 },
+  { variant: 'incremental', features: ['grpc_xds_delta'], updates: 31, windowMs: 300 },
+];
+
+/** Medians over updates: bytes, and milliseconds of CPU less those of an idle window of the same length. */
+async function measureVariant(world, folder, { features, updates, windowMs }) {
+  const [server] = world.ready.bootstrap.xds_servers;
+  const servers = [{ ...server, server_features: [...server.server_features, ...features] }];
+  const bootstrap = join(folder, 'bootstrap.json');
+  writeFileSync(bootstrap, JSON.stringify({ ...world.ready.bootstrap, xds_servers: servers }));
+  const client = await startChild(here('../eds/client-child.cjs'), ['grpc-xds'], {
+    GRPC_XDS_BOOTSTRAP: bootstrap,
+  });
+  try {
+    const window = async (isUpdate) => {
+      await client.ask('reset');
+      await world.ask('bytes');
+      if (isUpdate) await world.ask('change');
+      await sleep(windowMs);
+      const { cpuMs } = await client.ask('read');
+      return { cpuMs, ...(await world.ask('bytes')) };
+    };
+    // The first updates compile what the later ones run.
+    for (let i = 0; i < WARM_UP; i++) await window(true);
+    const results = [];
+    for (let i = 0; i < updates; i++) {
+      const idle = await window(false);
+      const busy = await window(true);
+      results.push({ ...busy, cpuMs: busy.cpuMs - idle.cpuMs });
+    }
+    const of = (key) => median(results.map((result) => result[key]));
+    return {
+      firstCallMs: client.ready.firstCallMs,
+      received: of('received'),
+      sent: of('sent'),
+      cpuMs: of('cpuMs'),
+    };
+  } finally {
+    await client.stop();
+  }
+}
+
+export async function run() {
+  const folder = mkdtempSync(join(tmpdir(), 'grpc-xds-bench-'));
+  const world = await startChild(here('./world-child.cjs'), [String(CLUSTERS)]);
+  const results = new Map();
+  try {
+    for (const options of variants) {
+      results.set(options.variant, await measureVariant(world, folder, options));
+    }
+  } finally {
+    await world.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+  const [sotw, delta] = [...results.values()];
+  const bytes = ({ received, sent }) => received + sent;
+  console.log(
+    '\n10,000 clusters subscribed to, one changes; bytes on the wire and CPU of the client',
+  );
+  printTable([
+    ['', 'bytes received', 'bytes sent', 'CPU ms', 'start to first call ms'],
+    ...[...results].map(([variant, { received, sent, cpuMs, firstCallMs }]) => [
+      variant,
+      received.toLocaleString('en'),
+      sent.toLocaleString('en'),
+      cpuMs.toFixed(2),
+      firstCallMs.toFixed(0),
+    ]),
+  ]);
+  const ratio = (a, b) => (a / b).toLocaleString('en', { maximumFractionDigits: 0 });
+  console.log(
+    `  Incremental: ${ratio(bytes(sotw), bytes(delta))} times fewer bytes, ` +
+      `${ratio(sotw.cpuMs, Math.max(delta.cpuMs, 0.01))} times less CPU.`,
+  );
+  console.log('  Targets: 1,000 times fewer bytes, and 0.5 ms of CPU.');
+}
