@@ -8,12 +8,15 @@ const benchmarks = new Map([
   ['loads', () => import('./loads/loads.mjs')],
 ]);
 
-const names = process.argv.slice(2);
+/** Several under one name. */
+const groups = new Map([['scale', ['eds', 'clusters']]]);
+
+const names = process.argv.slice(2).flatMap((name) => groups.get(name) ?? [name]);
 const unknown = names.filter((name) => !benchmarks.has(name));
 if (names.length === 0 || unknown.length > 0) {
   if (unknown.length > 0) console.error(`There is no benchmark ${unknown.join(', ')}.`);
   console.error(
-    `Usage: npm run bench -- NAME...   NAME is one of: ${[...benchmarks.keys()].join(', ')}`,
+    `Usage: npm run bench -- NAME...   NAME is one of: ${[...benchmarks.keys(), ...groups.keys()].join(', ')}`,
   );
   process.exit(2);
 }
