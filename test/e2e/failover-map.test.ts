@@ -11,6 +11,8 @@ const PRIORITIES = 'e2e/failover-priorities.test.ts';
 const AGGREGATES = 'e2e/failover-aggregates.test.ts';
 const TIME = 'e2e/failover-time.test.ts';
 const ASSIGNMENT = 'resources/endpoints.test.ts';
+const UPDATES = 'e2e/endpoint-updates.test.ts';
+const CLUSTER = 'resources/cluster.test.ts';
 const BAD_INPUT = 'e2e/bad-input.test.ts';
 
 const TEN_SECONDS =
@@ -209,6 +211,32 @@ const aggregates: readonly Row[] = [
   ['MaxDepth', LEAVES, 'follows a path of the greatest length allowed'],
 ];
 
+const endpoints: readonly Row[] = [
+  ['OneLocality', UPDATES, 'of one locality are added, taken away and replaced'],
+  ['MultipleLocalities', UPDATES, 'of several localities follow each of these'],
+  [
+    'EndpointsHealth',
+    UPDATES,
+    'get calls only while they are healthy, or nothing is known of their health',
+  ],
+  ['EmptyUpdate', UPDATES, 'may all be taken away, which fails calls, and come back'],
+  ['ResourceRemoved', UPDATES, 'stay in use when the resource is there no more'],
+  [
+    'ClusterResourceDoesNotContainEDSServiceName',
+    CLUSTER,
+    'needs a service name where the name of the cluster is an xdstp one',
+  ],
+  ['ClusterResourceUpdates', UPDATES, 'are those of another resource once the cluster names that'],
+  [
+    'BadUpdateWithoutPreviousGoodUpdate',
+    UPDATES,
+    'that are rejected at first fail calls, and say why, until there are good ones',
+  ],
+  ['BadUpdateWithPreviousGoodUpdate', UPDATES, 'stay in use when an update of them is rejected'],
+  ['ResourceNotFound', TIME, TEN_SECONDS],
+  ['EndpointWithMultipleAddresses', UPDATES, 'are reached at whichever of their addresses answers'],
+];
+
 /** Of nested aggregates and more than two priorities, which those suites hardly have. */
 const further: readonly Row[] = [
   ['nested aggregates', AGGREGATES, 'of aggregates uses all their clusters in depth-first order'],
@@ -240,6 +268,7 @@ function source(file: string): string {
 describe.each([
   ['TestPriority_', priorities],
   ['TestAggregateCluster', aggregates],
+  ['TestEDS_', endpoints],
   ['of our own:', further],
 ])('what is known as %s', (_, rows) => {
   it.each(rows)('%s is tested in %s: %s', (_behaviour, file, test) => {
