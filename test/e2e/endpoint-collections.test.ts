@@ -1,4 +1,4 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -53,7 +53,10 @@ describe('endpoints in a collection (gRFC A95)', () => {
     backends = [await EchoBackend.start('first'), await EchoBackend.start('second')];
     process.env.GRPC_EXPERIMENTAL_XDS_ENDPOINT_FALLBACK = 'true';
     const server = { server_uri: pathToFileURL(path).href };
-    register({ bootstrap: { xds_servers: [server], node: { id: NODE_ID } } });
+    register({
+      bootstrap: { xds_servers: [server], node: { id: NODE_ID } },
+      snapshotPath: join(folder, 'snapshot'),
+    });
     client = new EchoClient(`xds:///${SERVICE}`, {});
   });
 
@@ -77,6 +80,19 @@ describe('endpoints in a collection (gRFC A95)', () => {
     writeFileSync(`${path}.new`, JSON.stringify({ resources }));
     renameSync(`${path}.new`, path);
   }
+
+  it('are kept with everything else for a start without a server', async () => {
+    write(backends[0]);
+    await client.say();
+    await eventually(
+      () => existsSync(join(folder, 'snapshot')),
+      (exists) => exists,
+    );
+    client.close();
+    rmSync(path);
+    client = new EchoClient(`xds:///${SERVICE}`, { 'grpc-xds.test': 2 });
+    await expect(client.say()).resolves.toBe('first');
+  });
 
   it('are called, and those that take their place later, too', async () => {
     write(backends[0]);

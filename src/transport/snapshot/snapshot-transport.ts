@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { SavedSnapshotConfig } from '../../bootstrap/bootstrap';
+import { Resource } from '../../generated/envoy/service/discovery/v3/discovery';
 import type { Clock } from '../../util/clock';
 import { errorMessage } from '../../util/error-message';
 import type { Logger } from '../../util/logger';
@@ -9,6 +10,8 @@ import { canonicalName, type FileResource } from '../file/file-resource';
 import { FileStream } from '../file/file-stream';
 import type { ResourceContent } from '../file/resource-content';
 import { decodeSnapshot, type SavedResource, type SavedSnapshot } from './snapshot-file';
+
+const WRAPPER_URL = 'type.googleapis.com/envoy.service.discovery.v3.Resource';
 
 /** What the transport needs. */
 export interface SnapshotTransportOptions {
@@ -74,6 +77,9 @@ function toContent({ savedAtMs, resources }: SavedSnapshot): ResourceContent {
   );
 }
 
+/** With its name beside it, because not every resource has one inside. */
 function toFileResource({ typeUrl, name, bytes: value }: SavedResource): FileResource {
-  return { typeUrl, name: canonicalName(name, typeUrl), item: { typeUrl, value } };
+  const wrapper = Resource.fromPartial({ name, resource: { typeUrl, value } });
+  const item = { typeUrl: WRAPPER_URL, value: Resource.encode(wrapper).finish() };
+  return { typeUrl, name: canonicalName(name, typeUrl), item };
 }
