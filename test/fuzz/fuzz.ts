@@ -1,0 +1,82 @@
+import { seededRandom } from '../support/seeded-random';
+import { createTargets, type FuzzTarget } from './targets';
+
+/** How much to try, and how. */
+export interface FuzzOptions {
+  readonly inputs: number;
+  readonly seed: number;
+  /** Milliseconds of CPU that one input may take. */
+  readonly limitMs: number;
+  /** Milliseconds after which there are no more inputs. Default: none. */
+  readonly durationMs?: number;
+  /** Called with the inputs so far, a hundred times. */
+  readonly onProgress?: (inputs: number) => void;
+}
+
+/** What came of it. */
+export interface FuzzReport {
+  /** Inputs by target. */
+  readonly inputs: ReadonlyMap<string, number>;
+  /** What went wrong, with the input in hexadecimal. */
+  readonly failures: readonly string[];
+  /** The input that took longest, of those that were looked at more closely. */
+  readonly slowest: { readonly target: string; readonly ms: number; readonly bytes: number };
+}
+
+const RETRIES = 4;
+const MAX_FAILURES = 10;
+
+/** Gives every target its share of inputs, one after the other. */
+export function fuzz(options: FuzzOptions): FuzzReport {
+  const { inputs, seed, limitMs, durationMs = Infinity, onProgress } = options;
+  const endsAt = performance.now() + durationMs;
+  const targets = createTargets(seededRandom(seed));
+  const turns = targets.flatMap((target) => new Array<FuzzTarget>(target.share ?? 4).fill(target));
+  const counts = new Map(targets.map(({ name }) => [name, 0]));
+  const failures: string[] = [];
+  let slowest: FuzzReport['slowest'] = { target: 'none', ms: 0, bytes: 0 };
+  const part = Math.max(1, Math.floor(inputs / 100));
+  for (let index = 0; index < inputs && failures.length < MAX_FAILURES; index++) {
+    const target = turns[index % turns.length];
+    if (target === undefined || performance.now() > endsAt) break;
+    const input = target.make();
+    counts.set(target.name, (counts.get(target.name) ?? 0) + 1);
+    const startedAt = performance.now();
+    const problem = attempt(target, input);
+    if (problem !== undefined) failures.push(describe(target, input, problem));
+    // Being slow is only a suspicion: the process may not have been running.
+    if (performance.now() - startedAt > limitMs) {
+      const ms = cpuMs(target, input);
+      if (ms > slowest.ms) slowest = { target: target.name, ms, bytes: input.length };
+      if (ms > limitMs) failures.push(describe(target, input, `takes ${ms.toFixed(1)} ms`));
+    }
+    if (index % part === 0) onProgress?.(index);
+  }
+  return { inputs: counts, failures, slowest };
+}
+
+/** The CPU time of the fastest of some attempts, in milliseconds. */
+function cpuMs(target: FuzzTarget, input: Uint8Array | string): number {
+  let least = Infinity;
+  for (let retry = 0; retry < RETRIES; retry++) {
+    const before = process.cpuUsage();
+    attempt(target, input);
+    const { user, system } = process.cpuUsage(before);
+    least = Math.min(least, (user + system) / 1000);
+  }
+  return least;
+}
+
+function attempt(target: FuzzTarget, input: Uint8Array | string): string | undefined {
+  try {
+    return target.run(input);
+  } catch (error) {
+    return `threw ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+  }
+}
+
+function describe({ name }: FuzzTarget, input: Uint8Array | string, problem: string): string {
+  const bytes = Buffer.from(input);
+  const shown = bytes.length > 4000 ? `${bytes.length} bytes` : bytes.toString('hex');
+  return `${name}: ${problem}\n  input: ${shown}`;
+}

@@ -1,0 +1,203 @@
+import { isDeepStrictEqual } from 'node:util';
+import { parseBootstrap } from '../../src/bootstrap/bootstrap-parser';
+import { findJsonError } from '../../src/bootstrap/json-syntax';
+import { XxHash64 } from '../../src/hash/xx-hash';
+import { createCompositeFilter } from '../../src/http-filters/composite/composite-filter';
+import { createFaultFilter } from '../../src/http-filters/fault/fault-filter';
+import type { HttpFilter } from '../../src/http-filters/http-filter';
+import { HttpFilterRegistry } from '../../src/http-filters/registry';
+import { routerFilter } from '../../src/http-filters/router/router-filter';
+import { createStatefulSessionFilter } from '../../src/http-filters/stateful-session/stateful-session-filter';
+import { createPolicyRegistry } from '../../src/lb/create-policy-registry';
+import { decodeLoadReport } from '../../src/lb/orca/call-load-report';
+import { parseLrsOrder } from '../../src/load-reporting/lrs-order';
+import { Re2Compiler } from '../../src/regex/re2-compiler';
+import { createResourceTypes, type ResourceTypes } from '../../src/resources/resource-types';
+import { readResourceFile } from '../../src/transport/file/read-resource-file';
+import { readResponse } from '../../src/transport/rest/discovery-json';
+import { readFeatureFlags } from '../../src/util/feature-flags';
+import { silentLogger } from '../../src/util/logger';
+import type { Random } from '../../src/util/random';
+import type { Result } from '../../src/util/result';
+import { Violations } from '../../src/util/violations';
+import { parseResourceName } from '../../src/xds-client/resource-name';
+import type { ResourceType } from '../../src/xds-client/resource-type';
+import { serverWith } from '../resources/decode-json';
+import { FakeClock } from '../support/fake-clock';
+import { JsonMutations } from './json-mutations';
+import { checkRouting } from './routing';
+import { bootstrapSample, documentSamples, encodedSamples, lbConfigSamples } from './samples';
+import { StreamTarget } from './stream-target';
+import { WireMutations } from './wire-mutations';
+
+/** Something that takes input from outside. */
+export interface FuzzTarget {
+  readonly name: string;
+  /** How often it has its turn, compared with the others. Default 4. */
+  readonly share?: number;
+  /** Makes up an input. */
+  make(): Uint8Array | string;
+  /** Takes an input. @returns what is wrong with what came of it, if anything. */
+  run(input: Uint8Array | string): string | undefined;
+}
+
+interface TextOptions {
+  /** Levels that may be added. Default 50,000. */
+  readonly maxDepth?: number;
+  readonly share?: number;
+}
+
+/** YAML takes a tenth of a millisecond for each level, and only an operator can write it. */
+const YAML: TextOptions = { maxDepth: 200, share: 1 };
+
+/** Everything that takes input from outside, with inputs made from one source of randomness. */
+export function createTargets(random: Random): readonly FuzzTarget[] {
+  const types = createTypes();
+  const wire = new WireMutations(random);
+  const json = new JsonMutations(random);
+  const pick = <T>(list: readonly T[]): T => {
+    const item = list[Math.floor(random() * list.length)];
+    if (item === undefined) throw new Error('nothing to pick from');
+    return item;
+  };
+  const wireTarget = (
+    messageName: string,
+    run: (bytes: Uint8Array, original: Uint8Array) => string | undefined,
+  ): FuzzTarget => {
+    const samples = encodedSamples(messageName);
+    if (samples.length === 0) throw new Error(`no samples of ${messageName}`);
+    return {
+      name: messageName.slice(messageName.lastIndexOf('.') + 1),
+      make: () => wire.mutate(pick(samples)),
+      run: (input) => run(Buffer.from(input), pick(samples)),
+    };
+  };
+  const textTarget = (
+    name: string,
+    samples: readonly unknown[],
+    run: (text: string) => string | undefined,
+    { maxDepth = 50_000, share = 4 }: TextOptions = {},
+  ): FuzzTarget => ({
+    name,
+    share,
+    make: () => json.text(pick(samples), maxDepth),
+    run: (input) => run(Buffer.from(input).toString()),
+  });
+  const readFile = (path: string, content: Uint8Array | string) =>
+    explain(readResourceFile(path, Buffer.from(content), { ignoreUnknownFields: random() < 0.5 }));
+  return [
+    ...Object.values(types).map((type: ResourceType<unknown>) =>
+      wireTarget(type.typeUrl.slice(type.typeUrl.indexOf('/') + 1), (bytes, original) =>
+        decode(type, bytes, original),
+      ),
+    ),
+    wireTarget('envoy.config.route.v3.RouteConfiguration', (bytes) =>
+      checkRouting(types, bytes, random),
+    ),
+    ...(['sotw', 'delta'] as const).map((variant) => new StreamTarget(variant, types, wire, pick)),
+    wireTarget('envoy.service.load_stats.v3.LoadStatsResponse', (bytes) =>
+      explain(parseLrsOrder(bytes)),
+    ),
+    wireTarget('xds.data.orca.v3.OrcaLoadReport', (bytes) => void decodeLoadReport(bytes)),
+    textTarget('bootstrap', [bootstrapSample], readBootstrap),
+    textTarget('load-balancing config', lbConfigSamples, readLbConfig),
+    textTarget('REST response', documentSamples, (text) => explain(readResponse(text))),
+    textTarget('JSON file', documentSamples, (text) => readFile('x.json', text), YAML),
+    textTarget('YAML file', documentSamples, (text) => readFile('x.yaml', text), YAML),
+    {
+      ...wireTarget('envoy.service.discovery.v3.DiscoveryResponse', (bytes) =>
+        readFile('x.pb', bytes),
+      ),
+      name: 'binary file',
+    },
+    {
+      name: 'resource name',
+      make: () =>
+        Buffer.from(wire.mutate(Buffer.from('xdstp://a/t.v3.T/b/c?d=e&f=g#h'))).toString(),
+      run: (input) => explain(parseResourceName(Buffer.from(input).toString(), 't.v3.T'), true),
+    },
+  ];
+}
+
+const environment = {
+  clock: new FakeClock(),
+  random: () => 0.5,
+  logger: silentLogger,
+  flags: readFeatureFlags({}),
+  hash: new XxHash64(),
+};
+const policies = createPolicyRegistry(environment);
+
+function createTypes(): ResourceTypes {
+  const builtIn: HttpFilter[] = [
+    createFaultFilter(environment),
+    createStatefulSessionFilter(environment),
+    routerFilter,
+  ];
+  const nested = new HttpFilterRegistry(builtIn);
+  const composite = createCompositeFilter({ filters: nested, random: environment.random });
+  return createResourceTypes({
+    lbConfigs: policies,
+    httpFilters: new HttpFilterRegistry([...builtIn, composite]),
+    regexes: new Re2Compiler(),
+  });
+}
+
+function decode(
+  type: ResourceType<unknown>,
+  bytes: Uint8Array,
+  original: Uint8Array,
+): string | undefined {
+  const server = serverWith();
+  const { name, result } = type.decode(bytes, { server, previous: () => undefined });
+  if (name !== type.peekName(bytes)) return 'the name depends on how it is read';
+  if (result.ok && name === undefined) return 'a value without a name';
+  if (!result.ok) return explain(result);
+  const { result: before } = type.decode(original, { server, previous: () => undefined });
+  const previous = before.ok ? before.value : undefined;
+  const { result: changed } = type.decode(bytes, { server, previous: () => previous });
+  if (isDeepStrictEqual(changed, result)) return undefined;
+  // Some values have functions in them, which are never equal.
+  const { result: again } = type.decode(bytes, { server, previous: () => undefined });
+  return isDeepStrictEqual(again, result) ? 'the value depends on the one before' : undefined;
+}
+
+function readBootstrap(text: string): string | undefined {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    return findJsonError(text) === undefined ? 'no error found in what is no JSON' : undefined;
+  }
+  const support = {
+    channelCreds: new Set(['google_default', 'insecure', 'tls']),
+    callCreds: new Set(['jwt_token_file']),
+  };
+  return explain(parseBootstrap(json, 'fuzz', support), true);
+}
+
+function readLbConfig(text: string): string | undefined {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const violations = Violations.root();
+  const config = policies.fromJson(json, violations);
+  return (config === undefined) === violations.count > 0
+    ? undefined
+    : 'neither a config nor a reason';
+}
+
+/** What is wrong with the words of a refusal. @param quotes Whether they may contain any text of the input. */
+function explain(
+  result: Result<unknown, string | readonly string[]>,
+  quotes = false,
+): string | undefined {
+  if (result.ok) return undefined;
+  const reasons = typeof result.error === 'string' ? [result.error] : result.error;
+  if (reasons.length === 0) return 'refused without a reason';
+  const vague = reasons.find((reason) => reason === '' || (!quotes && /\[object|NaN/.test(reason)));
+  return vague === undefined ? undefined : `says nothing: "${vague}"`;
+}
