@@ -271,7 +271,7 @@ const assignments: readonly Json[] = [
 ];
 
 /** Valid resources in JSON, by the full name of their message. */
-export const resourceSamples: ReadonlyMap<string, readonly Json[]> = new Map([
+const resourceSamples: ReadonlyMap<string, readonly Json[]> = new Map([
   ['envoy.config.listener.v3.Listener', listeners],
   [
     'envoy.config.route.v3.RouteConfiguration',

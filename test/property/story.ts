@@ -46,7 +46,7 @@ export function play({ habits, steps }: Story): readonly string[] {
 }
 
 /** Takes steps out of a story that goes wrong for as long as it goes wrong without them. */
-export function shrink(story: Story): Story {
+function shrink(story: Story): Story {
   let { steps } = story;
   for (let size = steps.length >> 1; size >= 1; size >>= 1) {
     for (let from = 0; from < steps.length;) {
