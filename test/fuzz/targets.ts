@@ -198,6 +198,8 @@ function explain(
   if (result.ok) return undefined;
   const reasons = typeof result.error === 'string' ? [result.error] : result.error;
   if (reasons.length === 0) return 'refused without a reason';
-  const vague = reasons.find((reason) => reason === '' || (!quotes && /\[object|(?<!not )NaN/.test(reason)));
+  const vague = reasons.find(
+    (reason) => reason === '' || (!quotes && /\[object|(?<!not )NaN/.test(reason)),
+  );
   return vague === undefined ? undefined : `says nothing: "${vague}"`;
 }
