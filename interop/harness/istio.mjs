@@ -22,7 +22,7 @@ export const istioNode = {
 export const hostOf = (service) => `${service}.${NAMESPACE}.svc.${TRUST}`;
 
 /** The name of the routes, the cluster and the endpoints of a service. */
-export const istioName = (service, port, subset = '') =>
+const istioName = (service, port, subset = '') =>
   `outbound|${port}|${subset}|${hostOf(service)}`;
 
 const ads = { ads: {}, initial_fetch_timeout: '0s', resource_api_version: 'V3' };
