@@ -14,6 +14,7 @@ import { LiveRing } from './live-ring';
 import { RingHashPicker } from './picker';
 import { RingBuilder } from './ring-builder';
 import { RingConnections } from './ring-connections';
+import { RingPreparation } from './ring-preparation';
 
 /** What the ring_hash policies of a process share. */
 export interface RingHashPolicyOptions {
@@ -57,6 +58,7 @@ class RingHashPolicy implements LbPolicy {
   private readonly builder: RingBuilder;
   private readonly live = new LiveRing();
   private readonly connections: RingConnections;
+  private readonly preparation: RingPreparation;
   private accepted: Accepted | undefined;
   /** What the ring was made of; `undefined` before there is one. */
   private applied: Accepted | undefined;
@@ -83,6 +85,7 @@ class RingHashPolicy implements LbPolicy {
       onConnecting: () => this.publication.request(),
       onChanged: (leaf, previous) => this.onLeafChanged(leaf, previous),
     });
+    this.preparation = new RingPreparation(host, this.builder.members);
     this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
   }
 
@@ -111,6 +114,7 @@ class RingHashPolicy implements LbPolicy {
   destroy(): void {
     this.publication.cancel();
     this.hashWait?.release();
+    this.preparation.cancel();
     this.connections.destroy(this.builder.members.all());
   }
 
@@ -122,7 +126,11 @@ class RingHashPolicy implements LbPolicy {
   private apply(accepted: Accepted): void {
     const { hash } = this.options;
     if (hash.isReady) {
-      this.applyNow(accepted);
+      this.failure = undefined;
+      this.preparation.start(accepted.endpoints, () => {
+        this.applyNow(accepted);
+        this.publication.request();
+      });
     } else if (hash.failure !== undefined) {
       this.failure = `ring_hash cannot work without a hash function: ${hash.failure}`;
     } else {

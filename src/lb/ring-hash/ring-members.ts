@@ -74,6 +74,8 @@ export class RingMembers implements RingOwners {
   private readonly index = new SlotIndex();
   /** Of the slots with entries. */
   private readonly members = new Map<number, RingMember>();
+  /** Slots that no update has listed yet. */
+  private readonly prepared: number[] = [];
   /** As last listed. */
   private listed: readonly XdsEndpoint[] = [];
   /** Their slots. */
@@ -107,6 +109,21 @@ export class RingMembers implements RingOwners {
     if (this.members.get(member.slot) === member) this.members.delete(member.slot);
   }
 
+  /** Makes room for so many endpoints, and some more. */
+  reserve(count: number): void {
+    if (count > this.draws.length) this.grow(Math.max(16, count + (count >> 3)));
+  }
+
+  /**
+   * Does for an endpoint what takes long in an update that brings very many of them. If the update does not list it, it
+   * is gone again.
+   */
+  prepare(endpoint: XdsEndpoint): void {
+    const hash = hashKey(endpoint);
+    if (this.findSlot(endpoint, hash) !== NOWHERE) return;
+    this.prepared.push(this.add(endpoint, hash, new Set()));
+  }
+
   /** Makes the endpoints those of the set. */
   update(set: EndpointSet): MembersChange {
     const change: MutableChange = { rebound: [], moved: new Set(), touched: new Set() };
@@ -114,6 +131,7 @@ export class RingMembers implements RingOwners {
     const listed = joinLists(set);
     const own = this.list(listed, change);
     this.removeUnlisted(previous, change.touched);
+    this.removeUnlisted(this.prepared.splice(0), change.touched);
     const localities = set.localities.map(({ weight, endpoints }) => ({
       weight,
       size: endpoints.length,
@@ -129,6 +147,7 @@ export class RingMembers implements RingOwners {
    */
   private list(listed: readonly XdsEndpoint[], change: MutableChange): Uint32Array {
     const generation = ++this.generation;
+    this.reserve(listed.length);
     const { listed: previousListed, order: previousOrder } = this;
     const order = new Int32Array(listed.length);
     const own = new Uint32Array(listed.length);
@@ -156,7 +175,7 @@ export class RingMembers implements RingOwners {
   /** Finds the slot of an endpoint object that is not where it was, or gives it one. */
   private bind(endpoint: XdsEndpoint, { rebound, moved, touched }: MutableChange): number {
     const hash = hashKey(endpoint);
-    const slot = this.index.find(hash, (other) => sameKey(this.endpointIn(other), endpoint));
+    const slot = this.findSlot(endpoint, hash);
     if (slot === NOWHERE) return this.add(endpoint, hash, touched);
     const known = this.endpointIn(slot);
     // Listed a second time in this very update: the first one counts.
@@ -175,19 +194,22 @@ export class RingMembers implements RingOwners {
     return slot;
   }
 
+  private findSlot(endpoint: XdsEndpoint, hash: number): number {
+    return this.index.find(hash, (other) => sameKey(this.endpointIn(other), endpoint));
+  }
+
   private add(endpoint: XdsEndpoint, hash: number, touched: Set<number>): number {
     const slot = this.freeSlots.pop() ?? this.endpoints.length;
     this.endpoints[slot] = endpoint;
     this.index.add(hash, slot);
-    if (slot >= this.draws.length) this.grow(slot + 1);
+    this.reserve(slot + 1);
     this.draws[slot] = this.placement.drawOf(endpoint);
     this.positions[slot] = NOWHERE;
     if (touched.size <= MAX_REWEIGHED) touched.add(slot);
     return slot;
   }
 
-  private grow(atLeast: number): void {
-    const capacity = Math.max(16, atLeast, this.draws.length * 2);
+  private grow(capacity: number): void {
     const { draws, generations, positions, weights } = this;
     this.draws = new Float64Array(capacity);
     this.draws.set(draws);
@@ -199,7 +221,7 @@ export class RingMembers implements RingOwners {
     this.generations.set(generations);
   }
 
-  private removeUnlisted(previous: Int32Array, touched: Set<number>): void {
+  private removeUnlisted(previous: Iterable<number>, touched: Set<number>): void {
     for (const slot of previous) {
       if (this.generations[slot] === this.generation || this.endpoints[slot] === undefined)
         continue;

@@ -567,3 +567,82 @@ describe('ring_hash before its hash function is ready', () => {
     }
   });
 });
+
+describe('ring_hash with thousands of new endpoints', () => {
+  const many = Array.from({ length: 6000 }, (_, i) => `10.1.${i >> 8}.${i & 255}:80`);
+
+  /** Every look at the clock takes a millisecond, as a few hundred endpoints might. */
+  function setUp() {
+    const subject = new Subject(makeConfig({ minRingSize: 1024 }));
+    let timeMs = 0;
+    jest.spyOn(subject.harness.clock, 'monotonicMs').mockImplementation(() => timeMs++);
+    return subject;
+  }
+
+  /** @returns How many turns of the event loop it took. */
+  function finish({ harness }: Subject): number {
+    let turns = 0;
+    for (; harness.clock.pendingTimers > 0; turns++) harness.clock.advance(1);
+    return turns;
+  }
+
+  it('makes calls wait while it builds its first ring, some milliseconds at a time', () => {
+    const subject = setUp();
+    subject.update(singleLocality(...many));
+    expect(subject.harness.last.state).toBe(CONNECTING);
+    expect(subject.pickFor(many[0] ?? '')).toBe('QUEUE');
+    expect(subject.attempted).toEqual([]);
+    expect(finish(subject)).toBeGreaterThan(3);
+    expect(subject.harness.last.state).toBe(IDLE);
+  });
+
+  it('goes by the ring it has until the next one is whole', async () => {
+    const subject = setUp();
+    subject.update(singleLocality(A));
+    await subject.connect(A);
+    const published = subject.harness.host.published.length;
+    subject.update(singleLocality(...many));
+    expect(subject.pickFor(A)).toBe(`COMPLETE ${A}`);
+    subject.harness.clock.advance(1);
+    expect(subject.pickFor(A)).toBe(`COMPLETE ${A}`);
+    expect(subject.harness.host.published.length).toBe(published);
+    finish(subject);
+    expect(subject.harness.last.state).toBe(IDLE);
+    expect(subject.harness.subchannel(A).closed).toBe(true);
+  });
+
+  it('leaves a ring that is not needed any more unfinished', () => {
+    const subject = setUp();
+    subject.update(singleLocality(...many));
+    subject.update(singleLocality(A));
+    expect(subject.harness.clock.pendingTimers).toBe(0);
+    expect(subject.harness.last.state).toBe(IDLE);
+    subject.pickFor(A);
+    subject.harness.clock.flush();
+    expect(subject.attempted).toEqual([A]);
+    // Nothing of it is left behind.
+    subject.update(singleLocality());
+    expect(subject.harness.last.errorMessage).toContain('No endpoints');
+  });
+
+  it('comes to the same ring as if it had been built at once', () => {
+    const picks = (subject: Subject) => {
+      for (let i = 0; i < 50; i++) subject.pickFor(`key ${i}`);
+      subject.harness.clock.flush();
+      return subject.attempted;
+    };
+    const [inSlices, atOnce] = [setUp(), new Subject(makeConfig({ minRingSize: 1024 }))];
+    inSlices.update(singleLocality(...many.slice(0, 5500)));
+    inSlices.harness.clock.advance(1);
+    for (const subject of [inSlices, atOnce]) subject.update(singleLocality(...many.slice(200)));
+    finish(inSlices);
+    expect(picks(inSlices)).toEqual(picks(atOnce));
+  });
+
+  it('stops when it is destroyed', () => {
+    const subject = setUp();
+    subject.update(singleLocality(...many));
+    subject.policy.destroy();
+    expect(subject.harness.clock.pendingTimers).toBe(0);
+  });
+});
