@@ -80,22 +80,42 @@ export class Ring<Owner> implements RingParts<Owner> {
     );
     const columns = new RingColumns<Owner>(this.size + added.length);
     let copied = 0;
-    let next = 0;
-    for (let position = 0; position < this.size; position++) {
-      for (let entry = added[next]; entry !== undefined; entry = added[++next]) {
-        if (!this.isBefore(entry, position, compareOwners)) break;
-        columns.copy(this, copied, position);
-        copied = position;
-        columns.add(entry);
-      }
-      const owner = this.owners[position];
-      if (owner !== undefined && keeps(owner, this.ordinals[position] ?? 0)) continue;
+    for (const entry of added) {
+      const position = this.placeFor(entry, compareOwners);
+      this.copyKept(columns, copied, position, keeps);
+      copied = position;
+      columns.add(entry);
+    }
+    this.copyKept(columns, copied, this.size, keeps);
+    return new Ring(columns.trim());
+  }
+
+  /** Copies the entries from `start` up to, not including, `end`, but for those that go. */
+  private copyKept(
+    columns: RingColumns<Owner>,
+    start: number,
+    end: number,
+    keeps: RingChange<Owner>['keeps'],
+  ): void {
+    const { ordinals, owners } = this;
+    let copied = start;
+    for (let position = start; position < end; position++) {
+      const owner = owners[position];
+      if (owner !== undefined && keeps(owner, ordinals[position] ?? 0)) continue;
       columns.copy(this, copied, position);
       copied = position + 1;
     }
-    columns.copy(this, copied, this.size);
-    for (const entry of added.slice(next)) columns.add(entry);
-    return new Ring(columns.trim());
+    columns.copy(this, copied, end);
+  }
+
+  /** The position of the first entry that is not before a new one. */
+  private placeFor(
+    entry: RingEntry<Owner>,
+    compareOwners: RingChange<Owner>['compareOwners'],
+  ): number {
+    let position = this.lowerBound(roundHash(entry.hash));
+    while (position < this.size && !this.isBefore(entry, position, compareOwners)) position++;
+    return position;
   }
 
   private isBefore(
