@@ -22,8 +22,7 @@ export const istioNode = {
 export const hostOf = (service) => `${service}.${NAMESPACE}.svc.${TRUST}`;
 
 /** The name of the routes, the cluster and the endpoints of a service. */
-const istioName = (service, port, subset = '') =>
-  `outbound|${port}|${subset}|${hostOf(service)}`;
+const istioName = (service, port, subset = '') => `outbound|${port}|${subset}|${hostOf(service)}`;
 
 const ads = { ads: {}, initial_fetch_timeout: '0s', resource_api_version: 'V3' };
 
