@@ -3,6 +3,9 @@ module.exports = {
   testEnvironment: 'node',
   // A busy machine is no reason to fail.
   testTimeout: 30_000,
+  // A process that has run hundreds of files is slow with what is left of them.
+  maxWorkers: 2,
+  workerIdleMemoryLimit: '500MB',
   setupFiles: ['<rootDir>/test/support/quiet-grpc.ts'],
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   modulePathIgnorePatterns: ['<rootDir>/dist/'],

@@ -15,11 +15,11 @@ import {
 } from '../../support/xds-json';
 
 /** How long and how hard. */
-export interface ConfigFlipOptions {
+interface ConfigFlipOptions {
   readonly seconds: number;
   readonly flipsPerSecond: number;
   readonly callsPerSecond: number;
-  /** Go on past the time until so many moves were followed, at most ten times as long. Default: 0. */
+  /** Go on past the time until so many moves were followed, at most thirty times as long. Default: 0. */
   readonly minSwitches?: number;
 }
 
@@ -54,7 +54,7 @@ const setOfBackend = (hostname: string): string => hostname.slice(0, 1);
 const setOfTimeLeft = (ms: number): SetName => (ms > LIMIT_SECONDS.a * 1000 ? 'b' : 'a');
 
 /** Runs until the time is over and every call has ended. */
-export async function runConfigFlip(options: ConfigFlipOptions): Promise<ConfigFlipReport> {
+async function runConfigFlip(options: ConfigFlipOptions): Promise<ConfigFlipReport> {
   const mesh = await Mesh.start();
   const backends: UrlMapBackend[] = [];
   for (const name of ['a1', 'a2', 'b1', 'b2']) backends.push(await UrlMapBackend.start(name));
@@ -126,7 +126,7 @@ class ConfigFlip {
           if (this.load.pendingCalls < MAX_PENDING) this.load.send();
         }
         if (elapsed() < seconds) return;
-        if (this.load.switchCount < minSwitches && elapsed() < 10 * seconds) return;
+        if (this.load.switchCount < minSwitches && elapsed() < 30 * seconds) return;
         clearInterval(calling);
         resolve();
       }, 2);
@@ -262,12 +262,14 @@ async function main(): Promise<void> {
       seconds: { type: 'string', default: '60' },
       flips: { type: 'string', default: '50' },
       calls: { type: 'string', default: '1000' },
+      'min-switches': { type: 'string', default: '0' },
     },
   });
   const report = await runConfigFlip({
     seconds: Number(values.seconds),
     flipsPerSecond: Number(values.flips),
     callsPerSecond: Number(values.calls),
+    minSwitches: Number(values['min-switches']),
   });
   process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
   const isGood = [report.failures, report.mixtures].every((bad) => Object.keys(bad).length === 0);
