@@ -14,6 +14,7 @@ import {
   type EventOrigin,
 } from './resource-events';
 import type { Accepted } from './resource-state';
+import { reportLongWaits } from './report-long-waits';
 import { ResourceTimers } from './resource-timers';
 import type { ResourceType } from './resource-type';
 import { removalHandling } from './server-policy';
@@ -41,9 +42,6 @@ export interface AuthorityOptions {
   readonly logger: Logger;
 }
 
-/** Of many long waits that are reported together, so many have a line of their own in the log. */
-const MAX_WAIT_LINES = 10;
-
 /**
  * The resources of one authority (gRFC A47), and the servers they are had from (gRFC A71). The channels in
  * use are the first ones of the list of servers: normally one, and one more each time the last of them
@@ -62,9 +60,11 @@ export class Authority implements ChannelListener {
   private toldUnreachable = false;
 
   constructor(private readonly options: AuthorityOptions) {
-    const { clock, queue } = options;
+    const { clock, queue, logger, nodeId } = options;
     this.expiries = new ResourceTimers(clock);
-    const onLong = (resources: readonly WatchedResource[]) => this.reportWaits(resources);
+    const describe = (resource: WatchedResource) => this.describeWait(resource);
+    const onLong = (resources: readonly WatchedResource[]) =>
+      reportLongWaits(resources, { describe, logger, nodeId });
     this.waitReports = new WaitReports({ clock, queue, onLong });
   }
 
@@ -183,21 +183,6 @@ export class Authority implements ChannelListener {
     const waitedS = ((this.options.clock.now() - state.sinceMs) / 1000).toFixed(1);
     const servers = this.channels.map(({ value }) => value.describeWait(type, name));
     return `${describeResource(id)}: waiting for ${waitedS} s: ${servers.join('; ')}`;
-  }
-
-  private reportWaits(resources: readonly WatchedResource[]): void {
-    const { logger, nodeId } = this.options;
-    for (const [i, resource] of resources.entries()) {
-      const text = this.describeWait(resource);
-      if (text === undefined) continue;
-      if (i < MAX_WAIT_LINES) logger.info(() => text);
-      if (!diagnostics.resourceWaiting.hasSubscribers) continue;
-      const { typeUrl } = resource.type;
-      const about = { nodeId, typeUrl, name: resource.name, serverUri: undefined };
-      diagnostics.resourceWaiting.publish({ ...about, text });
-    }
-    const left = resources.length - MAX_WAIT_LINES;
-    if (left > 0) logger.info(() => `${left} more resources have been waited for for as long`);
   }
 
   private publishFallback(
