@@ -11,6 +11,7 @@ const ranks = [
   ['lb', 'transport'],
   ['resolver', 'testing'],
   ['admin', 'metrics'],
+  ['runtime'],
 ];
 const island = ['control-plane', 'cli', 'orca'];
 
@@ -28,7 +29,7 @@ const rankRules = ranks.flatMap((folders, rank) =>
     severity: 'error',
     from: { path: inFolders([folder]) },
     to: {
-      path: `^src/(${ranks.slice(rank).flat().join('|')}|register\\.ts$|index\\.ts$)`,
+      path: `^src/(${ranks.slice(rank).flat().join('|')}|(register|extend|index)\\.ts$)`,
       pathNot: inFolders([folder]),
     },
   })),
@@ -43,7 +44,10 @@ module.exports = {
     forbid(
       'known-folder',
       'every folder of src/ has a rank: add it to .dependency-cruiser.cjs',
-      { path: '^src/', pathNot: `^src/(${any([...client, ...island])}/|(register|index)\\.ts$)` },
+      {
+        path: '^src/',
+        pathNot: `^src/(${any([...client, ...island])}/|(register|extend|index)\\.ts$)`,
+      },
       {},
     ),
     forbid('no-cycle', 'no cycles, type-only imports included', {}, { circular: true }),

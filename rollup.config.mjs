@@ -61,22 +61,26 @@ function reachableFrom(id, getModuleInfo, found = new Set()) {
 }
 
 /**
- * What the client shares with any other entry or with late modules goes into one file. Left alone, there would be
- * one for each set of files that share something, and the client would load them all.
+ * What is there before any channel, what the first channel loads, and what that shares with other entries or with late
+ * modules go into one file each. Left alone, there would be one for each set of files that share something, and a
+ * client would load them all.
  */
 function createSharing() {
   const main = resolve('build/index.js');
-  let others;
-  let own;
+  const runtime = resolve('build/runtime/xds-runtime.js');
+  let always, own, others;
   return (id, { getModuleIds, getModuleInfo }) => {
     if (own === undefined) {
-      own = reachableFrom(main, getModuleInfo);
+      always = reachableFrom(main, getModuleInfo);
+      own = reachableFrom(runtime, getModuleInfo);
       others = new Set();
       for (const entry of getModuleIds()) {
-        const isRoot = entry !== main && getModuleInfo(entry)?.isEntry === true;
+        const isRoot =
+          entry !== main && entry !== runtime && getModuleInfo(entry)?.isEntry === true;
         if (isRoot) reachableFrom(entry, getModuleInfo, others);
       }
     }
+    if (always.has(id)) return own.has(id) || others.has(id) ? 'always' : undefined;
     return own.has(id) && others.has(id) ? 'common' : undefined;
   };
 }

@@ -16,13 +16,13 @@ export type { RetryPolicy, RetryableCode } from './resources/route-config';
 
 // For channel credentials of the application.
 export type { ChannelCredentialsDefinition } from './credentials/define-channel-credentials';
-export { registerChannelCredentials } from './credentials/register-channel-credentials';
+export { registerChannelCredentials } from './extend';
 
 // For HTTP filters of the application.
 export { CallFailedError } from './http-filters/call-filter';
 export type { CallAffinity, CallFailure, CallFilter, CallInfo } from './http-filters/call-filter';
 export type { FilterConfigInput, HttpFilterDefinition } from './http-filters/define-http-filter';
-export { registerHttpFilter } from './http-filters/register-http-filter';
+export { registerHttpFilter } from './extend';
 
 // For load-balancing policies of the application.
 export type {
@@ -40,7 +40,7 @@ export type {
   LbPolicyUpdate,
   LbPublishedState,
 } from './lb/custom/definition';
-export { registerLbPolicy } from './lb/custom/register-lb-policy';
+export { registerLbPolicy } from './extend';
 
 // What is published on `node:diagnostics_channel`.
 export type {

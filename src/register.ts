@@ -1,42 +1,16 @@
 import type * as Csds from './admin/csds';
-import type { Bootstrap } from './bootstrap/bootstrap';
-import { createBootstrapLoader } from './bootstrap/load-bootstrap';
-import { CallCredentialsRegistry } from './credentials/call-creds-registry';
-import { builtInChannelCredentials } from './credentials/channel-creds-registry';
-import { createJwtTokenFileType } from './credentials/jwt-token-file-type';
-import { processChannelCredentials } from './credentials/register-channel-credentials';
-import { ManagementCredentials } from './credentials/management-credentials';
-import { createDnsWatcherFactory } from './dependency-manager/dns-watch';
+import type { ObserveClients } from './admin/csds';
 import { Metadata, registerAdminService } from './grpc-js';
 import { createGrpcLogger } from './grpc-js/grpc-logger';
 import { findLoadedCollisions } from './grpc-js/other-copies';
-import { XxHash64 } from './hash/xx-hash';
-import { createCompositeFilter } from './http-filters/composite/composite-filter';
-import { createFaultFilter } from './http-filters/fault/fault-filter';
-import { processHttpFilters } from './http-filters/register-http-filter';
-import { createStatefulSessionFilter } from './http-filters/stateful-session/stateful-session-filter';
-import { createPolicyRegistry, type PolicyEnvironment } from './lb/create-policy-registry';
-import { processLbPolicies } from './lb/custom/register-lb-policy';
+import { policyNames } from './lb/policy-names';
 import { registerLbPolicies } from './lb/register-lb-policies';
-import { LoadReporter } from './load-reporting/load-reporter';
-import { Re2Compiler } from './regex/re2-compiler';
-import { explainCall as explain, type CallExplanation } from './resolver/explain-call';
-import { LiveConfigs } from './resolver/live-configs';
+import type { CallExplanation } from './resolver/explain-call';
 import { registerXdsResolver } from './resolver/register-xds-resolver';
-import { createResourceTypes } from './resources/resource-types';
-import { TransportFactory } from './transport/transport-factory';
-import type * as Snapshots from './transport/snapshot/keep-snapshot';
-import { systemClock } from './util/clock';
+import { loadRuntime } from './runtime/load-runtime';
+import type { XdsRuntime } from './runtime/xds-runtime';
 import { currentFeatureFlags } from './util/feature-flags';
-import type { Logger } from './util/logger';
-import { systemRandom } from './util/random';
-import type { Result } from './util/result';
 import { currentTracers } from './util/tracers';
-import { PACKAGE_VERSION } from './util/version';
-import { ClientPool } from './xds-client/client-pool';
-import { SharedTransports } from './xds-client/shared-transports';
-import type { XdsTransportFactory } from './xds-client/transport';
-import { XdsClient } from './xds-client/xds-client';
 
 /** How to set up the client. */
 export interface RegisterOptions {
@@ -56,54 +30,30 @@ export interface RegisterOptions {
   readonly snapshotPath?: string;
 }
 
-/** What a later call to `register` may replace. */
+/** What this process was set up with. */
 interface Registration {
-  readonly credentials: ManagementCredentials;
-  readonly liveConfigs: LiveConfigs;
-  loadBootstrap: () => Result<Bootstrap, string>;
+  /** Those of the latest call. */
+  options: RegisterOptions;
+  /** Loaded for the first channel. */
+  runtime: XdsRuntime | undefined;
 }
 
 let registration: Registration | undefined;
 
 /**
  * Makes `xds:` targets work in `@grpc/grpc-js` (gRFC A27). To be called once, before the first channel for such
- * a target is made. A later call replaces the bootstrap for the channels made from then on.
+ * a target is made, which is when most of the code is loaded. A later call replaces the bootstrap for the channels
+ * made from then on.
  *
  * Never throws for a bootstrap that is bad or missing: calls fail with a status that says what is wrong.
  */
 export function register(options: RegisterOptions = {}): void {
   if (registration === undefined) {
-    const logger = createGrpcLogger(currentTracers());
-    const credentials = createCredentials(logger);
-    const loadBootstrap = createLoader(options, credentials);
-    registration = { credentials, liveConfigs: new LiveConfigs(), loadBootstrap };
-    reportCollisions(logger);
-    compose(registration, logger);
+    registration = { options, runtime: undefined };
+    announce(registration);
   } else {
-    registration.loadBootstrap = createLoader(options, registration.credentials);
-  }
-}
-
-function createLoader(
-  { bootstrap, snapshotPath }: RegisterOptions,
-  { support }: ManagementCredentials,
-): () => Result<Bootstrap, string> {
-  return createBootstrapLoader({ inline: bootstrap, snapshotPath, support });
-}
-
-/** Adds every type of credentials of this package. Those of the application stay in force. */
-function createCredentials(logger: Logger): ManagementCredentials {
-  const environment = { clock: systemClock, random: systemRandom, logger };
-  const channel = processChannelCredentials;
-  for (const type of builtInChannelCredentials(environment)) channel.registerDefault(type);
-  const { bootstrapCallCreds } = currentFeatureFlags();
-  const callTypes = bootstrapCallCreds ? [createJwtTokenFileType(environment)] : [];
-  return new ManagementCredentials({ channel, call: new CallCredentialsRegistry(callTypes) });
-}
-
-function reportCollisions(logger: Logger): void {
-  for (const { path, problem } of findLoadedCollisions()) {
-    logger.error(() => `grpc-xds: ${path} is ${problem}`);
+    registration.options = options;
+    registration.runtime?.use(options);
   }
 }
 
@@ -122,100 +72,27 @@ export function explainCall(
   method: string,
   headers: Metadata = new Metadata(),
 ): CallExplanation | undefined {
-  const config = registration?.liveConfigs.find(target);
-  return config && explain({ config, method, headers, filters: processHttpFilters });
+  return registration?.runtime?.explainCall(target, method, headers);
 }
 
-/** Puts the parts together. */
-function compose(current: Registration, logger: Logger): void {
+/** Tells grpc-js what there is, and leaves all else until a channel needs it. */
+function announce(current: Registration): void {
+  const logger = createGrpcLogger(currentTracers());
+  for (const { path, problem } of findLoadedCollisions()) {
+    logger.error(() => `grpc-xds: ${path} is ${problem}`);
+  }
   const flags = currentFeatureFlags();
-  const hash = new XxHash64();
-  const environment = { clock: systemClock, random: systemRandom, logger, flags, hash };
-  const policies = createPolicyRegistry(environment);
-  registerLbPolicies(policies, () => ({ ...environment, policies }));
-  // After that: grpc-js has no use for policies that need our tree around them.
-  processLbPolicies.attach(policies);
-  addHttpFilters(environment);
-  const { credentials } = current;
-  const transportFactory = new SharedTransports(
-    new TransportFactory({ ...environment, credentials }),
-  );
-  const clients = createClientPool(environment, transportFactory);
-  const loadsOf = createLoadReporters(environment, transportFactory);
-  offerStatus(clients);
-  registerXdsResolver({
-    ...environment,
-    httpFilters: processHttpFilters,
-    hash: (text) => (hash.isReady ? hash.hash(text) : undefined),
-    liveConfigs: current.liveConfigs,
-    loadBootstrap: () => current.loadBootstrap(),
-    acquireClient(bootstrap, target) {
-      const hold = clients.acquire(bootstrap, target);
-      return { ...hold, loads: loadsOf(hold.client) };
-    },
-    types: createResourceTypes({
-      lbConfigs: policies,
-      httpFilters: processHttpFilters,
-      regexes: new Re2Compiler(),
-      keepDraining: flags.overrideHost,
-      endpointCollections: flags.endpointFallback,
-    }),
-    createDns: createDnsWatcherFactory,
-  });
-}
-
-function createClientPool(
-  { clock, random, logger, flags }: PolicyEnvironment,
-  transportFactory: XdsTransportFactory,
-): ClientPool<XdsClient> {
-  const userAgent = { name: 'grpc-xds (Node.js)', version: PACKAGE_VERSION };
-  const { dataErrorHandling, endpointFallback } = flags;
-  const clientFeatures = endpointFallback ? ['xds.endpoint.supports_lb_endpoint_collection'] : [];
-  return new ClientPool((bootstrap) => {
-    const config = bootstrap.servers.at(-1)?.snapshot;
-    const keeper = config && loadSnapshots().keepSnapshot({ config, clock, logger });
-    const client = new XdsClient({
-      ...{ bootstrap, transportFactory, userAgent, clientFeatures, dataErrorHandling },
-      ...{ clock, random, logger },
-      ...(keeper && { events: keeper.events }),
-    });
-    keeper?.start(() => client.snapshot());
-    return client;
-  });
-}
-
-/** Few processes keep what they were sent. */
-function loadSnapshots(): typeof Snapshots {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- the only way to load a module late without waiting for it; the type is that of the module
-  return require('./transport/snapshot/keep-snapshot');
-}
-
-/** Makes the function that gives each client its load reports (gRFC A27), which outlive it by the calls that run. */
-function createLoadReporters(
-  { clock, random, logger, flags }: PolicyEnvironment,
-  transportFactory: XdsTransportFactory,
-): (client: XdsClient) => LoadReporter {
-  const reporters = new WeakMap<XdsClient, LoadReporter>();
-  const { lrsPropagation: choosesMetrics } = flags;
-  return (client) => {
-    const known = reporters.get(client);
-    if (known !== undefined) return known;
-    const { node } = client;
-    const created = new LoadReporter({
-      ...{ node, transportFactory, choosesMetrics },
-      ...{ clock, random, logger },
-    });
-    reporters.set(client, created);
-    return created;
+  const runtime = () => {
+    current.runtime ??= new (loadRuntime().XdsRuntime)({ logger, flags }, current.options);
+    return current.runtime;
   };
+  registerLbPolicies(policyNames(flags), () => runtime().lbPolicyRoots);
+  registerXdsResolver((...args) => runtime().createResolver(...args));
+  offerStatus(() => current.runtime?.observe() ?? []);
 }
 
 /** Makes CSDS one of the services that `addAdminServicesToServer` of the host library adds (gRFCs A38, A40). */
-function offerStatus(clients: ClientPool<XdsClient>): void {
-  const observe = () =>
-    clients.clients().map(({ client, scopes }) => {
-      return { node: client.node, scopes, snapshot: client.snapshot() };
-    });
+function offerStatus(observe: ObserveClients): void {
   registerAdminService(
     () => loadCsds().csdsDefinition,
     () => loadCsds().createCsdsHandlers(observe),
@@ -226,12 +103,4 @@ function offerStatus(clients: ClientPool<XdsClient>): void {
 function loadCsds(): typeof Csds {
   // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- the only way to load a module late without waiting for it; the type is that of the module
   return require('./admin/csds');
-}
-
-/** Adds every HTTP filter of this package. Those of the application stay in force. */
-function addHttpFilters({ flags, clock, random, logger }: PolicyEnvironment): void {
-  const filters = processHttpFilters;
-  if (flags.faultInjection) filters.registerDefault(createFaultFilter({ clock, random }));
-  if (flags.overrideHost) filters.registerDefault(createStatefulSessionFilter({ logger }));
-  if (flags.compositeFilter) filters.registerDefault(createCompositeFilter({ filters, random }));
 }

@@ -48,14 +48,13 @@ const UNSUPPORTED = {
   details: 'node_matchers: not supported, must be empty',
 };
 
+/** Looks at every client there is. None is fine. */
+export type ObserveClients = () => readonly ObservedClient[];
+
 /**
  * Answers with what the clients of this process know at the time of each request.
- *
- * @param observeClients Looks at every client there is; none is fine, and the answer then is empty.
  */
-export function createCsdsHandlers(
-  observeClients: () => readonly ObservedClient[],
-): ServiceHandlers {
+export function createCsdsHandlers(observeClients: ObserveClients): ServiceHandlers {
   const answer = ({ excludeResourceContents: excludeContents }: ClientStatusRequest) => ({
     config: observeClients().map((client) => describeClient(client, { excludeContents })),
   });

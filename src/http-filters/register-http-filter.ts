@@ -8,16 +8,7 @@ import { routerFilter } from './router/router-filter';
  */
 export const processHttpFilters = new HttpFilterRegistry([routerFilter]);
 
-/**
- * Makes an HTTP filter of the application known to all `xds:` channels of the process (gRFC A39). To be called before
- * the first call on such a channel: a listener that names an unknown filter is rejected, and is not read again until
- * it changes.
- *
- * A filter takes the place of one registered before for the same type, those of this package included. Only the
- * router cannot be replaced.
- *
- * @throws Error if the definition names no types, or that of the router.
- */
+/** See the function of that name of the package. */
 export function registerHttpFilter<Config, Override = Config>(
   definition: HttpFilterDefinition<Config, Override>,
 ): void {

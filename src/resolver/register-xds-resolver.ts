@@ -2,24 +2,18 @@ import {
   registerResolver,
   type ChannelOptions,
   type GrpcUri,
+  type Resolver,
   type ResolverListener,
 } from '../grpc-js';
+import { constructorOf } from '../grpc-js/constructor-of';
 import { parseTargetName } from './target-name';
-import { XdsResolver, type XdsResolverDependencies } from './xds-resolver';
 
-/** Makes `xds:` targets resolve through the given dependencies. Replaces any earlier registration. */
-export function registerXdsResolver(shared: XdsResolverDependencies): void {
-  registerResolver(
-    'xds',
-    class extends XdsResolver {
-      constructor(target: GrpcUri, listener: ResolverListener, options: ChannelOptions) {
-        super(target, listener, options, shared);
-      }
+/** What grpc-js gives a resolver. */
+export type ResolverArgs = [target: GrpcUri, listener: ResolverListener, options: ChannelOptions];
 
-      /** The data-plane authority is the name itself (gRFC A27). */
-      static getDefaultAuthority(target: GrpcUri): string {
-        return parseTargetName(target).path;
-      }
-    },
-  );
+/** Makes `xds:` targets be resolved by what the function makes. Replaces any earlier registration. */
+export function registerXdsResolver(create: (...args: ResolverArgs) => Resolver): void {
+  // The data-plane authority is the name itself (gRFC A27).
+  const getDefaultAuthority = (target: GrpcUri) => parseTargetName(target).path;
+  registerResolver('xds', Object.assign(constructorOf(create), { getDefaultAuthority }));
 }

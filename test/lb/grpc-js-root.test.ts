@@ -10,7 +10,7 @@ import {
 import type { GrpcEndpoint, StatusOr } from '../../src/grpc-js';
 import { GrpcJsRoot, RootConfig } from '../../src/lb/grpc-js-root';
 import { LbPolicyRegistry } from '../../src/lb/lb-policy-registry';
-import { registerLbPolicies } from '../../src/lb/register-lb-policies';
+import { registerRegistry } from '../support/register-registry';
 import { roundRobinPolicy } from '../../src/lb/round-robin/balancer';
 import { createRoundRobinConfig } from '../../src/lb/round-robin/config';
 import { weightedTargetPolicy } from '../../src/lb/weighted-target/balancer';
@@ -177,7 +177,7 @@ describe('registerLbPolicies', () => {
     policies: [roundRobinPolicy, weightedTargetPolicy],
     converters: [],
   });
-  const taken = registerLbPolicies(registry, () => harness.environment);
+  const taken = registerRegistry(registry, () => harness.environment);
 
   it('leaves the policies of grpc-js alone', () => {
     expect(taken).toEqual(['round_robin']);
@@ -185,7 +185,7 @@ describe('registerLbPolicies', () => {
   });
 
   it('reports every name the second time', () => {
-    const again = registerLbPolicies(registry, () => harness.environment);
+    const again = registerRegistry(registry, () => harness.environment);
     expect(again).toEqual(['round_robin', 'weighted_target_experimental']);
   });
 

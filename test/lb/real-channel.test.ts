@@ -3,7 +3,7 @@
 import { Status } from '../../src/grpc-js';
 import { grpcJsPolicyLookup } from '../../src/lb/grpc-js-policy/lookup';
 import { LbPolicyRegistry } from '../../src/lb/lb-policy-registry';
-import { registerLbPolicies } from '../../src/lb/register-lb-policies';
+import { registerRegistry } from '../support/register-registry';
 import { roundRobinPolicy } from '../../src/lb/round-robin/balancer';
 import { weightedTargetPolicy } from '../../src/lb/weighted-target/balancer';
 import { wrrLocalityPolicy } from '../../src/lb/wrr-locality/balancer';
@@ -18,7 +18,7 @@ const registry = new LbPolicyRegistry({
   converters: [],
   fallback: grpcJsPolicyLookup,
 });
-registerLbPolicies(registry, () => ({
+registerRegistry(registry, () => ({
   clock: systemClock,
   random: systemRandom,
   logger: { trace() {}, info() {}, error: (text) => errors.push(text()) },

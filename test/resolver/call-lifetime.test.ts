@@ -27,6 +27,7 @@ import { CLUSTER_MANAGER, ClusterManagerConfig } from '../../src/lb/cluster-mana
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { LiveConfigs } from '../../src/resolver/live-configs';
 import { registerXdsResolver } from '../../src/resolver/register-xds-resolver';
+import { XdsResolver } from '../../src/resolver/xds-resolver';
 import type { RetryPolicy } from '../../src/resources/route-config';
 import { systemClock } from '../../src/util/clock';
 import { silentLogger } from '../../src/util/logger';
@@ -155,7 +156,7 @@ class Scene {
   readonly errors: (ServiceError | null)[] = [];
 
   constructor(retries?: RetryPolicy) {
-    registerXdsResolver({
+    const dependencies = {
       loadBootstrap: () =>
         ok({
           source: 'the test',
@@ -174,7 +175,8 @@ class Scene {
       clock: systemClock,
       random: Math.random,
       logger: silentLogger,
-    });
+    };
+    registerXdsResolver((...args) => new XdsResolver(...args, dependencies));
     this.source.serve(fakeTypes.listener, 'svc', listener('svc'));
     for (const name of ['a', 'b']) {
       this.source.serve(fakeTypes.cluster, name, edsCluster(name));

@@ -45,15 +45,7 @@ function addType(registry: LbPolicyRegistry, { policy, converter }: CustomPolicy
 /** The policies of this process. An application may bring them along before or after it calls `register`. */
 export const processLbPolicies = new CustomLbPolicies();
 
-/**
- * Makes a load-balancing policy of the application known to all `xds:` channels of the process (gRFC A52). To be called
- * before the first call on such a channel: a cluster is not read again until it changes.
- *
- * A policy takes the place of one registered before under the same name, those of this package included. Only the
- * policies the tree itself is made of cannot be replaced.
- *
- * @throws Error if the definition has no name, or that of a policy that cannot be replaced.
- */
+/** See the function of that name of the package. */
 export function registerLbPolicy<Config>(definition: LbPolicyDefinition<Config>): void {
   processLbPolicies.register(definition);
 }

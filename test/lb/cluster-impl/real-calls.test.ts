@@ -2,7 +2,7 @@ import { Client, credentials, Metadata, status, type ServiceError } from '@grpc/
 import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balancer';
 import { CallCounterMap } from '../../../src/lb/cluster-impl/call-counter';
 import { LbPolicyRegistry } from '../../../src/lb/lb-policy-registry';
-import { registerLbPolicies } from '../../../src/lb/register-lb-policies';
+import { registerRegistry } from '../../support/register-registry';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
 import { systemClock } from '../../../src/util/clock';
 import { silentLogger } from '../../../src/util/logger';
@@ -85,7 +85,7 @@ describe('cluster_impl with real calls', () => {
       policies: [createClusterImplPolicyType({ counters }), roundRobinPolicy],
       converters: [],
     });
-    registerLbPolicies(registry, () => ({
+    registerRegistry(registry, () => ({
       clock: systemClock,
       random: systemRandom,
       logger: silentLogger,

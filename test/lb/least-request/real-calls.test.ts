@@ -1,7 +1,7 @@
 import { Client, credentials, Metadata, status, type ServiceError } from '@grpc/grpc-js';
 import { leastRequestPolicy } from '../../../src/lb/least-request/balancer';
 import { LbPolicyRegistry } from '../../../src/lb/lb-policy-registry';
-import { registerLbPolicies } from '../../../src/lb/register-lb-policies';
+import { registerRegistry } from '../../support/register-registry';
 import { systemClock } from '../../../src/util/clock';
 import { silentLogger } from '../../../src/util/logger';
 import { systemRandom } from '../../../src/util/random';
@@ -10,7 +10,7 @@ import { eventually } from '../../support/eventually';
 import { SlowServer } from '../../support/slow-server';
 
 const policies = new LbPolicyRegistry({ policies: [leastRequestPolicy], converters: [] });
-registerLbPolicies(policies, () => ({
+registerRegistry(policies, () => ({
   clock: systemClock,
   random: systemRandom,
   logger: silentLogger,

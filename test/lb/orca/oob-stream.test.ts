@@ -6,7 +6,7 @@ import { CallCredentials, Metadata, Status } from '../../../src/grpc-js';
 import type { Subchannel } from '../../../src/grpc-js';
 import { LbPolicyRegistry } from '../../../src/lb/lb-policy-registry';
 import { authorityOf, openOobStream, type OobStreamStatus } from '../../../src/lb/orca/oob-stream';
-import { registerLbPolicies } from '../../../src/lb/register-lb-policies';
+import { registerRegistry } from '../../support/register-registry';
 import { createWeightedRoundRobinPolicyTypes } from '../../../src/lb/weighted-round-robin/balancer';
 import { systemClock } from '../../../src/util/clock';
 import { createHandle, type Handle } from '../../../src/util/handle';
@@ -30,7 +30,7 @@ const policies = new LbPolicyRegistry({
   }),
   converters: [],
 });
-registerLbPolicies(policies, () => ({
+registerRegistry(policies, () => ({
   clock: systemClock,
   random: systemRandom,
   logger: silentLogger,

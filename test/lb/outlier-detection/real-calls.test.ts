@@ -9,7 +9,7 @@ import {
 } from '@grpc/grpc-js';
 import { LbPolicyRegistry } from '../../../src/lb/lb-policy-registry';
 import { outlierDetectionPolicies } from '../../../src/lb/outlier-detection/balancer';
-import { registerLbPolicies } from '../../../src/lb/register-lb-policies';
+import { registerRegistry } from '../../support/register-registry';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
 import { systemClock } from '../../../src/util/clock';
 import { silentLogger } from '../../../src/util/logger';
@@ -21,7 +21,7 @@ const policies = new LbPolicyRegistry({
   policies: [...outlierDetectionPolicies, roundRobinPolicy],
   converters: [],
 });
-registerLbPolicies(policies, () => ({
+registerRegistry(policies, () => ({
   clock: systemClock,
   random: systemRandom,
   logger: silentLogger,

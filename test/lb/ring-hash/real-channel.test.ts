@@ -3,7 +3,7 @@
 import { Client, credentials, Metadata, status } from '@grpc/grpc-js';
 import { XxHash64 } from '../../../src/hash/xx-hash';
 import { LbPolicyRegistry } from '../../../src/lb/lb-policy-registry';
-import { registerLbPolicies } from '../../../src/lb/register-lb-policies';
+import { registerRegistry } from '../../support/register-registry';
 import { createRingHashPolicyType } from '../../../src/lb/ring-hash/balancer';
 import { systemClock } from '../../../src/util/clock';
 import { readFeatureFlags } from '../../../src/util/feature-flags';
@@ -17,7 +17,7 @@ const registry = new LbPolicyRegistry({
   policies: [createRingHashPolicyType({ hash: new XxHash64(), flags: readFeatureFlags({}) })],
   converters: [],
 });
-registerLbPolicies(registry, () => ({
+registerRegistry(registry, () => ({
   clock: systemClock,
   random: systemRandom,
   logger: { trace() {}, info() {}, error: (text) => errors.push(text()) },

@@ -3,7 +3,7 @@
 import { LbPolicyRegistry } from '../../../src/lb/lb-policy-registry';
 import { OobReports } from '../../../src/lb/orca/oob-reports';
 import { openOobStream } from '../../../src/lb/orca/oob-stream';
-import { registerLbPolicies } from '../../../src/lb/register-lb-policies';
+import { registerRegistry } from '../../support/register-registry';
 import { createWeightedRoundRobinPolicyTypes } from '../../../src/lb/weighted-round-robin/balancer';
 import { systemClock } from '../../../src/util/clock';
 import { systemRandom } from '../../../src/util/random';
@@ -22,7 +22,7 @@ const policies = new LbPolicyRegistry({
   policies: createWeightedRoundRobinPolicyTypes({ oobReports, customMetrics: false }),
   converters: [],
 });
-registerLbPolicies(policies, () => ({ ...environment, policies }));
+registerRegistry(policies, () => ({ ...environment, policies }));
 
 describe('weighted_round_robin with real calls', () => {
   const backends: ReportingBackend[] = [];

@@ -1,0 +1,125 @@
+import type { ObserveClients } from '../admin/csds';
+import type { Bootstrap } from '../bootstrap/bootstrap';
+import { createBootstrapLoader } from '../bootstrap/load-bootstrap';
+import type { ManagementCredentials } from '../credentials/management-credentials';
+import { createDnsWatcherFactory } from '../dependency-manager/dns-watch';
+import type { Metadata, Resolver } from '../grpc-js';
+import { XxHash64 } from '../hash/xx-hash';
+import { processHttpFilters } from '../http-filters/register-http-filter';
+import { createPolicyRegistry, type PolicyEnvironment } from '../lb/create-policy-registry';
+import { processLbPolicies } from '../lb/custom/register-lb-policy';
+import type { LbPolicyRegistry } from '../lb/lb-policy-registry';
+import type { LbPolicyRoots } from '../lb/register-lb-policies';
+import { RegistryRoots } from '../lb/registry-roots';
+import type { LoadReporter } from '../load-reporting/load-reporter';
+import { Re2Compiler } from '../regex/re2-compiler';
+import { explainCall, type CallExplanation } from '../resolver/explain-call';
+import { LiveConfigs } from '../resolver/live-configs';
+import type { ResolverArgs } from '../resolver/register-xds-resolver';
+import { XdsResolver, type XdsResolverDependencies } from '../resolver/xds-resolver';
+import { createResourceTypes } from '../resources/resource-types';
+import { TransportFactory } from '../transport/transport-factory';
+import { systemClock } from '../util/clock';
+import { systemRandom } from '../util/random';
+import type { Result } from '../util/result';
+import type { ClientPool } from '../xds-client/client-pool';
+import { SharedTransports } from '../xds-client/shared-transports';
+import type { XdsClient } from '../xds-client/xds-client';
+import { addHttpFilters, createCredentials } from './built-in-parts';
+import { createClientPool, createLoadReporters } from './process-clients';
+
+// What an application brings along goes where the rest is.
+export { registerChannelCredentials } from '../credentials/register-channel-credentials';
+export { registerHttpFilter } from '../http-filters/register-http-filter';
+export { registerLbPolicy } from '../lb/custom/register-lb-policy';
+
+/** Where the bootstrap and the saved resources are. See `RegisterOptions`. */
+export interface RuntimeOptions {
+  readonly bootstrap?: object | string;
+  readonly snapshotPath?: string;
+}
+
+/** Everything behind the `xds:` channels of a process, put together. */
+export class XdsRuntime {
+  /** For the roots that grpc-js makes. */
+  readonly lbPolicyRoots: LbPolicyRoots;
+  private readonly environment: PolicyEnvironment;
+  private readonly credentials: ManagementCredentials;
+  private readonly liveConfigs = new LiveConfigs();
+  private readonly clients: ClientPool<XdsClient>;
+  private readonly loadsOf: (client: XdsClient) => LoadReporter;
+  private readonly resolverDependencies: XdsResolverDependencies;
+  private loadBootstrap: () => Result<Bootstrap, string>;
+
+  constructor(process: Pick<PolicyEnvironment, 'logger' | 'flags'>, options: RuntimeOptions) {
+    this.environment = {
+      ...process,
+      clock: systemClock,
+      random: systemRandom,
+      hash: new XxHash64(),
+    };
+    const { environment } = this;
+    const policies = createPolicyRegistry(environment);
+    this.lbPolicyRoots = new RegistryRoots(policies, { ...environment, policies });
+    // After that: grpc-js has no use for policies that need our tree around them.
+    processLbPolicies.attach(policies);
+    addHttpFilters(environment);
+    this.credentials = createCredentials(environment);
+    this.loadBootstrap = this.createLoader(options);
+    const { credentials } = this;
+    const transports = new SharedTransports(new TransportFactory({ ...environment, credentials }));
+    this.clients = createClientPool(environment, transports);
+    this.loadsOf = createLoadReporters(environment, transports);
+    this.resolverDependencies = this.createDependencies(policies);
+  }
+
+  /** Replaces the bootstrap for the channels made from now on. */
+  use(options: RuntimeOptions): void {
+    this.loadBootstrap = this.createLoader(options);
+  }
+
+  createResolver(...[target, listener, options]: ResolverArgs): Resolver {
+    return new XdsResolver(target, listener, options, this.resolverDependencies);
+  }
+
+  /** See the function of that name of the package. */
+  explainCall(target: string, method: string, headers: Metadata): CallExplanation | undefined {
+    const config = this.liveConfigs.find(target);
+    return config && explainCall({ config, method, headers, filters: processHttpFilters });
+  }
+
+  /** What the clients know (gRFC A40). */
+  observe(): ReturnType<ObserveClients> {
+    return this.clients.clients().map(({ client, scopes }) => {
+      return { node: client.node, scopes, snapshot: client.snapshot() };
+    });
+  }
+
+  private createLoader({ bootstrap, snapshotPath }: RuntimeOptions) {
+    const { support } = this.credentials;
+    return createBootstrapLoader({ inline: bootstrap, snapshotPath, support });
+  }
+
+  private createDependencies(policies: LbPolicyRegistry): XdsResolverDependencies {
+    const { hash, flags } = this.environment;
+    return {
+      ...this.environment,
+      httpFilters: processHttpFilters,
+      hash: (text) => (hash.isReady ? hash.hash(text) : undefined),
+      liveConfigs: this.liveConfigs,
+      loadBootstrap: () => this.loadBootstrap(),
+      acquireClient: (bootstrap, target) => {
+        const hold = this.clients.acquire(bootstrap, target);
+        return { ...hold, loads: this.loadsOf(hold.client) };
+      },
+      types: createResourceTypes({
+        lbConfigs: policies,
+        httpFilters: processHttpFilters,
+        regexes: new Re2Compiler(),
+        keepDraining: flags.overrideHost,
+        endpointCollections: flags.endpointFallback,
+      }),
+      createDns: createDnsWatcherFactory,
+    };
+  }
+}

@@ -1,0 +1,13 @@
+import type { SharedLbEnvironment } from '../../src/lb/grpc-js-root';
+import type { LbPolicyRegistry } from '../../src/lb/lb-policy-registry';
+import { registerLbPolicies } from '../../src/lb/register-lb-policies';
+import { RegistryRoots } from '../../src/lb/registry-roots';
+
+/** Makes the policies of a registry known to grpc-js. @returns The names that were taken. */
+export function registerRegistry(
+  registry: LbPolicyRegistry,
+  shared: () => SharedLbEnvironment,
+): readonly string[] {
+  const names = Array.from(registry.registered(), ({ name }) => name);
+  return registerLbPolicies(names, () => new RegistryRoots(registry, shared()));
+}
