@@ -11,8 +11,22 @@ type Expected =
   | '"," or "}"'
   | 'nothing more';
 
+/** What there is beyond the end. */
+const END = -1;
+const SPACE = 0x20;
+const TAB = 0x09;
+const LINE_FEED = 0x0a;
+const RETURN = 0x0d;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+const LIST_START = 0x5b;
+const LIST_END = 0x5d;
+const OBJECT_START = 0x7b;
+const OBJECT_END = 0x7d;
+
 const SCALAR = /(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)(?![\w.+-])/y;
-const SPACE = /[ \t\n\r]*/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})/y;
 
 /**
@@ -28,46 +42,56 @@ export function findJsonError(text: string): string | undefined {
 }
 
 function describePosition(text: string, position: number): string {
-  const before = text.slice(0, position).split('\n');
-  return `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
+  let line = 1;
+  let start = 0;
+  for (let at = 0; at < position; at++) {
+    if (text.charCodeAt(at) !== LINE_FEED) continue;
+    line++;
+    start = at + 1;
+  }
+  return `line ${line}, column ${position - start + 1}`;
 }
 
+/**
+ * Goes through text by its character codes: the text may be large and hostile, and what is wrong with it must not
+ * cost more than to read it. Patterns are left to what is short.
+ */
 class Scanner {
   position = 0;
   private expected: Expected = 'a value';
   /** What is missing inside a token, if that is where the mistake is. */
   private missing: string | undefined;
-  /** The closing brackets that are due, innermost last. */
-  private readonly open: ('}' | ']')[] = [];
+  /** What may follow a value in each list and object that is open, innermost last. */
+  private readonly open: ('"," or "]"' | '"," or "}"')[] = [];
 
   constructor(private readonly text: string) {}
 
   /** Reads to the end or to the first mistake, and says what should be there. */
   run(): string | undefined {
     for (;;) {
-      this.skip(SPACE);
-      if (this.position === this.text.length && this.expected === 'nothing more') return undefined;
-      if (!this.step()) return this.missing ?? this.expected;
+      const code = this.skipSpace();
+      if (code === END && this.expected === 'nothing more') return undefined;
+      if (!this.step(code)) return this.missing ?? this.expected;
     }
   }
 
-  /** Reads one token; false if it is not what may come next. */
-  private step(): boolean {
+  /** Reads one token; false if it is not what may come next. @param code What it begins with. */
+  private step(code: number): boolean {
     switch (this.expected) {
       case 'a value or "]"':
-        return this.close(']') || this.value();
+        return code === LIST_END ? this.close() : this.value(code);
       case 'a value':
-        return this.value();
+        return this.value(code);
       case 'a member name or "}"':
-        return this.close('}') || this.memberName();
+        return code === OBJECT_END ? this.close() : this.memberName(code);
       case 'a member name':
-        return this.memberName();
+        return this.memberName(code);
       case '":"':
-        return this.take(':') && this.expect('a value');
+        return code === COLON && this.take('a value');
       case '"," or "]"':
-        return this.close(']') || (this.take(',') && this.expect('a value'));
+        return code === LIST_END ? this.close() : code === COMMA && this.take('a value');
       case '"," or "}"':
-        return this.close('}') || (this.take(',') && this.expect('a member name'));
+        return code === OBJECT_END ? this.close() : code === COMMA && this.take('a member name');
       case 'nothing more':
         return false;
       default:
@@ -75,46 +99,50 @@ class Scanner {
     }
   }
 
-  private value(): boolean {
-    if (this.take('[')) {
-      this.open.push(']');
-      return this.expect('a value or "]"');
+  private value(code: number): boolean {
+    if (code === OBJECT_START) {
+      this.open.push('"," or "}"');
+      return this.take('a member name or "}"');
     }
-    if (this.take('{')) {
-      this.open.push('}');
-      return this.expect('a member name or "}"');
+    if (code === LIST_START) {
+      this.open.push('"," or "]"');
+      return this.take('a value or "]"');
     }
-    const isString = this.text[this.position] === '"';
-    return (isString ? this.string() : this.skip(SCALAR)) && this.endValue();
+    return (code === QUOTE ? this.string() : this.skip(SCALAR)) && this.endValue();
   }
 
-  private memberName(): boolean {
-    return this.string() && this.expect('":"');
+  private memberName(code: number): boolean {
+    return code === QUOTE && this.string() && this.expect('":"');
   }
 
   /** Reads a string. At a mistake in it, the position is inside. */
   private string(): boolean {
-    if (!this.take('"')) return false;
+    this.position++;
     while (this.position < this.text.length) {
-      if (this.take('"')) return true;
-      if (this.text.charAt(this.position) < ' ') return this.miss('no control character');
-      if (this.skip(ESCAPE)) continue;
-      if (this.take('\\')) return this.miss('an escape sequence');
+      const code = this.text.charCodeAt(this.position);
+      if (code < SPACE) return this.miss('no control character');
+      if (code === BACKSLASH && this.skip(ESCAPE)) continue;
       this.position++;
+      if (code === QUOTE) return true;
+      if (code === BACKSLASH) return this.miss('an escape sequence');
     }
     return this.miss('the end of a string');
   }
 
-  private close(bracket: '}' | ']'): boolean {
-    if (!this.take(bracket)) return false;
+  private close(): true {
+    this.position++;
     this.open.pop();
     return this.endValue();
   }
 
   private endValue(): true {
-    const bracket = this.open.at(-1);
-    if (bracket === undefined) return this.expect('nothing more');
-    return this.expect(bracket === ']' ? '"," or "]"' : '"," or "}"');
+    return this.expect(this.open.at(-1) ?? 'nothing more');
+  }
+
+  /** Goes beyond one character. */
+  private take(expected: Expected): true {
+    this.position++;
+    return this.expect(expected);
   }
 
   private expect(expected: Expected): true {
@@ -127,10 +155,14 @@ class Scanner {
     return false;
   }
 
-  private take(character: string): boolean {
-    if (this.text[this.position] !== character) return false;
-    this.position++;
-    return true;
+  /** @returns the code of what follows. */
+  private skipSpace(): number {
+    // To ask for a character beyond the end would make all of this several times slower.
+    for (; this.position < this.text.length; this.position++) {
+      const code = this.text.charCodeAt(this.position);
+      if (code > SPACE || !isSpace(code)) return code;
+    }
+    return END;
   }
 
   private skip(pattern: RegExp): boolean {
@@ -139,4 +171,8 @@ class Scanner {
     this.position = pattern.lastIndex;
     return true;
   }
+}
+
+function isSpace(code: number): boolean {
+  return code === SPACE || code === LINE_FEED || code === RETURN || code === TAB;
 }

@@ -26,6 +26,30 @@ describe('findJsonError', () => {
     expect(findJsonError(text)).toBe(expected);
   });
 
+  it('counts lines by line feeds alone', () => {
+    expect(findJsonError('\nx')).toMatch('line 2, column 1:');
+    expect(findJsonError('\r\n\n 1 \n x\n\n')).toMatch('line 4, column 2:');
+    expect(findJsonError('[\n')).toMatch('line 2, column 1:');
+  });
+
+  // A server may answer with this again and again.
+  it('costs no more than JSON.parse has cost before it, however deep the text is', () => {
+    const text = `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}x`;
+    let [parsing, finding] = [Infinity, Infinity];
+    // The least of some attempts: now and then, compilation and the collection of garbage are counted too.
+    for (let attempt = 0; attempt < 20; attempt++) {
+      parsing = Math.min(
+        parsing,
+        cpuMs(() => parses(text)),
+      );
+      finding = Math.min(
+        finding,
+        cpuMs(() => findJsonError(text)),
+      );
+    }
+    expect(finding).toBeLessThan(parsing);
+  });
+
   it('agrees with JSON.parse about what is JSON', () => {
     const sample = JSON.stringify({
       a: [1, -0.5e-7, true, null, '\u2028 "\\\n'],
@@ -54,4 +78,11 @@ function parses(text: string): boolean {
   } catch {
     return false;
   }
+}
+
+function cpuMs(action: () => void): number {
+  const before = process.cpuUsage();
+  action();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
 }
