@@ -1,10 +1,7 @@
-import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { Clock } from '../util/clock';
-import type { Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import type { SerialQueue } from '../util/serial-queue';
 import type { ResourceOutcome } from './ads-response';
-import { diagnostics, type FallbackEvent } from './diagnostics';
 import {
   deletionEvent,
   expiryEvent,
@@ -19,38 +16,22 @@ import { ResourceTimers } from './resource-timers';
 import type { ResourceType } from './resource-type';
 import { removalHandling } from './server-policy';
 import type { ChannelListener, ResourcesUpdate, ServerChannel } from './server-channel';
+import { ServerChoice, type ServerChoiceOptions } from './server-choice';
 import { WaitReports } from './wait-reports';
 import { WatchedResource, type Watch } from './watched-resource';
 import { describeResource } from './xds-errors';
 
-/** A hold on the channel of a server. */
-export type ChannelHold = Handle & { readonly value: ServerChannel };
-
 /** What an authority is made of. */
-export interface AuthorityOptions {
-  /** `undefined` for that of the names in the old style. */
-  readonly name: string | undefined;
-  /** `node.id`, for whoever observes the process. */
-  readonly nodeId: string;
-  /** In order of priority, at least one. */
-  readonly servers: readonly ServerConfig[];
-  /** Whether a server being out of reach is reason enough to ask the next one (gRFC A95). */
-  readonly fallbackOnReachabilityOnly: boolean;
-  readonly acquireChannel: (server: ServerConfig) => ChannelHold;
+export interface AuthorityOptions extends ServerChoiceOptions {
   readonly queue: SerialQueue;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/**
- * The resources of one authority (gRFC A47), and the servers they are had from (gRFC A71). The channels in
- * use are the first ones of the list of servers: normally one, and one more each time the last of them
- * fails while something is missing. All of them are subscribed to everything. The first answer of one of
- * them makes those after it superfluous.
- */
+/** The resources of one authority (gRFC A47), whichever server they are had from. */
 export class Authority implements ChannelListener {
   private readonly resources = new Map<string, Map<string, WatchedResource>>();
-  private readonly channels: ChannelHold[] = [];
+  private readonly servers: ServerChoice;
   /** Resources whose last watch has ended since the last `sweep`. */
   private readonly unwatched = new Set<WatchedResource>();
   /** Of resources that must be forgotten unless they are renewed. */
@@ -61,6 +42,7 @@ export class Authority implements ChannelListener {
 
   constructor(private readonly options: AuthorityOptions) {
     const { clock, queue, logger, nodeId } = options;
+    this.servers = new ServerChoice(options, this, () => this.allResources());
     this.expiries = new ResourceTimers(clock);
     const describe = (resource: WatchedResource) => this.describeWait(resource);
     const onLong = (resources: readonly WatchedResource[]) =>
@@ -87,8 +69,8 @@ export class Authority implements ChannelListener {
     }
     const resource = this.addResource(type, name);
     resource.addWatch(watch);
-    for (const { value } of this.channels) value.subscribe(type, name, this);
-    if (!this.canReachServer()) this.report(resource);
+    this.servers.subscribe(type, name);
+    if (!this.servers.canReach()) this.report(resource);
     return resource;
   }
 
@@ -105,7 +87,7 @@ export class Authority implements ChannelListener {
 
   /** Lets go of every server. */
   close(): void {
-    this.closeChannelsAfter(-1);
+    this.servers.close();
     this.expiries.clear();
     this.waitReports.clear();
     for (const resource of this.allResources()) resource.close();
@@ -125,19 +107,14 @@ export class Authority implements ChannelListener {
   }
 
   onServerResponded(channel: ServerChannel): void {
-    const index = this.channels.findIndex(({ value }) => value === channel);
-    const last = this.channels.at(-1)?.value;
-    this.closeChannelsAfter(index);
-    if (index >= 0 && last !== undefined && last !== channel) {
-      this.publishFallback('back', last.server, channel.server);
-    }
+    this.servers.settleOn(channel);
     if (!this.toldUnreachable || channel.isSaved) return;
     this.toldUnreachable = false;
     for (const resource of this.allResources()) resource.apply({ kind: 'reachable' });
   }
 
   onServerFailed(): void {
-    if (this.canReachServer()) return;
+    if (this.servers.canReach()) return;
     for (const resource of this.allResources()) this.report(resource);
   }
 
@@ -171,28 +148,19 @@ export class Authority implements ChannelListener {
     serverAnswered: boolean,
   ): void {
     // What was saved is used, or is said not to be there, when it has been read.
-    if (channel.isSaved || (!serverAnswered && this.turnToSaved())) return;
+    if (channel.isSaved || (!serverAnswered && this.servers.turnToSaved())) return;
     const resource = this.resource(typeUrl, name);
     if (resource === undefined) return;
     const event = timeoutEvent(resource.id, serverAnswered, this.originOf(channel));
     resource.apply(event, channel.server.serverUri);
   }
 
-  private describeWait({ state, type, name, id }: WatchedResource): string | undefined {
+  private describeWait(resource: WatchedResource): string | undefined {
+    const { state, id } = resource;
     if (state.kind !== 'requested') return undefined;
     const waitedS = ((this.options.clock.now() - state.sinceMs) / 1000).toFixed(1);
-    const servers = this.channels.map(({ value }) => value.describeWait(type, name));
+    const servers = this.servers.describeWaits(resource);
     return `${describeResource(id)}: waiting for ${waitedS} s: ${servers.join('; ')}`;
-  }
-
-  private publishFallback(
-    direction: FallbackEvent['direction'],
-    { serverUri: fromServerUri }: ServerConfig,
-    { serverUri: toServerUri }: ServerConfig,
-  ): void {
-    if (!diagnostics.fallback.hasSubscribers) return;
-    const { nodeId, name: authority } = this.options;
-    diagnostics.fallback.publish({ nodeId, authority, direction, fromServerUri, toServerUri });
   }
 
   private resource(typeUrl: string, name: string): WatchedResource | undefined {
@@ -226,7 +194,7 @@ export class Authority implements ChannelListener {
     this.expiries.cancel(typeUrl, name);
     this.waitReports.end(resource);
     resource.close();
-    for (const { value } of this.channels) value.unsubscribe(resource.type, name);
+    this.servers.unsubscribe(resource.type, name);
     if (state.kind === 'accepted' && state.deletionIgnored) {
       this.options.logger.info(
         () => `${describeResource(resource.id)}: no longer watched after its removal`,
@@ -234,87 +202,10 @@ export class Authority implements ChannelListener {
     }
   }
 
-  /**
-   * Sees to it that a server is asked that is not known to be down, turning to the next one if there is
-   * reason to (gRFC A71): something has not been heard of at all, or has expired since. What is cached can
-   * wait, and so can what is known to be missing.
-   * @returns whether there is such a server.
-   */
-  private canReachServer(): boolean {
-    if (this.channels.length === 0) this.openNextChannel();
-    while (this.channels.at(-1)?.value.failure !== undefined) {
-      const next = this.options.servers[this.channels.length];
-      if (next === undefined) return false;
-      // What was saved may be older than what is cached, whatever the reason to turn to it.
-      const needsReason = !this.options.fallbackOnReachabilityOnly || next.snapshot !== undefined;
-      if (needsReason && !this.lacksResource()) return false;
-      this.openNextChannel();
-    }
-    return true;
-  }
-
-  /**
-   * A server that is connected and silent has not failed, but is no better, if there is something saved.
-   * @returns whether that is so.
-   */
-  private turnToSaved(): boolean {
-    if (this.channels.at(-1)?.value.isSaved === true) return true;
-    const next = this.options.servers[this.channels.length];
-    if (next?.snapshot === undefined) return false;
-    this.openNextChannel();
-    return true;
-  }
-
-  private lacksResource(): boolean {
-    for (const resource of this.allResources()) {
-      const { state } = resource;
-      if (state.kind === 'requested') return true;
-      if (state.kind === 'failed' && state.failure.isExpiry === true) return true;
-    }
-    return false;
-  }
-
-  private openNextChannel(): void {
-    const server = this.options.servers[this.channels.length];
-    if (server === undefined) throw new Error('an authority has run out of servers');
-    // What will be cached from now on is not what these servers sent last.
-    for (const { value } of this.channels) value.forgetVersions();
-    const before = this.channels.at(-1)?.value.server;
-    if (before !== undefined) this.publishFallback('down', before, server);
-    const hold = this.options.acquireChannel(server);
-    this.channels.push(hold);
-    hold.value.attach(this);
-    for (const { type, name } of this.allResources()) hold.value.subscribe(type, name, this);
-  }
-
-  private closeChannelsAfter(index: number): void {
-    for (const hold of this.channels.splice(index + 1)) {
-      for (const { type, name } of this.allResources()) {
-        hold.value.unsubscribe(type, name);
-      }
-      hold.value.detach(this);
-      hold.release();
-    }
-  }
-
   /** Tells a resource's watchers that every server tried is down, and why each of them. */
   private report(resource: WatchedResource): void {
     this.toldUnreachable = true;
-    const causes: string[] = [];
-    for (const { value } of this.channels) {
-      const cause = value.failure ?? this.whyUnused(value, resource);
-      if (cause !== undefined) causes.push(cause);
-    }
-    resource.apply(unreachableEvent(resource.id, causes));
-  }
-
-  /** What is wrong with a channel that has not failed. */
-  private whyUnused(
-    { isSaved, description }: ServerChannel,
-    resource: WatchedResource,
-  ): string | undefined {
-    if (isSaved) return `${description} ${resource.accepted ? 'is in use' : 'does not have it'}`;
-    return this.channels.at(-1)?.value.isSaved ? `${description} has not answered` : undefined;
+    resource.apply(unreachableEvent(resource.id, this.servers.failuresFor(resource)));
   }
 
   /**

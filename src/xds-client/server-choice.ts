@@ -1,0 +1,158 @@
+import type { ServerConfig } from '../bootstrap/bootstrap';
+import type { Handle } from '../util/handle';
+import { diagnostics, type FallbackEvent } from './diagnostics';
+import type { ResourceType } from './resource-type';
+import type { ChannelListener, ServerChannel } from './server-channel';
+import type { WatchedResource } from './watched-resource';
+
+/** A hold on the channel of a server. */
+export type ChannelHold = Handle & { readonly value: ServerChannel };
+
+/** What the servers of an authority are chosen from, and for. */
+export interface ServerChoiceOptions {
+  /** Of the authority; `undefined` for that of the names in the old style. */
+  readonly name: string | undefined;
+  /** `node.id`, for whoever observes the process. */
+  readonly nodeId: string;
+  /** In order of priority, at least one. */
+  readonly servers: readonly ServerConfig[];
+  /** Whether a server being out of reach is reason enough to ask the next one (gRFC A95). */
+  readonly fallbackOnReachabilityOnly: boolean;
+  readonly acquireChannel: (server: ServerConfig) => ChannelHold;
+}
+
+/**
+ * The servers that the resources of an authority are had from (gRFC A71): the first ones of the list, normally one,
+ * and one more each time the last of them fails while something is missing. All of them are subscribed to everything.
+ * The first answer of one of them makes those after it superfluous.
+ */
+export class ServerChoice {
+  private readonly channels: ChannelHold[] = [];
+
+  /** @param resources Those to subscribe to, whenever it is asked. */
+  constructor(
+    private readonly options: ServerChoiceOptions,
+    private readonly listener: ChannelListener,
+    private readonly resources: () => Iterable<WatchedResource>,
+  ) {}
+
+  subscribe(type: ResourceType<unknown>, name: string): void {
+    for (const { value } of this.channels) value.subscribe(type, name, this.listener);
+  }
+
+  unsubscribe(type: ResourceType<unknown>, name: string): void {
+    for (const { value } of this.channels) value.unsubscribe(type, name);
+  }
+
+  /**
+   * Sees to it that a server is asked that is not known to be down, turning to the next one if there is
+   * reason to: something has not been heard of at all, or has expired since. What is cached can wait, and so
+   * can what is known to be missing.
+   *
+   * @returns whether there is such a server.
+   */
+  canReach(): boolean {
+    const { servers, fallbackOnReachabilityOnly } = this.options;
+    if (this.channels.length === 0) this.openNext();
+    while (this.channels.at(-1)?.value.failure !== undefined) {
+      const next = servers[this.channels.length];
+      if (next === undefined) return false;
+      // What was saved may be older than what is cached, whatever the reason to turn to it.
+      const needsReason = !fallbackOnReachabilityOnly || next.snapshot !== undefined;
+      if (needsReason && !this.lacksResource()) return false;
+      this.openNext();
+    }
+    return true;
+  }
+
+  /**
+   * A server that is connected and silent has not failed, but is no better, if there is something saved.
+   *
+   * @returns whether that is so.
+   */
+  turnToSaved(): boolean {
+    if (this.channels.at(-1)?.value.isSaved === true) return true;
+    const next = this.options.servers[this.channels.length];
+    if (next?.snapshot === undefined) return false;
+    this.openNext();
+    return true;
+  }
+
+  /** Does without the servers after the one that has answered. */
+  settleOn(channel: ServerChannel): void {
+    const index = this.channels.findIndex(({ value }) => value === channel);
+    const last = this.channels.at(-1)?.value;
+    this.closeAfter(index);
+    if (index >= 0 && last !== undefined && last !== channel) {
+      this.publishFallback('back', last.server, channel.server);
+    }
+  }
+
+  /** What each server is doing about a resource, as clauses. */
+  describeWaits({ type, name }: WatchedResource): readonly string[] {
+    return this.channels.map(({ value }) => value.describeWait(type, name));
+  }
+
+  /** Why a resource cannot be had from each server that is of no use. */
+  failuresFor(resource: WatchedResource): readonly string[] {
+    const failures: string[] = [];
+    for (const { value } of this.channels) {
+      const failure = value.failure ?? this.whyUnused(value, resource);
+      if (failure !== undefined) failures.push(failure);
+    }
+    return failures;
+  }
+
+  /** Lets go of every server. */
+  close(): void {
+    this.closeAfter(-1);
+  }
+
+  private lacksResource(): boolean {
+    for (const { state } of this.resources()) {
+      if (state.kind === 'requested') return true;
+      if (state.kind === 'failed' && state.failure.isExpiry === true) return true;
+    }
+    return false;
+  }
+
+  private openNext(): void {
+    const server = this.options.servers[this.channels.length];
+    if (server === undefined) throw new Error('an authority has run out of servers');
+    // What will be cached from now on is not what these servers sent last.
+    for (const { value } of this.channels) value.forgetVersions();
+    const before = this.channels.at(-1)?.value.server;
+    if (before !== undefined) this.publishFallback('down', before, server);
+    const hold = this.options.acquireChannel(server);
+    this.channels.push(hold);
+    hold.value.attach(this.listener);
+    for (const { type, name } of this.resources()) hold.value.subscribe(type, name, this.listener);
+  }
+
+  private closeAfter(index: number): void {
+    for (const hold of this.channels.splice(index + 1)) {
+      for (const { type, name } of this.resources()) hold.value.unsubscribe(type, name);
+      hold.value.detach(this.listener);
+      hold.release();
+    }
+  }
+
+  /** What is wrong with a channel that has not failed. */
+  private whyUnused(
+    { isSaved, description }: ServerChannel,
+    resource: WatchedResource,
+  ): string | undefined {
+    if (isSaved) return `${description} ${resource.accepted ? 'is in use' : 'does not have it'}`;
+    return this.channels.at(-1)?.value.isSaved ? `${description} has not answered` : undefined;
+  }
+
+  private publishFallback(
+    direction: FallbackEvent['direction'],
+    { serverUri: fromServerUri }: ServerConfig,
+    { serverUri: toServerUri }: ServerConfig,
+  ): void {
+    if (!diagnostics.fallback.hasSubscribers) return;
+    const { nodeId, name: authority } = this.options;
+    diagnostics.fallback.publish({ nodeId, authority, direction, fromServerUri, toServerUri });
+  }
+}
