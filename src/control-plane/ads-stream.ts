@@ -1,13 +1,15 @@
 import { status, type ServerDuplexStream } from '@grpc/grpc-js';
-import type { Node } from '../generated/envoy/config/core/v3/base';
+import { Node } from '../generated/envoy/config/core/v3/base';
 import type {
   ClientEvent,
   ClientIdentity,
+  ClientNode,
   ClientRequest,
   ClientState,
   DeltaClientRequest,
 } from './client-state';
 import type { AnyRequest, Conversation, ConversationStart, Outgoing } from './conversation';
+import { readNode } from './protocol-parts';
 import type { Snapshot } from './snapshot';
 
 /** What a stream needs from the server it belongs to. */
@@ -18,7 +20,7 @@ export interface AdsStreamHost {
   /** Wall-clock time in milliseconds since the epoch. */
   now(): number;
   /** What this node is to be told. */
-  snapshotFor(nodeId: string): Snapshot;
+  snapshotFor(node: ClientNode): Snapshot;
   onEvent(event: ClientEvent): void;
   onRequest(client: ClientIdentity, request: ClientRequest): void;
   onDeltaRequest(client: ClientIdentity, request: DeltaClientRequest): void;
@@ -53,6 +55,7 @@ export interface DiscoveryStream {
 /** A stream whose client has said who it is. */
 interface Introduced<Request, Message> {
   readonly client: ClientIdentity;
+  readonly node: ClientNode;
   readonly connectedAtMs: number;
   readonly conversation: Conversation<Request, Message>;
 }
@@ -83,9 +86,8 @@ export class AdsStream<Request extends AnyRequest, Message> implements Discovery
 
   onSnapshotChanged(): void {
     if (this.introduced === undefined) return;
-    const { client, conversation } = this.introduced;
-    const snapshot = this.host.snapshotFor(client.nodeId);
-    this.send(client, conversation.onSnapshot(snapshot));
+    const { client, node, conversation } = this.introduced;
+    this.send(client, conversation.onSnapshot(this.host.snapshotFor(node)));
   }
 
   heartbeat(): void {
@@ -130,19 +132,19 @@ export class AdsStream<Request extends AnyRequest, Message> implements Discovery
     return `type_url: ${method} is for ${only}, not ${typeUrl}`;
   }
 
-  private introduce(node: Node | undefined): Introduced<Request, Message> {
+  private introduce(message: Node | undefined): Introduced<Request, Message> {
     const { host } = this;
-    const nodeId = node?.id ?? '';
-    const client = { streamId: this.options.streamId, nodeId, peer: this.call.getPeer() };
+    const node = readNode(message ?? Node.create());
+    const client = { streamId: this.options.streamId, nodeId: node.id, peer: this.call.getPeer() };
     const conversation = this.options.converse({
-      snapshot: host.snapshotFor(nodeId),
+      snapshot: host.snapshotFor(node),
       identifier: host.identifier,
       wrapResources: host.wrapResources,
-      clientFeatures: new Set(node?.clientFeatures),
+      clientFeatures: new Set(node.clientFeatures),
       onRequest: (request) => host.onRequest(client, request),
       onDeltaRequest: (request) => host.onDeltaRequest(client, request),
     });
-    this.introduced = { client, connectedAtMs: host.now(), conversation };
+    this.introduced = { client, node, connectedAtMs: host.now(), conversation };
     host.onEvent({ kind: 'connected', client });
     return this.introduced;
   }

@@ -1,3 +1,5 @@
+import type { NodeMetadata } from './node-metadata';
+
 /** Who is at the other end of a stream. */
 export interface ClientIdentity {
   /** Counts the streams of this server since it was made; tells two streams of one node apart. */
@@ -18,6 +20,8 @@ export interface ClientNode {
   readonly clientFeatures: readonly string[];
   readonly locality:
     { readonly region: string; readonly zone: string; readonly subZone: string } | undefined;
+  /** The members of `node.metadata` as plain JSON; empty if there are none. */
+  readonly metadata: NodeMetadata;
 }
 
 /** A request as it came in. */

@@ -3,6 +3,7 @@ import type { Logger } from '../util/logger';
 import type {
   ClientEvent,
   ClientIdentity,
+  ClientNode,
   ClientRequest,
   DeltaClientRequest,
 } from './client-state';
@@ -14,6 +15,12 @@ import type { Snapshot } from './snapshot';
 export interface ControlPlaneOptions {
   /** What clients are told at first. Default: nothing. Must be consistent. */
   readonly snapshot?: Snapshot;
+  /**
+   * Which group a client belongs to, by what it says of itself: its metadata, its locality. `setSnapshot` can tell a
+   * group something of its own. Asked for each stream, and again with each new snapshot; undefined means no group,
+   * and so does throwing.
+   */
+  readonly groupOf?: (node: ClientNode) => string | undefined;
   /** IP address or name to listen on. Default `127.0.0.1`: this server has no authentication. */
   readonly host?: string;
   /** `control_plane.identifier` of every response. Default `grpc-xds`. */
@@ -54,8 +61,10 @@ export interface ListeningAddress {
 
 /** How a snapshot is put in place. */
 export interface SetSnapshotOptions {
-  /** The node to tell. Default: every node that has no snapshot of its own. */
+  /** The node to tell. Default: every node that has no snapshot of its own, nor one of its group. */
   readonly nodeId?: string;
+  /** The group to tell, as the option `groupOf` names it: those of its nodes that have no snapshot of their own. */
+  readonly group?: string;
   /** Accepts a snapshot with references to resources it does not hold. Default false. */
   readonly allowInconsistent?: boolean;
 }

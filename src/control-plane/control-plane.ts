@@ -43,7 +43,9 @@ export class ControlPlane {
   private readonly loadService: LoadService;
   private readonly heartbeatTimer: HeartbeatTimer;
 
-  private readonly snapshots = new SnapshotStore();
+  private readonly snapshots = new SnapshotStore((node) =>
+    this.guard(() => this.options.groupOf?.(node), 'groupOf'),
+  );
   private readonly streams = new Set<DiscoveryStream>();
   private streamCount = 0;
   private state: State = stopped;
@@ -189,7 +191,7 @@ export class ControlPlane {
       identifier: this.options.identifier ?? 'grpc-xds',
       wrapResources: this.options.wrapResources ?? false,
       now: () => this.clock.now(),
-      snapshotFor: (nodeId) => this.snapshots.for(nodeId),
+      snapshotFor: (node) => this.snapshots.for(node),
       onEvent: (event) => this.guard(() => onClientEvent?.(event)),
       onRequest: (client, request) => this.guard(() => onRequest?.(client, request)),
       onDeltaRequest: (client, request) => this.guard(() => onDeltaRequest?.(client, request)),
@@ -201,17 +203,18 @@ export class ControlPlane {
     const { onLoadReport } = this.options;
     return new LoadService(this.options.loadReporting ?? {}, {
       nextStreamId: () => ++this.streamCount,
-      snapshotFor: (nodeId) => this.snapshots.for(nodeId),
+      snapshotFor: (node) => this.snapshots.for(node),
       onLoadReport: (client, report) => this.guard(() => onLoadReport?.(client, report)),
     });
   }
 
-  /** Runs an observer. One that throws must not take the stream or the process with it. */
-  private guard(observe: () => void): void {
+  /** Calls a function of the application. One that throws must not take the stream or the process with it. */
+  private guard<Answer>(call: () => Answer, what = 'an observer'): Answer | undefined {
     try {
-      observe();
+      return call();
     } catch (error) {
-      this.logger.error(() => `control plane: an observer threw: ${errorMessage(error)}`);
+      this.logger.error(() => `control plane: ${what} threw: ${errorMessage(error)}`);
+      return undefined;
     }
   }
 }

@@ -19,6 +19,7 @@ export type {
   Rejection,
   TypeState,
 } from './client-state';
+export type { NodeMetadata } from './node-metadata';
 
 // What clients report.
 export type { LoadReporting } from './load-stream';

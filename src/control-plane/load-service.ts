@@ -1,6 +1,6 @@
 import { status, type Server, type ServerDuplexStream } from '@grpc/grpc-js';
 import { LoadStatsRequest, LoadStatsResponse } from '../generated/envoy/service/load_stats/v3/lrs';
-import type { ClientIdentity } from './client-state';
+import type { ClientIdentity, ClientNode } from './client-state';
 import { LoadLedger } from './load-ledger';
 import type { LoadReport } from './load-report';
 import { LoadStream, type LoadReporting, type LoadStreamHost } from './load-stream';
@@ -10,7 +10,7 @@ import type { Snapshot } from './snapshot';
 /** What the load reporting service needs from the server it belongs to. */
 export interface LoadServiceHost {
   nextStreamId(): number;
-  snapshotFor(nodeId: string): Snapshot;
+  snapshotFor(node: ClientNode): Snapshot;
   onLoadReport(client: ClientIdentity, report: LoadReport): void;
 }
 
@@ -71,7 +71,7 @@ export class LoadService {
   private accept(call: LoadCall): void {
     const host: LoadStreamHost = {
       reporting: () => this.reporting,
-      snapshotFor: (nodeId) => this.host.snapshotFor(nodeId),
+      snapshotFor: (node) => this.host.snapshotFor(node),
       onReport: (client, report) => {
         this.ledger.add(client, report);
         this.host.onLoadReport(client, report);

@@ -1,12 +1,12 @@
 import type { status, ServerDuplexStream } from '@grpc/grpc-js';
-import type { Node } from '../generated/envoy/config/core/v3/base';
+import { Node } from '../generated/envoy/config/core/v3/base';
 import {
   LoadStatsResponse,
   type LoadStatsRequest,
 } from '../generated/envoy/service/load_stats/v3/lrs';
-import type { ClientIdentity } from './client-state';
+import type { ClientIdentity, ClientNode } from './client-state';
 import { readLoadReport, type LoadReport } from './load-report';
-import { clientFeatures, toDuration } from './protocol-parts';
+import { clientFeatures, readNode, toDuration } from './protocol-parts';
 import { clusterKind } from './resource-kind';
 import type { Snapshot } from './snapshot';
 
@@ -26,7 +26,7 @@ export interface LoadReporting {
 /** What a stream needs from the service it belongs to. */
 export interface LoadStreamHost {
   reporting(): LoadReporting;
-  snapshotFor(nodeId: string): Snapshot;
+  snapshotFor(node: ClientNode): Snapshot;
   onReport(client: ClientIdentity, report: LoadReport): void;
   /** The stream is over; the client is undefined if it has never said who it is. */
   onClosed(stream: LoadStream, client: ClientIdentity | undefined): void;
@@ -85,19 +85,20 @@ export class LoadStream {
     if (request.clusterStats.length > 0) this.host.onReport(client, readLoadReport(request));
   }
 
-  private introduce(node: Node | undefined): Introduced {
-    const client = { streamId: this.streamId, nodeId: node?.id ?? '', peer: this.call.getPeer() };
-    const canSendAll = node?.clientFeatures.includes(clientFeatures.sendAllClusters) ?? false;
-    const introduced: Introduced = { client, canSendAll, said: undefined };
+  private introduce(message: Node | undefined): Introduced {
+    const node = readNode(message ?? Node.create());
+    const client = { streamId: this.streamId, nodeId: node.id, peer: this.call.getPeer() };
+    const introduced: Introduced = { client, node, said: undefined };
     this.introduced = introduced;
     this.refresh();
     return introduced;
   }
 
-  private compose({ client, canSendAll }: Introduced): LoadStatsResponse {
+  private compose({ node }: Introduced): LoadStatsResponse {
     const reporting = this.host.reporting();
+    const canSendAll = node.clientFeatures.includes(clientFeatures.sendAllClusters);
     const sendAllClusters = reporting.clusters === undefined && canSendAll;
-    const inSnapshot = () => this.host.snapshotFor(client.nodeId).set(clusterKind).byName.keys();
+    const inSnapshot = () => this.host.snapshotFor(node).set(clusterKind).byName.keys();
     return {
       clusters: sendAllClusters ? [] : [...(reporting.clusters ?? inSnapshot())],
       sendAllClusters,
@@ -115,7 +116,7 @@ export class LoadStream {
 
 interface Introduced {
   readonly client: ClientIdentity;
-  readonly canSendAll: boolean;
+  readonly node: ClientNode;
   /** The last response, encoded; undefined before the first. */
   said: string | undefined;
 }

@@ -6,6 +6,7 @@ import {
 import type { Any } from '../generated/google/protobuf/any';
 import type { Duration } from '../generated/google/protobuf/duration';
 import type { ClientNode } from './client-state';
+import { readMetadata } from './node-metadata';
 import type { ResourceError } from './resource-error';
 import type { SnapshotResource } from './resource-set';
 
@@ -23,9 +24,10 @@ export const clientFeatures = {
 
 /** Reads who a client is. */
 export function readNode(node: Node): ClientNode {
-  const { id, cluster, userAgentName, userAgentVersionType, clientFeatures, locality } = node;
-  const userAgentVersion = userAgentVersionType?.value ?? '';
-  return { id, cluster, userAgentName, userAgentVersion, clientFeatures, locality };
+  const { id, cluster, userAgentName, clientFeatures, locality } = node;
+  const userAgentVersion = node.userAgentVersionType?.value ?? '';
+  const metadata = node.metadata === undefined ? {} : readMetadata(node.metadata);
+  return { id, cluster, userAgentName, userAgentVersion, clientFeatures, locality, metadata };
 }
 
 /** The resource as it stands in responses. */

@@ -1,0 +1,179 @@
+import {
+  ControlPlane,
+  Snapshot,
+  type ClientNode,
+  type ControlPlaneOptions,
+} from '../../src/control-plane';
+import { AdsClient, type AdsClientStream } from './ads-client';
+import { DeltaClient } from './delta-client';
+import { OfficialClient } from './official-client';
+import { cluster, echo, endpoints } from './resources';
+
+const CDS = 'type.googleapis.com/envoy.config.cluster.v3.Cluster';
+const EDS = 'type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment';
+
+/** A snapshot in which a cluster is the only thing. */
+const only = (name: string) =>
+  Snapshot.from({ clusters: [cluster(name)], endpoints: [endpoints(name, 1)] });
+
+/** Metadata as it is on the wire. */
+const struct = (fields: Readonly<Record<string, object>>) => ({ fields });
+const text = (stringValue: string) => ({ stringValue });
+
+const nodeOf = (id: string, team?: string) => ({
+  id,
+  ...(team === undefined ? {} : { metadata: struct({ team: text(team) }) }),
+});
+
+/** Groups clients by a member of their metadata. */
+const groupOf = ({ metadata }: ClientNode) =>
+  typeof metadata['team'] === 'string' ? metadata['team'] : undefined;
+
+describe('groups of clients', () => {
+  const cleanUp: (() => void | Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const task of cleanUp.splice(0).reverse()) await task();
+  });
+
+  async function setUp(options: ControlPlaneOptions = {}) {
+    const server = new ControlPlane({ snapshot: only('shared'), groupOf, ...options });
+    const { address } = await server.start();
+    cleanUp.push(() => server.stop());
+    const client = new AdsClient(address);
+    cleanUp.push(() => client.close());
+    /** A client that asks for all clusters. */
+    const open = (node?: object) => {
+      const stream = client.open();
+      stream.send({ type_url: CDS, node });
+      return stream;
+    };
+    return { server, address, open };
+  }
+
+  /** The clusters of the next response. */
+  const clusterOf = async (stream: AdsClientStream) => {
+    const { resources } = await stream.next();
+    return resources.map(({ value }) => /(shared|blue|green|own)/.exec(value.toString())?.[0]);
+  };
+
+  it('are made by what clients say of themselves, which is shown as plain JSON', async () => {
+    const shown: ClientNode[] = [];
+    const { server, open } = await setUp({
+      groupOf: (node) => {
+        shown.push(node);
+        return node.locality?.zone;
+      },
+    });
+    server.setSnapshot(only('blue'), { group: 'a' });
+    const metadata = struct({
+      team: text('search'),
+      weight: { numberValue: 1.5 },
+      canary: { boolValue: true },
+      nothing: { nullValue: 0 },
+      unset: {},
+      labels: { structValue: struct({ app: text('shop') }) },
+      zones: { listValue: { values: [text('a'), { numberValue: 2 }] } },
+      ['__proto__']: text('a name like any other'),
+    });
+    const locality = { region: 'eu', zone: 'a', sub_zone: '1' };
+    const stream = open({ id: 'node-1', cluster: 'shop', locality, metadata });
+    expect(await clusterOf(stream)).toEqual(['blue']);
+    expect(shown).toEqual([
+      {
+        id: 'node-1',
+        cluster: 'shop',
+        userAgentName: '',
+        userAgentVersion: '',
+        clientFeatures: [],
+        locality: { region: 'eu', zone: 'a', subZone: '1' },
+        metadata: Object.fromEntries([
+          ['team', 'search'],
+          ['weight', 1.5],
+          ['canary', true],
+          ['nothing', null],
+          ['unset', null],
+          ['labels', { app: 'shop' }],
+          ['zones', ['a', 2]],
+          ['__proto__', 'a name like any other'],
+        ]),
+      },
+    ]);
+  });
+
+  it.each([
+    ['of no group', nodeOf('any'), 'shared'],
+    ['that says nothing of itself', undefined, 'shared'],
+    ['of a group', nodeOf('any', 'blue'), 'blue'],
+    ['of a group that is told nothing of its own', nodeOf('any', 'red'), 'shared'],
+    ['of a group, with a snapshot of its own', nodeOf('special', 'blue'), 'own'],
+  ])('a client %s gets what is meant for it', async (_, node, expected) => {
+    const { server, open } = await setUp();
+    server.setSnapshot(only('blue'), { group: 'blue' });
+    server.setSnapshot(only('own'), { nodeId: 'special' });
+    expect(await clusterOf(open(node))).toEqual([expected]);
+  });
+
+  it('hear of a new snapshot of their own, and of no other', async () => {
+    const { server, open } = await setUp();
+    const [blue, other] = [open(nodeOf('1', 'blue')), open(nodeOf('2', 'green'))];
+    expect(await Promise.all([blue, other].map(clusterOf))).toEqual([['shared'], ['shared']]);
+    server.setSnapshot(only('blue'), { group: 'blue' });
+    expect(await clusterOf(blue)).toEqual(['blue']);
+    server.setSnapshot(only('green'), { group: 'green' });
+    // Had the change for the others been sent here, it would come first.
+    expect(await clusterOf(other)).toEqual(['green']);
+    expect(blue.received).toEqual([]);
+  });
+
+  it('are asked for again with each new snapshot', async () => {
+    const groups: string[] = [];
+    const { server, open } = await setUp({ groupOf: () => groups.at(-1) });
+    const stream = open(nodeOf('1'));
+    expect(await clusterOf(stream)).toEqual(['shared']);
+    groups.push('blue');
+    server.setSnapshot(only('blue'), { group: 'blue' });
+    expect(await clusterOf(stream)).toEqual(['blue']);
+  });
+
+  it('are none when the function that makes them throws', async () => {
+    const errors: string[] = [];
+    const { open } = await setUp({
+      logger: { trace() {}, info() {}, error: (message) => errors.push(message()) },
+      groupOf: () => {
+        throw new Error('oops');
+      },
+    });
+    expect(await clusterOf(open(nodeOf('1')))).toEqual(['shared']);
+    expect(errors).toEqual(['control plane: groupOf threw: oops']);
+  });
+
+  it('must be told something consistent, too', async () => {
+    const { server, open } = await setUp();
+    const broken = Snapshot.from({ clusters: [cluster('blue')] });
+    expect(() => server.setSnapshot(broken, { group: 'blue' })).toThrow('is not consistent');
+    expect(await clusterOf(open(nodeOf('1', 'blue')))).toEqual(['shared']);
+  });
+
+  it('are the same on incremental streams', async () => {
+    const { server, address } = await setUp({ snapshot: Snapshot.from(echo) });
+    server.setSnapshot(only('blue'), { group: 'blue' });
+    const client = new DeltaClient(address);
+    cleanUp.push(() => client.close());
+    const stream = client.open();
+    stream.say(EDS, { node: nodeOf('1', 'blue'), sub: ['blue', 'echo'] });
+    const { resources, removed_resources: removed } = await stream.next();
+    expect([resources.map(({ name }) => name), removed]).toEqual([['blue'], ['echo']]);
+  });
+
+  it('are asked for the loads of the clusters they are told of', async () => {
+    const { server, address } = await setUp();
+    server.setSnapshot(only('blue'), { group: 'blue' });
+    const client = new OfficialClient(address);
+    cleanUp.push(() => client.close());
+    const stream = client.call<{ readonly clusters: readonly string[] }>(
+      'envoy.service.load_stats.v3.LoadReportingService/StreamLoadStats',
+    );
+    stream.send({ node: nodeOf('1', 'blue') });
+    expect((await stream.next()).clusters).toEqual(['blue']);
+  });
+});
