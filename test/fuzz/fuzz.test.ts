@@ -7,3 +7,11 @@ it('whatever is made of valid input is taken or refused with a reason, and soon'
   expect(failures).toEqual([]);
   expect([...inputs.values()].filter((count) => count < 50)).toEqual([]);
 }, 240_000);
+
+it('goes on after failures, tells the first of them and counts all', () => {
+  // Whatever is done takes too long.
+  const { failures, failureCount, inputs } = fuzz({ inputs: 100, seed: 1, limitMs: -1 });
+  expect(failures).toHaveLength(10);
+  expect(failureCount).toBe(100);
+  expect([...inputs.values()].reduce((sum, count) => sum + count, 0)).toBe(100);
+});

@@ -17,14 +17,17 @@ export interface FuzzOptions {
 export interface FuzzReport {
   /** Inputs by target. */
   readonly inputs: ReadonlyMap<string, number>;
-  /** What went wrong, with the input in hexadecimal. */
+  /** What went wrong first, with the input in hexadecimal. */
   readonly failures: readonly string[];
+  /** How often something went wrong. */
+  readonly failureCount: number;
   /** The input that took longest, of those that were looked at more closely. */
   readonly slowest: { readonly target: string; readonly ms: number; readonly bytes: number };
 }
 
 const RETRIES = 4;
-const MAX_FAILURES = 10;
+/** How many failures are told. They do not end a run: the rest of its inputs may find others. */
+const TOLD_FAILURES = 10;
 
 /** Gives every target its share of inputs, one after the other. */
 export function fuzz(options: FuzzOptions): FuzzReport {
@@ -34,25 +37,30 @@ export function fuzz(options: FuzzOptions): FuzzReport {
   const turns = targets.flatMap((target) => new Array<FuzzTarget>(target.share ?? 4).fill(target));
   const counts = new Map(targets.map(({ name }) => [name, 0]));
   const failures: string[] = [];
+  let failureCount = 0;
+  const fail = (target: FuzzTarget, input: Uint8Array | string, problem: string) => {
+    failureCount++;
+    if (failures.length < TOLD_FAILURES) failures.push(describe(target, input, problem));
+  };
   let slowest: FuzzReport['slowest'] = { target: 'none', ms: 0, bytes: 0 };
   const part = Math.max(1, Math.floor(inputs / 100));
-  for (let index = 0; index < inputs && failures.length < MAX_FAILURES; index++) {
+  for (let index = 0; index < inputs; index++) {
     const target = turns[index % turns.length];
     if (target === undefined || performance.now() > endsAt) break;
     const input = target.make();
     counts.set(target.name, (counts.get(target.name) ?? 0) + 1);
     const startedAt = performance.now();
     const problem = attempt(target, input);
-    if (problem !== undefined) failures.push(describe(target, input, problem));
+    if (problem !== undefined) fail(target, input, problem);
     // Being slow is only a suspicion: the process may not have been running.
     if (performance.now() - startedAt > limitMs) {
       const ms = cpuMs(target, input);
       if (ms > slowest.ms) slowest = { target: target.name, ms, bytes: input.length };
-      if (ms > limitMs) failures.push(describe(target, input, `takes ${ms.toFixed(1)} ms`));
+      if (ms > limitMs) fail(target, input, `takes ${ms.toFixed(1)} ms`);
     }
     if (index % part === 0) onProgress?.(index);
   }
-  return { inputs: counts, failures, slowest };
+  return { inputs: counts, failures, failureCount, slowest };
 }
 
 /** The CPU time of the fastest of some attempts, in milliseconds. */

@@ -4,7 +4,8 @@ import { XdsClient } from '../../src/xds-client/xds-client';
 import { serverWith } from '../resources/decode-json';
 import { FakeClock } from '../support/fake-clock';
 import { FakeNetwork, type FakeStream } from '../support/fake-transport';
-import { encodedSamples, NAMES } from './samples';
+import { encodedSamples } from './samples/messages';
+import { NAMES } from './samples/responses';
 import type { FuzzTarget } from './targets';
 import type { WireMutations } from './wire-mutations';
 

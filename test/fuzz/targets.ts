@@ -26,7 +26,10 @@ import { serverWith } from '../resources/decode-json';
 import { FakeClock } from '../support/fake-clock';
 import { JsonMutations } from './json-mutations';
 import { checkRouting } from './routing';
-import { bootstrapSample, documentSamples, encodedSamples, lbConfigSamples } from './samples';
+import { bootstrapSample } from './samples/bootstrap';
+import { lbConfigSamples } from './samples/lb-configs';
+import { encodedSamples } from './samples/messages';
+import { documentSamples } from './samples/responses';
 import { StreamTarget } from './stream-target';
 import { WireMutations } from './wire-mutations';
 

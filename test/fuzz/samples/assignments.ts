@@ -1,0 +1,37 @@
+import { endpointsJson, type Json } from '../../support/xds-json';
+
+const assignment = endpointsJson('c', [
+  { zone: 'a', ports: [1, 2, 3, 4, 5, 6, 7, 8] },
+  { zone: 'b', ports: [9] },
+  { zone: 'b', priority: 1, ports: [4] },
+]);
+const detailedEndpoint: Json = {
+  health_status: 'DRAINING',
+  load_balancing_weight: 7,
+  metadata: { filter_metadata: { 'envoy.lb': { hash_key: 'k', n: 1.5, l: [true, null] } } },
+  endpoint: {
+    hostname: 'h',
+    address: { socket_address: { address: '::1', port_value: 80 } },
+    additional_addresses: [
+      { address: { socket_address: { address: '10.0.0.1', port_value: 81 } } },
+    ],
+  },
+};
+
+/** Endpoints with as much in them as there is. */
+export const assignments: readonly Json[] = [
+  {
+    ...assignment,
+    policy: { drop_overloads: [{ category: 'd', drop_percentage: { numerator: 1 } }] },
+  },
+  {
+    cluster_name: 'd',
+    endpoints: [
+      {
+        locality: { region: 'r', zone: 'z', sub_zone: 's' },
+        load_balancing_weight: 3,
+        lb_endpoints: [detailedEndpoint, { ...detailedEndpoint, health_status: 'HEALTHY' }],
+      },
+    ],
+  },
+];
