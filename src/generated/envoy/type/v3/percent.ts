@@ -2,6 +2,7 @@
 // source: envoy/type/v3/percent.proto
 
 /* eslint-disable */
+import { enter, leave, skip } from "../../../decoding";
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 
 export interface Percent {
@@ -33,35 +34,21 @@ export const Percent: MessageFns<Percent> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Percent {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBasePercent();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 9) {
-              break;
-            }
+        switch (tag) {
+          case 9: {
 
             message.value = reader.double();
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<Percent>): Percent {
@@ -90,43 +77,26 @@ export const FractionalPercent: MessageFns<FractionalPercent> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): FractionalPercent {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseFractionalPercent();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
+        switch (tag) {
+          case 8: {
 
             message.numerator = reader.uint32();
             continue;
           }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
+          case 16: {
 
             message.denominator = reader.int32() as any;
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<FractionalPercent>): FractionalPercent {

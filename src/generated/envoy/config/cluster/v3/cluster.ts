@@ -2,6 +2,7 @@
 // source: envoy/config/cluster/v3/cluster.proto
 
 /* eslint-disable */
+import { enter, leave, skip } from "../../../../decoding";
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Any } from "../../../../google/protobuf/any";
 import { Duration } from "../../../../google/protobuf/duration";
@@ -212,46 +213,28 @@ export const Cluster: MessageFns<Cluster> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Cluster {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseCluster();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 43: {
-            if (tag !== 346) {
-              break;
-            }
+        switch (tag) {
+          case 346: {
 
             message.transportSocketMatches.push(Cluster_TransportSocketMatch.decode(reader, reader.uint32()));
             continue;
           }
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+          case 10: {
 
             message.name = reader.string();
             continue;
           }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
+          case 16: {
 
             message.clusterDiscoveryType = { $case: "type", value: reader.int32() as any };
             continue;
           }
-          case 38: {
-            if (tag !== 306) {
-              break;
-            }
+          case 306: {
 
             message.clusterDiscoveryType = {
               $case: "clusterType",
@@ -259,66 +242,42 @@ export const Cluster: MessageFns<Cluster> = {
             };
             continue;
           }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
+          case 26: {
 
             message.edsClusterConfig = Cluster_EdsClusterConfig.decode(reader, reader.uint32());
             continue;
           }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
+          case 34: {
 
             message.connectTimeout = Duration.decode(reader, reader.uint32());
             continue;
           }
-          case 6: {
-            if (tag !== 48) {
-              break;
-            }
+          case 48: {
 
             message.lbPolicy = reader.int32() as any;
             continue;
           }
-          case 33: {
-            if (tag !== 266) {
-              break;
-            }
+          case 266: {
 
             message.loadAssignment = ClusterLoadAssignment.decode(reader, reader.uint32());
             continue;
           }
-          case 10: {
-            if (tag !== 82) {
-              break;
-            }
+          case 82: {
 
             message.circuitBreakers = CircuitBreakers.decode(reader, reader.uint32());
             continue;
           }
-          case 17: {
-            if (tag !== 136) {
-              break;
-            }
+          case 136: {
 
             message.dnsLookupFamily = reader.int32() as any;
             continue;
           }
-          case 19: {
-            if (tag !== 154) {
-              break;
-            }
+          case 154: {
 
             message.outlierDetection = OutlierDetection.decode(reader, reader.uint32());
             continue;
           }
-          case 23: {
-            if (tag !== 186) {
-              break;
-            }
+          case 186: {
 
             message.lbConfig = {
               $case: "ringHashLbConfig",
@@ -326,10 +285,7 @@ export const Cluster: MessageFns<Cluster> = {
             };
             continue;
           }
-          case 37: {
-            if (tag !== 298) {
-              break;
-            }
+          case 298: {
 
             message.lbConfig = {
               $case: "leastRequestLbConfig",
@@ -337,10 +293,7 @@ export const Cluster: MessageFns<Cluster> = {
             };
             continue;
           }
-          case 56: {
-            if (tag !== 450) {
-              break;
-            }
+          case 450: {
 
             message.lbConfig = {
               $case: "roundRobinLbConfig",
@@ -348,71 +301,45 @@ export const Cluster: MessageFns<Cluster> = {
             };
             continue;
           }
-          case 27: {
-            if (tag !== 218) {
-              break;
-            }
+          case 218: {
 
             message.commonLbConfig = Cluster_CommonLbConfig.decode(reader, reader.uint32());
             continue;
           }
-          case 24: {
-            if (tag !== 194) {
-              break;
-            }
+          case 194: {
 
             message.transportSocket = TransportSocket.decode(reader, reader.uint32());
             continue;
           }
-          case 25: {
-            if (tag !== 202) {
-              break;
-            }
+          case 202: {
 
             message.metadata = Metadata.decode(reader, reader.uint32());
             continue;
           }
-          case 41: {
-            if (tag !== 330) {
-              break;
-            }
+          case 330: {
 
             message.loadBalancingPolicy = LoadBalancingPolicy.decode(reader, reader.uint32());
             continue;
           }
-          case 42: {
-            if (tag !== 338) {
-              break;
-            }
+          case 338: {
 
             message.lrsServer = ConfigSource.decode(reader, reader.uint32());
             continue;
           }
-          case 57: {
-            if (tag !== 458) {
-              break;
-            }
+          case 458: {
 
             message.lrsReportEndpointMetrics.push(reader.string());
             continue;
           }
-          case 48: {
-            if (tag !== 386) {
-              break;
-            }
+          case 386: {
 
             message.upstreamConfig = TypedExtensionConfig.decode(reader, reader.uint32());
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<Cluster>): Cluster {
@@ -522,35 +449,21 @@ export const Cluster_TransportSocketMatch: MessageFns<Cluster_TransportSocketMat
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Cluster_TransportSocketMatch {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseCluster_TransportSocketMatch();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.name = reader.string();
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<Cluster_TransportSocketMatch>): Cluster_TransportSocketMatch {
@@ -579,43 +492,26 @@ export const Cluster_CustomClusterType: MessageFns<Cluster_CustomClusterType> = 
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Cluster_CustomClusterType {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseCluster_CustomClusterType();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.name = reader.string();
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.typedConfig = Any.decode(reader, reader.uint32());
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<Cluster_CustomClusterType>): Cluster_CustomClusterType {
@@ -647,43 +543,26 @@ export const Cluster_EdsClusterConfig: MessageFns<Cluster_EdsClusterConfig> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Cluster_EdsClusterConfig {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseCluster_EdsClusterConfig();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.edsConfig = ConfigSource.decode(reader, reader.uint32());
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.serviceName = reader.string();
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<Cluster_EdsClusterConfig>): Cluster_EdsClusterConfig {
@@ -709,27 +588,16 @@ export const Cluster_RoundRobinLbConfig: MessageFns<Cluster_RoundRobinLbConfig> 
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Cluster_RoundRobinLbConfig {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseCluster_RoundRobinLbConfig();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
+        switch (tag) {
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<Cluster_RoundRobinLbConfig>): Cluster_RoundRobinLbConfig {
@@ -754,35 +622,21 @@ export const Cluster_LeastRequestLbConfig: MessageFns<Cluster_LeastRequestLbConf
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Cluster_LeastRequestLbConfig {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseCluster_LeastRequestLbConfig();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.choiceCount = UInt32Value.decode(reader, reader.uint32()).value;
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<Cluster_LeastRequestLbConfig>): Cluster_LeastRequestLbConfig {
@@ -814,51 +668,31 @@ export const Cluster_RingHashLbConfig: MessageFns<Cluster_RingHashLbConfig> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Cluster_RingHashLbConfig {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseCluster_RingHashLbConfig();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.minimumRingSize = UInt64Value.decode(reader, reader.uint32()).value;
             continue;
           }
-          case 3: {
-            if (tag !== 24) {
-              break;
-            }
+          case 24: {
 
             message.hashFunction = reader.int32() as any;
             continue;
           }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
+          case 34: {
 
             message.maximumRingSize = UInt64Value.decode(reader, reader.uint32()).value;
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<Cluster_RingHashLbConfig>): Cluster_RingHashLbConfig {
@@ -890,35 +724,21 @@ export const Cluster_CommonLbConfig: MessageFns<Cluster_CommonLbConfig> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Cluster_CommonLbConfig {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseCluster_CommonLbConfig();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 8: {
-            if (tag !== 66) {
-              break;
-            }
+        switch (tag) {
+          case 66: {
 
             message.overrideHostStatus = HealthStatusSet.decode(reader, reader.uint32());
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<Cluster_CommonLbConfig>): Cluster_CommonLbConfig {
@@ -946,35 +766,21 @@ export const LoadBalancingPolicy: MessageFns<LoadBalancingPolicy> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): LoadBalancingPolicy {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseLoadBalancingPolicy();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.policies.push(LoadBalancingPolicy_Policy.decode(reader, reader.uint32()));
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<LoadBalancingPolicy>): LoadBalancingPolicy {
@@ -1000,35 +806,21 @@ export const LoadBalancingPolicy_Policy: MessageFns<LoadBalancingPolicy_Policy> 
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): LoadBalancingPolicy_Policy {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseLoadBalancingPolicy_Policy();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
+        switch (tag) {
+          case 34: {
 
             message.typedExtensionConfig = TypedExtensionConfig.decode(reader, reader.uint32());
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<LoadBalancingPolicy_Policy>): LoadBalancingPolicy_Policy {

@@ -2,6 +2,7 @@
 // source: envoy/config/cluster/v3/outlier_detection.proto
 
 /* eslint-disable */
+import { enter, leave, skip } from "../../../../decoding";
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Duration } from "../../../../google/protobuf/duration";
 import { UInt32Value } from "../../../../google/protobuf/wrappers";
@@ -80,123 +81,76 @@ export const OutlierDetection: MessageFns<OutlierDetection> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): OutlierDetection {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseOutlierDetection();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+        switch (tag) {
+          case 18: {
 
             message.interval = Duration.decode(reader, reader.uint32());
             continue;
           }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
+          case 26: {
 
             message.baseEjectionTime = Duration.decode(reader, reader.uint32());
             continue;
           }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
+          case 34: {
 
             message.maxEjectionPercent = UInt32Value.decode(reader, reader.uint32()).value;
             continue;
           }
-          case 6: {
-            if (tag !== 50) {
-              break;
-            }
+          case 50: {
 
             message.enforcingSuccessRate = UInt32Value.decode(reader, reader.uint32()).value;
             continue;
           }
-          case 7: {
-            if (tag !== 58) {
-              break;
-            }
+          case 58: {
 
             message.successRateMinimumHosts = UInt32Value.decode(reader, reader.uint32()).value;
             continue;
           }
-          case 8: {
-            if (tag !== 66) {
-              break;
-            }
+          case 66: {
 
             message.successRateRequestVolume = UInt32Value.decode(reader, reader.uint32()).value;
             continue;
           }
-          case 9: {
-            if (tag !== 74) {
-              break;
-            }
+          case 74: {
 
             message.successRateStdevFactor = UInt32Value.decode(reader, reader.uint32()).value;
             continue;
           }
-          case 16: {
-            if (tag !== 130) {
-              break;
-            }
+          case 130: {
 
             message.failurePercentageThreshold = UInt32Value.decode(reader, reader.uint32()).value;
             continue;
           }
-          case 17: {
-            if (tag !== 138) {
-              break;
-            }
+          case 138: {
 
             message.enforcingFailurePercentage = UInt32Value.decode(reader, reader.uint32()).value;
             continue;
           }
-          case 19: {
-            if (tag !== 154) {
-              break;
-            }
+          case 154: {
 
             message.failurePercentageMinimumHosts = UInt32Value.decode(reader, reader.uint32()).value;
             continue;
           }
-          case 20: {
-            if (tag !== 162) {
-              break;
-            }
+          case 162: {
 
             message.failurePercentageRequestVolume = UInt32Value.decode(reader, reader.uint32()).value;
             continue;
           }
-          case 21: {
-            if (tag !== 170) {
-              break;
-            }
+          case 170: {
 
             message.maxEjectionTime = Duration.decode(reader, reader.uint32());
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<OutlierDetection>): OutlierDetection {

@@ -2,6 +2,7 @@
 // source: envoy/config/core/v3/address.proto
 
 /* eslint-disable */
+import { enter, leave, skip } from "../../../../decoding";
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 
 export interface Pipe {
@@ -38,35 +39,21 @@ export const Pipe: MessageFns<Pipe> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Pipe {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBasePipe();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.path = reader.string();
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<Pipe>): Pipe {
@@ -106,67 +93,41 @@ export const SocketAddress: MessageFns<SocketAddress> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): SocketAddress {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseSocketAddress();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
+        switch (tag) {
+          case 8: {
 
             message.protocol = reader.int32() as any;
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.address = reader.string();
             continue;
           }
-          case 3: {
-            if (tag !== 24) {
-              break;
-            }
+          case 24: {
 
             message.portSpecifier = { $case: "portValue", value: reader.uint32() };
             continue;
           }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
+          case 34: {
 
             message.portSpecifier = { $case: "namedPort", value: reader.string() };
             continue;
           }
-          case 5: {
-            if (tag !== 42) {
-              break;
-            }
+          case 42: {
 
             message.resolverName = reader.string();
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<SocketAddress>): SocketAddress {
@@ -213,43 +174,26 @@ export const Address: MessageFns<Address> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Address {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseAddress();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.address = { $case: "socketAddress", value: SocketAddress.decode(reader, reader.uint32()) };
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.address = { $case: "pipe", value: Pipe.decode(reader, reader.uint32()) };
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<Address>): Address {

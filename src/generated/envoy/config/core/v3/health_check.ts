@@ -2,6 +2,7 @@
 // source: envoy/config/core/v3/health_check.proto
 
 /* eslint-disable */
+import { enter, leave, skip } from "../../../../decoding";
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 
 export enum HealthStatus {
@@ -35,13 +36,7 @@ export const HealthStatusSet: MessageFns<HealthStatusSet> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): HealthStatusSet {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseHealthStatusSet();
       while (reader.pos < end) {
@@ -66,14 +61,9 @@ export const HealthStatusSet: MessageFns<HealthStatusSet> = {
             break;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<HealthStatusSet>): HealthStatusSet {

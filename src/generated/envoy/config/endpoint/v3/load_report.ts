@@ -2,6 +2,7 @@
 // source: envoy/config/endpoint/v3/load_report.proto
 
 /* eslint-disable */
+import { enter, leave, skip } from "../../../../decoding";
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Duration } from "../../../../google/protobuf/duration";
 import { Locality } from "../../core/v3/base";
@@ -107,107 +108,66 @@ export const UpstreamLocalityStats: MessageFns<UpstreamLocalityStats> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): UpstreamLocalityStats {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseUpstreamLocalityStats();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.locality = Locality.decode(reader, reader.uint32());
             continue;
           }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
+          case 16: {
 
             message.totalSuccessfulRequests = reader.uint64() as bigint;
             continue;
           }
-          case 3: {
-            if (tag !== 24) {
-              break;
-            }
+          case 24: {
 
             message.totalRequestsInProgress = reader.uint64() as bigint;
             continue;
           }
-          case 4: {
-            if (tag !== 32) {
-              break;
-            }
+          case 32: {
 
             message.totalErrorRequests = reader.uint64() as bigint;
             continue;
           }
-          case 8: {
-            if (tag !== 64) {
-              break;
-            }
+          case 64: {
 
             message.totalIssuedRequests = reader.uint64() as bigint;
             continue;
           }
-          case 12: {
-            if (tag !== 98) {
-              break;
-            }
+          case 98: {
 
             message.cpuUtilization = UnnamedEndpointLoadMetricStats.decode(reader, reader.uint32());
             continue;
           }
-          case 13: {
-            if (tag !== 106) {
-              break;
-            }
+          case 106: {
 
             message.memUtilization = UnnamedEndpointLoadMetricStats.decode(reader, reader.uint32());
             continue;
           }
-          case 14: {
-            if (tag !== 114) {
-              break;
-            }
+          case 114: {
 
             message.applicationUtilization = UnnamedEndpointLoadMetricStats.decode(reader, reader.uint32());
             continue;
           }
-          case 5: {
-            if (tag !== 42) {
-              break;
-            }
+          case 42: {
 
             message.loadMetricStats.push(EndpointLoadMetricStats.decode(reader, reader.uint32()));
             continue;
           }
-          case 6: {
-            if (tag !== 48) {
-              break;
-            }
+          case 48: {
 
             message.priority = reader.uint32();
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<UpstreamLocalityStats>): UpstreamLocalityStats {
@@ -272,51 +232,31 @@ export const EndpointLoadMetricStats: MessageFns<EndpointLoadMetricStats> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): EndpointLoadMetricStats {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseEndpointLoadMetricStats();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.metricName = reader.string();
             continue;
           }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
+          case 16: {
 
             message.numRequestsFinishedWithMetric = reader.uint64() as bigint;
             continue;
           }
-          case 3: {
-            if (tag !== 25) {
-              break;
-            }
+          case 25: {
 
             message.totalMetricValue = reader.double();
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<EndpointLoadMetricStats>): EndpointLoadMetricStats {
@@ -355,43 +295,26 @@ export const UnnamedEndpointLoadMetricStats: MessageFns<UnnamedEndpointLoadMetri
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): UnnamedEndpointLoadMetricStats {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseUnnamedEndpointLoadMetricStats();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
+        switch (tag) {
+          case 8: {
 
             message.numRequestsFinishedWithMetric = reader.uint64() as bigint;
             continue;
           }
-          case 2: {
-            if (tag !== 17) {
-              break;
-            }
+          case 17: {
 
             message.totalMetricValue = reader.double();
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<UnnamedEndpointLoadMetricStats>): UnnamedEndpointLoadMetricStats {
@@ -446,75 +369,46 @@ export const ClusterStats: MessageFns<ClusterStats> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ClusterStats {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseClusterStats();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.clusterName = reader.string();
             continue;
           }
-          case 6: {
-            if (tag !== 50) {
-              break;
-            }
+          case 50: {
 
             message.clusterServiceName = reader.string();
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.upstreamLocalityStats.push(UpstreamLocalityStats.decode(reader, reader.uint32()));
             continue;
           }
-          case 3: {
-            if (tag !== 24) {
-              break;
-            }
+          case 24: {
 
             message.totalDroppedRequests = reader.uint64() as bigint;
             continue;
           }
-          case 5: {
-            if (tag !== 42) {
-              break;
-            }
+          case 42: {
 
             message.droppedRequests.push(ClusterStats_DroppedRequests.decode(reader, reader.uint32()));
             continue;
           }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
+          case 34: {
 
             message.loadReportInterval = Duration.decode(reader, reader.uint32());
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<ClusterStats>): ClusterStats {
@@ -556,43 +450,26 @@ export const ClusterStats_DroppedRequests: MessageFns<ClusterStats_DroppedReques
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ClusterStats_DroppedRequests {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseClusterStats_DroppedRequests();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.category = reader.string();
             continue;
           }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
+          case 16: {
 
             message.droppedCount = reader.uint64() as bigint;
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<ClusterStats_DroppedRequests>): ClusterStats_DroppedRequests {

@@ -2,6 +2,7 @@
 // source: envoy/config/route/v3/route.proto
 
 /* eslint-disable */
+import { enter, leave, skip } from "../../../../decoding";
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Any } from "../../../../google/protobuf/any";
 import { Metadata } from "../../core/v3/base";
@@ -51,46 +52,28 @@ export const RouteConfiguration: MessageFns<RouteConfiguration> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): RouteConfiguration {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseRouteConfiguration();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.name = reader.string();
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.virtualHosts.push(VirtualHost.decode(reader, reader.uint32()));
             continue;
           }
-          case 12: {
-            if (tag !== 98) {
-              break;
-            }
+          case 98: {
 
             message.clusterSpecifierPlugins.push(ClusterSpecifierPlugin.decode(reader, reader.uint32()));
             continue;
           }
-          case 16: {
-            if (tag !== 130) {
-              break;
-            }
+          case 130: {
 
             const entry16 = RouteConfiguration_TypedPerFilterConfigEntry.decode(reader, reader.uint32());
             if (entry16.value !== undefined) {
@@ -98,23 +81,15 @@ export const RouteConfiguration: MessageFns<RouteConfiguration> = {
             }
             continue;
           }
-          case 17: {
-            if (tag !== 138) {
-              break;
-            }
+          case 138: {
 
             message.metadata = Metadata.decode(reader, reader.uint32());
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<RouteConfiguration>): RouteConfiguration {
@@ -161,43 +136,26 @@ export const RouteConfiguration_TypedPerFilterConfigEntry: MessageFns<RouteConfi
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): RouteConfiguration_TypedPerFilterConfigEntry {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseRouteConfiguration_TypedPerFilterConfigEntry();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.key = reader.string();
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.value = Any.decode(reader, reader.uint32());
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(

@@ -2,6 +2,7 @@
 // source: envoy/config/route/v3/route_components.proto
 
 /* eslint-disable */
+import { enter, leave, skip } from "../../../../decoding";
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Any } from "../../../../google/protobuf/any";
 import { Duration } from "../../../../google/protobuf/duration";
@@ -232,46 +233,28 @@ export const VirtualHost: MessageFns<VirtualHost> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): VirtualHost {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseVirtualHost();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.name = reader.string();
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.domains.push(reader.string());
             continue;
           }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
+          case 26: {
 
             message.routes.push(Route.decode(reader, reader.uint32()));
             continue;
           }
-          case 15: {
-            if (tag !== 122) {
-              break;
-            }
+          case 122: {
 
             const entry15 = VirtualHost_TypedPerFilterConfigEntry.decode(reader, reader.uint32());
             if (entry15.value !== undefined) {
@@ -279,31 +262,20 @@ export const VirtualHost: MessageFns<VirtualHost> = {
             }
             continue;
           }
-          case 16: {
-            if (tag !== 130) {
-              break;
-            }
+          case 130: {
 
             message.retryPolicy = RetryPolicy.decode(reader, reader.uint32());
             continue;
           }
-          case 24: {
-            if (tag !== 194) {
-              break;
-            }
+          case 194: {
 
             message.metadata = Metadata.decode(reader, reader.uint32());
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<VirtualHost>): VirtualHost {
@@ -349,43 +321,26 @@ export const VirtualHost_TypedPerFilterConfigEntry: MessageFns<VirtualHost_Typed
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): VirtualHost_TypedPerFilterConfigEntry {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseVirtualHost_TypedPerFilterConfigEntry();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.key = reader.string();
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.value = Any.decode(reader, reader.uint32());
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<VirtualHost_TypedPerFilterConfigEntry>): VirtualHost_TypedPerFilterConfigEntry {
@@ -412,35 +367,21 @@ export const FilterAction: MessageFns<FilterAction> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): FilterAction {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseFilterAction();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.action = Any.decode(reader, reader.uint32());
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<FilterAction>): FilterAction {
@@ -494,70 +435,43 @@ export const Route: MessageFns<Route> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Route {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseRoute();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 14: {
-            if (tag !== 114) {
-              break;
-            }
+        switch (tag) {
+          case 114: {
 
             message.name = reader.string();
             continue;
           }
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+          case 10: {
 
             message.match = RouteMatch.decode(reader, reader.uint32());
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.action = { $case: "route", value: RouteAction.decode(reader, reader.uint32()) };
             continue;
           }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
+          case 26: {
 
             message.action = { $case: "redirect", value: RedirectAction.decode(reader, reader.uint32()) };
             continue;
           }
-          case 7: {
-            if (tag !== 58) {
-              break;
-            }
+          case 58: {
 
             message.action = { $case: "directResponse", value: DirectResponseAction.decode(reader, reader.uint32()) };
             continue;
           }
-          case 17: {
-            if (tag !== 138) {
-              break;
-            }
+          case 138: {
 
             message.action = { $case: "filterAction", value: FilterAction.decode(reader, reader.uint32()) };
             continue;
           }
-          case 18: {
-            if (tag !== 146) {
-              break;
-            }
+          case 146: {
 
             message.action = {
               $case: "nonForwardingAction",
@@ -565,18 +479,12 @@ export const Route: MessageFns<Route> = {
             };
             continue;
           }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
+          case 34: {
 
             message.metadata = Metadata.decode(reader, reader.uint32());
             continue;
           }
-          case 13: {
-            if (tag !== 106) {
-              break;
-            }
+          case 106: {
 
             const entry13 = Route_TypedPerFilterConfigEntry.decode(reader, reader.uint32());
             if (entry13.value !== undefined) {
@@ -585,14 +493,9 @@ export const Route: MessageFns<Route> = {
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<Route>): Route {
@@ -671,43 +574,26 @@ export const Route_TypedPerFilterConfigEntry: MessageFns<Route_TypedPerFilterCon
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Route_TypedPerFilterConfigEntry {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseRoute_TypedPerFilterConfigEntry();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.key = reader.string();
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.value = Any.decode(reader, reader.uint32());
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<Route_TypedPerFilterConfigEntry>): Route_TypedPerFilterConfigEntry {
@@ -737,43 +623,26 @@ export const WeightedCluster: MessageFns<WeightedCluster> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): WeightedCluster {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseWeightedCluster();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.clusters.push(WeightedCluster_ClusterWeight.decode(reader, reader.uint32()));
             continue;
           }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
+          case 26: {
 
             message.totalWeight = UInt32Value.decode(reader, reader.uint32()).value;
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<WeightedCluster>): WeightedCluster {
@@ -815,54 +684,33 @@ export const WeightedCluster_ClusterWeight: MessageFns<WeightedCluster_ClusterWe
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): WeightedCluster_ClusterWeight {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseWeightedCluster_ClusterWeight();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.name = reader.string();
             continue;
           }
-          case 12: {
-            if (tag !== 98) {
-              break;
-            }
+          case 98: {
 
             message.clusterHeader = reader.string();
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.weight = UInt32Value.decode(reader, reader.uint32()).value;
             continue;
           }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
+          case 26: {
 
             message.metadataMatch = Metadata.decode(reader, reader.uint32());
             continue;
           }
-          case 10: {
-            if (tag !== 82) {
-              break;
-            }
+          case 82: {
 
             const entry10 = WeightedCluster_ClusterWeight_TypedPerFilterConfigEntry.decode(reader, reader.uint32());
             if (entry10.value !== undefined) {
@@ -871,14 +719,9 @@ export const WeightedCluster_ClusterWeight: MessageFns<WeightedCluster_ClusterWe
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<WeightedCluster_ClusterWeight>): WeightedCluster_ClusterWeight {
@@ -926,43 +769,26 @@ export const WeightedCluster_ClusterWeight_TypedPerFilterConfigEntry: MessageFns
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): WeightedCluster_ClusterWeight_TypedPerFilterConfigEntry {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseWeightedCluster_ClusterWeight_TypedPerFilterConfigEntry();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.key = reader.string();
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.value = Any.decode(reader, reader.uint32());
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(
@@ -996,43 +822,26 @@ export const ClusterSpecifierPlugin: MessageFns<ClusterSpecifierPlugin> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ClusterSpecifierPlugin {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseClusterSpecifierPlugin();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.extension = TypedExtensionConfig.decode(reader, reader.uint32());
             continue;
           }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
+          case 16: {
 
             message.isOptional = reader.bool();
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<ClusterSpecifierPlugin>): ClusterSpecifierPlugin {
@@ -1096,46 +905,28 @@ export const RouteMatch: MessageFns<RouteMatch> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): RouteMatch {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseRouteMatch();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.pathSpecifier = { $case: "prefix", value: reader.string() };
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.pathSpecifier = { $case: "path", value: reader.string() };
             continue;
           }
-          case 10: {
-            if (tag !== 82) {
-              break;
-            }
+          case 82: {
 
             message.pathSpecifier = { $case: "safeRegex", value: RegexMatcher.decode(reader, reader.uint32()) };
             continue;
           }
-          case 12: {
-            if (tag !== 98) {
-              break;
-            }
+          case 98: {
 
             message.pathSpecifier = {
               $case: "connectMatcher",
@@ -1143,18 +934,12 @@ export const RouteMatch: MessageFns<RouteMatch> = {
             };
             continue;
           }
-          case 14: {
-            if (tag !== 114) {
-              break;
-            }
+          case 114: {
 
             message.pathSpecifier = { $case: "pathSeparatedPrefix", value: reader.string() };
             continue;
           }
-          case 15: {
-            if (tag !== 122) {
-              break;
-            }
+          case 122: {
 
             message.pathSpecifier = {
               $case: "pathMatchPolicy",
@@ -1162,47 +947,30 @@ export const RouteMatch: MessageFns<RouteMatch> = {
             };
             continue;
           }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
+          case 34: {
 
             message.caseSensitive = BoolValue.decode(reader, reader.uint32()).value;
             continue;
           }
-          case 9: {
-            if (tag !== 74) {
-              break;
-            }
+          case 74: {
 
             message.runtimeFraction = RuntimeFractionalPercent.decode(reader, reader.uint32());
             continue;
           }
-          case 6: {
-            if (tag !== 50) {
-              break;
-            }
+          case 50: {
 
             message.headers.push(HeaderMatcher.decode(reader, reader.uint32()));
             continue;
           }
-          case 7: {
-            if (tag !== 58) {
-              break;
-            }
+          case 58: {
 
             message.queryParameters.push(QueryParameterMatcher.decode(reader, reader.uint32()));
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<RouteMatch>): RouteMatch {
@@ -1274,27 +1042,16 @@ export const RouteMatch_ConnectMatcher: MessageFns<RouteMatch_ConnectMatcher> = 
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): RouteMatch_ConnectMatcher {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseRouteMatch_ConnectMatcher();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
+        switch (tag) {
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<RouteMatch_ConnectMatcher>): RouteMatch_ConnectMatcher {
@@ -1360,38 +1117,23 @@ export const RouteAction: MessageFns<RouteAction> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): RouteAction {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseRouteAction();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.clusterSpecifier = { $case: "cluster", value: reader.string() };
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.clusterSpecifier = { $case: "clusterHeader", value: reader.string() };
             continue;
           }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
+          case 26: {
 
             message.clusterSpecifier = {
               $case: "weightedClusters",
@@ -1399,18 +1141,12 @@ export const RouteAction: MessageFns<RouteAction> = {
             };
             continue;
           }
-          case 37: {
-            if (tag !== 298) {
-              break;
-            }
+          case 298: {
 
             message.clusterSpecifier = { $case: "clusterSpecifierPlugin", value: reader.string() };
             continue;
           }
-          case 39: {
-            if (tag !== 314) {
-              break;
-            }
+          case 314: {
 
             message.clusterSpecifier = {
               $case: "inlineClusterSpecifierPlugin",
@@ -1418,18 +1154,12 @@ export const RouteAction: MessageFns<RouteAction> = {
             };
             continue;
           }
-          case 6: {
-            if (tag !== 50) {
-              break;
-            }
+          case 50: {
 
             message.hostRewriteSpecifier = { $case: "hostRewriteLiteral", value: reader.string() };
             continue;
           }
-          case 7: {
-            if (tag !== 58) {
-              break;
-            }
+          case 58: {
 
             message.hostRewriteSpecifier = {
               $case: "autoHostRewrite",
@@ -1437,47 +1167,30 @@ export const RouteAction: MessageFns<RouteAction> = {
             };
             continue;
           }
-          case 8: {
-            if (tag !== 66) {
-              break;
-            }
+          case 66: {
 
             message.timeout = Duration.decode(reader, reader.uint32());
             continue;
           }
-          case 9: {
-            if (tag !== 74) {
-              break;
-            }
+          case 74: {
 
             message.retryPolicy = RetryPolicy.decode(reader, reader.uint32());
             continue;
           }
-          case 15: {
-            if (tag !== 122) {
-              break;
-            }
+          case 122: {
 
             message.hashPolicy.push(RouteAction_HashPolicy.decode(reader, reader.uint32()));
             continue;
           }
-          case 36: {
-            if (tag !== 290) {
-              break;
-            }
+          case 290: {
 
             message.maxStreamDuration = RouteAction_MaxStreamDuration.decode(reader, reader.uint32());
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<RouteAction>): RouteAction {
@@ -1582,22 +1295,13 @@ export const RouteAction_HashPolicy: MessageFns<RouteAction_HashPolicy> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): RouteAction_HashPolicy {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseRouteAction_HashPolicy();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.policySpecifier = {
               $case: "header",
@@ -1605,10 +1309,7 @@ export const RouteAction_HashPolicy: MessageFns<RouteAction_HashPolicy> = {
             };
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.policySpecifier = {
               $case: "cookie",
@@ -1616,10 +1317,7 @@ export const RouteAction_HashPolicy: MessageFns<RouteAction_HashPolicy> = {
             };
             continue;
           }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
+          case 26: {
 
             message.policySpecifier = {
               $case: "connectionProperties",
@@ -1627,10 +1325,7 @@ export const RouteAction_HashPolicy: MessageFns<RouteAction_HashPolicy> = {
             };
             continue;
           }
-          case 5: {
-            if (tag !== 42) {
-              break;
-            }
+          case 42: {
 
             message.policySpecifier = {
               $case: "queryParameter",
@@ -1638,10 +1333,7 @@ export const RouteAction_HashPolicy: MessageFns<RouteAction_HashPolicy> = {
             };
             continue;
           }
-          case 6: {
-            if (tag !== 50) {
-              break;
-            }
+          case 50: {
 
             message.policySpecifier = {
               $case: "filterState",
@@ -1649,23 +1341,15 @@ export const RouteAction_HashPolicy: MessageFns<RouteAction_HashPolicy> = {
             };
             continue;
           }
-          case 4: {
-            if (tag !== 32) {
-              break;
-            }
+          case 32: {
 
             message.terminal = reader.bool();
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<RouteAction_HashPolicy>): RouteAction_HashPolicy {
@@ -1741,43 +1425,26 @@ export const RouteAction_HashPolicy_Header: MessageFns<RouteAction_HashPolicy_He
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): RouteAction_HashPolicy_Header {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseRouteAction_HashPolicy_Header();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.headerName = reader.string();
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.regexRewrite = RegexMatchAndSubstitute.decode(reader, reader.uint32());
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<RouteAction_HashPolicy_Header>): RouteAction_HashPolicy_Header {
@@ -1806,35 +1473,21 @@ export const RouteAction_HashPolicy_Cookie: MessageFns<RouteAction_HashPolicy_Co
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): RouteAction_HashPolicy_Cookie {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseRouteAction_HashPolicy_Cookie();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.name = reader.string();
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<RouteAction_HashPolicy_Cookie>): RouteAction_HashPolicy_Cookie {
@@ -1863,35 +1516,21 @@ export const RouteAction_HashPolicy_ConnectionProperties: MessageFns<RouteAction
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): RouteAction_HashPolicy_ConnectionProperties {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseRouteAction_HashPolicy_ConnectionProperties();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
+        switch (tag) {
+          case 8: {
 
             message.sourceIp = reader.bool();
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<RouteAction_HashPolicy_ConnectionProperties>): RouteAction_HashPolicy_ConnectionProperties {
@@ -1919,35 +1558,21 @@ export const RouteAction_HashPolicy_QueryParameter: MessageFns<RouteAction_HashP
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): RouteAction_HashPolicy_QueryParameter {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseRouteAction_HashPolicy_QueryParameter();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.name = reader.string();
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<RouteAction_HashPolicy_QueryParameter>): RouteAction_HashPolicy_QueryParameter {
@@ -1973,35 +1598,21 @@ export const RouteAction_HashPolicy_FilterState: MessageFns<RouteAction_HashPoli
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): RouteAction_HashPolicy_FilterState {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseRouteAction_HashPolicy_FilterState();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.key = reader.string();
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<RouteAction_HashPolicy_FilterState>): RouteAction_HashPolicy_FilterState {
@@ -2033,51 +1644,31 @@ export const RouteAction_MaxStreamDuration: MessageFns<RouteAction_MaxStreamDura
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): RouteAction_MaxStreamDuration {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseRouteAction_MaxStreamDuration();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.maxStreamDuration = Duration.decode(reader, reader.uint32());
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.grpcTimeoutHeaderMax = Duration.decode(reader, reader.uint32());
             continue;
           }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
+          case 26: {
 
             message.grpcTimeoutHeaderOffset = Duration.decode(reader, reader.uint32());
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<RouteAction_MaxStreamDuration>): RouteAction_MaxStreamDuration {
@@ -2118,51 +1709,31 @@ export const RetryPolicy: MessageFns<RetryPolicy> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): RetryPolicy {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseRetryPolicy();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.retryOn = reader.string();
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.numRetries = UInt32Value.decode(reader, reader.uint32()).value;
             continue;
           }
-          case 8: {
-            if (tag !== 66) {
-              break;
-            }
+          case 66: {
 
             message.retryBackOff = RetryPolicy_RetryBackOff.decode(reader, reader.uint32());
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<RetryPolicy>): RetryPolicy {
@@ -2195,43 +1766,26 @@ export const RetryPolicy_RetryBackOff: MessageFns<RetryPolicy_RetryBackOff> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): RetryPolicy_RetryBackOff {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseRetryPolicy_RetryBackOff();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.baseInterval = Duration.decode(reader, reader.uint32());
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.maxInterval = Duration.decode(reader, reader.uint32());
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<RetryPolicy_RetryBackOff>): RetryPolicy_RetryBackOff {
@@ -2259,27 +1813,16 @@ export const RedirectAction: MessageFns<RedirectAction> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): RedirectAction {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseRedirectAction();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
+        switch (tag) {
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<RedirectAction>): RedirectAction {
@@ -2304,35 +1847,21 @@ export const DirectResponseAction: MessageFns<DirectResponseAction> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): DirectResponseAction {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseDirectResponseAction();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
+        switch (tag) {
+          case 8: {
 
             message.status = reader.uint32();
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<DirectResponseAction>): DirectResponseAction {
@@ -2355,27 +1884,16 @@ export const NonForwardingAction: MessageFns<NonForwardingAction> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): NonForwardingAction {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseNonForwardingAction();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
+        switch (tag) {
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<NonForwardingAction>): NonForwardingAction {
@@ -2432,38 +1950,23 @@ export const HeaderMatcher: MessageFns<HeaderMatcher> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): HeaderMatcher {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseHeaderMatcher();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.name = reader.string();
             continue;
           }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
+          case 34: {
 
             message.headerMatchSpecifier = { $case: "exactMatch", value: reader.string() };
             continue;
           }
-          case 11: {
-            if (tag !== 90) {
-              break;
-            }
+          case 90: {
 
             message.headerMatchSpecifier = {
               $case: "safeRegexMatch",
@@ -2471,50 +1974,32 @@ export const HeaderMatcher: MessageFns<HeaderMatcher> = {
             };
             continue;
           }
-          case 6: {
-            if (tag !== 50) {
-              break;
-            }
+          case 50: {
 
             message.headerMatchSpecifier = { $case: "rangeMatch", value: Int64Range.decode(reader, reader.uint32()) };
             continue;
           }
-          case 7: {
-            if (tag !== 56) {
-              break;
-            }
+          case 56: {
 
             message.headerMatchSpecifier = { $case: "presentMatch", value: reader.bool() };
             continue;
           }
-          case 9: {
-            if (tag !== 74) {
-              break;
-            }
+          case 74: {
 
             message.headerMatchSpecifier = { $case: "prefixMatch", value: reader.string() };
             continue;
           }
-          case 10: {
-            if (tag !== 82) {
-              break;
-            }
+          case 82: {
 
             message.headerMatchSpecifier = { $case: "suffixMatch", value: reader.string() };
             continue;
           }
-          case 12: {
-            if (tag !== 98) {
-              break;
-            }
+          case 98: {
 
             message.headerMatchSpecifier = { $case: "containsMatch", value: reader.string() };
             continue;
           }
-          case 13: {
-            if (tag !== 106) {
-              break;
-            }
+          case 106: {
 
             message.headerMatchSpecifier = {
               $case: "stringMatch",
@@ -2522,31 +2007,20 @@ export const HeaderMatcher: MessageFns<HeaderMatcher> = {
             };
             continue;
           }
-          case 8: {
-            if (tag !== 64) {
-              break;
-            }
+          case 64: {
 
             message.invertMatch = reader.bool();
             continue;
           }
-          case 14: {
-            if (tag !== 112) {
-              break;
-            }
+          case 112: {
 
             message.treatMissingHeaderAsEmpty = reader.bool();
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<HeaderMatcher>): HeaderMatcher {
@@ -2641,30 +2115,18 @@ export const QueryParameterMatcher: MessageFns<QueryParameterMatcher> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): QueryParameterMatcher {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseQueryParameterMatcher();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.name = reader.string();
             continue;
           }
-          case 5: {
-            if (tag !== 42) {
-              break;
-            }
+          case 42: {
 
             message.queryParameterMatchSpecifier = {
               $case: "stringMatch",
@@ -2672,23 +2134,15 @@ export const QueryParameterMatcher: MessageFns<QueryParameterMatcher> = {
             };
             continue;
           }
-          case 6: {
-            if (tag !== 48) {
-              break;
-            }
+          case 48: {
 
             message.queryParameterMatchSpecifier = { $case: "presentMatch", value: reader.bool() };
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<QueryParameterMatcher>): QueryParameterMatcher {
@@ -2746,51 +2200,31 @@ export const FilterConfig: MessageFns<FilterConfig> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): FilterConfig {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseFilterConfig();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.config = Any.decode(reader, reader.uint32());
             continue;
           }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
+          case 16: {
 
             message.isOptional = reader.bool();
             continue;
           }
-          case 3: {
-            if (tag !== 24) {
-              break;
-            }
+          case 24: {
 
             message.disabled = reader.bool();
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<FilterConfig>): FilterConfig {

@@ -2,6 +2,7 @@
 // source: envoy/type/matcher/v3/string.proto
 
 /* eslint-disable */
+import { enter, leave, skip } from "../../../../decoding";
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { TypedExtensionConfig } from "../../../../xds/core/v3/extension";
 import { RegexMatcher } from "./regex";
@@ -55,83 +56,51 @@ export const StringMatcher: MessageFns<StringMatcher> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): StringMatcher {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseStringMatcher();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.matchPattern = { $case: "exact", value: reader.string() };
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.matchPattern = { $case: "prefix", value: reader.string() };
             continue;
           }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
+          case 26: {
 
             message.matchPattern = { $case: "suffix", value: reader.string() };
             continue;
           }
-          case 5: {
-            if (tag !== 42) {
-              break;
-            }
+          case 42: {
 
             message.matchPattern = { $case: "safeRegex", value: RegexMatcher.decode(reader, reader.uint32()) };
             continue;
           }
-          case 7: {
-            if (tag !== 58) {
-              break;
-            }
+          case 58: {
 
             message.matchPattern = { $case: "contains", value: reader.string() };
             continue;
           }
-          case 8: {
-            if (tag !== 66) {
-              break;
-            }
+          case 66: {
 
             message.matchPattern = { $case: "custom", value: TypedExtensionConfig.decode(reader, reader.uint32()) };
             continue;
           }
-          case 6: {
-            if (tag !== 48) {
-              break;
-            }
+          case 48: {
 
             message.ignoreCase = reader.bool();
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<StringMatcher>): StringMatcher {
@@ -198,35 +167,21 @@ export const ListStringMatcher: MessageFns<ListStringMatcher> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ListStringMatcher {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseListStringMatcher();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.patterns.push(StringMatcher.decode(reader, reader.uint32()));
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<ListStringMatcher>): ListStringMatcher {

@@ -2,6 +2,7 @@
 // source: xds/data/orca/v3/orca_load_report.proto
 
 /* eslint-disable */
+import { enter, leave, skip } from "../../../../decoding";
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 
 export interface OrcaLoadReport {
@@ -81,46 +82,28 @@ export const OrcaLoadReport: MessageFns<OrcaLoadReport> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): OrcaLoadReport {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseOrcaLoadReport();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 9) {
-              break;
-            }
+        switch (tag) {
+          case 9: {
 
             message.cpuUtilization = reader.double();
             continue;
           }
-          case 2: {
-            if (tag !== 17) {
-              break;
-            }
+          case 17: {
 
             message.memUtilization = reader.double();
             continue;
           }
-          case 3: {
-            if (tag !== 24) {
-              break;
-            }
+          case 24: {
 
             message.rps = reader.uint64() as bigint;
             continue;
           }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
+          case 34: {
 
             const entry4 = OrcaLoadReport_RequestCostEntry.decode(reader, reader.uint32());
             if (entry4.value !== undefined) {
@@ -128,10 +111,7 @@ export const OrcaLoadReport: MessageFns<OrcaLoadReport> = {
             }
             continue;
           }
-          case 5: {
-            if (tag !== 42) {
-              break;
-            }
+          case 42: {
 
             const entry5 = OrcaLoadReport_UtilizationEntry.decode(reader, reader.uint32());
             if (entry5.value !== undefined) {
@@ -139,26 +119,17 @@ export const OrcaLoadReport: MessageFns<OrcaLoadReport> = {
             }
             continue;
           }
-          case 6: {
-            if (tag !== 49) {
-              break;
-            }
+          case 49: {
 
             message.rpsFractional = reader.double();
             continue;
           }
-          case 7: {
-            if (tag !== 57) {
-              break;
-            }
+          case 57: {
 
             message.eps = reader.double();
             continue;
           }
-          case 8: {
-            if (tag !== 66) {
-              break;
-            }
+          case 66: {
 
             const entry8 = OrcaLoadReport_NamedMetricsEntry.decode(reader, reader.uint32());
             if (entry8.value !== undefined) {
@@ -166,23 +137,15 @@ export const OrcaLoadReport: MessageFns<OrcaLoadReport> = {
             }
             continue;
           }
-          case 9: {
-            if (tag !== 73) {
-              break;
-            }
+          case 73: {
 
             message.applicationUtilization = reader.double();
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<OrcaLoadReport>): OrcaLoadReport {
@@ -243,43 +206,26 @@ export const OrcaLoadReport_RequestCostEntry: MessageFns<OrcaLoadReport_RequestC
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): OrcaLoadReport_RequestCostEntry {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseOrcaLoadReport_RequestCostEntry();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.key = reader.string();
             continue;
           }
-          case 2: {
-            if (tag !== 17) {
-              break;
-            }
+          case 17: {
 
             message.value = reader.double();
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<OrcaLoadReport_RequestCostEntry>): OrcaLoadReport_RequestCostEntry {
@@ -309,43 +255,26 @@ export const OrcaLoadReport_UtilizationEntry: MessageFns<OrcaLoadReport_Utilizat
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): OrcaLoadReport_UtilizationEntry {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseOrcaLoadReport_UtilizationEntry();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.key = reader.string();
             continue;
           }
-          case 2: {
-            if (tag !== 17) {
-              break;
-            }
+          case 17: {
 
             message.value = reader.double();
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<OrcaLoadReport_UtilizationEntry>): OrcaLoadReport_UtilizationEntry {
@@ -375,43 +304,26 @@ export const OrcaLoadReport_NamedMetricsEntry: MessageFns<OrcaLoadReport_NamedMe
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): OrcaLoadReport_NamedMetricsEntry {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseOrcaLoadReport_NamedMetricsEntry();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.key = reader.string();
             continue;
           }
-          case 2: {
-            if (tag !== 17) {
-              break;
-            }
+          case 17: {
 
             message.value = reader.double();
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<OrcaLoadReport_NamedMetricsEntry>): OrcaLoadReport_NamedMetricsEntry {

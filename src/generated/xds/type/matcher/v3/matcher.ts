@@ -2,6 +2,7 @@
 // source: xds/type/matcher/v3/matcher.proto
 
 /* eslint-disable */
+import { enter, leave, skip } from "../../../../decoding";
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { TypedExtensionConfig } from "../../../core/v3/extension";
 import { StringMatcher } from "./string";
@@ -88,51 +89,31 @@ export const Matcher: MessageFns<Matcher> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Matcher {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseMatcher();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.matcherType = { $case: "matcherList", value: Matcher_MatcherList.decode(reader, reader.uint32()) };
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.matcherType = { $case: "matcherTree", value: Matcher_MatcherTree.decode(reader, reader.uint32()) };
             continue;
           }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
+          case 26: {
 
             message.onNoMatch = Matcher_OnMatch.decode(reader, reader.uint32());
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<Matcher>): Matcher {
@@ -188,51 +169,31 @@ export const Matcher_OnMatch: MessageFns<Matcher_OnMatch> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Matcher_OnMatch {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseMatcher_OnMatch();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.onMatch = { $case: "matcher", value: Matcher.decode(reader, reader.uint32()) };
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.onMatch = { $case: "action", value: TypedExtensionConfig.decode(reader, reader.uint32()) };
             continue;
           }
-          case 3: {
-            if (tag !== 24) {
-              break;
-            }
+          case 24: {
 
             message.keepMatching = reader.bool();
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<Matcher_OnMatch>): Matcher_OnMatch {
@@ -272,35 +233,21 @@ export const Matcher_MatcherList: MessageFns<Matcher_MatcherList> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Matcher_MatcherList {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseMatcher_MatcherList();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.matchers.push(Matcher_MatcherList_FieldMatcher.decode(reader, reader.uint32()));
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<Matcher_MatcherList>): Matcher_MatcherList {
@@ -337,22 +284,13 @@ export const Matcher_MatcherList_Predicate: MessageFns<Matcher_MatcherList_Predi
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Matcher_MatcherList_Predicate {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseMatcher_MatcherList_Predicate();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.matchType = {
               $case: "singlePredicate",
@@ -360,10 +298,7 @@ export const Matcher_MatcherList_Predicate: MessageFns<Matcher_MatcherList_Predi
             };
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.matchType = {
               $case: "orMatcher",
@@ -371,10 +306,7 @@ export const Matcher_MatcherList_Predicate: MessageFns<Matcher_MatcherList_Predi
             };
             continue;
           }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
+          case 26: {
 
             message.matchType = {
               $case: "andMatcher",
@@ -382,10 +314,7 @@ export const Matcher_MatcherList_Predicate: MessageFns<Matcher_MatcherList_Predi
             };
             continue;
           }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
+          case 34: {
 
             message.matchType = {
               $case: "notMatcher",
@@ -394,14 +323,9 @@ export const Matcher_MatcherList_Predicate: MessageFns<Matcher_MatcherList_Predi
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<Matcher_MatcherList_Predicate>): Matcher_MatcherList_Predicate {
@@ -476,51 +400,31 @@ export const Matcher_MatcherList_Predicate_SinglePredicate: MessageFns<Matcher_M
     },
 
     decode(input: BinaryReader | Uint8Array, length?: number): Matcher_MatcherList_Predicate_SinglePredicate {
-      const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-      const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-      if (previousRecursionDepth >= 100) {
-        throw new globalThis.Error("protobuf decode recursion limit exceeded");
-      }
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-      try {
+      const reader = enter(input);
         const end = length === undefined ? reader.len : reader.pos + length;
         const message = createBaseMatcher_MatcherList_Predicate_SinglePredicate();
         while (reader.pos < end) {
           const tag = reader.uint32();
-          switch (tag >>> 3) {
-            case 1: {
-              if (tag !== 10) {
-                break;
-              }
+          switch (tag) {
+            case 10: {
 
               message.input = TypedExtensionConfig.decode(reader, reader.uint32());
               continue;
             }
-            case 2: {
-              if (tag !== 18) {
-                break;
-              }
+            case 18: {
 
               message.matcher = { $case: "valueMatch", value: StringMatcher.decode(reader, reader.uint32()) };
               continue;
             }
-            case 3: {
-              if (tag !== 26) {
-                break;
-              }
+            case 26: {
 
               message.matcher = { $case: "customMatch", value: TypedExtensionConfig.decode(reader, reader.uint32()) };
               continue;
             }
           }
-          if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-          reader.skip(tag & 7);
+          skip(reader, tag);
         }
-        if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-        return message;
-      } finally {
-        (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-      }
+        leave(reader, end); return message;
     },
 
     create(
@@ -569,35 +473,21 @@ export const Matcher_MatcherList_Predicate_PredicateList: MessageFns<Matcher_Mat
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Matcher_MatcherList_Predicate_PredicateList {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseMatcher_MatcherList_Predicate_PredicateList();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.predicate.push(Matcher_MatcherList_Predicate.decode(reader, reader.uint32()));
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<Matcher_MatcherList_Predicate_PredicateList>): Matcher_MatcherList_Predicate_PredicateList {
@@ -628,43 +518,26 @@ export const Matcher_MatcherList_FieldMatcher: MessageFns<Matcher_MatcherList_Fi
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Matcher_MatcherList_FieldMatcher {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseMatcher_MatcherList_FieldMatcher();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.predicate = Matcher_MatcherList_Predicate.decode(reader, reader.uint32());
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.onMatch = Matcher_OnMatch.decode(reader, reader.uint32());
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<Matcher_MatcherList_FieldMatcher>): Matcher_MatcherList_FieldMatcher {
@@ -706,30 +579,18 @@ export const Matcher_MatcherTree: MessageFns<Matcher_MatcherTree> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Matcher_MatcherTree {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseMatcher_MatcherTree();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.input = TypedExtensionConfig.decode(reader, reader.uint32());
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.treeType = {
               $case: "exactMatchMap",
@@ -737,10 +598,7 @@ export const Matcher_MatcherTree: MessageFns<Matcher_MatcherTree> = {
             };
             continue;
           }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
+          case 26: {
 
             message.treeType = {
               $case: "prefixMatchMap",
@@ -748,23 +606,15 @@ export const Matcher_MatcherTree: MessageFns<Matcher_MatcherTree> = {
             };
             continue;
           }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
+          case 34: {
 
             message.treeType = { $case: "customMatch", value: TypedExtensionConfig.decode(reader, reader.uint32()) };
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<Matcher_MatcherTree>): Matcher_MatcherTree {
@@ -818,22 +668,13 @@ export const Matcher_MatcherTree_MatchMap: MessageFns<Matcher_MatcherTree_MatchM
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Matcher_MatcherTree_MatchMap {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseMatcher_MatcherTree_MatchMap();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             const entry1 = Matcher_MatcherTree_MatchMap_MapEntry.decode(reader, reader.uint32());
             if (entry1.value !== undefined) {
@@ -842,14 +683,9 @@ export const Matcher_MatcherTree_MatchMap: MessageFns<Matcher_MatcherTree_MatchM
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<Matcher_MatcherTree_MatchMap>): Matcher_MatcherTree_MatchMap {
@@ -886,43 +722,26 @@ export const Matcher_MatcherTree_MatchMap_MapEntry: MessageFns<Matcher_MatcherTr
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Matcher_MatcherTree_MatchMap_MapEntry {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseMatcher_MatcherTree_MatchMap_MapEntry();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.key = reader.string();
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.value = Matcher_OnMatch.decode(reader, reader.uint32());
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<Matcher_MatcherTree_MatchMap_MapEntry>): Matcher_MatcherTree_MatchMap_MapEntry {

@@ -2,6 +2,7 @@
 // source: xds/type/matcher/v3/regex.proto
 
 /* eslint-disable */
+import { enter, leave, skip } from "../../../../decoding";
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 
 export interface RegexMatcher {
@@ -30,43 +31,26 @@ export const RegexMatcher: MessageFns<RegexMatcher> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): RegexMatcher {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseRegexMatcher();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.engineType = { $case: "googleRe2", value: RegexMatcher_GoogleRE2.decode(reader, reader.uint32()) };
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.regex = reader.string();
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<RegexMatcher>): RegexMatcher {
@@ -100,27 +84,16 @@ export const RegexMatcher_GoogleRE2: MessageFns<RegexMatcher_GoogleRE2> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): RegexMatcher_GoogleRE2 {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseRegexMatcher_GoogleRE2();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
+        switch (tag) {
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<RegexMatcher_GoogleRE2>): RegexMatcher_GoogleRE2 {

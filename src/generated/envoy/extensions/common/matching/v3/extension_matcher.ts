@@ -2,6 +2,7 @@
 // source: envoy/extensions/common/matching/v3/extension_matcher.proto
 
 /* eslint-disable */
+import { enter, leave, skip } from "../../../../../decoding";
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Matcher } from "../../../../../xds/type/matcher/v3/matcher";
 import { TypedExtensionConfig } from "../../../../config/core/v3/extension";
@@ -31,43 +32,26 @@ export const ExtensionWithMatcher: MessageFns<ExtensionWithMatcher> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ExtensionWithMatcher {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseExtensionWithMatcher();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
+        switch (tag) {
+          case 26: {
 
             message.xdsMatcher = Matcher.decode(reader, reader.uint32());
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.extensionConfig = TypedExtensionConfig.decode(reader, reader.uint32());
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<ExtensionWithMatcher>): ExtensionWithMatcher {
@@ -98,35 +82,21 @@ export const ExtensionWithMatcherPerRoute: MessageFns<ExtensionWithMatcherPerRou
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ExtensionWithMatcherPerRoute {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseExtensionWithMatcherPerRoute();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.xdsMatcher = Matcher.decode(reader, reader.uint32());
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<ExtensionWithMatcherPerRoute>): ExtensionWithMatcherPerRoute {

@@ -2,6 +2,7 @@
 // source: envoy/extensions/load_balancing_policies/random_subsetting/v3/random_subsetting.proto
 
 /* eslint-disable */
+import { enter, leave, skip } from "../../../../../decoding";
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { UInt32Value } from "../../../../../google/protobuf/wrappers";
 import { LoadBalancingPolicy } from "../../../../config/cluster/v3/cluster";
@@ -27,43 +28,26 @@ export const RandomSubsetting: MessageFns<RandomSubsetting> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): RandomSubsetting {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseRandomSubsetting();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.subsetSize = UInt32Value.decode(reader, reader.uint32()).value;
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.childPolicy = LoadBalancingPolicy.decode(reader, reader.uint32());
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<RandomSubsetting>): RandomSubsetting {

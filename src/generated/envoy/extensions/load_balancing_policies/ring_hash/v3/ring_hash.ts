@@ -2,6 +2,7 @@
 // source: envoy/extensions/load_balancing_policies/ring_hash/v3/ring_hash.proto
 
 /* eslint-disable */
+import { enter, leave, skip } from "../../../../../decoding";
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { UInt32Value, UInt64Value } from "../../../../../google/protobuf/wrappers";
 import { ConsistentHashingLbConfig, LocalityLbConfig_LocalityWeightedLbConfig } from "../../common/v3/common";
@@ -63,70 +64,43 @@ export const RingHash: MessageFns<RingHash> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): RingHash {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseRingHash();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
+        switch (tag) {
+          case 8: {
 
             message.hashFunction = reader.int32() as any;
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.minimumRingSize = UInt64Value.decode(reader, reader.uint32()).value;
             continue;
           }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
+          case 26: {
 
             message.maximumRingSize = UInt64Value.decode(reader, reader.uint32()).value;
             continue;
           }
-          case 4: {
-            if (tag !== 32) {
-              break;
-            }
+          case 32: {
 
             message.useHostnameForHashing = reader.bool();
             continue;
           }
-          case 5: {
-            if (tag !== 42) {
-              break;
-            }
+          case 42: {
 
             message.hashBalanceFactor = UInt32Value.decode(reader, reader.uint32()).value;
             continue;
           }
-          case 6: {
-            if (tag !== 50) {
-              break;
-            }
+          case 50: {
 
             message.consistentHashingLbConfig = ConsistentHashingLbConfig.decode(reader, reader.uint32());
             continue;
           }
-          case 7: {
-            if (tag !== 58) {
-              break;
-            }
+          case 58: {
 
             message.localityWeightedLbConfig = LocalityLbConfig_LocalityWeightedLbConfig.decode(
               reader,
@@ -135,14 +109,9 @@ export const RingHash: MessageFns<RingHash> = {
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<RingHash>): RingHash {

@@ -2,6 +2,7 @@
 // source: envoy/extensions/transport_sockets/tls/v3/tls.proto
 
 /* eslint-disable */
+import { enter, leave, skip } from "../../../../../decoding";
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { TypedExtensionConfig } from "../../../../config/core/v3/extension";
 import {
@@ -68,59 +69,36 @@ export const UpstreamTlsContext: MessageFns<UpstreamTlsContext> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): UpstreamTlsContext {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseUpstreamTlsContext();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.commonTlsContext = CommonTlsContext.decode(reader, reader.uint32());
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.sni = reader.string();
             continue;
           }
-          case 6: {
-            if (tag !== 48) {
-              break;
-            }
+          case 48: {
 
             message.autoHostSni = reader.bool();
             continue;
           }
-          case 7: {
-            if (tag !== 56) {
-              break;
-            }
+          case 56: {
 
             message.autoSniSanValidation = reader.bool();
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<UpstreamTlsContext>): UpstreamTlsContext {
@@ -202,54 +180,33 @@ export const CommonTlsContext: MessageFns<CommonTlsContext> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): CommonTlsContext {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseCommonTlsContext();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.tlsParams = TlsParameters.decode(reader, reader.uint32());
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.tlsCertificates.push(TlsCertificate.decode(reader, reader.uint32()));
             continue;
           }
-          case 6: {
-            if (tag !== 50) {
-              break;
-            }
+          case 50: {
 
             message.tlsCertificateSdsSecretConfigs.push(SdsSecretConfig.decode(reader, reader.uint32()));
             continue;
           }
-          case 14: {
-            if (tag !== 114) {
-              break;
-            }
+          case 114: {
 
             message.tlsCertificateProviderInstance = CertificateProviderPluginInstance.decode(reader, reader.uint32());
             continue;
           }
-          case 11: {
-            if (tag !== 90) {
-              break;
-            }
+          case 90: {
 
             message.tlsCertificateCertificateProviderInstance = CommonTlsContext_CertificateProviderInstance.decode(
               reader,
@@ -257,10 +214,7 @@ export const CommonTlsContext: MessageFns<CommonTlsContext> = {
             );
             continue;
           }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
+          case 26: {
 
             message.validationContextType = {
               $case: "validationContext",
@@ -268,10 +222,7 @@ export const CommonTlsContext: MessageFns<CommonTlsContext> = {
             };
             continue;
           }
-          case 7: {
-            if (tag !== 58) {
-              break;
-            }
+          case 58: {
 
             message.validationContextType = {
               $case: "validationContextSdsSecretConfig",
@@ -279,10 +230,7 @@ export const CommonTlsContext: MessageFns<CommonTlsContext> = {
             };
             continue;
           }
-          case 8: {
-            if (tag !== 66) {
-              break;
-            }
+          case 66: {
 
             message.validationContextType = {
               $case: "combinedValidationContext",
@@ -290,10 +238,7 @@ export const CommonTlsContext: MessageFns<CommonTlsContext> = {
             };
             continue;
           }
-          case 12: {
-            if (tag !== 98) {
-              break;
-            }
+          case 98: {
 
             message.validationContextType = {
               $case: "validationContextCertificateProviderInstance",
@@ -301,31 +246,20 @@ export const CommonTlsContext: MessageFns<CommonTlsContext> = {
             };
             continue;
           }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
+          case 34: {
 
             message.alpnProtocols.push(reader.string());
             continue;
           }
-          case 13: {
-            if (tag !== 106) {
-              break;
-            }
+          case 106: {
 
             message.customHandshaker = TypedExtensionConfig.decode(reader, reader.uint32());
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<CommonTlsContext>): CommonTlsContext {
@@ -415,43 +349,26 @@ export const CommonTlsContext_CertificateProviderInstance: MessageFns<CommonTlsC
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): CommonTlsContext_CertificateProviderInstance {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseCommonTlsContext_CertificateProviderInstance();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.instanceName = reader.string();
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.certificateName = reader.string();
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(
@@ -500,38 +417,23 @@ export const CommonTlsContext_CombinedCertificateValidationContext: MessageFns<
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): CommonTlsContext_CombinedCertificateValidationContext {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseCommonTlsContext_CombinedCertificateValidationContext();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.defaultValidationContext = CertificateValidationContext.decode(reader, reader.uint32());
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.validationContextSdsSecretConfig = SdsSecretConfig.decode(reader, reader.uint32());
             continue;
           }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
+          case 34: {
 
             message.validationContextCertificateProviderInstance = CommonTlsContext_CertificateProviderInstance.decode(
               reader,
@@ -540,14 +442,9 @@ export const CommonTlsContext_CombinedCertificateValidationContext: MessageFns<
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(

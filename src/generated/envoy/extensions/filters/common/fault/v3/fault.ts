@@ -2,6 +2,7 @@
 // source: envoy/extensions/filters/common/fault/v3/fault.proto
 
 /* eslint-disable */
+import { enter, leave, skip } from "../../../../../../decoding";
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Duration } from "../../../../../../google/protobuf/duration";
 import { FractionalPercent } from "../../../../../type/v3/percent";
@@ -38,30 +39,18 @@ export const FaultDelay: MessageFns<FaultDelay> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): FaultDelay {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseFaultDelay();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
+        switch (tag) {
+          case 26: {
 
             message.faultDelaySecifier = { $case: "fixedDelay", value: Duration.decode(reader, reader.uint32()) };
             continue;
           }
-          case 5: {
-            if (tag !== 42) {
-              break;
-            }
+          case 42: {
 
             message.faultDelaySecifier = {
               $case: "headerDelay",
@@ -69,23 +58,15 @@ export const FaultDelay: MessageFns<FaultDelay> = {
             };
             continue;
           }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
+          case 34: {
 
             message.percentage = FractionalPercent.decode(reader, reader.uint32());
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<FaultDelay>): FaultDelay {
@@ -130,27 +111,16 @@ export const FaultDelay_HeaderDelay: MessageFns<FaultDelay_HeaderDelay> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): FaultDelay_HeaderDelay {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseFaultDelay_HeaderDelay();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
+        switch (tag) {
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<FaultDelay_HeaderDelay>): FaultDelay_HeaderDelay {

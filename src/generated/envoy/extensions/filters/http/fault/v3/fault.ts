@@ -2,6 +2,7 @@
 // source: envoy/extensions/filters/http/fault/v3/fault.proto
 
 /* eslint-disable */
+import { enter, leave, skip } from "../../../../../../decoding";
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { UInt32Value } from "../../../../../../google/protobuf/wrappers";
 import { FractionalPercent } from "../../../../../type/v3/percent";
@@ -48,59 +49,36 @@ export const FaultAbort: MessageFns<FaultAbort> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): FaultAbort {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseFaultAbort();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
+        switch (tag) {
+          case 16: {
 
             message.errorType = { $case: "httpStatus", value: reader.uint32() };
             continue;
           }
-          case 5: {
-            if (tag !== 40) {
-              break;
-            }
+          case 40: {
 
             message.errorType = { $case: "grpcStatus", value: reader.uint32() };
             continue;
           }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
+          case 34: {
 
             message.errorType = { $case: "headerAbort", value: FaultAbort_HeaderAbort.decode(reader, reader.uint32()) };
             continue;
           }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
+          case 26: {
 
             message.percentage = FractionalPercent.decode(reader, reader.uint32());
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<FaultAbort>): FaultAbort {
@@ -148,27 +126,16 @@ export const FaultAbort_HeaderAbort: MessageFns<FaultAbort_HeaderAbort> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): FaultAbort_HeaderAbort {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseFaultAbort_HeaderAbort();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
+        switch (tag) {
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<FaultAbort_HeaderAbort>): FaultAbort_HeaderAbort {
@@ -199,51 +166,31 @@ export const HTTPFault: MessageFns<HTTPFault> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): HTTPFault {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseHTTPFault();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.delay = FaultDelay.decode(reader, reader.uint32());
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.abort = FaultAbort.decode(reader, reader.uint32());
             continue;
           }
-          case 6: {
-            if (tag !== 50) {
-              break;
-            }
+          case 50: {
 
             message.maxActiveFaults = UInt32Value.decode(reader, reader.uint32()).value;
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<HTTPFault>): HTTPFault {

@@ -2,6 +2,7 @@
 // source: envoy/extensions/filters/http/stateful_session/v3/stateful_session.proto
 
 /* eslint-disable */
+import { enter, leave, skip } from "../../../../../../decoding";
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { TypedExtensionConfig } from "../../../../../config/core/v3/extension";
 
@@ -30,43 +31,26 @@ export const StatefulSession: MessageFns<StatefulSession> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): StatefulSession {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseStatefulSession();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.sessionState = TypedExtensionConfig.decode(reader, reader.uint32());
             continue;
           }
-          case 2: {
-            if (tag !== 16) {
-              break;
-            }
+          case 16: {
 
             message.strict = reader.bool();
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<StatefulSession>): StatefulSession {
@@ -100,43 +84,26 @@ export const StatefulSessionPerRoute: MessageFns<StatefulSessionPerRoute> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): StatefulSessionPerRoute {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseStatefulSessionPerRoute();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 8) {
-              break;
-            }
+        switch (tag) {
+          case 8: {
 
             message.override = { $case: "disabled", value: reader.bool() };
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.override = { $case: "statefulSession", value: StatefulSession.decode(reader, reader.uint32()) };
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<StatefulSessionPerRoute>): StatefulSessionPerRoute {

@@ -2,6 +2,7 @@
 // source: envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager.proto
 
 /* eslint-disable */
+import { enter, leave, skip } from "../../../../../../decoding";
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Any } from "../../../../../../google/protobuf/any";
 import { ConfigSource, ExtensionConfigSource } from "../../../../../config/core/v3/config_source";
@@ -83,38 +84,23 @@ export const HttpConnectionManager: MessageFns<HttpConnectionManager> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): HttpConnectionManager {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseHttpConnectionManager();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+        switch (tag) {
+          case 18: {
 
             message.statPrefix = reader.string();
             continue;
           }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
+          case 26: {
 
             message.routeSpecifier = { $case: "rds", value: Rds.decode(reader, reader.uint32()) };
             continue;
           }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
+          case 34: {
 
             message.routeSpecifier = {
               $case: "routeConfig",
@@ -122,55 +108,35 @@ export const HttpConnectionManager: MessageFns<HttpConnectionManager> = {
             };
             continue;
           }
-          case 31: {
-            if (tag !== 250) {
-              break;
-            }
+          case 250: {
 
             message.routeSpecifier = { $case: "scopedRoutes", value: ScopedRoutes.decode(reader, reader.uint32()) };
             continue;
           }
-          case 5: {
-            if (tag !== 42) {
-              break;
-            }
+          case 42: {
 
             message.httpFilters.push(HttpFilter.decode(reader, reader.uint32()));
             continue;
           }
-          case 35: {
-            if (tag !== 282) {
-              break;
-            }
+          case 282: {
 
             message.commonHttpProtocolOptions = HttpProtocolOptions.decode(reader, reader.uint32());
             continue;
           }
-          case 19: {
-            if (tag !== 152) {
-              break;
-            }
+          case 152: {
 
             message.xffNumTrustedHops = reader.uint32();
             continue;
           }
-          case 46: {
-            if (tag !== 370) {
-              break;
-            }
+          case 370: {
 
             message.originalIpDetectionExtensions.push(TypedExtensionConfig.decode(reader, reader.uint32()));
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<HttpConnectionManager>): HttpConnectionManager {
@@ -233,43 +199,26 @@ export const Rds: MessageFns<Rds> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): Rds {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseRds();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.configSource = ConfigSource.decode(reader, reader.uint32());
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
+          case 18: {
 
             message.routeConfigName = reader.string();
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<Rds>): Rds {
@@ -298,35 +247,21 @@ export const ScopedRoutes: MessageFns<ScopedRoutes> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ScopedRoutes {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseScopedRoutes();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.name = reader.string();
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<ScopedRoutes>): ScopedRoutes {
@@ -366,38 +301,23 @@ export const HttpFilter: MessageFns<HttpFilter> = {
   },
 
   decode(input: BinaryReader | Uint8Array, length?: number): HttpFilter {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
+    const reader = enter(input);
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseHttpFilter();
       while (reader.pos < end) {
         const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
+        switch (tag) {
+          case 10: {
 
             message.name = reader.string();
             continue;
           }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
+          case 34: {
 
             message.configType = { $case: "typedConfig", value: Any.decode(reader, reader.uint32()) };
             continue;
           }
-          case 5: {
-            if (tag !== 42) {
-              break;
-            }
+          case 42: {
 
             message.configType = {
               $case: "configDiscovery",
@@ -405,31 +325,20 @@ export const HttpFilter: MessageFns<HttpFilter> = {
             };
             continue;
           }
-          case 6: {
-            if (tag !== 48) {
-              break;
-            }
+          case 48: {
 
             message.isOptional = reader.bool();
             continue;
           }
-          case 7: {
-            if (tag !== 56) {
-              break;
-            }
+          case 56: {
 
             message.disabled = reader.bool();
             continue;
           }
         }
-        if ((tag & 7) === 4 || tag === 0) { throw new RangeError("invalid tag"); }
-        reader.skip(tag & 7);
+        skip(reader, tag);
       }
-      if (reader.pos !== end) { throw new RangeError("message does not end where it should"); }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
+      leave(reader, end); return message;
   },
 
   create(base?: DeepPartial<HttpFilter>): HttpFilter {
