@@ -191,8 +191,7 @@ class ResponseReader implements ReadResources {
       this.outcomes.set(name, { kind: 'accepted', accepted: { ...cached, version }, ttlMs });
       return;
     }
-    // A copy, because the original is a piece of the whole response and would keep all of it alive.
-    const own = new Uint8Array(bytes);
+    const own = toKeep(bytes);
     const { result } = this.decode(own);
     if (!result.ok) {
       this.reject(name, index, result.error, own);
@@ -260,6 +259,16 @@ class ResponseReader implements ReadResources {
     if (name === undefined) return `resources[${index}]`;
     return describeResource({ typeName: this.context.type.typeName, name });
   }
+}
+
+/**
+ * A resource keeps the memory alive that it is a piece of: a copy, unless it is most of a response anyway. Assignments
+ * of large clusters are, and have megabytes.
+ */
+function toKeep(bytes: Uint8Array): Uint8Array {
+  const { buffer, byteOffset, byteLength } = bytes;
+  const isMost = 2 * byteLength > buffer.byteLength;
+  return isMost ? new Uint8Array(buffer, byteOffset, byteLength) : new Uint8Array(bytes);
 }
 
 /** Compares byte by byte, natively. */

@@ -90,6 +90,18 @@ describe('readResources', () => {
     expect(outcomes.get('a')).toEqual({ kind: 'accepted', accepted: { ...before, version: '7' } });
   });
 
+  it.each([
+    ['copies a small part of a response, which does not keep the rest alive', 10, true],
+    ['leaves a resource where it is that is most of the response', 10_000, false],
+  ])('%s', (_what, length, isCopy) => {
+    const rest = type.resource('b', 'y'.repeat(1000));
+    const { outcomes } = read([type.resource('a', 'x'.repeat(length)), rest], ['a']);
+    const outcome = outcomes.get('a');
+    const bytes = outcome?.kind === 'accepted' ? outcome.accepted.bytes : new Uint8Array();
+    expect(Buffer.from(bytes).toString()).toBe(`a\n${'x'.repeat(length)}`);
+    expect(bytes.buffer.byteLength === bytes.byteLength).toBe(isCopy);
+  });
+
   it.each<[string, Any[], string[]]>([
     [
       'wrapper without a name and a resource',
