@@ -16,7 +16,13 @@ export interface ExplainOptions {
   readonly ignoreUnknownFields: boolean;
 }
 
-/** Everything that keeps a JSON object from being read as a message, each with its path. */
+// More than anybody reads, and few enough for hostile JSON to cost no more than other JSON.
+const MAX_PROBLEMS = 100;
+
+/**
+ * Everything that keeps a JSON object from being read as a message, each with its path. After 100 problems, the
+ * search ends with one that says so.
+ */
 export function explainJson(
   desc: DescMessage,
   json: JsonValue,
@@ -62,6 +68,7 @@ class ProblemSearch {
     // For each field or oneof, the key that set it.
     const setBy = new Map<object, string>();
     for (const [key, value] of Object.entries(json)) {
+      if (this.isOver) return;
       const field = fields.get(key);
       if (field === undefined) {
         if (!this.options.ignoreUnknownFields) this.addUnknownField(path, key);
@@ -70,6 +77,10 @@ class ProblemSearch {
       this.checkSetOnce(setBy, field, key, path);
       if (value !== null) this.visitField(desc, field, key, value, [...path, key]);
     }
+  }
+
+  private get isOver(): boolean {
+    return this.problems.length > MAX_PROBLEMS;
   }
 
   private checkSetOnce(
@@ -113,7 +124,10 @@ class ProblemSearch {
       this.add(path, `expected a list, got ${describeJson(value)}`);
       return;
     }
-    value.forEach((item, index) => this.visitMessage(element, item, [...path, index]));
+    for (const [index, item] of value.entries()) {
+      if (this.isOver) return;
+      this.visitMessage(element, item, [...path, index]);
+    }
   }
 
   private visitMap(element: DescMessage, value: JsonValue, path: Path): void {
@@ -122,6 +136,7 @@ class ProblemSearch {
       return;
     }
     for (const [key, item] of Object.entries(value)) {
+      if (this.isOver) return;
       this.visitMessage(element, item, [...path, key]);
     }
   }
@@ -167,11 +182,17 @@ class ProblemSearch {
   }
 
   private addUnknownField(path: Path, key: string): void {
-    this.problems.push({ path, reason: `unknown field ${JSON.stringify(key)}`, key });
+    this.push({ path, reason: `unknown field ${JSON.stringify(key)}`, key });
   }
 
   private add(path: Path, reason: string): void {
-    this.problems.push({ path, reason });
+    this.push({ path, reason });
+  }
+
+  private push(problem: JsonProblem): void {
+    if (this.isOver) return;
+    const isLast = this.problems.length === MAX_PROBLEMS;
+    this.problems.push(isLast ? { path: [], reason: 'and there may be more' } : problem);
   }
 }
 

@@ -97,4 +97,16 @@ describe('a message written as proto3-JSON', () => {
   it('has a type that is in the schema or not', () => {
     expect([hasMessage(LISTENER), hasMessage('acme.v1.Nothing')]).toEqual([true, false]);
   });
+
+  it('is not searched for mistakes for ever', () => {
+    const virtual_hosts = new Array<JsonValue>(10_000).fill(1);
+    const result = encodeJson('envoy.config.route.v3.RouteConfiguration', { virtual_hosts });
+    const problems = result.ok ? [] : result.error;
+    expect(problems).toHaveLength(101);
+    expect(problems[99]).toEqual({
+      path: ['virtual_hosts', 99],
+      reason: 'expected an object, got 1',
+    });
+    expect(problems[100]).toEqual({ path: [], reason: 'and there may be more' });
+  });
 });

@@ -8,6 +8,7 @@ import { describeJson, isJsonObject } from '../../proto-json/explain-json';
 import { formatJsonProblem } from '../../proto-json/json-problem';
 import { errorMessage } from '../../util/error-message';
 import { err, ok, type Result } from '../../util/result';
+import { joinBounded } from '../../xds-client/xds-errors';
 
 /** Where each type is asked for, below the URI of the server. */
 const paths: ReadonlyMap<string, string> = new Map([
@@ -45,6 +46,6 @@ export function readResponse(text: string): Result<DiscoveryResponse, string> {
     ignoreUnknownFields: true,
     keepUnknownTypes: true,
   });
-  if (!bytes.ok) return err(bytes.error.map(formatJsonProblem).join('; '));
+  if (!bytes.ok) return err(joinBounded(bytes.error.map(formatJsonProblem)));
   return ok(DiscoveryResponse.decode(bytes.value));
 }
