@@ -33,6 +33,9 @@ const program = new Command('npm run interop --')
   .parse();
 const { client, server, jobs, list } = program.opts();
 
+const isGiven = (option) => program.getOptionValueSource(option) === 'cli';
+const isOnlyForOwn = ({ ofOwn = [] }) => ofOwn.some(isGiven);
+
 const isSelected = ({ name, also = '' }) =>
   program.args.length === 0 || program.args.some((word) => `${name}; ${also}`.includes(word));
 
@@ -63,7 +66,7 @@ const report = ({ name, also, expect }, { passed, measured, seconds, output }) =
   if (output !== '') print(`                the client wrote:\n${output}`);
 };
 
-const selected = allCases.filter(isSelected);
+const selected = allCases.filter(isSelected).filter((each) => !isOnlyForOwn(each));
 if (selected.length === 0) {
   console.error(`No case is called ${program.args.join(' or ')}. See --list.`);
   process.exit(2);
@@ -82,7 +85,14 @@ await inOrder(selected, jobs, (testCase) => runCase(testCase, pool), report);
 await pool.stop();
 stopChildren();
 if (program.args.length === 0) {
-  print('', 'Not run here:', ...notHere.map(([name, reason]) => `  ${name}: ${reason}`));
+  const forOwn = allCases
+    .filter(isOnlyForOwn)
+    .map(({ name }) => [name, 'for the programs of this package']);
+  print(
+    '',
+    'Not run here:',
+    ...[...notHere, ...forOwn].map(([name, reason]) => `  ${name}: ${reason}`),
+  );
 }
 const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
 const passed = selected.length - failed.length;

@@ -171,7 +171,7 @@ const twoServers = (mesh, first, second) => ({
   xds_servers: mesh.xdsServers(first.address, second.address),
 });
 
-const startUp = { rpc_timeout_sec: 20, qps: 20 };
+const startUp = { qps: 20 };
 
 const onStartup = {
   name: 'fallback_test: test_fallback_on_startup',

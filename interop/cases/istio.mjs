@@ -1,5 +1,5 @@
 // A mesh as istiod describes it to proxyless nodes.
-import { hostOf, istioNode, istioResources } from '../harness/istio.mjs';
+import { hostOf, istioCertificates, istioNode, istioResources } from '../harness/istio.mjs';
 import {
   allOf,
   describeStats,
@@ -41,7 +41,7 @@ const regeneration = {
       entry('billing', billing, { subset: 'v1', isSecure: true, address: '10.96.0.8' }),
     ];
     mesh.serve(istioResources(services, 0));
-    const node = { node: istioNode };
+    const node = { node: istioNode, certificate_providers: istioCertificates };
     const targetOf = (service) => `xds:///${hostOf(service)}:${port}`;
     const client = await mesh.client({ server: targetOf('orders'), qps: 50 }, node);
     const other = await mesh.client({ server: targetOf('billing'), qps: 50 }, node);

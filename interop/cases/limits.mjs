@@ -43,9 +43,14 @@ const circuitBreaking = {
     serve(500);
     const client = await mesh.client({
       rpc: 'UnaryCall,EmptyCall',
-      rpc_timeout_sec: 120,
       qps: 200,
       metadata: 'UnaryCall:rpc-behavior:keep-open,EmptyCall:rpc-behavior:keep-open',
+    });
+    // Calls must stay open for the whole case. There is no flag for that which clients of all languages have.
+    await client.configure({
+      methods: ['UnaryCall', 'EmptyCall'],
+      headers: [{ key: 'rpc-behavior', value: 'keep-open' }],
+      timeoutSec: 120,
     });
     const untilAt = (method, max) =>
       pollUntil(

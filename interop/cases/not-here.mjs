@@ -1,7 +1,5 @@
 // Cases that cannot run on one machine, or not yet, and why.
 
-const server =
-  "the choice is the control plane's; of the client it asks only to send node metadata";
 const credentials =
   'needs credentials that the control plane configures (A29), which are not there yet';
 const rbac = 'servers enforce it, and this package has no xDS server';
@@ -9,11 +7,6 @@ const kubernetes = 'needs Kubernetes and the gateway controller';
 const cloudRun = 'needs Cloud Run';
 
 export const notHere = [
-  ['metadata_filter (4 sub-cases)', server],
-  [
-    'metadata_filter: TestMetadataFilterMatchAll, …MatchAny, …MatchAnyAndAll, …MatchMultipleRules',
-    server,
-  ],
   ['bootstrap_generator_test', 'tests images of the bootstrap generator of Traffic Director'],
   ['app_net_csm_observability_test: test_csm_observability', 'metrics are not there yet'],
   ['security_test: test_mtls, test_tls, test_plaintext_fallback, test_mtls_error', credentials],

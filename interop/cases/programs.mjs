@@ -175,4 +175,11 @@ const secureMode = {
   },
 };
 
-export const cases = [health, hook, reflection, payloads, failOnFailed, secureMode];
+/** Cases that need more of a program than others, so that they are for those of this package. */
+const ofOwn = (programs, cases) => cases.map((each) => ({ ...each, ofOwn: programs }));
+
+export const cases = [
+  ...ofOwn(['server'], [health, hook, reflection]),
+  ...ofOwn(['client'], [payloads, failOnFailed]),
+  ...ofOwn(['client', 'server'], [secureMode]),
+];

@@ -141,7 +141,8 @@ const portMatch = (name, { target, expect, other }) => ({
     const serve = (listenerName) =>
       mesh.serve({ ...oneCluster([{ servers }]), listeners: [listener({ name: listenerName })] });
     serve(other);
-    const client = await mesh.client({ server: `xds:///${target}`, rpc_timeout_sec: 2 });
+    const client = await mesh.client({ server: `xds:///${target}` });
+    await client.configure({ timeoutSec: 2 });
     const stats = await client.stats(20);
     const none = verdict(stats.failures === 20, describeStats(stats));
     serve(target);

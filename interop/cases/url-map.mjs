@@ -2,8 +2,8 @@
 import { status } from '@grpc/grpc-js';
 import { resourcesOf } from '../harness/csds.mjs';
 import { anyRoute, clustersOf, route, typed } from '../harness/resources.mjs';
-import { allOf, describeStats, shareOf, verdict } from '../harness/verdict.mjs';
-import { pollUntil } from '../harness/waiting.mjs';
+import { checkConfig, goesTo } from '../harness/url-map-checks.mjs';
+import { allOf, shareOf, verdict } from '../harness/verdict.mjs';
 
 const pathOf = (method) => `/grpc.testing.TestService/${method}`;
 const OTHER = { UnaryCall: 'EmptyCall', EmptyCall: 'UnaryCall' };
@@ -16,34 +16,6 @@ const start = async (mesh, { rules, others = 'default', filters, flags = {} }) =
   mesh.serve(clustersOf(clusters, [...rules, anyRoute(others)], { filters }));
   const client = await mesh.client({ rpc: 'UnaryCall,EmptyCall', ...flags });
   return { client, names: { default: byDefault.name, alternative: alternative.name } };
-};
-
-/** Waits until the client says it has accepted everything, endpoints of so many clusters among it. */
-const checkConfig = async (client, endpoints) => {
-  const count = (resources, type) =>
-    resources.filter((r) => r.type === type && r.state === 'ACKED').length;
-  const isWanted = (resources) =>
-    resources.length > 0 &&
-    resources.every(({ state }) => state === 'ACKED') &&
-    count(resources, 'ClusterLoadAssignment') === endpoints;
-  const resources = await pollUntil(async () => resourcesOf(await client.config()), isWanted);
-  const states = resources.map(({ type, state }) => `${type} ${state}`).join(', ');
-  return isWanted(resources) ? verdict(true, 'CSDS ok') : verdict(false, `CSDS: ${states}`);
-};
-
-/** Waits until every call of a method is answered by one server. */
-const goesTo = async (client, method, peer) => {
-  const isWanted = ({ byMethod }) => {
-    const peers = byMethod.get(method);
-    return peers?.size === 1 && peers.has(peer);
-  };
-  const { byMethod, failures } = await client.statsUntil(
-    (stats) => stats.failures === 0 && isWanted(stats),
-    150,
-  );
-  const byPeer = byMethod.get(method) ?? new Map();
-  const passed = failures === 0 && isWanted({ byMethod });
-  return verdict(passed, `${method}: ${describeStats({ byPeer, failures })}`);
 };
 
 /** One method goes to the alternative cluster and the other one to the default cluster. */
@@ -151,9 +123,10 @@ const fault = (
         }),
       ],
       filters: [{ name: 'fault', typed_config: typed(FAULT) }],
-      // Calls that are delayed must end; the others have the time that a slow machine needs.
-      flags: { rpc: method, rpc_timeout_sec: delay > 0 && method === 'UnaryCall' ? 2 : 15 },
+      flags: { rpc: method },
     });
+    // Calls that are delayed must end; the others have the time that a slow machine needs.
+    if (delay > 0 && method === 'UnaryCall') await client.configure({ timeoutSec: 2 });
     const config = await checkConfig(client, 1);
     const codes = await client.codesOfNext(sample.count, method);
     return allOf(config, shareOf(codes, code, share, sample.tolerance));

@@ -19,6 +19,19 @@ export const istioNode = {
   },
 };
 
+/** The certificates that Istio's agent puts into a bootstrap: clients refuse clusters that name others. */
+export const istioCertificates = {
+  default: {
+    plugin_name: 'file_watcher',
+    config: {
+      certificate_file: '/var/lib/istio/data/cert-chain.pem',
+      private_key_file: '/var/lib/istio/data/key.pem',
+      ca_certificate_file: '/var/lib/istio/data/root-cert.pem',
+      refresh_interval: '900s',
+    },
+  },
+};
+
 export const hostOf = (service) => `${service}.${NAMESPACE}.svc.${TRUST}`;
 
 /** The name of the routes, the cluster and the endpoints of a service. */

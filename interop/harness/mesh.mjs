@@ -12,6 +12,7 @@ export class Mesh {
   commands;
   #pool;
   #folder = mkdtempSync(join(tmpdir(), 'grpc-xds-interop-'));
+  #bootstraps = 0;
   #controlPlanes = [];
   #clients = [];
   #ownServers = [];
@@ -77,7 +78,7 @@ export class Mesh {
    * @param bootstrap What differs from that of a client of the first control plane.
    */
   async client(flags = {}, bootstrap = {}) {
-    const path = join(this.#folder, `bootstrap-${this.#clients.length}.json`);
+    const path = join(this.#folder, `bootstrap-${this.#bootstraps++}.json`);
     const { address } = this.#controlPlanes[0];
     const content = {
       xds_servers: this.xdsServers(address),
