@@ -18,8 +18,11 @@ async function startClients(world, bootstrap) {
   const start = (variant, target) =>
     startChild(here('./client-child.cjs'), [variant, target], environment);
   const peer = '@grpc/grpc-js-xds';
+  const plain = () => start('plain', `ipv4:${world.ready.addresses.join(',')}`);
   return new Map([
-    ['plain round_robin', await start('plain', `ipv4:${world.ready.addresses.join(',')}`)],
+    ['plain round_robin', await plain()],
+    // How far apart two equal processes are: less than that is noise.
+    ['plain round_robin again', await plain()],
     ['grpc-xds, 1 route', await start('grpc-xds', 'xds:///one.example.com')],
     ['grpc-xds, 1,000 routes', await start('grpc-xds', 'xds:///many.example.com')],
     [`${peer}, 1 route`, await start(peer, 'xds:///one.example.com')],
