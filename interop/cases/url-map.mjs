@@ -126,7 +126,11 @@ const fault = (
       flags: { rpc: method },
     });
     // Calls that are delayed must end; the others have the time that a slow machine needs.
-    if (delay > 0 && method === 'UnaryCall') await client.configure({ timeoutSec: 2 });
+    if (delay > 0 && method === 'UnaryCall') {
+      await client.configure({ timeoutSec: 2 });
+      // Then calls that wait for their deadline end as often as they start, and the shares of those that end are right.
+      await client.stats(300);
+    }
     const config = await checkConfig(client, 1);
     const codes = await client.codesOfNext(sample.count, method);
     return allOf(config, shareOf(codes, code, share, sample.tolerance));
