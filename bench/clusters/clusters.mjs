@@ -8,7 +8,7 @@ export async function run() {
     endpoints: 5,
     lbPolicy: 'RING_HASH',
     variants: [
-      { variant: 'grpc-xds', updates: 15, windowMs: 300, starts: 7 },
+      { variant: 'grpc-xds', updates: 15, windowMs: 300, starts: 7, warmUps: 60 },
       { variant: '@grpc/grpc-js-xds', updates: 3, windowMs: 3000 },
     ],
   });
