@@ -13,6 +13,12 @@ const RUNS = 7;
 const run = promisify(execFile);
 const child = (name) => new URL(name, import.meta.url).pathname;
 
+const signed = (number) => `${number < 0 ? '' : '+'}${number.toFixed(1)}`;
+
+/** Less than a millisecond is noise, and nothing to divide by. */
+const ratio = (peerMs, oursMs) =>
+  `${oursMs < 1 ? 'more than ' : ''}${(peerMs / Math.max(oursMs, 1)).toFixed(1)}x`;
+
 async function measure(script, variants, environment) {
   const results = new Map(variants.map((variant) => [variant, []]));
   for (let i = 0; i < RUNS; i++) {
@@ -38,14 +44,14 @@ async function loading() {
     ...variants.map((variant) => [
       variant,
       value(variant, 'ms').toFixed(1),
-      `+${(value(variant, 'ms') - value(base, 'ms')).toFixed(1)}`,
+      signed(value(variant, 'ms') - value(base, 'ms')),
       value(variant, 'rssMiB').toFixed(1),
-      `+${(value(variant, 'rssMiB') - value(base, 'rssMiB')).toFixed(1)}`,
+      signed(value(variant, 'rssMiB') - value(base, 'rssMiB')),
       value(variant, 'modules'),
     ]),
   ]);
   const cost = (variant) => value(variant, 'ms') - value(base, 'ms');
-  console.log(`  Ratio peer / grpc-xds: ${(cost(variants[2]) / cost(variants[1])).toFixed(1)}x`);
+  console.log(`  Ratio peer / grpc-xds: ${ratio(cost(variants[2]), cost(variants[1]))}`);
   console.log('  Target for grpc-xds: at most +20 ms and +8 MiB.');
 }
 
@@ -66,11 +72,11 @@ async function firstCall() {
       ...variants.map((variant) => [
         variant,
         value(variant, 'ms').toFixed(1),
-        `+${(value(variant, 'ms') - value('plain', 'ms')).toFixed(1)}`,
+        signed(value(variant, 'ms') - value('plain', 'ms')),
       ]),
     ]);
     const over = (variant) => value(variant, 'ms') - value('plain', 'ms');
-    console.log(`  Ratio peer / grpc-xds: ${(over(variants[2]) / over(variants[1])).toFixed(1)}x`);
+    console.log(`  Ratio peer / grpc-xds: ${ratio(over(variants[2]), over(variants[1]))}`);
     console.log('  Target for grpc-xds: at most +45 ms.');
   } finally {
     rmSync(folder, { recursive: true, force: true });
