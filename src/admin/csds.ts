@@ -11,6 +11,7 @@ import {
   type ServiceHandlers,
   type UnaryCallback,
 } from '../grpc-js';
+import { asBuffer } from '../util/as-buffer';
 import { describeClient, type ObservedClient } from './client-config';
 
 type FetchCall = ServerUnaryCall<ClientStatusRequest, ClientStatusResponse>;
@@ -20,10 +21,10 @@ const { fullName, methods } = ClientStatusDiscoveryServiceDefinition;
 
 const serialization = {
   requestSerialize: (message: ClientStatusRequest) =>
-    toBuffer(ClientStatusRequest.encode(message).finish()),
+    asBuffer(ClientStatusRequest.encode(message).finish()),
   requestDeserialize: (bytes: Buffer) => ClientStatusRequest.decode(bytes),
   responseSerialize: (message: ClientStatusResponse) =>
-    toBuffer(ClientStatusResponse.encode(message).finish()),
+    asBuffer(ClientStatusResponse.encode(message).finish()),
   responseDeserialize: (bytes: Buffer) => ClientStatusResponse.decode(bytes),
 };
 
@@ -85,9 +86,4 @@ function answerEach(
   });
   call.on('drain', () => call.resume());
   call.on('end', () => call.end());
-}
-
-/** A view of the same memory, not a copy. */
-function toBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -10,10 +10,10 @@ import {
   DiscoveryRequest,
   DiscoveryResponse,
 } from '../generated/envoy/service/discovery/v3/discovery';
+import { asBuffer } from '../util/as-buffer';
 import { AdsStream, type AdsStreamHost, type DiscoveryStream } from './ads-stream';
 import type { ConversationStart } from './conversation';
 import { DeltaConversation } from './delta-conversation';
-import { toBuffer } from './protocol-parts';
 import { clusterKind, endpointKind, listenerKind, routeKind } from './resource-kind';
 import { SotwConversation } from './sotw-conversation';
 
@@ -95,9 +95,9 @@ function createSotwMethod(
       path: `/${service}/${name}`,
       requestStream: true,
       responseStream: true,
-      requestSerialize: (message) => toBuffer(DiscoveryRequest.encode(message).finish()),
+      requestSerialize: (message) => asBuffer(DiscoveryRequest.encode(message).finish()),
       requestDeserialize: (bytes) => DiscoveryRequest.decode(bytes),
-      responseSerialize: (message) => toBuffer(DiscoveryResponse.encode(message).finish()),
+      responseSerialize: (message) => asBuffer(DiscoveryResponse.encode(message).finish()),
       responseDeserialize: (bytes) => DiscoveryResponse.decode(bytes),
     },
     handler: (call: ServerDuplexStream<DiscoveryRequest, DiscoveryResponse>) => {
@@ -124,9 +124,9 @@ function createDeltaMethod(
       path: `/${service}/${name}`,
       requestStream: true,
       responseStream: true,
-      requestSerialize: (message) => toBuffer(DeltaDiscoveryRequest.encode(message).finish()),
+      requestSerialize: (message) => asBuffer(DeltaDiscoveryRequest.encode(message).finish()),
       requestDeserialize: (bytes) => DeltaDiscoveryRequest.decode(bytes),
-      responseSerialize: (message) => toBuffer(DeltaDiscoveryResponse.encode(message).finish()),
+      responseSerialize: (message) => asBuffer(DeltaDiscoveryResponse.encode(message).finish()),
       responseDeserialize: (bytes) => DeltaDiscoveryResponse.decode(bytes),
     },
     handler: (call: ServerDuplexStream<DeltaDiscoveryRequest, DeltaDiscoveryResponse>) => {

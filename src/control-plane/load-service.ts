@@ -1,10 +1,10 @@
 import { status, type Server, type ServerDuplexStream } from '@grpc/grpc-js';
 import { LoadStatsRequest, LoadStatsResponse } from '../generated/envoy/service/load_stats/v3/lrs';
+import { asBuffer } from '../util/as-buffer';
 import type { ClientIdentity, ClientNode } from './client-state';
 import { LoadLedger } from './load-ledger';
 import type { LoadReport } from './load-report';
 import { LoadStream, type LoadReporting, type LoadStreamHost } from './load-stream';
-import { toBuffer } from './protocol-parts';
 import type { Snapshot } from './snapshot';
 
 /** What the load reporting service needs from the server it belongs to. */
@@ -35,10 +35,10 @@ export class LoadService {
       requestStream: true,
       responseStream: true,
       requestSerialize: (message: LoadStatsRequest) =>
-        toBuffer(LoadStatsRequest.encode(message).finish()),
+        asBuffer(LoadStatsRequest.encode(message).finish()),
       requestDeserialize: (bytes: Buffer) => LoadStatsRequest.decode(bytes),
       responseSerialize: (message: LoadStatsResponse) =>
-        toBuffer(LoadStatsResponse.encode(message).finish()),
+        asBuffer(LoadStatsResponse.encode(message).finish()),
       responseDeserialize: (bytes: Buffer) => LoadStatsResponse.decode(bytes),
     };
     server.addService(

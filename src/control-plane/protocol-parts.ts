@@ -59,8 +59,3 @@ export function toDuration(milliseconds: number): Duration {
   const seconds = Math.floor(milliseconds / 1000);
   return { seconds: BigInt(seconds), nanos: Math.round((milliseconds - seconds * 1000) * 1e6) };
 }
-
-/** A view of the same memory, not a copy. */
-export function toBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}

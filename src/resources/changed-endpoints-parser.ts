@@ -3,6 +3,7 @@ import {
   LbEndpoint,
   LocalityLbEndpoints,
 } from '../generated/envoy/config/endpoint/v3/endpoint_components';
+import { asBuffer } from '../util/as-buffer';
 import { Violations } from '../util/violations';
 import type { EndpointsDifference } from './address-hashes';
 import { EndpointMetadataReader } from './endpoint-metadata-parser';
@@ -202,8 +203,4 @@ function isComplete(
   slices: EndpointSlices,
 ): slices is EndpointSlices & { readonly endpoints: readonly XdsEndpoint[] } {
   return slices.omitted === 0;
-}
-
-function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
-  return Buffer.from(buffer, byteOffset, byteLength);
 }

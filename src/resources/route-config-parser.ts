@@ -1,17 +1,15 @@
 import { RouteConfiguration } from '../generated/envoy/config/route/v3/route';
-import type { VirtualHost as VirtualHostMessage } from '../generated/envoy/config/route/v3/route_components';
 import type { Violations } from '../util/violations';
 import type { ResourceType } from '../xds-client/resource-type';
+import { decodeChangedRoutes, rememberRoutes } from './changed-routes-parser';
 import { parseClusterSpecifierPlugins } from './cluster-specifier-plugins-parser';
 import type { ExtensionPoints } from './extension-points';
-import { parseFilterOverrides } from './filter-overrides-parser';
 import type { ParseContext } from './parse-context';
-import { parseRetryPolicy } from './retry-policy-parser';
-import type { RouteConfigResource, VirtualHost } from './route-config';
-import { parseRoute } from './route-parser';
+import type { RouteConfigResource } from './route-config';
 import { createResourceType } from './shared/resource-decoder';
+import { parseVirtualHost } from './virtual-host-parser';
 
-/** RDS. */
+/** RDS. An update keeps the identity of the virtual hosts whose bytes did not change. */
 export function createRouteConfigResourceType(
   extensions: ExtensionPoints,
 ): ResourceType<RouteConfigResource> {
@@ -23,8 +21,16 @@ export function createRouteConfigResourceType(
       service: 'envoy.service.route.v3.RouteDiscoveryService',
       noun: 'Routes',
     },
-    parse: (message, { server }, violations) =>
-      parseRouteConfig(message, { extensions, server }, violations),
+    parse(message, { server }, violations, bytes) {
+      const value = parseRouteConfig(message, { extensions, server }, violations);
+      if (violations.count === 0) rememberRoutes(value, bytes, server);
+      return value;
+    },
+    parseChange(bytes, name, context) {
+      const { server } = context;
+      const before = context.previous(name);
+      return before && decodeChangedRoutes(bytes, before, { extensions, server });
+    },
   });
 }
 
@@ -42,45 +48,4 @@ export function parseRouteConfig(
     parseVirtualHost(virtualHost, plugins, context, violations.at('virtual_hosts').index(i)),
   );
   return { name: message.name, virtualHosts };
-}
-
-function parseVirtualHost(
-  message: VirtualHostMessage,
-  plugins: ReadonlySet<string>,
-  context: ParseContext,
-  violations: Violations,
-): VirtualHost {
-  const { name, domains, retryPolicy } = message;
-  checkDomains(domains, violations.at('domains'));
-  const routes = message.routes
-    .map((route, i) => parseRoute(route, plugins, context, violations.at('routes').index(i)))
-    .filter((route) => route !== undefined);
-  return {
-    name,
-    domains,
-    routes,
-    retryPolicy: retryPolicy && parseRetryPolicy(retryPolicy, violations.at('retry_policy')),
-    filterOverrides: parseFilterOverrides(
-      message.typedPerFilterConfig,
-      context.extensions.httpFilters,
-      violations.at('typed_per_filter_config'),
-    ),
-  };
-}
-
-/** A pattern has at most one star, at one of its ends; no other could ever match. */
-function checkDomains(domains: readonly string[], violations: Violations): void {
-  if (domains.length === 0) violations.add('must not be empty');
-  for (const [i, domain] of domains.entries()) {
-    const star = domain.indexOf('*');
-    const isValid =
-      domain !== '' && (star === -1 || star === domain.length - 1 || domain.lastIndexOf('*') === 0);
-    if (!isValid) {
-      violations
-        .index(i)
-        .add(
-          `must be a name, possibly with one * at its start or end, not ${JSON.stringify(domain)}`,
-        );
-    }
-  }
 }

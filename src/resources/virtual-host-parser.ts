@@ -1,0 +1,52 @@
+import type { VirtualHost as VirtualHostMessage } from '../generated/envoy/config/route/v3/route_components';
+import type { Violations } from '../util/violations';
+import { parseFilterOverrides } from './filter-overrides-parser';
+import type { ParseContext } from './parse-context';
+import { parseRetryPolicy } from './retry-policy-parser';
+import type { VirtualHost } from './route-config';
+import { parseRoute } from './route-parser';
+
+/**
+ * Validates one virtual host.
+ * @param plugins The names of the cluster specifier plugins that routes may refer to.
+ */
+export function parseVirtualHost(
+  message: VirtualHostMessage,
+  plugins: ReadonlySet<string>,
+  context: ParseContext,
+  violations: Violations,
+): VirtualHost {
+  const { name, domains, retryPolicy } = message;
+  checkDomains(domains, violations.at('domains'));
+  const routes = message.routes
+    .map((route, i) => parseRoute(route, plugins, context, violations.at('routes').index(i)))
+    .filter((route) => route !== undefined);
+  return {
+    name,
+    domains,
+    routes,
+    retryPolicy: retryPolicy && parseRetryPolicy(retryPolicy, violations.at('retry_policy')),
+    filterOverrides: parseFilterOverrides(
+      message.typedPerFilterConfig,
+      context.extensions.httpFilters,
+      violations.at('typed_per_filter_config'),
+    ),
+  };
+}
+
+/** A pattern has at most one star, at one of its ends; no other could ever match. */
+function checkDomains(domains: readonly string[], violations: Violations): void {
+  if (domains.length === 0) violations.add('must not be empty');
+  for (const [i, domain] of domains.entries()) {
+    const star = domain.indexOf('*');
+    const isValid =
+      domain !== '' && (star === -1 || star === domain.length - 1 || domain.lastIndexOf('*') === 0);
+    if (!isValid) {
+      violations
+        .index(i)
+        .add(
+          `must be a name, possibly with one * at its start or end, not ${JSON.stringify(domain)}`,
+        );
+    }
+  }
+}
