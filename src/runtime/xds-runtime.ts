@@ -51,9 +51,9 @@ export class XdsRuntime {
   private readonly resolverDependencies: XdsResolverDependencies;
   private loadBootstrap: () => Result<Bootstrap, string>;
 
-  constructor(process: Pick<PolicyEnvironment, 'logger' | 'flags'>, options: RuntimeOptions) {
+  constructor(ambient: Pick<PolicyEnvironment, 'logger' | 'flags'>, options: RuntimeOptions) {
     this.environment = {
-      ...process,
+      ...ambient,
       clock: systemClock,
       random: systemRandom,
       hash: new XxHash64(),
