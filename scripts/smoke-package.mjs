@@ -31,13 +31,17 @@ const failure = () =>
     });
   });
 
+const isLoaded = (name) => Object.keys(require.cache).some((path) => path.includes(name));
+
 assert.doesNotMatch(await failure(), /bootstrap/);
 register();
+// Whoever registers and opens no channel does not wait for the code behind one.
+assert.ok(!isLoaded('xds-runtime'));
 assert.match(await failure(), /xDS bootstrap is missing/);
+assert.ok(isLoaded('xds-runtime'));
 
 // What only some bootstraps need is loaded when one of them is read, and is in the package.
 grpc.setLogVerbosity(grpc.logVerbosity.NONE);
-const isLoaded = (name) => Object.keys(require.cache).some((path) => path.includes(name));
 assert.ok(!isLoaded('file-transport') && !isLoaded('rest-transport'));
 register({ bootstrap: { xds_servers: [{ server_uri: 'file:///nowhere/smoke.yaml' }] } });
 assert.match(await failure(), /\/nowhere\/smoke\.yaml: cannot be read/);

@@ -38,6 +38,14 @@ const even = async (client, target, servers) => {
   );
 };
 
+const failsOverAndBack = async ({ client, target, servers: [a, b], backends }) => {
+  await untilOnly(client, target, [a.name]);
+  await backends.ask({ do: 'stop', name: a.name });
+  await untilOnly(client, target, [b.name]);
+  await backends.ask({ do: 'start', name: a.name });
+  await untilOnly(client, target, [a.name]);
+};
+
 const RING_HASH = {
   lb_policy: 'RING_HASH',
   ring_hash_lb_config: { minimum_ring_size: 1024, hash_function: 'XX_HASH' },
@@ -158,13 +166,7 @@ const CASES = {
       routes: [anyRoute('all')],
       ...eds({ all: { groups: [{ servers: [a] }, { servers: [b], priority: 1 }] } }),
     }),
-    check: async ({ client, target, servers: [a, b], backends }) => {
-      await untilOnly(client, target, [a.name]);
-      await backends.ask({ do: 'stop', name: a.name });
-      await untilOnly(client, target, [b.name]);
-      await backends.ask({ do: 'start', name: a.name });
-      await untilOnly(client, target, [a.name]);
-    },
+    check: failsOverAndBack,
   },
   'aggregate cluster: the second while the first is away': {
     resources: ([a, b]) => {
@@ -176,13 +178,7 @@ const CASES = {
       const all = { name: 'all', cluster_type };
       return { routes: [anyRoute('all')], ...members, clusters: [all, ...members.clusters] };
     },
-    check: async ({ client, target, servers: [a, b], backends }) => {
-      await untilOnly(client, target, [a.name]);
-      await backends.ask({ do: 'stop', name: a.name });
-      await untilOnly(client, target, [b.name]);
-      await backends.ask({ do: 'start', name: a.name });
-      await untilOnly(client, target, [a.name]);
-    },
+    check: failsOverAndBack,
   },
   'ring_hash: a key leads to the same server from everywhere': {
     resources: (servers) => ({

@@ -10,10 +10,11 @@ import type { ResourceWatcher } from '../xds-client/resource-watcher';
 import type { BuildResult } from './build-xds-config';
 import { ChangeLog } from './change-log';
 import type { DnsWatch, DnsWatcherFactory } from './dns-watch';
-import { watchWithCollections, type WatchResource } from './endpoint-collections';
+import { watchWithCollections } from './endpoint-collections';
 import { nextBuild } from './next-build';
 import { waiting, type DnsTarget, type NeededWatches, type Observed } from './observations';
 import { referencedClusters } from './referenced-clusters';
+import { createResourceWatches, type WatchResource } from './resource-watches';
 import { WatchSet } from './watch-set';
 import type { ClusterSubscriber, XdsConfig } from './xds-config';
 
@@ -200,24 +201,10 @@ export class XdsDependencyManager implements ClusterSubscriber {
     watch: WatchResource<T>,
     noteChange: (name: string) => void,
   ): Watches<string, T> {
-    return new WatchSet<string, Observed<T>>(
-      waiting,
-      (name, _key, report) =>
-        watch(name, {
-          onResourceChanged: (update) =>
-            report(() =>
-              update.ok
-                ? { kind: 'value', value: update.value, ambient: undefined }
-                : { kind: 'error', error: update.error },
-            ),
-          onAmbientError: (ambient) =>
-            report((before) => (before.kind === 'value' ? { ...before, ambient } : before)),
-        }),
-      (name) => {
-        noteChange(name);
-        this.queueRebuild();
-      },
-    );
+    return createResourceWatches(watch, (name) => {
+      noteChange(name);
+      this.queueRebuild();
+    });
   }
 
   private dnsWatchesOf(): Watches<DnsTarget, EndpointsResource> {

@@ -5,11 +5,9 @@ import { createHandle, type Handle } from '../util/handle';
 import { ok, type Result } from '../util/result';
 import type { ResourceType } from '../xds-client/resource-type';
 import type { ResourceWatcher, XdsError } from '../xds-client/resource-watcher';
-import { waiting, type Observed } from './observations';
-import { WatchSet } from './watch-set';
-
-/** Begins to watch a resource of one type. */
-export type WatchResource<T> = (name: string, watcher: ResourceWatcher<T>) => Handle;
+import type { Observed } from './observations';
+import { createResourceWatches, type WatchResource } from './resource-watches';
+import type { WatchSet } from './watch-set';
 
 /** What resources can be watched with. */
 interface WatchSource {
@@ -51,21 +49,7 @@ class CollectedEndpoints implements ResourceWatcher<EndpointsResource> {
     private readonly watcher: ResourceWatcher<EndpointsResource>,
     watch: WatchResource<EndpointCollection>,
   ) {
-    this.collections = new WatchSet<string, Observed<EndpointCollection>>(
-      waiting,
-      (name, _key, report) =>
-        watch(name, {
-          onResourceChanged: (update) =>
-            report(() =>
-              update.ok
-                ? { kind: 'value', value: update.value, ambient: undefined }
-                : { kind: 'error', error: update.error },
-            ),
-          onAmbientError: (ambient) =>
-            report((before) => (before.kind === 'value' ? { ...before, ambient } : before)),
-        }),
-      () => this.update(),
-    );
+    this.collections = createResourceWatches(watch, () => this.update());
   }
 
   onResourceChanged(update: Result<EndpointsResource, XdsError>): void {

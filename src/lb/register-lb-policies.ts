@@ -30,7 +30,7 @@ export function registerLbPolicies(
 
 function registerLbPolicy(name: string, roots: () => LbPolicyRoots): void {
   const Root = constructorOf((helper: LbHelper) => roots().create(name, helper));
-  const Config = constructorOf((json: unknown) => roots().parseConfig(name, json));
-  const createFromJson = (json: unknown) => new Config(json);
-  registerLoadBalancerType(name, Root, Object.assign(Config, { createFromJson }));
+  const createFromJson = (json: unknown) => roots().parseConfig(name, json);
+  const Config = Object.assign(constructorOf(createFromJson), { createFromJson });
+  registerLoadBalancerType(name, Root, Config);
 }

@@ -8,8 +8,7 @@ import { isTrusted, type ParseContext } from './parse-context';
 import type { RouteConfigResource, VirtualHost } from './route-config';
 import { decodeMessage } from './shared/any';
 import { compareSlices, type SlicePart } from './shared/slice-comparison';
-import { sliceMessage, type SlicedMessage } from './shared/sliced-message';
-import { splitMessage } from './shared/split-message';
+import { restOf, sliceMessage, type SlicedMessage } from './shared/sliced-message';
 import { parseVirtualHost } from './virtual-host-parser';
 
 const VIRTUAL_HOSTS_FIELD = 2;
@@ -17,8 +16,6 @@ const VIRTUAL_HOSTS_FIELD = 2;
 /** What a route configuration was decoded from, and what its virtual hosts depend on besides their own bytes. */
 interface KnownRoutes {
   readonly slices: SlicedMessage;
-  /** All fields but the virtual hosts. */
-  readonly rest: Uint8Array;
   readonly isTrusted: boolean;
 }
 
@@ -31,9 +28,7 @@ export function rememberRoutes(
   server: ServerConfig,
 ): void {
   const slices = sliceMessage(asBuffer(bytes), VIRTUAL_HOSTS_FIELD);
-  const rest = splitMessage(bytes, VIRTUAL_HOSTS_FIELD)?.rest;
-  if (slices === undefined || rest === undefined) return;
-  known.set(value, { slices, rest, isTrusted: isTrusted(server) });
+  if (slices !== undefined) known.set(value, { slices, isTrusted: isTrusted(server) });
 }
 
 /**
@@ -53,7 +48,7 @@ export function decodeChangedRoutes(
   const comparison = compareSlices(asBuffer(bytes), VIRTUAL_HOSTS_FIELD, before.slices);
   if (comparison === undefined) return undefined;
   const { parts, slices, rest } = comparison;
-  if (Buffer.compare(rest, before.rest) !== 0) return undefined;
+  if (Buffer.compare(rest, restOf(before.slices)) !== 0) return undefined;
   const violations = Violations.root();
   const parse = createSliceParser(slices.bytes, rest, context, violations);
   const virtualHosts = join(parts, previous.virtualHosts, parse);

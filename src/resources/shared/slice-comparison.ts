@@ -1,6 +1,6 @@
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { commonRun } from './common-run';
-import { elementStart, type SlicedMessage } from './sliced-message';
+import { elementStart, restOf, type SlicedMessage } from './sliced-message';
 
 /** How far on in the previous version an element is looked for, in bytes: some hundred elements. */
 const SEARCH_RANGE = 2 ** 14;
@@ -98,9 +98,8 @@ class SliceWalk {
       }
       const tail = bytes.subarray(reader.pos);
       if (readHeadLength(tail, this.field) !== tail.length) return undefined;
-      const offsets = this.offsets.subarray(0, 2 * this.count);
-      const rest = Buffer.concat([bytes.subarray(0, headLength), tail]);
-      return { slices: { bytes, offsets, headLength }, parts, rest };
+      const slices = { bytes, offsets: this.offsets.subarray(0, 2 * this.count), headLength };
+      return { slices, parts, rest: restOf(slices) };
     } catch {
       return undefined;
     }

@@ -23,3 +23,10 @@ export function sliceMessage(bytes: Buffer, field: number): SlicedMessage | unde
 export function elementStart({ offsets, headLength }: SlicedMessage, element: number): number {
   return element === 0 ? headLength : (offsets[2 * element - 1] ?? headLength);
 }
+
+/** All fields but the elements. */
+export function restOf(sliced: SlicedMessage): Uint8Array {
+  const { bytes, offsets, headLength } = sliced;
+  const tail = bytes.subarray(elementStart(sliced, offsets.length / 2));
+  return Buffer.concat([bytes.subarray(0, headLength), tail]);
+}
