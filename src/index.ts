@@ -5,6 +5,7 @@
  */
 export { explainCall, register } from './register';
 export type { RegisterOptions } from './register';
+export type { Limits } from './bootstrap/limits';
 export type {
   CallExplanation,
   ClusterExplanation,

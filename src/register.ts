@@ -1,5 +1,6 @@
 import type * as Csds from './admin/csds';
 import type { ObserveClients } from './admin/csds';
+import { resolveLimits, type Limits } from './bootstrap/limits';
 import { Metadata, registerAdminService } from './grpc-js';
 import { createGrpcLogger } from './grpc-js/grpc-logger';
 import { findLoadedCollisions } from './grpc-js/other-copies';
@@ -28,6 +29,11 @@ export interface RegisterOptions {
    * nothing is kept.
    */
   readonly snapshotPath?: string;
+  /**
+   * Bounds on what the control plane, backends and callers can make this process spend. They are in force from the
+   * first channel on, and are those of the whole process. Default: see docs/limits.md.
+   */
+  readonly limits?: Partial<Limits>;
 }
 
 /** What this process was set up with. */
@@ -46,8 +52,11 @@ let registration: Registration | undefined;
  * made from then on.
  *
  * Never throws for a bootstrap that is bad or missing: calls fail with a status that says what is wrong.
+ *
+ * @throws TypeError if a limit is unknown or is not a positive whole number.
  */
 export function register(options: RegisterOptions = {}): void {
+  resolveLimits(options.limits);
   if (registration === undefined) {
     registration = { options, runtime: undefined };
     announce(registration);

@@ -1,3 +1,4 @@
+import type { Limits } from '../bootstrap/limits';
 import type { XxHash64 } from '../hash/xx-hash';
 import type { Clock } from '../util/clock';
 import type { FeatureFlags } from '../util/feature-flags';
@@ -39,6 +40,7 @@ export interface PolicyEnvironment {
   readonly logger: Logger;
   readonly flags: FeatureFlags;
   readonly hash: XxHash64;
+  readonly limits: Limits;
 }
 
 /** Every load-balancing policy of this package, and every message that configures one. */

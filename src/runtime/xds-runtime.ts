@@ -1,5 +1,6 @@
 import type { ObserveClients } from '../admin/csds';
 import type { Bootstrap } from '../bootstrap/bootstrap';
+import { resolveLimits, type Limits } from '../bootstrap/limits';
 import { createBootstrapLoader } from '../bootstrap/load-bootstrap';
 import type { ManagementCredentials } from '../credentials/management-credentials';
 import { createDnsWatcherFactory } from '../dependency-manager/dns-watch';
@@ -33,10 +34,11 @@ export { registerChannelCredentials } from '../credentials/register-channel-cred
 export { registerHttpFilter } from '../http-filters/register-http-filter';
 export { registerLbPolicy } from '../lb/custom/register-lb-policy';
 
-/** Where the bootstrap and the saved resources are. See `RegisterOptions`. */
+/** See `RegisterOptions`. */
 export interface RuntimeOptions {
   readonly bootstrap?: object | string;
   readonly snapshotPath?: string;
+  readonly limits?: Partial<Limits>;
 }
 
 /** Everything behind the `xds:` channels of a process, put together. */
@@ -57,6 +59,7 @@ export class XdsRuntime {
       clock: systemClock,
       random: systemRandom,
       hash: new XxHash64(),
+      limits: resolveLimits(options.limits),
     };
     const { environment } = this;
     const policies = createPolicyRegistry(environment);

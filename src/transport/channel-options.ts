@@ -1,5 +1,4 @@
 import type { ChannelOptions } from '../grpc-js';
-import { MAX_MESSAGE_BYTES } from '../xds-client/limits';
 
 // Lets a configuration of some megabytes arrive without a pause per 64 KiB; the client stops reading when it
 // is busy, so this is also the most that lies unread.
@@ -9,13 +8,13 @@ const FLOW_CONTROL_WINDOW_BYTES = 1024 * 1024;
  * The options of a channel to a management server. HTTP proxies of the environment apply to it as to every
  * channel; `no_proxy` exempts servers.
  */
-export function channelOptions(keepalive: {
-  readonly timeMs: number;
-  readonly timeoutMs: number;
-}): ChannelOptions {
+export function channelOptions(
+  keepalive: { readonly timeMs: number; readonly timeoutMs: number },
+  maxMessageBytes: number,
+): ChannelOptions {
   return {
     // The default would be 4 MiB, which is soon exceeded.
-    'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
+    'grpc.max_receive_message_length': maxMessageBytes,
     'grpc.max_send_message_length': -1,
     'grpc.keepalive_time_ms': keepalive.timeMs,
     'grpc.keepalive_timeout_ms': keepalive.timeoutMs,

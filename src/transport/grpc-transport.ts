@@ -1,4 +1,5 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
+import { DEFAULT_LIMITS, type Limits } from '../bootstrap/limits';
 import { Channel, ConnectivityState, Status, type ChannelCredentials } from '../grpc-js';
 import type { Clock } from '../util/clock';
 import { errorMessage } from '../util/error-message';
@@ -39,6 +40,8 @@ export interface GrpcTransportOptions {
   readonly keepalive?: KeepaliveOptions;
   /** Milliseconds in which a connection must come about. Default: 20 s, as gRPC has it. */
   readonly connectTimeoutMs?: number;
+  /** Default: those of an application that sets none. */
+  readonly limits?: Pick<Limits, 'maxMessageBytes'>;
 }
 
 const DEFAULT_KEEPALIVE: KeepaliveOptions = { timeMs: 20_000, timeoutMs: 10_000 };
@@ -81,6 +84,7 @@ class GrpcTransport implements XdsTransport {
     private readonly clock: Clock,
     private readonly connectTimeoutMs: number,
     private keepalive: KeepaliveOptions,
+    private readonly maxMessageBytes: number,
   ) {}
 
   static create(
@@ -90,7 +94,15 @@ class GrpcTransport implements XdsTransport {
   ): Result<XdsTransport, string> {
     const { clock, keepalive = DEFAULT_KEEPALIVE } = options;
     const connectTimeoutMs = options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS;
-    const transport = new GrpcTransport(serverUri, credentials, clock, connectTimeoutMs, keepalive);
+    const { maxMessageBytes } = options.limits ?? DEFAULT_LIMITS;
+    const transport = new GrpcTransport(
+      serverUri,
+      credentials,
+      clock,
+      connectTimeoutMs,
+      keepalive,
+      maxMessageBytes,
+    );
     try {
       transport.connect();
       return ok(transport);
@@ -125,7 +137,11 @@ class GrpcTransport implements XdsTransport {
   private connect(): Connection {
     if (this.connection !== undefined) return this.connection;
     const credentials = new TrackedCredentials(this.credentials);
-    const channel = new Channel(this.serverUri, credentials, channelOptions(this.keepalive));
+    const channel = new Channel(
+      this.serverUri,
+      credentials,
+      channelOptions(this.keepalive, this.maxMessageBytes),
+    );
     this.connection = { channel, credentials };
     return this.connection;
   }

@@ -1,4 +1,5 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
+import type { Limits } from '../bootstrap/limits';
 import { serverProtocol } from '../bootstrap/server-uri';
 import { assertNever } from '../util/assert-never';
 import type { Clock } from '../util/clock';
@@ -16,6 +17,7 @@ export interface TransportFactoryOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  readonly limits: Limits;
   readonly credentials: ConstructorParameters<typeof GrpcTransportFactory>[0]['credentials'] &
     Rest.RestCredentials;
 }

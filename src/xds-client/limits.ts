@@ -4,9 +4,6 @@ import type { BackoffOptions } from '../util/backoff';
 // so with a NACK, and the last good configuration stays in use. The bounds are far from what is sensible: 100,000
 // endpoints are some 10 MB in one resource. See docs/limits.md.
 
-/** Bytes of one message. The stream ends when it is exceeded, because nothing of the message has been read. */
-export const MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
-
 /** Resources in one response. */
 export const MAX_RESOURCES_PER_RESPONSE = 250_000;
 

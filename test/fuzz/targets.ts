@@ -1,3 +1,4 @@
+import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import { isDeepStrictEqual } from 'node:util';
 import { parseBootstrap } from '../../src/bootstrap/bootstrap-parser';
 import { findJsonError } from '../../src/bootstrap/json-syntax';
@@ -128,6 +129,7 @@ const environment = {
   logger: silentLogger,
   flags: readFeatureFlags({}),
   hash: new XxHash64(),
+  limits: DEFAULT_LIMITS,
 };
 const policies = createPolicyRegistry(environment);
 

@@ -1,3 +1,4 @@
+import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -20,6 +21,7 @@ const registry = createPolicyRegistry({
   logger: silentLogger,
   flags: readFeatureFlags({}),
   hash: new XxHash64(),
+  limits: DEFAULT_LIMITS,
 });
 const policies = new CustomLbPolicies();
 policies.attach(registry);

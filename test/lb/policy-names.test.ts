@@ -1,3 +1,4 @@
+import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import { XxHash64 } from '../../src/hash/xx-hash';
 import { createPolicyRegistry } from '../../src/lb/create-policy-registry';
 import { policyNames } from '../../src/lb/policy-names';
@@ -10,7 +11,7 @@ const everythingOn = readFeatureFlags({});
 function registered(flags: typeof everythingOn): readonly string[] {
   const registry = createPolicyRegistry({
     ...{ clock: new FakeClock(), random: () => 0, logger: silentLogger },
-    ...{ flags, hash: new XxHash64() },
+    ...{ flags, hash: new XxHash64(), limits: DEFAULT_LIMITS },
   });
   return Array.from(registry.registered(), ({ name }) => name).sort();
 }

@@ -1,0 +1,39 @@
+/**
+ * Upper bounds on what a management server, a backend or a caller can make this process spend. Input beyond a bound
+ * is rejected with an error that names the bound, and the last good configuration stays in use. The defaults are far
+ * above what a sensible mesh needs; docs/limits.md lists them with the memory and time that each one stands for.
+ */
+export interface Limits {
+  /**
+   * Bytes of one message from a management server. The stream ends with RESOURCE_EXHAUSTED when it is exceeded,
+   * because nothing of the message has been read. Default: 64 MiB.
+   */
+  readonly maxMessageBytes: number;
+}
+
+/** The limits of an application that sets none. */
+export const DEFAULT_LIMITS: Limits = {
+  maxMessageBytes: 64 * 1024 * 1024,
+};
+
+/**
+ * Completes the limits that an application sets with the defaults.
+ *
+ * @throws TypeError if a limit is unknown, or is not a positive whole number.
+ */
+export function resolveLimits(given: Partial<Limits> = {}): Limits {
+  const values: Readonly<Record<string, unknown>> = given;
+  const set = Object.entries(values).filter(([, value]) => value !== undefined);
+  for (const [name, value] of set) {
+    if (!Object.hasOwn(DEFAULT_LIMITS, name)) {
+      const known = Object.keys(DEFAULT_LIMITS).join(', ');
+      throw new TypeError(`grpc-xds: unknown limit "${name}"; the limits are ${known}`);
+    }
+    if (typeof value !== 'number' || !Number.isSafeInteger(value) || value <= 0) {
+      throw new TypeError(
+        `grpc-xds: limit ${name} must be a positive whole number, not ${String(value)}`,
+      );
+    }
+  }
+  return { ...DEFAULT_LIMITS, ...Object.fromEntries(set) };
+}
