@@ -1,5 +1,6 @@
 import type { ClusterResource } from '../resources/cluster';
 import type { EndpointsResource } from '../resources/endpoints';
+import { describeUnusable } from '../resources/unusable-addresses';
 import { assertNever } from '../util/assert-never';
 import { err, ok, type Result } from '../util/result';
 import type { XdsError } from '../xds-client/resource-watcher';
@@ -120,7 +121,9 @@ function buildLeaf(
   const endpoints = observed.kind === 'value' ? observed.value : undefined;
   const own = observed.kind === 'value' ? observed.ambient : observed.error;
   const messages = (own === undefined ? errors : [...errors, own]).map(({ message }) => message);
-  const resolutionNote = messages.length === 0 ? clientNote : messages.join('; ');
+  const note = messages.length === 0 ? clientNote : messages.join('; ');
+  const unusable = describeUnusable(endpoints?.unusableEndpoints);
+  const resolutionNote = unusable === undefined ? note : `${unusable}; ${note}`;
   return share(previous, { resource, children: { kind: 'endpoints', endpoints, resolutionNote } });
 }
 

@@ -18,6 +18,7 @@ import { compareSlices, readHeadLength, type SliceComparison } from './shared/sl
 import { elementStart, sliceMessage } from './shared/sliced-message';
 import { splitMessage } from './shared/split-message';
 import { MAX_TOTAL_WEIGHT } from './shared/total-weight';
+import { UnusableAddresses } from './unusable-addresses';
 
 const LOCALITIES_FIELD = 2;
 const LB_ENDPOINTS_FIELD = 2;
@@ -90,6 +91,7 @@ class ChangeDecoder {
   /** Nothing may be found wrong here: see `decodeChangedAssignment`. */
   private readonly violations = Violations.root();
   private readonly metadataReader = new EndpointMetadataReader();
+  private readonly unusable = new UnusableAddresses();
   private readonly added: XdsEndpoint[] = [];
   private readonly removed: XdsEndpoint[] = [];
   /** Previous localities whose endpoints have been taken over: each may serve once. */
@@ -112,7 +114,7 @@ class ChangeDecoder {
       if (locality === undefined) return undefined;
       if (locality !== 'unused') localities.push(locality);
     }
-    if (this.violations.count > 0) return undefined;
+    if (this.violations.count > 0 || this.unusable.count !== undefined) return undefined;
     for (const gone of this.previous.localities()) {
       if (!this.used.has(gone)) for (const endpoint of gone.endpoints) this.removed.push(endpoint);
     }
@@ -188,8 +190,8 @@ class ChangeDecoder {
     if (message === undefined) return undefined;
     const health = parseHealthStatus(message.healthStatus);
     if (health === undefined || (health === 'DRAINING' && !this.keepDraining)) return undefined;
-    const { metadataReader } = this;
-    return parseLbEndpoint(message, { health, metadataReader }, this.violations);
+    const { metadataReader, unusable } = this;
+    return parseLbEndpoint(message, { health, metadataReader, unusable }, this.violations);
   }
 }
 

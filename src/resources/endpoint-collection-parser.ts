@@ -11,6 +11,7 @@ import { LocalityReuse } from './endpoint-reuse';
 import type { ExtensionPoints } from './extension-points';
 import { AddressSet, parseEndpoints } from './locality-endpoints-parser';
 import { decodeMessage, unpackAny, type AnyType } from './shared/any';
+import { describeUnusable, UnusableAddresses } from './unusable-addresses';
 
 const LB_ENDPOINT: AnyType<LbEndpoint> = {
   typeName: 'envoy.config.endpoint.v3.LbEndpoint',
@@ -26,6 +27,7 @@ export function createEndpointCollectionResourceType({
     typeName: 'LbEndpointCollection',
     allResourcesRequiredInSotw: false,
     peekName: () => undefined,
+    describeSkipped: ({ unusableEndpoints }) => describeUnusable(unusableEndpoints),
     decode(bytes): Decoded<EndpointCollection> {
       const violations = Violations.root();
       const message = decodeMessage(LbEndpointCollection, bytes, violations);
@@ -56,7 +58,9 @@ function parseCollection(
   // Otherwise the places of the endpoints are not those of the entries.
   if (messages.length < entries.length) return { endpoints: [] };
   const metadataReader = new EndpointMetadataReader();
-  const context = { addresses: new AddressSet(), metadataReader, keepDraining };
+  const unusable = new UnusableAddresses();
+  const context = { addresses: new AddressSet(), metadataReader, unusable, keepDraining };
   const parsed = parseEndpoints(messages, context, new LocalityReuse(undefined), at);
-  return { endpoints: parsed.filter((endpoint) => endpoint !== undefined) };
+  const endpoints = parsed.filter((endpoint) => endpoint !== undefined);
+  return { endpoints, unusableEndpoints: unusable.count };
 }

@@ -4,4 +4,6 @@ import type { XdsEndpoint } from './endpoints';
 export interface EndpointCollection {
   /** Empty: the locality is unreachable. */
   readonly endpoints: readonly XdsEndpoint[];
+  /** As in `EndpointsResource`. */
+  readonly unusableEndpoints?: number | undefined;
 }

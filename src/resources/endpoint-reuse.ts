@@ -57,7 +57,8 @@ export class PreviousEndpoints {
     );
     return priorities === previous.priorities &&
       drops === previous.drops &&
-      next.clusterName === previous.clusterName
+      next.clusterName === previous.clusterName &&
+      next.unusableEndpoints === previous.unusableEndpoints
       ? previous
       : { ...next, priorities, drops };
   }

@@ -19,6 +19,7 @@ import {
 import { parseFraction } from './shared/fraction-parser';
 import { createResourceType } from './shared/resource-decoder';
 import { MAX_TOTAL_WEIGHT } from './shared/total-weight';
+import { describeUnusable, UnusableAddresses } from './unusable-addresses';
 
 /** Localities by name, by priority. */
 type Priorities = ReadonlyMap<number, ReadonlyMap<string, LocalityEndpoints>>;
@@ -36,6 +37,7 @@ export function createEndpointsResourceType({
       service: 'envoy.service.endpoint.v3.EndpointDiscoveryService',
       noun: 'Endpoints',
     },
+    describeSkipped: ({ unusableEndpoints }) => describeUnusable(unusableEndpoints),
     parse(message, context, violations, bytes) {
       const previous = new PreviousEndpoints(context.previous(message.clusterName));
       return parseAssignment(
@@ -46,14 +48,19 @@ export function createEndpointsResourceType({
     },
     parseChange(bytes, name, context) {
       const before = context.previous(name);
-      if (before === undefined) return undefined;
+      // How many addresses cannot be used is counted only when every endpoint is decoded.
+      if (before === undefined || before.unusableEndpoints !== undefined) return undefined;
       const previous = new PreviousEndpoints(before);
       const change = decodeChangedAssignment(bytes, previous, keepDraining);
       if (change === undefined) return undefined;
       const addresses = AddressHashChange.check(before, change);
       if (addresses === undefined) return undefined;
       const violations = Violations.root();
-      const value = assemble(change.message, change.localities, previous, violations);
+      const value = assemble(
+        change.message,
+        { localities: change.localities, previous },
+        violations,
+      );
       if (violations.count > 0) return undefined;
       addresses.apply(value);
       return value;
@@ -72,22 +79,38 @@ interface EndpointsContext {
 /** A locality that gets calls; `undefined` keeps the place of one that does not. */
 type PlacedLocality = { readonly priority: number; readonly value: LocalityEndpoints } | undefined;
 
+/** What the localities of an assignment are parsed with. */
+interface LocalitiesContext extends EndpointsContext {
+  readonly addresses: AddressSet;
+  readonly unusable: UnusableAddresses;
+}
+
+/** What an assignment is put together from. */
+interface AssignmentParts {
+  readonly localities: readonly PlacedLocality[];
+  readonly previous: PreviousEndpoints;
+  readonly unusableEndpoints?: number | undefined;
+}
+
 function parseAssignment(
   message: ClusterLoadAssignment,
   context: EndpointsContext,
   violations: Violations,
 ): EndpointsResource {
   const addresses = new AddressSet();
-  const localities = parseLocalities(message, context, addresses, violations.at('endpoints'));
-  const value = assemble(message, localities, context.previous, violations);
+  const unusable = new UnusableAddresses();
+  const shared = { ...context, addresses, unusable };
+  const localities = parseLocalities(message, shared, violations.at('endpoints'));
+  const { previous } = context;
+  const parts = { localities, previous, unusableEndpoints: unusable.count };
+  const value = assemble(message, parts, violations);
   if (violations.count === 0) rememberAddressHashes(value, addresses.hashes);
   return value;
 }
 
 function parseLocalities(
   { endpoints }: ClusterLoadAssignment,
-  { previous, keepDraining, readCollections, bytes }: EndpointsContext,
-  addresses: AddressSet,
+  { previous, keepDraining, readCollections, bytes, addresses, unusable }: LocalitiesContext,
   violations: Violations,
 ): readonly PlacedLocality[] {
   const metadataReader = new EndpointMetadataReader();
@@ -97,7 +120,7 @@ function parseLocalities(
       parsed[i] = { value, endpoints: parts };
     };
     const context = {
-      ...{ previous, addresses, metadataReader },
+      ...{ previous, addresses, metadataReader, unusable },
       ...{ keepDraining, readCollections, onParsed },
     };
     const value = parseLocalityEndpoints(message, context, violations.index(i));
@@ -111,8 +134,7 @@ function parseLocalities(
 /** Puts the parts together, and checks what concerns more than one of them. */
 function assemble(
   { clusterName, policy }: ClusterLoadAssignment,
-  localities: readonly PlacedLocality[],
-  previous: PreviousEndpoints,
+  { localities, previous, unusableEndpoints }: AssignmentParts,
   violations: Violations,
 ): EndpointsResource {
   const at = violations.at('endpoints');
@@ -125,6 +147,7 @@ function assemble(
     clusterName,
     priorities: inOrder.map(([, byName]) => ({ localities: [...byName.values()] })),
     drops,
+    ...(unusableEndpoints !== undefined && { unusableEndpoints }),
   });
 }
 

@@ -57,4 +57,6 @@ export interface EndpointsResource {
   readonly priorities: readonly PriorityEndpoints[];
   /** In order of evaluation. */
   readonly drops: readonly DropCategory[];
+  /** How many endpoints have an address that was left out, because this client cannot use it; absent if none. */
+  readonly unusableEndpoints?: number | undefined;
 }

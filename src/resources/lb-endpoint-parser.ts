@@ -7,6 +7,7 @@ import type { Violations } from '../util/violations';
 import type { EndpointMetadataReader } from './endpoint-metadata-parser';
 import type { HealthStatus, SocketAddress, XdsEndpoint } from './endpoints';
 import { parseAddress } from './shared/address-parser';
+import type { UnusableAddresses } from './unusable-addresses';
 
 const HASH_KEY_METADATA = 'envoy.lb';
 
@@ -15,12 +16,17 @@ export interface LbEndpointContext {
   /** The caller's business. */
   readonly health: HealthStatus;
   readonly metadataReader: EndpointMetadataReader;
+  readonly unusable: UnusableAddresses;
 }
 
-/** `undefined` after adding a violation (gRFCs A27, A61, A76, A81). */
+/**
+ * Parses an endpoint (gRFCs A27, A61, A76, A81).
+ *
+ * @returns `undefined` after adding a violation, and for an endpoint with no address that this client can use.
+ */
 export function parseLbEndpoint(
   message: LbEndpoint,
-  { health, metadataReader }: LbEndpointContext,
+  { health, metadataReader, unusable }: LbEndpointContext,
   violations: Violations,
 ): XdsEndpoint | undefined {
   const { hostIdentifier, loadBalancingWeight: weight = 1 } = message;
@@ -30,7 +36,7 @@ export function parseLbEndpoint(
     return undefined;
   }
   const endpoint = hostIdentifier.value;
-  const addresses = parseAddresses(endpoint, violations);
+  const addresses = parseAddresses(endpoint, unusable, violations);
   const hashKey = message.metadata && readHashKey(message.metadata);
   const metadata = metadataReader.read(message.metadata);
   const { hostname } = endpoint;
@@ -39,16 +45,20 @@ export function parseLbEndpoint(
 
 function parseAddresses(
   { address, additionalAddresses }: Endpoint,
+  unusable: UnusableAddresses,
   violations: Violations,
 ): readonly SocketAddress[] | undefined {
   const at = violations.at('endpoint');
   const first = parseAddress(address, at.at('address'));
-  if (additionalAddresses.length === 0) return first && [first];
+  if (additionalAddresses.length === 0 && first !== 'unusable') return first && [first];
   const others = additionalAddresses.map(({ address: additional }, i) =>
     parseAddress(additional, at.at('additional_addresses').index(i).at('address')),
   );
-  const addresses = [first, ...others].filter((parsed) => parsed !== undefined);
-  return addresses.length === 1 + others.length ? addresses : undefined;
+  const parsed = [first, ...others].filter((one) => one !== undefined);
+  if (parsed.length < 1 + others.length) return undefined;
+  const addresses = parsed.filter((one) => one !== 'unusable');
+  if (addresses.length < parsed.length) unusable.addEndpoint();
+  return addresses.length === 0 ? undefined : addresses;
 }
 
 function readHashKey({ filterMetadata }: Metadata): string | undefined {

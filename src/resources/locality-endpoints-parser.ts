@@ -12,6 +12,7 @@ import { parseLbEndpoint } from './lb-endpoint-parser';
 import { hashAddress } from './address-hashes';
 import { parseHealthStatus } from './shared/health-status-parser';
 import { MAX_TOTAL_WEIGHT } from './shared/total-weight';
+import type { UnusableAddresses } from './unusable-addresses';
 
 /** The addresses of an assignment, each of which may occur once. */
 export class AddressSet {
@@ -40,6 +41,7 @@ export interface LocalityContext {
   readonly previous: PreviousEndpoints;
   readonly addresses: AddressSet;
   readonly metadataReader: EndpointMetadataReader;
+  readonly unusable: UnusableAddresses;
   readonly keepDraining: boolean;
   /** Whether localities may have their endpoints in collections (gRFC A95). */
   readonly readCollections: boolean;
@@ -85,8 +87,9 @@ export function parseEndpoints(
   {
     addresses,
     metadataReader,
+    unusable,
     keepDraining,
-  }: Pick<LocalityContext, 'addresses' | 'metadataReader' | 'keepDraining'>,
+  }: Pick<LocalityContext, 'addresses' | 'metadataReader' | 'unusable' | 'keepDraining'>,
   reuse: LocalityReuse,
   violations: Violations,
 ): readonly (XdsEndpoint | undefined)[] {
@@ -96,7 +99,7 @@ export function parseEndpoints(
     const health = parseHealthStatus(message.healthStatus);
     if (health === undefined || (health === 'DRAINING' && !keepDraining)) continue;
     const at = violations.index(i);
-    const endpoint = parseLbEndpoint(message, { health, metadataReader }, at);
+    const endpoint = parseLbEndpoint(message, { health, metadataReader, unusable }, at);
     if (endpoint === undefined) continue;
     for (const address of endpoint.addresses) {
       if (!addresses.add(address)) {

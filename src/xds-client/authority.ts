@@ -12,6 +12,7 @@ import {
 } from './resource-events';
 import type { Accepted } from './resource-state';
 import { reportLongWaits } from './report-long-waits';
+import { reportSkipped } from './report-skipped';
 import { ResourceTimers } from './resource-timers';
 import type { ResourceType } from './resource-type';
 import { removalHandling } from './server-policy';
@@ -241,6 +242,7 @@ export class Authority implements ChannelListener {
     if (state.kind === 'accepted' && state.deletionIgnored) {
       this.options.logger.info(() => `${describeResource(id)}: sent again after its removal`);
     }
+    if (outcome.kind === 'accepted') reportSkipped(resource, outcome.accepted, this.options.logger);
     const event = outcomeEvent(id, outcome, version, this.originOf(channel));
     resource.apply(event, channel.server.serverUri);
     if (outcome.kind === 'accepted') this.keepFor(channel, resource, outcome.ttlMs);

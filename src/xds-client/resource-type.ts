@@ -40,6 +40,11 @@ export interface ResourceType<T> {
   readonly discoveryService?: DiscoveryService | undefined;
   /** Reads the name alone, cheaply; used to compare bytes before anything is decoded. `undefined` if malformed. */
   peekName(bytes: Uint8Array): string | undefined;
+  /**
+   * Describes the parts of a valid resource that are not used, for the log; `undefined` if there are none.
+   * Default: none.
+   */
+  describeSkipped?(value: T): string | undefined;
   /** Decodes and validates one resource. Must not throw for bad input; if it does, that is a violation too. */
   decode(bytes: Uint8Array, context: DecodeContext<T>): Decoded<T>;
 }

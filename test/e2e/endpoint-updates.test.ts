@@ -209,6 +209,25 @@ describe('the endpoints of a cluster', () => {
   );
 
   it(
+    'are used although another one is at a unix socket, and calls name that one when it is alone',
+    async () => {
+      const socket: Json = { endpoint: { address: { pipe: { path: '/run/backend.sock' } } } };
+      const usable: Json = { endpoint: { address: addressJson(a.port) } };
+      const serveEndpoints = (...lbEndpoints: readonly Json[]): void => {
+        const entry = { locality: {}, load_balancing_weight: 1, lb_endpoints: lbEndpoints };
+        const assignment: Json = { cluster_name: 'echo', endpoints: [entry] };
+        mesh.serve(routed([edsClusterJson('echo')], [assignment]));
+      };
+      serveEndpoints(socket, usable, socket);
+      await untilAnsweredByAll('a');
+      serveEndpoints(socket);
+      const failure = await untilFailing();
+      expect(failure?.details).toContain('1 endpoint has an address of a kind that this client');
+    },
+    PATIENCE_MS,
+  );
+
+  it(
     'are reached at whichever of their addresses answers',
     async () => {
       const gone = await mesh.backend('gone');

@@ -79,6 +79,20 @@ describe('a collection of endpoints (gRFC A95)', () => {
     expect(hosts(decode(entries, keeping))).toEqual(['10.0.0.2', '10.0.0.3']);
   });
 
+  it('skips an entry at a unix socket, and describes that', () => {
+    const socket = LbEndpoint.fromPartial({
+      hostIdentifier: {
+        $case: 'endpoint',
+        value: { address: { address: { $case: 'pipe', value: { path: '/run/a.sock' } } } },
+      },
+    });
+    const decoded = decode([{ value: LbEndpoint.encode(socket).finish() }, lbEndpoint('10.0.0.1')]);
+    expect(hosts(decoded)).toEqual(['10.0.0.1']);
+    expect(decoded.result.ok && type.describeSkipped?.(decoded.result.value)).toMatch(
+      /^1 endpoint has an address of a kind that this client cannot use/,
+    );
+  });
+
   it('is rejected with everything that is wrong with its entries', () => {
     const other = { ...lbEndpoint('10.0.0.1'), typeUrl: 'type.googleapis.com/x.Y' };
     expect(hosts(decode([other, undefined]))).toEqual([

@@ -269,6 +269,82 @@ describe('an endpoint', () => {
   });
 });
 
+describe('addresses of a kind that this client cannot use', () => {
+  const pipe: Json = { pipe: { path: '/run/backend.sock' } };
+  const internal: Json = { envoy_internal_address: { server_listener_name: 'l' } };
+  const at = (address: Json, ...others: readonly Json[]): Json => ({
+    endpoint: { address, additional_addresses: others.map((other) => ({ address: other })) },
+  });
+  const tcp = (host: string): Json => ({ socket_address: { address: host, port_value: 80 } });
+  const described = (resource: EndpointsResource) => types.endpoints.describeSkipped?.(resource);
+
+  it.each([
+    ['a unix socket', pipe],
+    ['an internal listener', internal],
+  ])('skips an endpoint at %s and keeps the others', (_kind, address) => {
+    const lbEndpoints = [at(address), endpoint('10.0.0.1'), at(address)];
+    const resource = parse(assignment(locality('a', lbEndpoints)));
+    expect(hostsOf(resource)).toEqual(['10.0.0.1']);
+    expect(described(resource)).toBe(
+      '2 endpoints have an address of a kind that this client cannot use (unix socket or internal listener), skipped',
+    );
+  });
+
+  it('keeps the other addresses of an endpoint, in their order', () => {
+    const lbEndpoints = [
+      at(pipe, tcp('10.0.0.1'), internal, tcp('10.0.0.2')),
+      at(tcp('::1'), pipe),
+    ];
+    const resource = parse(assignment(locality('a', lbEndpoints)));
+    expect(endpointsOf(resource).map(({ addresses }) => addresses.map(({ host }) => host))).toEqual(
+      [['10.0.0.1', '10.0.0.2'], ['::1']],
+    );
+    expect(resource.unusableEndpoints).toBe(2);
+  });
+
+  it('leaves a locality with no other address in place, without endpoints', () => {
+    const resource = parse(
+      assignment(locality('a', [at(pipe)]), locality('b', [], { priority: 1 })),
+    );
+    expect(resource.priorities.map(({ localities }) => localities.length)).toEqual([1, 1]);
+    expect(described(resource)).toMatch(/^1 endpoint has an address of a kind/);
+  });
+
+  it('does not count endpoints that get no calls anyway, nor their weight', () => {
+    const lbEndpoints = [
+      at(pipe),
+      { ...at(pipe), load_balancing_weight: 4_294_967_295 },
+      { ...at(pipe), health_status: 'UNHEALTHY' },
+      endpoint('10.0.0.1', { load_balancing_weight: 4_294_967_295 }),
+    ];
+    const resource = parse(
+      assignment(
+        locality('a', lbEndpoints),
+        locality('off', [at(pipe)], { load_balancing_weight: 0 }),
+      ),
+    );
+    expect(resource.unusableEndpoints).toBe(2);
+    expect(hostsOf(resource)).toEqual(['10.0.0.1']);
+  });
+
+  it('counts anew in each update, and keeps the identity of what did not change', () => {
+    const usable = [endpoint('10.0.0.1'), endpoint('10.0.0.2')];
+    const first = parse(assignment(locality('a', usable)));
+    expect(described(first)).toBeUndefined();
+    const second = update(first, assignment(locality('a', [...usable, at(pipe)])));
+    expect(second.unusableEndpoints).toBe(1);
+    expect(second.priorities).toBe(first.priorities);
+    const third = update(second, assignment(locality('a', [...usable, at(pipe), at(internal)])));
+    expect(third.unusableEndpoints).toBe(2);
+    expect(update(third, assignment(locality('a', [...usable, at(pipe), at(internal)])))).toBe(
+      third,
+    );
+    const last = update(third, assignment(locality('a', usable)));
+    expect(last).toEqual(first);
+    expect(last.priorities).toBe(first.priorities);
+  });
+});
+
 describe('an assignment is refused', () => {
   const AT = 'endpoints[0].lb_endpoints[0]';
   const socket = (socket_address: Json): Json => ({ endpoint: { address: { socket_address } } });
@@ -278,9 +354,19 @@ describe('an assignment is refused', () => {
     ['a named endpoint', { endpoint_name: 'e' }, [`${AT}.endpoint: field not present`]],
     ['no address', { endpoint: {} }, [`${AT}.endpoint.address: field not present`]],
     [
-      'a pipe',
-      { endpoint: { address: { pipe: { path: '/tmp/x' } } } },
+      'an address of no kind',
+      { endpoint: { address: {} } },
       [`${AT}.endpoint.address.socket_address: field not present`],
+    ],
+    [
+      'a bad additional address beside a unix socket',
+      {
+        endpoint: {
+          address: { pipe: { path: '/tmp/x' } },
+          additional_addresses: [{}],
+        },
+      },
+      [`${AT}.endpoint.additional_addresses[0].address: field not present`],
     ],
     [
       'a name and no port',

@@ -15,7 +15,7 @@ export interface TestValue {
 
 /**
  * Resources are two lines of text, name and value. A value `!a,b` has the violations `a` and `b`, the value
- * `throw` makes the decoder throw, and without a second line there is no name to be read.
+ * `throw` makes the decoder throw, of a value `~a` the part `a` is skipped, and without a second line there is no name to be read.
  */
 export class TestResourceType implements ResourceType<TestValue> {
   /** The name of every resource decoded, in order. */
@@ -38,6 +38,10 @@ export class TestResourceType implements ResourceType<TestValue> {
     const text = Buffer.from(bytes).toString();
     const end = text.indexOf('\n');
     return end === -1 ? undefined : text.slice(0, end);
+  }
+
+  describeSkipped({ text }: TestValue): string | undefined {
+    return text.startsWith('~') ? text.slice(1).split(',')[0] : undefined;
   }
 
   decode(bytes: Uint8Array, context: DecodeContext<TestValue>): Decoded<TestValue> {

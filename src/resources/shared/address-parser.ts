@@ -6,20 +6,26 @@ import type { SocketAddress } from '../endpoints';
 /** The highest port number. */
 export const MAX_PORT = 65_535;
 
-/** An address that needs no name resolution (gRFC A27); `undefined` after adding a violation. */
+/**
+ * Parses an address that needs no name resolution (gRFC A27).
+ *
+ * @returns `'unusable'` for a valid address of another kind: a unix socket or an internal listener of Envoy (see
+ * docs/decisions/0014-unusable-addresses.md); `undefined` after adding a violation.
+ */
 export function parseAddress(
   address: Address | undefined,
   violations: Violations,
-): SocketAddress | undefined {
+): SocketAddress | 'unusable' | undefined {
   if (address === undefined) {
     violations.add('field not present');
     return undefined;
   }
   const specifier = address.address;
-  if (specifier?.$case !== 'socketAddress') {
+  if (specifier === undefined) {
     violations.at('socket_address').add('field not present');
     return undefined;
   }
+  if (specifier.$case !== 'socketAddress') return 'unusable';
   const { address: host, portSpecifier } = specifier.value;
   const port = portSpecifier?.$case === 'portValue' ? portSpecifier.value : undefined;
   const isLiteral = isIP(host) !== 0;

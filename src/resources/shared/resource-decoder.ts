@@ -14,6 +14,8 @@ export interface ResourceParser<M, T> extends AnyType<M> {
   readonly allResourcesRequiredInSotw: boolean;
   /** See {@link ResourceType.discoveryService}. */
   readonly discoveryService?: DiscoveryService | undefined;
+  /** See {@link ResourceType.describeSkipped}. */
+  describeSkipped?(value: T): string | undefined;
   /** Validates a message. @returns `undefined` only after adding a violation. */
   parse(
     message: M,
@@ -41,6 +43,7 @@ export function createResourceType<M, T>(parser: ResourceParser<M, T>): Resource
     allResourcesRequiredInSotw,
     discoveryService,
     peekName,
+    describeSkipped: (value) => parser.describeSkipped?.(value),
     decode(bytes, context): Decoded<T> {
       const name = peekName(bytes);
       const change = name === undefined ? undefined : parser.parseChange?.(bytes, name, context);

@@ -22,8 +22,16 @@ export enum SocketAddress_Protocol {
   UNRECOGNIZED = -1,
 }
 
+export interface EnvoyInternalAddress {
+  addressNameSpecifier: { $case: "serverListenerName"; value: string } | undefined;
+  endpointId: string;
+}
+
 export interface Address {
-  address: { $case: "socketAddress"; value: SocketAddress } | { $case: "pipe"; value: Pipe } | undefined;
+  address: { $case: "socketAddress"; value: SocketAddress } | { $case: "pipe"; value: Pipe } | {
+    $case: "envoyInternalAddress";
+    value: EnvoyInternalAddress;
+  } | undefined;
 }
 
 function createBasePipe(): Pipe {
@@ -156,6 +164,64 @@ export const SocketAddress: MessageFns<SocketAddress> = {
   },
 };
 
+function createBaseEnvoyInternalAddress(): EnvoyInternalAddress {
+  return { addressNameSpecifier: undefined, endpointId: "" };
+}
+
+export const EnvoyInternalAddress: MessageFns<EnvoyInternalAddress> = {
+  encode(message: EnvoyInternalAddress, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    switch (message.addressNameSpecifier?.$case) {
+      case "serverListenerName":
+        writer.uint32(10).string(message.addressNameSpecifier.value);
+        break;
+    }
+    if (message.endpointId !== "") {
+      writer.uint32(18).string(message.endpointId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): EnvoyInternalAddress {
+    const reader = enter(input);
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseEnvoyInternalAddress();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag) {
+          case 10: {
+
+            message.addressNameSpecifier = { $case: "serverListenerName", value: reader.string() };
+            continue;
+          }
+          case 18: {
+
+            message.endpointId = reader.string();
+            continue;
+          }
+        }
+        skip(reader, tag);
+      }
+      leave(reader, end); return message;
+  },
+
+  create(base?: DeepPartial<EnvoyInternalAddress>): EnvoyInternalAddress {
+    return EnvoyInternalAddress.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<EnvoyInternalAddress>): EnvoyInternalAddress {
+    const message = createBaseEnvoyInternalAddress();
+    switch (object.addressNameSpecifier?.$case) {
+      case "serverListenerName": {
+        if (object.addressNameSpecifier?.value !== undefined && object.addressNameSpecifier?.value !== null) {
+          message.addressNameSpecifier = { $case: "serverListenerName", value: object.addressNameSpecifier.value };
+        }
+        break;
+      }
+    }
+    message.endpointId = object.endpointId ?? "";
+    return message;
+  },
+};
+
 function createBaseAddress(): Address {
   return { address: undefined };
 }
@@ -168,6 +234,9 @@ export const Address: MessageFns<Address> = {
         break;
       case "pipe":
         Pipe.encode(message.address.value, writer.uint32(18).fork()).join();
+        break;
+      case "envoyInternalAddress":
+        EnvoyInternalAddress.encode(message.address.value, writer.uint32(26).fork()).join();
         break;
     }
     return writer;
@@ -188,6 +257,14 @@ export const Address: MessageFns<Address> = {
           case 18: {
 
             message.address = { $case: "pipe", value: Pipe.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 26: {
+
+            message.address = {
+              $case: "envoyInternalAddress",
+              value: EnvoyInternalAddress.decode(reader, reader.uint32()),
+            };
             continue;
           }
         }
@@ -211,6 +288,15 @@ export const Address: MessageFns<Address> = {
       case "pipe": {
         if (object.address?.value !== undefined && object.address?.value !== null) {
           message.address = { $case: "pipe", value: Pipe.fromPartial(object.address.value) };
+        }
+        break;
+      }
+      case "envoyInternalAddress": {
+        if (object.address?.value !== undefined && object.address?.value !== null) {
+          message.address = {
+            $case: "envoyInternalAddress",
+            value: EnvoyInternalAddress.fromPartial(object.address.value),
+          };
         }
         break;
       }
