@@ -1,5 +1,5 @@
 import type * as Csds from './admin/csds';
-import type { ObserveClients } from './admin/csds';
+import type { ObserveClients } from './admin/status-encoder';
 import { resolveLimits, type Limits } from './bootstrap/limits';
 import { Metadata, registerAdminService } from './grpc-js';
 import { createGrpcLogger } from './grpc-js/grpc-logger';

@@ -30,21 +30,20 @@ export interface DescriptionOptions {
 }
 
 /**
- * What CSDS says of one client (gRFC A40): each resource with its state, beside which the version in use is
- * given also when a newer one was rejected (gRFC A88).
+ * Describes one client without its resources.
  *
  * `client_scope` is the target (gRFC A71). Targets of one bootstrap share a client: then it is all of them,
  * with commas between.
  */
-export function describeClient(client: ObservedClient, options: DescriptionOptions): ClientConfig {
-  return ClientConfig.create({
-    node: client.node,
-    clientScope: client.scopes.join(', '),
-    genericXdsConfigs: client.snapshot.resources.map((r) => describeResource(r, options)),
-  });
+export function describeClient({ node, scopes }: ObservedClient): ClientConfig {
+  return ClientConfig.create({ node, clientScope: scopes.join(', ') });
 }
 
-function describeResource(
+/**
+ * Describes one resource with its state (gRFC A40). The version in use is given also when a newer one was
+ * rejected (gRFC A88).
+ */
+export function describeResource(
   { typeUrl, name, status, accepted, failure }: ResourceSnapshot,
   { excludeContents }: DescriptionOptions,
 ): GenericXdsConfig {

@@ -1,7 +1,6 @@
 import {
   ClientStatusDiscoveryServiceDefinition,
   ClientStatusRequest,
-  ClientStatusResponse,
 } from '../generated/envoy/service/status/v3/csds';
 import {
   Status,
@@ -12,10 +11,12 @@ import {
   type UnaryCallback,
 } from '../grpc-js';
 import { asBuffer } from '../util/as-buffer';
-import { describeClient, type ObservedClient } from './client-config';
+import { systemClock, type Clock } from '../util/clock';
+import type { Handle } from '../util/handle';
+import { StatusEncoder, type ObserveClients } from './status-encoder';
 
-type FetchCall = ServerUnaryCall<ClientStatusRequest, ClientStatusResponse>;
-type StreamCall = ServerDuplexStream<ClientStatusRequest, ClientStatusResponse>;
+type FetchCall = ServerUnaryCall<ClientStatusRequest, Buffer>;
+type StreamCall = ServerDuplexStream<ClientStatusRequest, Buffer>;
 
 const { fullName, methods } = ClientStatusDiscoveryServiceDefinition;
 
@@ -23,9 +24,9 @@ const serialization = {
   requestSerialize: (message: ClientStatusRequest) =>
     asBuffer(ClientStatusRequest.encode(message).finish()),
   requestDeserialize: (bytes: Buffer) => ClientStatusRequest.decode(bytes),
-  responseSerialize: (message: ClientStatusResponse) =>
-    asBuffer(ClientStatusResponse.encode(message).finish()),
-  responseDeserialize: (bytes: Buffer) => ClientStatusResponse.decode(bytes),
+  // Encoded by StatusEncoder, in slices.
+  responseSerialize: (response: Buffer) => response,
+  responseDeserialize: (bytes: Buffer) => bytes,
 };
 
 /** The client status discovery service (gRFC A40), as the host library wants it. */
@@ -49,41 +50,47 @@ const UNSUPPORTED = {
   details: 'node_matchers: not supported, must be empty',
 };
 
-/** Looks at every client there is. None is fine. */
-export type ObserveClients = () => readonly ObservedClient[];
-
-/**
- * Answers with what the clients of this process know at the time of each request.
- */
-export function createCsdsHandlers(observeClients: ObserveClients): ServiceHandlers {
-  const answer = ({ excludeResourceContents: excludeContents }: ClientStatusRequest) => ({
-    config: observeClients().map((client) => describeClient(client, { excludeContents })),
-  });
+/** Answers with the state of the clients of this process at the time of each request. */
+export function createCsdsHandlers(
+  observeClients: ObserveClients,
+  clock: Clock = systemClock,
+): ServiceHandlers {
+  const encoder = new StatusEncoder(observeClients, clock);
   return {
-    FetchClientStatus: (
-      { request }: FetchCall,
-      callback: UnaryCallback<ClientStatusResponse>,
-    ): void => {
-      if (request.nodeMatchers.length > 0) callback(UNSUPPORTED);
-      else callback(null, answer(request));
+    FetchClientStatus: (call: FetchCall, callback: UnaryCallback<Buffer>): void => {
+      const { nodeMatchers, excludeResourceContents: excludeContents } = call.request;
+      if (nodeMatchers.length > 0) {
+        callback(UNSUPPORTED);
+        return;
+      }
+      const encoding = encoder.encode({ excludeContents }, (response) => callback(null, response));
+      call.on('cancelled', () => encoding.release());
     },
-    StreamClientStatus: (call: StreamCall): void => answerEach(call, answer),
+    StreamClientStatus: (call: StreamCall): void => answerEach(call, encoder),
   };
 }
 
-/** One answer per request, at the pace at which the asker reads them: each may be large. */
-function answerEach(
-  call: StreamCall,
-  answer: (request: ClientStatusRequest) => ClientStatusResponse,
-): void {
+/**
+ * Answers the requests of a stream one after the other, at the pace at which the caller reads the responses: each
+ * may be large. A paused call emits neither further requests nor its end.
+ */
+function answerEach(call: StreamCall, encoder: StatusEncoder): void {
   let isOver = false;
-  call.on('data', (request: ClientStatusRequest) => {
+  let encoding: Handle | undefined;
+  call.on('data', ({ nodeMatchers, excludeResourceContents }: ClientStatusRequest) => {
     if (isOver) return;
-    if (request.nodeMatchers.length > 0) {
+    if (nodeMatchers.length > 0) {
       isOver = true;
       call.emit('error', UNSUPPORTED);
-    } else if (!call.write(answer(request))) call.pause();
+      return;
+    }
+    call.pause();
+    const options = { excludeContents: excludeResourceContents };
+    encoding = encoder.encode(options, (response) => {
+      if (call.write(response)) call.resume();
+    });
   });
+  call.on('cancelled', () => encoding?.release());
   call.on('drain', () => call.resume());
   call.on('end', () => call.end());
 }

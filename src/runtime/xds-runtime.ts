@@ -1,4 +1,4 @@
-import type { ObserveClients } from '../admin/csds';
+import type { ObserveClients } from '../admin/status-encoder';
 import type { Bootstrap } from '../bootstrap/bootstrap';
 import { resolveLimits, type Limits } from '../bootstrap/limits';
 import { createBootstrapLoader } from '../bootstrap/load-bootstrap';

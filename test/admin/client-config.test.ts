@@ -1,4 +1,4 @@
-import { describeClient, type ObservedClient } from '../../src/admin/client-config';
+import { describeClient, describeResource } from '../../src/admin/client-config';
 import { ClientResourceStatus } from '../../src/generated/envoy/admin/v3/config_dump_shared';
 import { Node } from '../../src/generated/envoy/config/core/v3/base';
 import type { ResourceSnapshot, ResourceStatus } from '../../src/xds-client/client-snapshot';
@@ -6,6 +6,8 @@ import type { ResourceSnapshot, ResourceStatus } from '../../src/xds-client/clie
 const TYPE = 'type.googleapis.com/test.Thing';
 const GOOD = Buffer.from('good');
 const BAD = Buffer.from('bad');
+
+const NOTHING = { servers: [], resources: [], waitingFor: [] };
 
 const requested: ResourceSnapshot = {
   typeUrl: TYPE,
@@ -19,13 +21,8 @@ const requested: ResourceSnapshot = {
 const accepted = { version: '1', bytes: GOOD, updatedAtMs: 1_700_000_000_250 };
 const rejection = { version: '2', details: 'no', atMs: 1_700_000_001_500, rejected: BAD };
 
-function clientWith(...resources: ResourceSnapshot[]): ObservedClient {
-  const snapshot = { servers: [], resources, waitingFor: [] };
-  return { node: Node.create({ id: 'n' }), scopes: ['xds:///a'], snapshot };
-}
-
 function describeOne(resource: ResourceSnapshot, excludeContents = false) {
-  return describeClient(clientWith(resource), { excludeContents }).genericXdsConfigs[0];
+  return describeResource(resource, { excludeContents });
 }
 
 describe('what CSDS says of a client', () => {
@@ -37,7 +34,7 @@ describe('what CSDS says of a client', () => {
     ['RECEIVED_ERROR', 5],
     ['TIMEOUT', 6],
   ])('has the number of gRFCs A40 and A88 for %s', (status, number) => {
-    expect(describeOne({ ...requested, status })?.clientStatus).toBe(number);
+    expect(describeOne({ ...requested, status }).clientStatus).toBe(number);
   });
 
   it('gives only the name of a resource that is waited for', () => {
@@ -97,7 +94,7 @@ describe('what CSDS says of a client', () => {
 
   it('names every target that a client works for (gRFC A71)', () => {
     const scopeOf = (...scopes: string[]) =>
-      describeClient({ ...clientWith(), scopes }, { excludeContents: false }).clientScope;
+      describeClient({ node: Node.create({ id: 'n' }), scopes, snapshot: NOTHING }).clientScope;
     expect(scopeOf('xds:///a')).toBe('xds:///a');
     expect(scopeOf('xds:///a', 'xds:///b')).toBe('xds:///a, xds:///b');
   });
