@@ -50,11 +50,12 @@ export class StatusEncoder {
     const request: StatusCallback = (response) => callback(response);
     callbacks.add(request);
     this.waiting.set(excludeContents, callbacks);
-    if (this.job === undefined) this.startNext();
+    this.startNext();
     return createHandle(() => callbacks.delete(request));
   }
 
   private startNext(): void {
+    if (this.job !== undefined) return;
     for (const [excludeContents, callbacks] of this.waiting) {
       this.waiting.delete(excludeContents);
       if (callbacks.size === 0) continue;
@@ -66,14 +67,14 @@ export class StatusEncoder {
   }
 
   private continue(job: Job): void {
-    const step = job.callbacks.size === 0 ? undefined : job.slices.next();
+    const step = job.callbacks.size > 0 ? job.slices.next() : undefined;
     if (step?.done === false) {
       this.clock.setTimer(() => this.continue(job), 0);
       return;
     }
     this.job = undefined;
-    if (step?.done === true) for (const callback of job.callbacks) callback(step.value);
-    if (this.job === undefined) this.startNext();
+    if (step?.value !== undefined) for (const callback of job.callbacks) callback(step.value);
+    this.startNext();
   }
 }
 
