@@ -11,6 +11,7 @@ import { emptyEndpointSet } from '../endpoint-set';
 import { reportForeignConfig } from '../foreign-config';
 import type { Publication } from '../lb-batch';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate, XdsLbContext } from '../lb-policy';
+import { OUTLIER_DETECTION } from '../outlier-detection/config';
 import { OVERRIDE_HOST } from '../override-host/config';
 import { PriorityConfig } from '../priority/config';
 import { canWaitForCall } from './can-wait-for-call';
@@ -151,9 +152,13 @@ class CdsPolicy implements LbPolicy {
     resolutionNote: string,
   ): LbUpdate {
     const previous = this.plan instanceof PriorityConfig ? undefined : this.plan;
-    // Not registered where session affinity is switched off.
-    const hasSessions = this.host.environment.policies.get(OVERRIDE_HOST) !== undefined;
-    const plan = planLeaf(cluster.resource, endpoints, previous, { hasSessions, loads });
+    const { policies } = this.host.environment;
+    const plan = planLeaf(cluster.resource, endpoints, previous, {
+      // What a feature flag switches off is not registered.
+      hasSessions: policies.get(OVERRIDE_HOST) !== undefined,
+      hasOutlierDetection: policies.get(OUTLIER_DETECTION) !== undefined,
+      loads,
+    });
     this.plan = plan;
     return {
       config: plan.config,

@@ -6,7 +6,7 @@ import type { OutlierDetectionConfig } from '../../resources/outlier-detection';
 import { sameLoadReporting, type LoadReporting } from '../cluster-impl/cluster-loads';
 import { ClusterImplConfig, type ClusterImplOptions } from '../cluster-impl/config';
 import type { EndpointSet } from '../endpoint-set';
-import { isDetecting, OutlierDetectionLbConfig, sameDetection } from '../outlier-detection/config';
+import { NO_DETECTION, OutlierDetectionLbConfig, sameDetection } from '../outlier-detection/config';
 import { OverrideHostConfig, type OverrideHostOptions } from '../override-host/config';
 import { PriorityConfig, type PriorityChildConfig } from '../priority/config';
 import { CdsConfig } from './config';
@@ -14,7 +14,7 @@ import { nextPriorityNames, type NamedPriority } from './priority-names';
 
 /** What the child of a leaf cluster is updated with. */
 export interface LeafPlan {
-  /** That of outlier_detection, if the cluster is configured to detect any; else that of cluster_impl. */
+  /** That of outlier_detection, or where that is not supported, of cluster_impl. */
   readonly config: LbConfig;
   readonly clusterImplConfig: ClusterImplConfig;
   /** `undefined` where sessions are not supported. */
@@ -30,6 +30,8 @@ export interface LeafPlan {
 export interface PlanOptions {
   /** Whether calls may belong to sessions, so that override_host is needed (gRFC A55). */
   readonly hasSessions: boolean;
+  /** Whether outlier_detection is supported. */
+  readonly hasOutlierDetection: boolean;
   /** What takes load reports; `undefined` if nothing does. */
   readonly loads?: LoadReporter | undefined;
 }
@@ -39,7 +41,7 @@ interface PlannedPriority extends NamedPriority {
 }
 
 /**
- * Plans for a cluster with endpoints: outlier_detection if configured, cluster_impl, override_host if there are
+ * Plans for a cluster with endpoints: outlier_detection, cluster_impl, override_host if there are
  * sessions, below it priority, below that the cluster's own policy for each priority (gRFC A75). Whatever did not
  * change since `previous` is the same object.
  */
@@ -47,7 +49,10 @@ export function planLeaf(
   resource: ClusterResource,
   endpoints: EndpointsResource,
   previous: LeafPlan | undefined,
-  { hasSessions, loads }: PlanOptions = { hasSessions: false },
+  { hasSessions, hasOutlierDetection, loads }: PlanOptions = {
+    hasSessions: false,
+    hasOutlierDetection: false,
+  },
 ): LeafPlan {
   const priorities = planPriorities(endpoints.priorities, previous?.priorities ?? []);
   const priorityConfig = planPriorityConfig(resource, priorities, previous?.priorityConfig);
@@ -66,7 +71,13 @@ export function planLeaf(
   const same = known !== undefined && sameOptions(known.options, options);
   const clusterImplConfig = same ? known : new ClusterImplConfig(options);
   return {
-    config: planOutlierDetection(resource.outlierDetection, clusterImplConfig, previous?.config),
+    config: hasOutlierDetection
+      ? planOutlierDetection(
+          resource.outlierDetection ?? NO_DETECTION,
+          clusterImplConfig,
+          previous?.config,
+        )
+      : clusterImplConfig,
     clusterImplConfig,
     overrideHostConfig,
     endpoints: {
@@ -95,13 +106,15 @@ export function planAggregate(
   return reuse(previous, children);
 }
 
-/** A cluster that detects nothing does without the policy: it would cost every call a little. */
+/**
+ * The policy is there also for a cluster that detects nothing, with a no-op config (gRFC A50): to add it later would
+ * rebuild the policies below, with the loss of weights, sessions and rings.
+ */
 function planOutlierDetection(
-  detection: OutlierDetectionConfig | undefined,
+  detection: OutlierDetectionConfig,
   child: ClusterImplConfig,
   previous: LbConfig | undefined,
-): LbConfig {
-  if (detection === undefined || !isDetecting(detection)) return child;
+): OutlierDetectionLbConfig {
   const same =
     previous instanceof OutlierDetectionLbConfig &&
     previous.childPolicy === child &&

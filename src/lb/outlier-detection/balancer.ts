@@ -3,6 +3,7 @@ import type { ChannelOptions, Subchannel, SubchannelAddress } from '../../grpc-j
 import type { Handle } from '../../util/handle';
 import { ChildPolicy } from '../child-policy';
 import { createFailurePicker } from '../connectivity';
+import { emptyEndpointSet } from '../endpoint-set';
 import { reportForeignConfig } from '../foreign-config';
 import type { Publication } from '../lb-batch';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
@@ -23,10 +24,12 @@ import type { ObservedEndpoint } from './observed-endpoint';
 import { ObservedEndpoints } from './observed-endpoints';
 import { ObservedSubchannel } from './observed-subchannel';
 import { OutlierDetectionPicker } from './picker';
+import { RenewableOptions } from './renewable-options';
 
 /**
  * Keeps calls away from endpoints that fail more than others (gRFCs A50, A61): under the name of the policy,
- * and under the one that grpc-js gave it.
+ * and under the one that grpc-js gave it. With a config that detects nothing, pickers and subchannels pass through
+ * unchanged, so that the policy can stay in the tree when detection is switched off.
  */
 export const outlierDetectionPolicies: readonly LbPolicyType[] = [
   OUTLIER_DETECTION,
@@ -66,7 +69,9 @@ class Candidate implements CallOutcomes {
 class OutlierDetectionPolicy implements LbPolicy {
   private readonly child: ChildPolicy;
   private readonly publication: Publication;
+  /** Empty while there is nothing to detect. */
   private readonly endpoints = new ObservedEndpoints();
+  private readonly childOptions = new RenewableOptions();
   private config: OutlierDetectionLbConfig | undefined;
   /** `undefined` while there is nothing to detect. */
   private schedule: Schedule | undefined;
@@ -85,16 +90,17 @@ class OutlierDetectionPolicy implements LbPolicy {
   }
 
   update(update: LbUpdate): void {
-    const { config, endpoints } = update;
+    const { config, endpoints, options } = update;
     if (!(config instanceof OutlierDetectionLbConfig)) {
       this.failure = reportForeignConfig(this.host, OUTLIER_DETECTION, config);
       if (this.config === undefined) this.publication.request();
       return;
     }
-    // First, so that the child's subchannels find their endpoints.
-    if (endpoints.ok) this.endpoints.update(endpoints.value);
     if (config !== this.config) this.apply(config);
-    this.child.update({ ...update, config: config.childPolicy });
+    // Before the child, so that its subchannels find their endpoints.
+    if (endpoints.ok && this.schedule !== undefined) this.endpoints.update(endpoints.value);
+    const childOptions = this.childOptions.of(options);
+    this.child.update({ ...update, options: childOptions, config: config.childPolicy });
   }
 
   exitIdle(): void {
@@ -118,12 +124,15 @@ class OutlierDetectionPolicy implements LbPolicy {
   }
 
   private apply(config: OutlierDetectionLbConfig): void {
+    const isFirst = this.config === undefined;
     const wasDetecting = this.schedule !== undefined;
     this.config = config;
     if (isDetecting(config.detection)) this.reschedule(config.detection.intervalMs);
     else this.stopDetecting();
-    // Whether calls are counted is a matter of the picker.
-    if (wasDetecting !== (this.schedule !== undefined)) this.publication.request();
+    if (wasDetecting === (this.schedule !== undefined)) return;
+    // Only while detecting are calls counted, by the picker, and subchannels observed.
+    this.publication.request();
+    if (!isFirst) this.childOptions.renew();
   }
 
   /** Keeps the phase: the sweep is due one interval after the last one, as if it always had been. */
@@ -132,8 +141,6 @@ class OutlierDetectionPolicy implements LbPolicy {
     const { schedule } = this;
     if (schedule?.intervalMs === intervalMs) return;
     const nowMs = this.host.environment.clock.monotonicMs();
-    if (schedule === undefined)
-      for (const endpoint of this.endpoints.values()) endpoint.takeCalls();
     const startedAtMs = schedule?.startedAtMs ?? nowMs;
     this.startTimer(startedAtMs, intervalMs, Math.max(0, startedAtMs + intervalMs - nowMs));
   }
@@ -156,7 +163,7 @@ class OutlierDetectionPolicy implements LbPolicy {
 
   private stopDetecting(): void {
     this.stop();
-    for (const endpoint of this.endpoints.values()) endpoint.reset();
+    this.endpoints.update(emptyEndpointSet);
   }
 
   private sweep(intervalMs: number): void {
@@ -213,7 +220,8 @@ class OutlierDetectionPolicy implements LbPolicy {
       host.updateState(ConnectivityState.TRANSIENT_FAILURE, picker, this.failure);
       return;
     }
-    const picker = new OutlierDetectionPicker(child.picker, this.schedule !== undefined);
+    const isDetecting = this.schedule !== undefined;
+    const picker = isDetecting ? new OutlierDetectionPicker(child.picker) : child.picker;
     host.updateState(child.state, picker, child.errorMessage);
   }
 

@@ -22,6 +22,16 @@ export function isDetecting(detection: OutlierDetectionConfig): boolean {
   return detection.successRate !== undefined || detection.failurePercentage !== undefined;
 }
 
+/** Detection without an algorithm, the no-op config of gRFC A50. */
+export const NO_DETECTION: OutlierDetectionConfig = {
+  intervalMs: 10_000,
+  baseEjectionTimeMs: 30_000,
+  maxEjectionTimeMs: 300_000,
+  maxEjectionPercent: 10,
+  successRate: undefined,
+  failurePercentage: undefined,
+};
+
 /** Whether two configs say the same. */
 export function sameDetection(a: OutlierDetectionConfig, b: OutlierDetectionConfig): boolean {
   return (

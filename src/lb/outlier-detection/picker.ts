@@ -2,12 +2,9 @@ import { PickResultType } from '../../grpc-js';
 import type { PickArgs, Picker, PickResult } from '../../grpc-js';
 import { findObserved } from './observed-subchannel';
 
-/** Leaves the choice to the child, and has the calls counted that come of it. */
+/** Leaves the choice to the child, and counts the calls to observed endpoints. */
 export class OutlierDetectionPicker implements Picker {
-  constructor(
-    private readonly child: Picker,
-    private readonly isCounting: boolean,
-  ) {}
+  constructor(private readonly child: Picker) {}
 
   pick(args: PickArgs): PickResult {
     const result = this.child.pick(args);
@@ -21,7 +18,7 @@ export class OutlierDetectionPicker implements Picker {
       subchannel: subchannel === observed ? observed.wrapped : subchannel,
       status,
       onCallStarted,
-      onCallEnded: this.isCounting ? observed.endpoint.observe(onCallEnded) : onCallEnded,
+      onCallEnded: observed.endpoint.observe(onCallEnded),
     };
   }
 }

@@ -55,6 +55,13 @@ export class HostConnection implements HostCandidate, Handle {
     return (this.allAddresses ??= this.listAddresses());
   }
 
+  /** Creates the hold that replaces this one, on another subchannel to the same address. */
+  createSuccessor(subchannel: Subchannel, endpoint: XdsEndpoint): HostConnection {
+    const successor = new HostConnection(subchannel, endpoint, this.clock, this.onSettled);
+    successor.usedMs = this.usedMs;
+    return successor;
+  }
+
   /** Takes a newer object for the endpoint that has the address. */
   updateEndpoint(endpoint: XdsEndpoint): void {
     if (endpoint === this.currentEndpoint) return;

@@ -48,17 +48,20 @@ export class SessionHosts {
   update(update: SessionHostsUpdate): void {
     const previous = this.latest;
     this.latest = update;
-    const sameOptions = previous?.options === update.options;
-    if (!sameOptions) this.childOptions = undefined;
+    const isRenewed = previous !== undefined && previous.options !== update.options;
+    const isKept = previous === undefined || sameValues(previous.options, update.options);
+    if (!isKept) this.childOptions = undefined;
     if (this.indexed === undefined) return;
     this.bringIndexUpToDate(update);
     for (const [address, connection] of this.connections) {
       const endpoint = this.index.get(address);
-      if (sameOptions && endpoint !== undefined && !isCutOff(endpoint, update)) {
-        connection.updateEndpoint(endpoint);
-      } else {
+      if (!isKept || endpoint === undefined || isCutOff(endpoint, update)) {
         this.connections.delete(address);
         connection.release();
+      } else if (isRenewed) {
+        this.renew(address, connection, endpoint);
+      } else {
+        connection.updateEndpoint(endpoint);
       }
     }
     if (previous?.idleTimeoutMs !== update.idleTimeoutMs) this.restartSweep();
@@ -117,15 +120,31 @@ export class SessionHosts {
     endpoint: XdsEndpoint,
     latest: SessionHostsUpdate,
   ): HostConnection | undefined {
-    const socketAddress = endpoint.addresses.find((one) => formatAddress(one) === address);
-    if (socketAddress === undefined) return undefined;
+    const subchannel = this.createSubchannel(address, endpoint, latest);
+    if (subchannel === undefined) return undefined;
     const { clock } = this.host.environment;
-    const options = this.childOptions ?? latest.options;
-    const subchannel = this.host.createSubchannel(socketAddress, options);
     const connection = new HostConnection(subchannel, endpoint, clock, this.onSettled);
     this.connections.set(address, connection);
     if (this.sweepTimer === undefined) this.scheduleSweep(latest.idleTimeoutMs);
     return connection;
+  }
+
+  /** Replaces the subchannel, as the policies below do: a parent may wrap another one around the same connection. */
+  private renew(address: string, before: HostConnection, endpoint: XdsEndpoint): void {
+    const subchannel = this.latest && this.createSubchannel(address, endpoint, this.latest);
+    if (subchannel === undefined) this.connections.delete(address);
+    else this.connections.set(address, before.createSuccessor(subchannel, endpoint));
+    // Afterwards, so that the connection is not closed in between.
+    before.release();
+  }
+
+  private createSubchannel(
+    address: string,
+    endpoint: XdsEndpoint,
+    { options }: SessionHostsUpdate,
+  ): Subchannel | undefined {
+    const socketAddress = endpoint.addresses.find((one) => formatAddress(one) === address);
+    return socketAddress && this.host.createSubchannel(socketAddress, this.childOptions ?? options);
   }
 
   private scheduleSweep(delayMs: number): void {
@@ -165,4 +184,11 @@ export class SessionHosts {
 /** Whether sessions have to leave the endpoint: it is DRAINING, and not even they may use it then (gRFC A55). */
 function isCutOff({ health }: XdsEndpoint, { statuses }: SessionHostsUpdate): boolean {
   return health === 'DRAINING' && !statuses.has('DRAINING');
+}
+
+/** Whether subchannels with either options are the same to the pool of grpc-js. */
+function sameValues(a: ChannelOptions, b: ChannelOptions): boolean {
+  if (a === b) return true;
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
 }

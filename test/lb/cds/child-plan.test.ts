@@ -1,6 +1,6 @@
 import { planAggregate, planLeaf } from '../../../src/lb/cds/child-plan';
 import { CdsConfig } from '../../../src/lb/cds/config';
-import { OutlierDetectionLbConfig } from '../../../src/lb/outlier-detection/config';
+import { NO_DETECTION, OutlierDetectionLbConfig } from '../../../src/lb/outlier-detection/config';
 import type { EndpointsResource, LocalityEndpoints } from '../../../src/resources/endpoints';
 import { makeLocality } from '../../support/lb-harness';
 import { dnsCluster, edsCluster } from '../../support/xds-builders';
@@ -127,40 +127,43 @@ describe('planLeaf', () => {
 describe('planLeaf with outlier detection', () => {
   const detection = detectionWith({ failurePercentage });
   const detecting = { ...eds, outlierDetection: detection };
+  const supported = { hasSessions: false, hasOutlierDetection: true };
 
   it('puts it above cluster_impl', () => {
-    const plan = planLeaf(detecting, endpoints([a]), undefined);
+    const plan = planLeaf(detecting, endpoints([a]), undefined, supported);
     expect(plan.config).toEqual(new OutlierDetectionLbConfig(detection, plan.clusterImplConfig));
   });
 
-  it.each([
-    ['is not configured', undefined],
-    ['has no algorithm', detectionWith({})],
-  ])('leaves it out where it %s', (_, outlierDetection) => {
-    const plan = planLeaf({ ...eds, outlierDetection }, endpoints([a]), undefined);
+  it('keeps it with a no-op config where the cluster has no outlier detection (gRFC A50)', () => {
+    const plan = planLeaf(eds, endpoints([a]), undefined, supported);
+    expect(plan.config).toEqual(new OutlierDetectionLbConfig(NO_DETECTION, plan.clusterImplConfig));
+  });
+
+  it('leaves it out where the policy is not registered', () => {
+    const plan = planLeaf(detecting, endpoints([a]), undefined);
     expect(plan.config).toBe(plan.clusterImplConfig);
   });
 
   it('keeps the config when the cluster was sent again with the same content', () => {
-    const before = planLeaf(detecting, endpoints([a]), undefined);
+    const before = planLeaf(detecting, endpoints([a]), undefined, supported);
     const again = { ...eds, outlierDetection: structuredClone(detection) };
-    expect(planLeaf(again, endpoints([a]), before).config).toBe(before.config);
+    expect(planLeaf(again, endpoints([a]), before, supported).config).toBe(before.config);
   });
 
   it('makes another config when something below changed', () => {
-    const before = planLeaf(detecting, endpoints([a]), undefined);
-    const after = planLeaf({ ...detecting, maxRequests: 5 }, endpoints([a]), before);
+    const before = planLeaf(detecting, endpoints([a]), undefined, supported);
+    const after = planLeaf({ ...detecting, maxRequests: 5 }, endpoints([a]), before, supported);
     expect(after.config).toEqual(new OutlierDetectionLbConfig(detection, after.clusterImplConfig));
     expect(after.clusterImplConfig).not.toBe(before.clusterImplConfig);
   });
 
   it('keeps what is below when only the detection changed, comes or goes', () => {
-    const before = planLeaf(detecting, endpoints([a]), undefined);
+    const before = planLeaf(detecting, endpoints([a]), undefined, supported);
     for (const outlierDetection of [{ ...detection, intervalMs: 1 }, undefined]) {
-      const after = planLeaf({ ...eds, outlierDetection }, endpoints([a]), before);
+      const after = planLeaf({ ...eds, outlierDetection }, endpoints([a]), before, supported);
       expect(after.config).not.toEqual(before.config);
       expect(after.clusterImplConfig).toBe(before.clusterImplConfig);
-      expect(planLeaf(detecting, endpoints([a]), after).clusterImplConfig).toBe(
+      expect(planLeaf(detecting, endpoints([a]), after, supported).clusterImplConfig).toBe(
         before.clusterImplConfig,
       );
     }
@@ -168,7 +171,7 @@ describe('planLeaf with outlier detection', () => {
 });
 
 describe('planLeaf with sessions', () => {
-  const sessions = { hasSessions: true };
+  const sessions = { hasSessions: true, hasOutlierDetection: false };
 
   it('puts override_host between cluster_impl and priority', () => {
     const plan = planLeaf(eds, endpoints([a]), undefined, sessions);
