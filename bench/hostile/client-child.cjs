@@ -1,0 +1,87 @@
+// A client with two channels: one whose calls must go on, fifty a second, and one to the hostile service.
+const { createRequire } = require('node:module');
+const { monitorEventLoopDelay } = require('node:perf_hooks');
+const { echoService } = require('../support/echo-service.cjs');
+
+const GOOD_CALL_MS = 20;
+const HOSTILE_CALL_MS = 100;
+const DEADLINE_MS = 5000;
+const HOSTILE_DEADLINE_MS = 2000;
+const RESOLUTION_MS = 5;
+
+const { bootstrap, dist, headers = {}, rest, csds } = JSON.parse(process.argv[2]);
+// The copy of grpc-js that the build under test has.
+const grpc = createRequire(dist)('@grpc/grpc-js');
+require(dist).register({ bootstrap });
+
+const { path, requestSerialize, responseDeserialize } = echoService.say;
+const tally = () => ({ ok: 0, failed: 0, lastError: undefined, latestMs: 0 });
+
+function call(client, deadlineMs, metadata, into) {
+  const started = performance.now();
+  const deadline = Date.now() + deadlineMs;
+  const done = (error) => {
+    if (error) into.lastError = error.message.slice(0, 160);
+    if (error) into.failed++;
+    else into.ok++;
+    into.latestMs = Math.max(into.latestMs, performance.now() - started);
+  };
+  client.makeUnaryRequest(
+    path,
+    requestSerialize,
+    responseDeserialize,
+    Buffer.alloc(8),
+    metadata,
+    { deadline },
+    done,
+  );
+}
+
+const newClient = (target) => new grpc.Client(target, grpc.credentials.createInsecure());
+
+function startAdmin() {
+  const server = new grpc.Server();
+  grpc.addAdminServicesToServer(server);
+  return new Promise((resolve, reject) => {
+    const credentials = grpc.ServerCredentials.createInsecure();
+    server.bindAsync('127.0.0.1:0', credentials, (error, port) =>
+      error ? reject(error) : resolve(port),
+    );
+  });
+}
+
+async function main() {
+  const good = newClient('xds:///good');
+  const goodCalls = tally();
+  await new Promise((resolve, reject) =>
+    good.waitForReady(Date.now() + 10_000, (e) => (e ? reject(e) : resolve())),
+  );
+  setInterval(() => call(good, DEADLINE_MS, new grpc.Metadata(), goodCalls), GOOD_CALL_MS);
+  const statusPort = csds ? await startAdmin() : undefined;
+  process.send({ statusPort });
+
+  const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  const hostileCalls = tally();
+  let cpu;
+  process.on('message', (message) => {
+    if (message === 'begin') {
+      Object.assign(goodCalls, tally());
+      delay.enable();
+      cpu = process.cpuUsage();
+      const bad = newClient(rest ? 'xds://rest/bad' : 'xds:///bad');
+      const metadata = grpc.Metadata.fromHttp2Headers(headers);
+      setInterval(() => call(bad, HOSTILE_DEADLINE_MS, metadata, hostileCalls), HOSTILE_CALL_MS);
+      process.send('begun');
+    } else {
+      const { user, system } = process.cpuUsage(cpu);
+      const pauseMs = Math.max(0, delay.max / 1e6 - RESOLUTION_MS);
+      const rssMiB = process.resourceUsage().maxRSS / 1024;
+      process.send({ pauseMs, cpuMs: (user + system) / 1000, rssMiB, goodCalls, hostileCalls });
+    }
+  });
+}
+
+main().catch((error) => {
+  console.error(error);
+  process.exit(1);
+});
