@@ -24,8 +24,11 @@ export interface ResourceSource {
   watch<T>(type: ResourceType<T>, name: string, watcher: ResourceWatcher<T>): Handle;
   /** Runs the task in the source's queue, after everything already in it. */
   run(task: () => void): void;
-  /** One line for each resource that nothing has been heard of; absent if the source cannot tell. */
-  waitingFor?(): readonly string[];
+  /**
+   * One line for each pending resource, and one with the number of those beyond `atMost`. Absent if the source has no
+   * such list.
+   */
+  waitingFor?(atMost: number): readonly string[];
 }
 
 /** The four kinds of resources of a client. */

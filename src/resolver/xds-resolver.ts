@@ -42,6 +42,9 @@ import { parseTargetName, type TargetName } from './target-name';
 
 const TRACER = 'xds_resolver';
 
+/** How many pending resources the status of a call lists whose deadline has passed. */
+const MAX_LISTED_WAITS = 3;
+
 /** A hold on the process-wide client of one bootstrap. */
 export interface ClientHold extends Handle {
   readonly client: ResourceSource;
@@ -49,9 +52,9 @@ export interface ClientHold extends Handle {
   readonly loads?: LoadReporter;
 }
 
-/** What every xds resolver of the process shares. */
+/** What every xds resolver of the process shares, and the bootstrap of its channel. */
 export interface XdsResolverDependencies {
-  /** Read anew for each attempt, because an agent may write the file after the application has started. */
+  /** The bootstrap registered when the channel was made. Read anew for each attempt, because an agent may write the file after the application has started. */
   readonly loadBootstrap: () => Result<Bootstrap, string>;
   /** The target is what the client is shown to be in use for (gRFC A71). */
   readonly acquireClient: (bootstrap: Bootstrap, target: string) => ClientHold;
@@ -88,7 +91,7 @@ export class XdsResolver implements Resolver {
   /** The error about to be told. Whatever is told or begun before that makes it void. */
   private errorDue: { readonly details: string } | undefined;
   private readonly lateCalls = new LateCalls(
-    () => this.resolution?.client.client.waitingFor?.() ?? [],
+    () => this.resolution?.client.client.waitingFor?.(MAX_LISTED_WAITS) ?? [],
   );
   private readonly name: TargetName;
 

@@ -50,7 +50,7 @@ export class XdsRuntime {
   private readonly liveConfigs = new LiveConfigs();
   private readonly clients: ClientPool<XdsClient>;
   private readonly loadsOf: (client: XdsClient) => LoadReporter;
-  private readonly resolverDependencies: XdsResolverDependencies;
+  private readonly resolverDependencies: Omit<XdsResolverDependencies, 'loadBootstrap'>;
   private loadBootstrap: () => Result<Bootstrap, string>;
 
   constructor(ambient: Pick<PolicyEnvironment, 'logger' | 'flags'>, options: RuntimeOptions) {
@@ -81,8 +81,14 @@ export class XdsRuntime {
     this.loadBootstrap = this.createLoader(options);
   }
 
+  /**
+   * Called by grpc-js when a channel is constructed. The channel keeps the bootstrap registered by then, also when it
+   * resolves for the first time, or leaves idle, after a later registration.
+   */
   createResolver(...[target, listener, options]: ResolverArgs): Resolver {
-    return new XdsResolver(target, listener, options, this.resolverDependencies);
+    const { loadBootstrap } = this;
+    const shared = { ...this.resolverDependencies, loadBootstrap };
+    return new XdsResolver(target, listener, options, shared);
   }
 
   /** See the function of that name of the package. */
@@ -103,14 +109,15 @@ export class XdsRuntime {
     return createBootstrapLoader({ inline: bootstrap, snapshotPath, support });
   }
 
-  private createDependencies(policies: LbPolicyRegistry): XdsResolverDependencies {
+  private createDependencies(
+    policies: LbPolicyRegistry,
+  ): Omit<XdsResolverDependencies, 'loadBootstrap'> {
     const { hash, flags } = this.environment;
     return {
       ...this.environment,
       httpFilters: processHttpFilters,
       hash: (text) => (hash.isReady ? hash.hash(text) : undefined),
       liveConfigs: this.liveConfigs,
-      loadBootstrap: () => this.loadBootstrap(),
       acquireClient: (bootstrap, target) => {
         const hold = this.clients.acquire(bootstrap, target);
         return { ...hold, loads: this.loadsOf(hold.client) };

@@ -95,12 +95,18 @@ export class Authority implements ChannelListener {
     this.resources.clear();
   }
 
-  /** What is waited for, as sentences. */
-  *waits(): IterableIterator<string> {
+  /** Every resource that no server has sent, rejected or concluded to be missing yet. */
+  *pendingResources(): IterableIterator<WatchedResource> {
     for (const resource of this.allResources()) {
-      const text = this.describeWait(resource);
-      if (text !== undefined) yield text;
+      if (resource.state.kind === 'requested') yield resource;
     }
+  }
+
+  /** Describes since when a resource has been pending and what each server is doing about it. */
+  describeWait(resource: WatchedResource): string {
+    const waitedS = (resource.pendingMs / 1000).toFixed(1);
+    const servers = this.servers.describeWaits(resource);
+    return `${describeResource(resource.id)}: waiting for ${waitedS} s: ${servers.join('; ')}`;
   }
 
   cached(typeUrl: string, name: string): Accepted<unknown> | undefined {
@@ -154,14 +160,6 @@ export class Authority implements ChannelListener {
     if (resource === undefined) return;
     const event = timeoutEvent(resource.id, serverAnswered, this.originOf(channel));
     resource.apply(event, channel.server.serverUri);
-  }
-
-  private describeWait(resource: WatchedResource): string | undefined {
-    const { state, id } = resource;
-    if (state.kind !== 'requested') return undefined;
-    const waitedS = ((this.options.clock.now() - state.sinceMs) / 1000).toFixed(1);
-    const servers = this.servers.describeWaits(resource);
-    return `${describeResource(id)}: waiting for ${waitedS} s: ${servers.join('; ')}`;
   }
 
   private resource(typeUrl: string, name: string): WatchedResource | undefined {

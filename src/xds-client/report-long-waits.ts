@@ -1,14 +1,15 @@
 import type { Logger } from '../util/logger';
 import { diagnostics } from './diagnostics';
 import type { WatchedResource } from './watched-resource';
+import { describePending } from './xds-errors';
 
 /** Of many long waits that are reported together, so many have a line of their own in the log. */
 const MAX_WAIT_LINES = 10;
 
 /** Who is told, and by whom. */
 export interface LongWaitsOptions {
-  /** The wait in words; `undefined` if it is over. */
-  readonly describe: (resource: WatchedResource) => string | undefined;
+  /** The wait in words. */
+  readonly describe: (resource: WatchedResource) => string;
   readonly logger: Logger;
   readonly nodeId: string;
 }
@@ -20,7 +21,6 @@ export function reportLongWaits(
 ): void {
   for (const [i, resource] of resources.entries()) {
     const text = describe(resource);
-    if (text === undefined) continue;
     if (i < MAX_WAIT_LINES) logger.info(() => text);
     if (!diagnostics.resourceWaiting.hasSubscribers) continue;
     const { typeUrl } = resource.type;
@@ -28,5 +28,5 @@ export function reportLongWaits(
     diagnostics.resourceWaiting.publish({ ...about, text });
   }
   const left = resources.length - MAX_WAIT_LINES;
-  if (left > 0) logger.info(() => `${left} more resources have been waited for for as long`);
+  if (left > 0) logger.info(() => describePending(left));
 }

@@ -92,6 +92,12 @@ export class WatchedResource {
     return this.current.kind === 'accepted' ? this.current.accepted : undefined;
   }
 
+  /** Milliseconds since it was requested; zero once it is no longer pending. */
+  get pendingMs(): number {
+    const { current } = this;
+    return current.kind === 'requested' ? this.options.clock.now() - current.sinceMs : 0;
+  }
+
   /** What messages call it. */
   get id(): ResourceId {
     return { typeName: this.type.typeName, name: this.name };

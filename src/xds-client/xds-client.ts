@@ -19,7 +19,7 @@ import { ServerChannel } from './server-channel';
 import { serverPolicy } from './server-policy';
 import type { XdsTransportFactory } from './transport';
 import { Watch, type WatchedResource } from './watched-resource';
-import { badNameError } from './xds-errors';
+import { badNameError, describePending } from './xds-errors';
 
 /** What a client is made of. */
 export interface XdsClientOptions {
@@ -110,9 +110,20 @@ export class XdsClient {
     };
   }
 
-  /** One line for each resource that no server has said anything about yet. */
-  waitingFor(): readonly string[] {
-    return [...this.authorities.values()].flatMap((authority) => [...authority.waits()]);
+  /**
+   * One line for each resource that no server has sent, rejected or concluded to be missing yet.
+   * @param atMost How many lines to write. The number of pending resources beyond them is one more line.
+   */
+  waitingFor(atMost = Infinity): readonly string[] {
+    const lines: string[] = [];
+    let pending = 0;
+    for (const authority of this.authorities.values()) {
+      for (const resource of authority.pendingResources()) {
+        if (pending++ < atMost) lines.push(authority.describeWait(resource));
+      }
+    }
+    const left = pending - lines.length;
+    return left === 0 ? lines : [...lines, `and ${describePending(left)}`];
   }
 
   /** Ends every watch and every connection. Nothing can be watched afterwards. */

@@ -56,6 +56,13 @@ export function describeResource({ typeName, name }: ResourceId): string {
   return `${typeName} "${shown}"`;
 }
 
+/** The number of pending resources that a list leaves out. */
+export function describePending(count: number): string {
+  return count === 1
+    ? '1 more resource is also pending'
+    : `${count} more resources are also pending`;
+}
+
 /** A gRPC status code in words. */
 export function statusName(code: number): string {
   return STATUS_NAMES[code] ?? `code ${code}`;

@@ -788,6 +788,19 @@ describe('XdsResolver: calls on the selector of before, when resolution begins a
     );
   });
 
+  it('list at most three pending resources when their time is over', () => {
+    const scene = awakened();
+    wake(scene);
+    for (let i = 0; i < 1000; i++) scene.source.waits.push(`Cluster "c${i}": waiting for 1.0 s`);
+    const expired = {
+      code: Status.DEADLINE_EXCEEDED,
+      details: 'Deadline exceeded after 1.0s',
+      metadata: new Metadata(),
+    };
+    const [told] = filtersOf(scene.channel.call('/s/m')).map((f) => f.receiveTrailers(expired));
+    expect(told?.details.match(/Cluster "/g)).toHaveLength(3);
+  });
+
   it('let go of their cluster when they end after that', async () => {
     const scene = awakened();
     wake(scene);

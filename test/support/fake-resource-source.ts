@@ -49,8 +49,8 @@ export class FakeResourceSource implements ResourceSource {
   });
   private depth = 0;
 
-  waitingFor(): readonly string[] {
-    return this.waits;
+  waitingFor(atMost: number): readonly string[] {
+    return this.waits.slice(0, atMost);
   }
 
   watch<T>(type: ResourceType<T>, name: string, watcher: ResourceWatcher<T>): Handle {

@@ -42,6 +42,17 @@ describe('waitingFor', () => {
     ]);
   });
 
+  it('writes no more lines than requested, and counts the other resources', () => {
+    const h = new Harness();
+    for (const name of ['a', 'b', 'c', 'd', 'e']) h.watch(h.endpoints, name);
+    h.watch(h.listener, 'f');
+    h.send(h.endpoints, '1', { b: 'one' });
+    const waits = ['a', 'c', 'd'].map((name) => expect.stringContaining(`Endpoints "${name}": `));
+    expect(h.client.waitingFor(3)).toEqual([...waits, 'and 2 more resources are also pending']);
+    expect(h.client.waitingFor(4).at(-1)).toBe('and 1 more resource is also pending');
+    expect(h.client.waitingFor(5)).toEqual(h.client.waitingFor());
+  });
+
   it('is empty when everything has been answered, well or badly', () => {
     const h = new Harness();
     h.watch(h.listener, 'good');

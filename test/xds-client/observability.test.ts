@@ -69,7 +69,7 @@ describe('a wait of five seconds', () => {
     for (let i = 0; i < 30; i++) h.watch(h.endpoints, `e${i}`);
     h.clock.advance(5000);
     expect(h.logger.infos).toHaveLength(11);
-    expect(h.logger.infos[10]).toBe('20 more resources have been waited for for as long');
+    expect(h.logger.infos[10]).toBe('20 more resources are also pending');
   });
 
   it('is an event for those who want one', () => {
