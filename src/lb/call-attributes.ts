@@ -8,8 +8,8 @@ export interface CallAttributes {
   /** The child of the cluster manager to use, such as `cluster:foo` (gRFC A31). */
   readonly cluster: string;
   /**
-   * The hash by the route's hash policies (gRFC A42), or random if they find nothing. Worked out when first asked
-   * for. Absent if the route has no hash policies: then any random number will do.
+   * The hash by the hash policies of the route, or a random one if they give none (gRFC A42). The same for every
+   * pick of the call, computed with the first that needs it. Absent on a channel without the xds resolver.
    */
   requestHash?(): bigint;
   /** Asks for an endpoint (gRFC A55). Absent for calls that belong to no session. */

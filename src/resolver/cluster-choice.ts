@@ -1,4 +1,3 @@
-import type { CallAttributes } from '../lb/call-attributes';
 import type { ClusterSpecifier } from '../resources/route-config';
 import type { Random } from '../util/random';
 import type { PreparedFilter } from '../http-filters/http-filter';
@@ -8,8 +7,6 @@ import type { ClusterRef, ClusterRefs } from './cluster-refs';
 export interface RouteCluster {
   readonly ref: ClusterRef;
   readonly filters: readonly PreparedFilter[];
-  /** What pickers are told of calls that have no hash of their own. */
-  readonly attributes: CallAttributes;
 }
 
 /** The clusters of one route, each held, and the draw among them. */
@@ -34,8 +31,7 @@ export class ClusterChoice {
     let sum = 0;
     const thresholds = chosen.map(({ weight }) => (sum += weight));
     const clusters = chosen.map(({ name }, i) => {
-      const ref = refs.hold(name);
-      return { ref, filters: filters[i] ?? [], attributes: { cluster: ref.childName } };
+      return { ref: refs.hold(name), filters: filters[i] ?? [] };
     });
     return new ClusterChoice(clusters, thresholds);
   }

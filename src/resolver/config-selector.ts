@@ -10,7 +10,7 @@ import { createCallFilterFactories } from './call-filters';
 import type { RouteSelector } from './expiring-selector';
 import { failCall } from './fail-call';
 import { FilteredCall } from './filtered-call';
-import { requestHash, type TextHash } from './request-hash';
+import { RequestHasher, type TextHash } from './request-hash';
 import type { CompiledRoute, RouteTable } from './route-table';
 import { RoutedCall } from './routed-call';
 
@@ -25,9 +25,11 @@ export interface ConfigSelectorOptions {
 
 /** Chooses route and cluster for each call of a target (gRFC A31). */
 export class XdsConfigSelector implements RouteSelector {
+  private readonly hasher: RequestHasher;
   private live = true;
 
   constructor(private readonly options: ConfigSelectorOptions) {
+    this.hasher = new RequestHasher(options.hash, options.random);
     options.table.hold();
   }
 
@@ -40,15 +42,11 @@ export class XdsConfigSelector implements RouteSelector {
       return failCall(`The route of ${target} for ${method} ${describeAction(found)}`);
     }
     const drawn = found.choice.draw(random);
-    const { ref, filters, attributes } = drawn;
-    const { methodConfig } = found;
-    const requestHash = this.createRequestHash(found, headers, channelId);
-    if (filters.length === 0) {
-      const { cluster } = attributes;
-      const told = requestHash === undefined ? attributes : { cluster, requestHash };
-      return new RoutedCall(ref, methodConfig, toPickInformation(told));
-    }
-    const call = new FilteredCall(found.choice, drawn, requestHash);
+    const { ref, filters } = drawn;
+    const { methodConfig, hashPolicies: policies } = found;
+    const hash = this.hasher.read({ policies, metadata: headers, channelId });
+    if (filters.length === 0) return new RoutedCall(ref, methodConfig, hash);
+    const call = new FilteredCall(found.choice, drawn, hash);
     const release = () => call.release();
     return {
       methodConfig,
@@ -72,21 +70,6 @@ export class XdsConfigSelector implements RouteSelector {
     if (!this.live) return;
     this.live = false;
     this.options.table.letGo();
-  }
-
-  /**
-   * The hash is worked out once for a call, and only if a picker asks for it.
-   * @returns `undefined` if the route has no hash policies.
-   */
-  private createRequestHash(
-    { hashPolicies: policies }: CompiledRoute,
-    metadata: Metadata,
-    channelId: number,
-  ): (() => bigint) | undefined {
-    if (policies.length === 0) return undefined;
-    const { random, hash } = this.options;
-    let known: bigint | undefined;
-    return () => (known ??= requestHash({ policies, metadata, channelId }, hash, random));
   }
 }
 

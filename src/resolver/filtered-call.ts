@@ -3,6 +3,7 @@ import type { Metadata } from '../grpc-js';
 import type { CallAttributes, OverrideHost } from '../lb/call-attributes';
 import type { ClusterChoice, RouteCluster } from './cluster-choice';
 import type { ClusterRef } from './cluster-refs';
+import type { PendingHash } from './request-hash';
 
 /**
  * One call that HTTP filters see: what the pickers are told of it, what filters may ask for, and the hold on its
@@ -10,27 +11,30 @@ import type { ClusterRef } from './cluster-refs';
  */
 export class FilteredCall implements CallAttributes, CallAffinity, OverrideHost {
   cluster: string;
-  requestHash?: () => bigint;
   overrideHost?: OverrideHost;
   addresses: readonly string[] = [];
   picked: readonly string[] | undefined;
   private ref: ClusterRef;
+  private hash: bigint | undefined;
   private held = true;
 
   /**
-   * Takes hold of the cluster.
+   * Takes a reference on the cluster.
    * @param choice All clusters of the route.
    * @param drawn The cluster the call goes to, unless a filter chooses another one.
    */
   constructor(
     private readonly choice: ClusterChoice,
     { ref }: RouteCluster,
-    requestHash: (() => bigint) | undefined,
+    private readonly pendingHash: PendingHash,
   ) {
     this.ref = ref;
     this.cluster = ref.childName;
-    if (requestHash !== undefined) this.requestHash = requestHash;
     ref.hold();
+  }
+
+  requestHash(): bigint {
+    return (this.hash ??= this.pendingHash.compute());
   }
 
   /** What the filters are told. The cluster may change while they are made, and each sees the latest. */

@@ -14,39 +14,77 @@ export interface RequestHashInput {
   readonly channelId: number;
 }
 
-/** One policy's part in a hash, for people. */
+/** The value one policy takes from a call, before it is rewritten. */
+interface HashSource {
+  readonly policy: HashPolicy;
+  /** `undefined` if the call has no such header. */
+  readonly value: string | undefined;
+}
+
+/** The part of one policy in the hash of a call. */
 export interface HashContribution {
   readonly policy: HashPolicy;
-  /** What was hashed; `undefined` if the policy had nothing to go by. */
+  /** The text that is hashed; `undefined` if the call has no such header. */
   readonly text: string | undefined;
 }
 
-/**
- * What each policy takes from the call, up to the one that ends the evaluation: a terminal one, once anything
- * has been found (gRFC A42).
- */
-export function hashContributions(input: RequestHashInput): readonly HashContribution[] {
-  const contributions: HashContribution[] = [];
-  let found = false;
-  for (const policy of input.policies) {
-    const text = hashedText(policy, input);
-    contributions.push({ policy, text });
-    found ||= text !== undefined;
-    if (policy.terminal && found) break;
-  }
-  return contributions;
+/** The hash of one call, not computed yet. */
+export interface PendingHash {
+  compute(): bigint;
 }
 
-/** The hash of a call by its route's policies; random if they find nothing. */
-export function requestHash(input: RequestHashInput, hash: TextHash, random: Random): bigint {
-  let combined: bigint | undefined;
-  for (const { text } of hashContributions(input)) {
-    if (text === undefined) continue;
-    const part = hash(text);
-    if (part === undefined) continue;
-    combined = combined === undefined ? part : rotateLeft(combined) ^ part;
+/**
+ * Reads the value of each policy, up to the one that ends the evaluation: a terminal one, once there is any value
+ * (gRFC A42). Called while the call is routed, because HTTP filters and grpc-js change the headers afterwards.
+ */
+function readHashSources(input: RequestHashInput): readonly HashSource[] {
+  const sources: HashSource[] = [];
+  let found = false;
+  for (const policy of input.policies) {
+    const value = sourceValue(policy, input);
+    sources.push({ policy, value });
+    found ||= value !== undefined;
+    if (policy.terminal && found) break;
   }
-  return combined ?? randomHash(random);
+  return sources;
+}
+
+/** The texts that are hashed for a call, in the order of the policies. */
+export function hashContributions(input: RequestHashInput): readonly HashContribution[] {
+  return readHashSources(input).map((source) => ({
+    policy: source.policy,
+    text: hashedText(source),
+  }));
+}
+
+/** Computes the hashes of calls by the hash policies of their routes (gRFC A42). */
+export class RequestHasher {
+  /** The hash of every call whose route has no hash policies. */
+  private readonly randomHash: PendingHash = { compute: () => randomHash(this.random) };
+
+  constructor(
+    private readonly hash: TextHash,
+    private readonly random: Random,
+  ) {}
+
+  /** Takes from the call what its hash is computed from. */
+  read(input: RequestHashInput): PendingHash {
+    if (input.policies.length === 0) return this.randomHash;
+    const sources = readHashSources(input);
+    return { compute: () => this.combine(sources) };
+  }
+
+  /** Random if no source has a value. */
+  private combine(sources: readonly HashSource[]): bigint {
+    let combined: bigint | undefined;
+    for (const source of sources) {
+      const text = hashedText(source);
+      const part = text === undefined ? undefined : this.hash(text);
+      if (part === undefined) continue;
+      combined = combined === undefined ? part : rotateLeft(combined) ^ part;
+    }
+    return combined ?? randomHash(this.random);
+  }
 }
 
 /** 64 random bits. */
@@ -55,12 +93,16 @@ function randomHash(random: Random): bigint {
   return (half() << 32n) | half();
 }
 
-function hashedText(policy: HashPolicy, input: RequestHashInput): string | undefined {
-  // Hashed too, because the host's channel ids fill only 53 of the 64 bits: as they are, every channel would
-  // fall into the same small part of a ring.
-  if (policy.kind === 'channel-id') return String(input.channelId);
-  const value = headerValue(policy.headerName, input.metadata);
-  if (value === undefined || policy.rewrite === undefined) return value;
+function sourceValue(policy: HashPolicy, input: RequestHashInput): string | undefined {
+  return policy.kind === 'channel-id'
+    ? // Hashed too, because the host's channel ids fill only 53 of the 64 bits: as they are, every channel would
+      // fall into the same small part of a ring.
+      String(input.channelId)
+    : headerValue(policy.headerName, input.metadata);
+}
+
+function hashedText({ policy, value }: HashSource): string | undefined {
+  if (value === undefined || policy.kind !== 'header' || policy.rewrite === undefined) return value;
   return policy.rewrite.regex.replaceAll(value, policy.rewrite.substitution);
 }
 

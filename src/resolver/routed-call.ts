@@ -1,13 +1,16 @@
 import {
   Metadata,
   Status,
+  toPickInformation,
   type CallConfig,
   type Filter,
   type FilterFactory,
   type MethodConfig,
   type StatusObject,
 } from '../grpc-js';
+import type { CallAttributes } from '../lb/call-attributes';
 import type { ClusterRef } from './cluster-refs';
+import type { PendingHash } from './request-hash';
 
 const CANCELLED = {
   code: Status.CANCELLED,
@@ -16,25 +19,34 @@ const CANCELLED = {
 };
 
 /**
- * What the host library is told about a call without HTTP filters. The call config, the factory it names, and
- * the filter that factory makes are this one object, because a call that costs a few microseconds should not
- * leave a dozen objects behind.
+ * What the host library is told about a call without HTTP filters. The call config, the factory it names, the
+ * filter that factory makes and the attributes that pickers read are this one object, because a call that costs a
+ * few microseconds should not leave a dozen objects behind.
  *
  * Holds its cluster until the call is committed, or else until it has ended: the host ends calls without
  * committing them when they are cancelled early, or while they wait to be retried (gRFC A31).
  */
-export class RoutedCall implements CallConfig, FilterFactory, Filter {
+export class RoutedCall implements CallConfig, FilterFactory, Filter, CallAttributes {
   readonly status = Status.OK;
   readonly dynamicFilterFactories: FilterFactory[] = [this];
+  readonly pickInformation: CallConfig['pickInformation'] = toPickInformation(this);
+  readonly cluster: string;
+  private hash: bigint | undefined;
   private held = true;
   private ended = false;
 
+  /** Takes a reference on the cluster. */
   constructor(
-    private readonly cluster: ClusterRef,
+    private readonly ref: ClusterRef,
     readonly methodConfig: MethodConfig,
-    readonly pickInformation: CallConfig['pickInformation'],
+    private readonly pendingHash: PendingHash,
   ) {
-    cluster.hold();
+    this.cluster = ref.childName;
+    ref.hold();
+  }
+
+  requestHash(): bigint {
+    return (this.hash ??= this.pendingHash.compute());
   }
 
   onCommitted(): void {
@@ -72,6 +84,6 @@ export class RoutedCall implements CallConfig, FilterFactory, Filter {
   private release(): void {
     if (!this.held) return;
     this.held = false;
-    this.cluster.letGo();
+    this.ref.letGo();
   }
 }

@@ -18,14 +18,12 @@ class Scene {
     (cluster) => ({ policyName: cluster }),
     () => {},
   );
+  private nextHash = 7n;
   readonly choice = ClusterChoice.hold(weighted(['a', 1], ['b', 1]), this.refs, []);
 
-  call(requestHash?: () => bigint): FilteredCall {
-    return new FilteredCall(
-      this.choice,
-      this.choice.draw(() => 0),
-      requestHash,
-    );
+  call(): FilteredCall {
+    const drawn = this.choice.draw(() => 0);
+    return new FilteredCall(this.choice, drawn, { compute: () => this.nextHash++ });
   }
 }
 
@@ -37,11 +35,10 @@ function attributesOf(call: object) {
 }
 
 describe('FilteredCall', () => {
-  it('tells the pickers of cluster and hash', () => {
-    const attributes = attributesOf(new Scene().call(() => 7n));
+  it('gives pickers the cluster, and the same hash each time', () => {
+    const attributes = attributesOf(new Scene().call());
     expect(attributes?.cluster).toBe('cluster:a');
-    expect(attributes?.requestHash?.()).toBe(7n);
-    expect(attributesOf(new Scene().call())?.requestHash).toBeUndefined();
+    expect([attributes?.requestHash?.(), attributes?.requestHash?.()]).toEqual([7n, 7n]);
   });
 
   it('asks for no endpoint unless a filter does', () => {

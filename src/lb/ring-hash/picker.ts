@@ -42,15 +42,11 @@ export class RingHashPicker implements Picker {
     return this.pickFrom(live.ring.find(hash.hash(value)), args);
   }
 
-  /** By the hash the route's policies give the call, or anywhere if the route has none (gRFC A42). */
+  /** Picks by the hash that the config selector gave the call (gRFC A42). */
   private pickByRoute(args: PickArgs): PickResult {
-    const { live, random } = this.options;
-    const attributes = callAttributes(args);
-    if (attributes === undefined) return missingHash.pick(args);
-    const hash = attributes.requestHash?.();
-    const { ring } = live;
-    const start = hash === undefined ? ring.findNear(random() * HASH_RANGE) : ring.find(hash);
-    return this.pickFrom(start, args);
+    const hash = callAttributes(args)?.requestHash?.();
+    if (hash === undefined) return missingHash.pick(args);
+    return this.pickFrom(this.options.live.ring.find(hash), args);
   }
 
   /** The endpoint at the place, or the next one that has not failed. Connects to it if it is idle. */

@@ -245,20 +245,6 @@ describe('ring_hash', () => {
     expect(subject.pickFor(A)).toBe(`COMPLETE ${A}`);
   });
 
-  it('sends a call anywhere whose route has no hash policies', async () => {
-    const subject = new Subject();
-    subject.update(singleLocality(A, B, C));
-    const order = ringOrder(A, B, C);
-    for (const [i, address] of order.entries()) {
-      // Just before the endpoint's only entry.
-      subject.harness.random = Number(hash.hash(`${address}_0`)) / 2 ** 64 - 1e-9;
-      const result = pick(subject.harness.last.picker, { cluster: 'cluster:c' });
-      expect(describePick(result)).toBe('QUEUE');
-      await subject.harness.settle();
-      expect(subject.attempted).toEqual(order.slice(0, i + 1));
-    }
-  });
-
   it('fails calls on a channel that has no hash for them', () => {
     const subject = new Subject();
     subject.update(singleLocality(A));

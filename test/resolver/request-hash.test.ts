@@ -1,0 +1,122 @@
+import type { XdsConfig } from '../../src/dependency-manager/xds-config';
+import { Metadata, type CallConfig, type PickArgs } from '../../src/grpc-js';
+import type { CallFilter } from '../../src/http-filters/call-filter';
+import { callAttributes } from '../../src/lb/call-attributes';
+import { ClusterRefs } from '../../src/resolver/cluster-refs';
+import { XdsConfigSelector } from '../../src/resolver/config-selector';
+import type { FilterPreparer } from '../../src/resolver/filter-chain';
+import { RouteTable } from '../../src/resolver/route-table';
+import type { HashPolicy } from '../../src/resources/route-config';
+import { createHandle } from '../../src/util/handle';
+import { createReadyHash } from '../support/ready-hash';
+import { seededRandom } from '../support/seeded-random';
+import { forwardTo, listener, route, routeConfig, virtualHost } from '../support/xds-builders';
+
+const byUser: HashPolicy = {
+  kind: 'header',
+  headerName: 'user',
+  rewrite: undefined,
+  terminal: false,
+};
+
+let hash: (text: string) => bigint;
+beforeAll(async () => {
+  const ready = await createReadyHash();
+  hash = (text) => ready.hash(text);
+});
+
+/** A selector with one route, whose calls pass the filter if there is one. */
+class Scene {
+  draws = 0;
+  readonly selector: XdsConfigSelector;
+
+  constructor(hashPolicies: readonly HashPolicy[], filter?: CallFilter) {
+    const httpFilters =
+      filter === undefined ? [] : [{ name: 'f', config: { configType: 'test' }, disabled: false }];
+    const host = virtualHost([route(forwardTo('a', { hashPolicies }))]);
+    const config: XdsConfig = {
+      listener: listener('l', { httpFilters }),
+      routeConfig: routeConfig('r', host),
+      virtualHost: host,
+      clusters: new Map(),
+    };
+    const clusters = new ClusterRefs(
+      () => createHandle(() => {}),
+      (cluster) => ({ policyName: cluster }),
+      () => {},
+    );
+    const preparer: FilterPreparer = {
+      isOverrideOf: () => true,
+      prepare: () => ({ create: () => filter, describe: () => ({}) }),
+    };
+    const random = seededRandom(1);
+    this.selector = new XdsConfigSelector({
+      table: new RouteTable(config, clusters, preparer),
+      target: 'xds:///svc',
+      random: () => {
+        this.draws++;
+        return random();
+      },
+      hash: (text) => hash(text),
+    });
+  }
+
+  call(headers = new Metadata()): CallConfig {
+    return this.selector.invoke('/s/m', headers, 7);
+  }
+}
+
+/** The hash a picker reads from the call. */
+function hashOf(call: CallConfig): bigint | undefined {
+  const extraPickInfo: PickArgs['extraPickInfo'] = call.pickInformation;
+  return callAttributes({ metadata: new Metadata(), extraPickInfo })?.requestHash?.();
+}
+
+function headersOf(name: string, value: string): Metadata {
+  const metadata = new Metadata();
+  metadata.set(name, value);
+  return metadata;
+}
+
+/** Changes the header that calls are hashed by, in place. */
+const rename: CallFilter = {
+  onRequestHeaders(headers) {
+    headers.set('user', 'changed');
+    return headers;
+  },
+};
+
+describe.each<[string, CallFilter | undefined]>([
+  ['without HTTP filters', undefined],
+  ['with an HTTP filter', rename],
+])('the hash of a call %s', (_, filter) => {
+  it.each<[string, readonly HashPolicy[]]>([
+    ['has no hash policies', []],
+    ['has hash policies that find nothing', [byUser]],
+  ])('is random, and the same for every pick, where the route %s', (_case, policies) => {
+    const scene = new Scene(policies, filter);
+    const [first, second] = [scene.call(), scene.call()];
+    const hashes = [hashOf(first), hashOf(first), hashOf(second), hashOf(first)];
+    expect(hashes[0]).toBeDefined();
+    expect(hashes[1]).toBe(hashes[0]);
+    expect(hashes[2]).not.toBe(hashes[0]);
+    expect(hashes[3]).toBe(hashes[0]);
+  });
+
+  it('is not drawn for a call that no picker hashes', () => {
+    const scene = new Scene([], filter);
+    scene.call();
+    expect(scene.draws).toBe(0);
+  });
+
+  it('is that of the headers as they were when the call was routed', async () => {
+    const headers = headersOf('user', 'me');
+    const call = new Scene([byUser], filter).call(headers);
+    for (const factory of call.dynamicFilterFactories) {
+      await factory.createFilter().sendMetadata(Promise.resolve(headers));
+    }
+    // grpc-js adds headers of its own to the same object.
+    headers.set('user', 'later');
+    expect(hashOf(call)).toBe(hash('me'));
+  });
+});
