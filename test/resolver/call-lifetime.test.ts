@@ -230,7 +230,7 @@ const isPicking = () => policy !== undefined && policy.picks > 0;
 
 /** Waits until it is so, or fails with what `actual` gives in the end. */
 async function until<T>(actual: () => T, expected: T): Promise<void> {
-  const deadline = Date.now() + 2000;
+  const deadline = Date.now() + 20_000;
   while (JSON.stringify(actual()) !== JSON.stringify(expected) && Date.now() < deadline) {
     await new Promise((resolve) => setTimeout(resolve, 1));
   }

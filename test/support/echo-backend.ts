@@ -102,17 +102,16 @@ export class EchoClient {
     });
   }
 
-  /** The error of a call that must fail, and how long it took. */
+  /** The error of a call that must fail. */
   async failure(
     options: { deadlineMs?: number; metadata?: Metadata } = {},
-  ): Promise<{ code: number; details: string; ms: number }> {
-    const startedAt = performance.now();
+  ): Promise<{ code: number; details: string }> {
     try {
       const answer = await this.say(options);
       throw new Error(`The call was answered by ${answer}`);
     } catch (error) {
       if (!isServiceError(error)) throw error;
-      return { code: error.code, details: error.details, ms: performance.now() - startedAt };
+      return { code: error.code, details: error.details };
     }
   }
 

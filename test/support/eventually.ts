@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export async function eventually<T>(
   read: () => T | Promise<T>,
   isDone: (value: T) => boolean,
-  timeoutMs = 10_000,
+  timeoutMs = 20_000,
 ): Promise<T> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {

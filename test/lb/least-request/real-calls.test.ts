@@ -4,15 +4,15 @@ import { LbPolicyRegistry } from '../../../src/lb/lb-policy-registry';
 import { registerRegistry } from '../../support/register-registry';
 import { systemClock } from '../../../src/util/clock';
 import { silentLogger } from '../../../src/util/logger';
-import { systemRandom } from '../../../src/util/random';
 import { echoMethod } from '../../support/echo-backend';
 import { eventually } from '../../support/eventually';
+import { seededRandom } from '../../support/seeded-random';
 import { SlowServer } from '../../support/slow-server';
 
 const policies = new LbPolicyRegistry({ policies: [leastRequestPolicy], converters: [] });
 registerRegistry(policies, () => ({
   clock: systemClock,
-  random: systemRandom,
+  random: seededRandom(1),
   logger: silentLogger,
   policies,
 }));

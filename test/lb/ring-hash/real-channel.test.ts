@@ -111,7 +111,9 @@ describe('ring_hash under a channel of grpc-js', () => {
 
   it('becomes READY for who waits without a call', async () => {
     const waiting = new Client(target, credentials.createInsecure(), options);
-    const error = await new Promise((resolve) => waiting.waitForReady(Date.now() + 4000, resolve));
+    const error = await new Promise((resolve) =>
+      waiting.waitForReady(Date.now() + 20_000, resolve),
+    );
     waiting.close();
     expect(error).toBeUndefined();
   });
