@@ -65,13 +65,16 @@ export interface AdsConversation {
   addName(typeUrl: string, name: string): void;
   /** Notes that a name is no longer wanted. */
   dropName(typeUrl: string, name: string): void;
+  /** Whether a request of a type has been sent on this stream. */
+  hasRequested(typeUrl: string): boolean;
+  /** Notes that a response contains a resource, which proves that the server knows it to be requested. */
+  confirmName(typeUrl: string, name: string): void;
   /** Decodes a response without looking into its resources. */
   read(bytes: Uint8Array): Result<AdsResponse, string>;
   /**
-   * Notes what to answer to a response that was read.
+   * Notes what to answer to a response that was read, of a type that was requested.
    * @param rejection The text to reject it with; `undefined` to acknowledge it.
-   * @param isHeld Whether to wait with that until `release` is called for the type, or another reason comes up
-   * to send a request that has to carry it.
+   * @param isHeld Whether the rejection waits until `release` is called for the type. Changes of names do not.
    */
   answer(response: AdsResponse, rejection: string | undefined, isHeld?: boolean): void;
   /** Lets out the answer that is held back for a type, if one is. */

@@ -8,6 +8,8 @@ export interface AdsStreamHandler extends RequestSource {
   isFailing(): boolean;
   /** The server is there, though it has nothing to say. */
   onAlive(): void;
+  /** A response came of a type that was not requested on the stream; it is dropped without an answer. */
+  onUnrequested(typeUrl: string): void;
   /** A response came. @returns the text to reject it with; `undefined` to acknowledge it. */
   onResponse(response: AdsResponse): string | undefined;
   /**

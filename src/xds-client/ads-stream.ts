@@ -118,7 +118,9 @@ export class AdsStream {
 
   /** A response had something to say about a resource, so that it need not be waited for. */
   settle(typeUrl: string, name: string): void {
-    if (this.state.kind === 'open') this.state.waits.end(typeUrl, name);
+    if (this.state.kind !== 'open') return;
+    this.state.waits.end(typeUrl, name);
+    this.state.conversation.confirmName(typeUrl, name);
   }
 
   /** A response had everything there is of a type, so that what is not in it will not come by asking again. */
@@ -320,6 +322,12 @@ export class AdsStream {
     }
     open.sawResponse = true;
     this.hasAnswered = true;
+    const { typeUrl } = response.value;
+    if (!open.conversation.hasRequested(typeUrl)) {
+      // An answer would be the first request of the type, and without names a subscription to everything.
+      this.options.handler.onUnrequested(typeUrl);
+      return;
+    }
     const rejection = this.options.handler.onResponse(response.value);
     if (rejection === undefined) this.acknowledge(open, response.value);
     else this.reject(open, response.value, rejection, startedAtMs);

@@ -107,6 +107,13 @@ class DeltaConversation implements AdsConversation {
     this.due.add(typeUrl);
   }
 
+  hasRequested(typeUrl: string): boolean {
+    return this.types.get(typeUrl)?.hasAsked ?? false;
+  }
+
+  /** Names go out in requests without a nonce, which no response makes outdated. */
+  confirmName(): void {}
+
   read(bytes: Uint8Array): Result<AdsResponse, string> {
     let response: DeltaDiscoveryResponse;
     try {
@@ -142,18 +149,36 @@ class DeltaConversation implements AdsConversation {
 
   next(): NextRequest | undefined {
     for (const typeUrl of this.due) {
-      const next = this.compose(typeUrl, this.progressOf(typeUrl));
+      const progress = this.progressOf(typeUrl);
+      const next = this.composeAnswer(typeUrl, progress) ?? this.composeNames(typeUrl, progress);
       if (next !== undefined) return next;
       this.due.delete(typeUrl);
     }
     return undefined;
   }
 
-  private compose(typeUrl: string, progress: TypeProgress): NextRequest | undefined {
+  /**
+   * An answer never carries names: istiod ignores those in a NACK, and those in an ACK whose nonce is outdated
+   * (https://github.com/istio/istio/blob/1.27.0/pilot/pkg/xds/delta.go, `shouldRespondDelta`).
+   */
+  private composeAnswer(typeUrl: string, { answers }: TypeProgress): NextRequest | undefined {
+    const answer = answers.shift();
+    if (answer === undefined) return undefined;
+    const bytes = DeltaDiscoveryRequest.encode({
+      node: this.takeNode(),
+      typeUrl,
+      resourceNamesSubscribe: [],
+      resourceNamesUnsubscribe: [],
+      initialResourceVersions: new Map<string, string>(),
+      responseNonce: answer.nonce,
+      errorDetail: errorDetail(answer.rejection),
+    }).finish();
+    return { typeUrl, bytes, newNames: [], isFirst: false, claims: false };
+  }
+
+  private composeNames(typeUrl: string, progress: TypeProgress): NextRequest | undefined {
     const { toSubscribe, toUnsubscribe, asked, hasAsked } = progress;
-    const answer = this.takeAnswer(progress);
-    const hasNames = toSubscribe.size > 0 || toUnsubscribe.size > 0;
-    if (!hasNames && answer === undefined) return undefined;
+    if (toSubscribe.size === 0 && toUnsubscribe.size === 0) return undefined;
     const newNames = [...toSubscribe];
     const goneNames = [...toUnsubscribe];
     for (const name of goneNames) asked.delete(name);
@@ -168,22 +193,10 @@ class DeltaConversation implements AdsConversation {
       resourceNamesSubscribe: newNames,
       resourceNamesUnsubscribe: goneNames,
       initialResourceVersions: held,
-      responseNonce: answer?.nonce ?? '',
-      errorDetail: errorDetail(answer?.rejection),
+      responseNonce: '',
+      errorDetail: undefined,
     }).finish();
     return { typeUrl, bytes, newNames, isFirst: !hasAsked, claims: held.size > 0 };
-  }
-
-  /**
-   * The oldest answer. A first request without names would mean that everything of the type is wanted
-   * (wildcard), so a response that nobody asked for is acknowledged by silence.
-   */
-  private takeAnswer({ answers, hasAsked, toSubscribe }: TypeProgress): Answer | undefined {
-    const mayAcknowledge = hasAsked || toSubscribe.size > 0;
-    for (let answer = answers.shift(); answer !== undefined; answer = answers.shift()) {
-      if (mayAcknowledge || answer.rejection !== undefined) return answer;
-    }
-    return undefined;
   }
 
   /** Once per stream is enough for the server to remember it. */

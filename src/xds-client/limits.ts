@@ -10,6 +10,9 @@ export const MAX_RESOURCES_PER_RESPONSE = 250_000;
 /** Characters in the name of a resource. */
 export const MAX_NAME_LENGTH = 8192;
 
+/** Types that a server sends without a request and that are logged, one line each; responses of further ones are dropped without a line. */
+export const MAX_LOGGED_UNREQUESTED = 16;
+
 /**
  * How far apart the rejections of the same resources are that come in a row. The first one is sent at once; those
  * after it are held back, because the server may have answered it with what was rejected.
@@ -20,6 +23,12 @@ export const NACK_BACKOFF: BackoffOptions = {
   maxMs: 5000,
   jitter: 0.2,
 };
+
+/**
+ * How often a name is requested again at once because responses that are rejected may have crossed its request. After
+ * that it is requested again with each rejection. See docs/decisions/0010-names-around-a-nack.md.
+ */
+export const MAX_NAME_REPEATS = 3;
 
 /** Milliseconds between rejections of different resources of one type. */
 export const NACK_SPACING_MS = 20;

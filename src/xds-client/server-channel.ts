@@ -13,12 +13,13 @@ import { AdsSubscriptions } from './ads-subscriptions';
 import type { ClientEvents } from './client-events';
 import type { ServerSnapshot } from './client-snapshot';
 import { diagnostics, type ServerEvent } from './diagnostics';
+import { MAX_LOGGED_UNREQUESTED } from './limits';
 import type { Accepted } from './resource-state';
 import type { DiscoveryService, ResourceType } from './resource-type';
 import type { ServerPolicy } from './server-policy';
 import type { XdsTransport, XdsTransportFactory } from './transport';
 import { VariantChoice } from './variant-choice';
-import { describeResource, describeServer, joinBounded } from './xds-errors';
+import { describeResource, describeServer, joinBounded, MAX_SHOWN_NAME } from './xds-errors';
 
 /** What a response says about the resources of one type. */
 export interface ResourcesUpdate {
@@ -89,6 +90,8 @@ export class ServerChannel {
   private hasAnswered = false;
   /** The rejections last logged, by type, so that each is logged once. */
   private readonly loggedRejections = new Map<string, string>();
+  /** Types that were received without a request, so that each is logged once. */
+  private readonly loggedUnrequested = new Set<string>();
 
   constructor(private readonly options: ServerChannelOptions) {
     const { server, policy, node, withoutDelta } = options;
@@ -213,6 +216,7 @@ export class ServerChannel {
       },
       isFailing: () => this.failures.has(service),
       onAlive: () => this.recover(service),
+      onUnrequested: (typeUrl) => this.onUnrequested(service, typeUrl),
       onResponse: (response) => this.onResponse(service, response),
       onFailure: (reason, retryInMs) => this.onFailure(service, reason, retryInMs),
       onOverdue: (typeUrl, name) => this.onOverdue(typeUrl, name),
@@ -234,11 +238,8 @@ export class ServerChannel {
     this.recover(service);
     const { typeUrl, version } = response;
     const type = this.subscriptions.type(typeUrl);
-    if (type === undefined) {
-      const message = `type_url "${typeUrl}" was not asked for`;
-      this.logRejection(typeUrl, message);
-      return message;
-    }
+    // Every type that was requested has been subscribed to.
+    if (type === undefined) return undefined;
     const { violations } = this.read(response, type);
     if (violations.length > 0) {
       const message = joinBounded(violations);
@@ -248,6 +249,19 @@ export class ServerChannel {
     this.loggedRejections.delete(typeUrl);
     this.trace(() => `accepted version "${version}" of ${typeUrl}`);
     return undefined;
+  }
+
+  private onUnrequested(service: DiscoveryService, typeUrl: string): void {
+    this.recover(service);
+    this.trace(() => `dropped a response of ${typeUrl}, which was not requested`);
+    const logged = this.loggedUnrequested;
+    if (logged.has(typeUrl) || logged.size === MAX_LOGGED_UNREQUESTED) return;
+    logged.add(typeUrl);
+    const shown = typeUrl.slice(0, MAX_SHOWN_NAME);
+    this.options.logger.error(
+      () =>
+        `update from ${this.description} dropped: type_url "${shown}" was not requested on the stream`,
+    );
   }
 
   private onFailure(service: DiscoveryService, reason: string, retryInMs: number): void {

@@ -14,25 +14,33 @@ import {
   type RequestSource,
 } from './ads-protocol';
 import { itemFromAny } from './response-items';
+import { UnconfirmedNames } from './unconfirmed-names';
 
-/** How far one type has come on this stream. */
+/** The rejection of the latest response, until it is sent. */
+interface Nack {
+  readonly rejection: string;
+  /** Whether it waits for `release`. */
+  isHeld: boolean;
+}
+
+/** The state of one type on this stream. */
 interface TypeProgress {
   /** Of the latest response; empty before there was one. */
   nonce: string;
-  /** A request must be sent. */
+  nack: Nack | undefined;
+  /** A request other than the NACK may have to be sent. */
   isDue: boolean;
+  /** It must be sent even with the names of the last request: as an ACK, or to repeat these names. */
+  mustSend: boolean;
   /** The names wanted may be others than in the last request. */
   hasChanged: boolean;
-  /** A response has not been acknowledged or rejected yet. */
-  hasVerdict: boolean;
-  /** The text to reject the response with; `undefined` to acknowledge it. */
-  rejection: string | undefined;
   /** The names in the last request: what the server believes is wanted. */
   asked: ReadonlySet<string>;
   /** There was such a request. */
   hasAsked: boolean;
   /** Names given up since that request. */
   readonly dropped: Set<string>;
+  readonly unconfirmed: UnconfirmedNames;
 }
 
 const NOTHING_ASKED: ReadonlySet<string> = new Set();
@@ -65,7 +73,11 @@ export class SotwProtocol implements AdsProtocol {
   }
 }
 
-/** However much has happened to a type since its last request, it takes one request to say so. */
+/**
+ * However much has happened to a type since its last request, it takes one request to say so, and another one for a
+ * NACK: that one repeats the names of the last request, and changes of names go out in requests without
+ * `error_detail`, with the same nonce. Some servers ignore the names in a NACK (docs/decisions/0010-names-around-a-nack.md).
+ */
 class SotwConversation implements AdsConversation {
   private readonly types = new Map<string, TypeProgress>();
   private nodeSent = false;
@@ -94,6 +106,14 @@ class SotwConversation implements AdsConversation {
     progress.isDue = true;
   }
 
+  hasRequested(typeUrl: string): boolean {
+    return this.types.get(typeUrl)?.hasAsked ?? false;
+  }
+
+  confirmName(typeUrl: string, name: string): void {
+    this.types.get(typeUrl)?.unconfirmed.confirm(name);
+  }
+
   read(bytes: Uint8Array): Result<AdsResponse, string> {
     let response: DiscoveryResponse;
     try {
@@ -115,54 +135,84 @@ class SotwConversation implements AdsConversation {
     rejection: string | undefined,
     isHeld = false,
   ): void {
-    if (rejection === undefined) this.versions.set(typeUrl, version);
     const progress = this.progressOf(typeUrl);
     progress.nonce = nonce;
-    progress.rejection = rejection;
-    progress.hasVerdict = true;
-    if (!isHeld) progress.isDue = true;
+    if (rejection === undefined) {
+      this.versions.set(typeUrl, version);
+      progress.nack = undefined;
+      progress.mustSend = true;
+      progress.unconfirmed.onAck();
+    } else {
+      progress.nack = { rejection, isHeld };
+      progress.mustSend = progress.unconfirmed.onNack() || progress.mustSend;
+    }
+    if (progress.mustSend) progress.isDue = true;
   }
 
   release(typeUrl: string): void {
-    const progress = this.progressOf(typeUrl);
-    if (progress.hasVerdict) progress.isDue = true;
+    const nack = this.types.get(typeUrl)?.nack;
+    if (nack !== undefined) nack.isHeld = false;
   }
 
   next(): NextRequest | undefined {
     for (const [typeUrl, progress] of this.types) {
-      if (!progress.isDue) continue;
-      progress.isDue = false;
-      const next = this.compose(typeUrl, progress);
+      const next = this.composeNack(typeUrl, progress) ?? this.compose(typeUrl, progress);
       if (next !== undefined) return next;
     }
     return undefined;
   }
 
+  /** The names of the last request are all it has: the server may look at them or not. */
+  private composeNack(typeUrl: string, progress: TypeProgress): NextRequest | undefined {
+    const { nack, asked, unconfirmed } = progress;
+    if (nack === undefined || nack.isHeld) return undefined;
+    progress.nack = undefined;
+    if (!unconfirmed.isEmpty) {
+      progress.mustSend = true;
+      progress.isDue = true;
+    }
+    const bytes = this.encode(typeUrl, progress, [...asked], nack.rejection);
+    return { typeUrl, bytes, newNames: [], isFirst: false, claims: this.claims(typeUrl) };
+  }
+
   private compose(typeUrl: string, progress: TypeProgress): NextRequest | undefined {
+    if (!progress.isDue) return undefined;
+    progress.isDue = false;
     // To acknowledge a response, the list that was sent before will do.
     const names = progress.hasChanged ? this.takeNames(typeUrl, progress) : [...progress.asked];
     const newNames = progress.hasChanged ? names.filter((name) => !progress.asked.has(name)) : [];
-    const { hasVerdict, rejection, hasAsked } = progress;
+    const { mustSend, hasAsked } = progress;
     progress.hasChanged = progress.isDue;
-    progress.hasVerdict = false;
-    progress.rejection = undefined;
     const isNews = newNames.length > 0 || names.length < progress.asked.size;
-    if (!isNews && !hasVerdict) return undefined;
-    // A first request without names would mean that everything of the type is wanted (wildcard). So a
-    // response that nobody asked for is acknowledged by silence.
-    if (names.length === 0 && !hasAsked && rejection === undefined) return undefined;
-    if (isNews) progress.asked = new Set(names);
+    if (!isNews && !mustSend) return undefined;
+    // A first request without names would mean that everything of the type is wanted (wildcard).
+    if (names.length === 0 && !hasAsked) return undefined;
+    progress.mustSend = false;
+    if (isNews) changeNames(progress, names, newNames);
     progress.hasAsked = true;
-    const versionInfo = this.versions.get(typeUrl) ?? '';
-    const bytes = DiscoveryRequest.encode({
-      versionInfo,
+    const bytes = this.encode(typeUrl, progress, names, undefined);
+    return { typeUrl, bytes, newNames, isFirst: !hasAsked, claims: this.claims(typeUrl) };
+  }
+
+  private encode(
+    typeUrl: string,
+    { nonce }: TypeProgress,
+    resourceNames: string[],
+    rejection: string | undefined,
+  ): Uint8Array {
+    return DiscoveryRequest.encode({
+      versionInfo: this.versions.get(typeUrl) ?? '',
       node: this.takeNode(),
-      resourceNames: names,
+      resourceNames,
       typeUrl,
-      responseNonce: progress.nonce,
+      responseNonce: nonce,
       errorDetail: errorDetail(rejection),
     }).finish();
-    return { typeUrl, bytes, newNames, isFirst: !hasAsked, claims: versionInfo !== '' };
+  }
+
+  /** Whether requests of a type tell the server that we have something already. */
+  private claims(typeUrl: string): boolean {
+    return (this.versions.get(typeUrl) ?? '') !== '';
   }
 
   /** Once per stream is enough for the server to remember it (gRFC A27). */
@@ -190,16 +240,34 @@ class SotwConversation implements AdsConversation {
     if (progress === undefined) {
       progress = {
         nonce: '',
+        nack: undefined,
         isDue: false,
+        mustSend: false,
         hasChanged: false,
-        hasVerdict: false,
-        rejection: undefined,
         asked: NOTHING_ASKED,
         hasAsked: false,
         dropped: new Set(),
+        unconfirmed: new UnconfirmedNames(),
       };
       this.types.set(typeUrl, progress);
     }
     return progress;
+  }
+}
+
+/** The first request of a stream reaches every server: it is the one thing that no response can cross. */
+function changeNames(
+  progress: TypeProgress,
+  names: readonly string[],
+  newNames: readonly string[],
+): void {
+  const { asked, hasAsked, unconfirmed } = progress;
+  const next = new Set(names);
+  progress.asked = next;
+  if (!hasAsked) return;
+  for (const name of newNames) unconfirmed.add(name);
+  if (names.length - newNames.length === asked.size) return;
+  for (const name of asked) {
+    if (!next.has(name)) unconfirmed.remove(name);
   }
 }

@@ -11,7 +11,7 @@ import type { StreamStatus } from './transport';
 const MAX_LIST_LENGTH = 8192;
 
 /** Of a longer name, so many characters are shown. */
-const MAX_SHOWN_NAME = 512;
+export const MAX_SHOWN_NAME = 512;
 
 const SEPARATOR = '; ';
 

@@ -255,6 +255,46 @@ describe('a transport over HTTP', () => {
     });
   });
 
+  it('tells the server what was wrong with its answer when another request follows the rejection', async () => {
+    const server = await serve(() => ({ body: { ...listeners('bad', 'a'), nonce: 'n7' } }));
+    const { stream, recorder } = open(server.uri);
+    stream.read();
+    ask(stream, {});
+    await untilResponses(recorder, 1);
+    const errorDetail = { code: 3, message: 'no routes', details: [] };
+    ask(stream, { responseNonce: 'n7', errorDetail });
+    ask(stream, { responseNonce: 'n7', resourceNames: ['a', 'b'] });
+    const isRejection = (body: Json) => body['error_detail'] !== undefined;
+    await eventually(
+      () => server.bodies(LISTENERS).filter(isRejection).length,
+      (count) => count > 0,
+    );
+    expect(server.bodies(LISTENERS).find(isRejection)).toMatchObject({
+      resource_names: ['a', 'b'],
+      error_detail: { code: 3, message: 'no routes' },
+    });
+  });
+
+  it('does not repeat what was wrong with an answer once there is another one', async () => {
+    let version = 'bad';
+    const server = await serve(() => ({ body: { ...listeners(version, 'a'), nonce: 'same' } }));
+    const { stream, recorder } = open(server.uri);
+    stream.read();
+    ask(stream, {});
+    await untilResponses(recorder, 1);
+    const errorDetail = { code: 3, message: 'no routes', details: [] };
+    ask(stream, { responseNonce: 'same', errorDetail });
+    version = 'good';
+    stream.read();
+    await untilResponses(recorder, 2);
+    ask(stream, { responseNonce: 'same', versionInfo: 'good' });
+    await eventually(
+      () => server.bodies(LISTENERS).at(-1),
+      (body) => body?.['version_info'] === 'good',
+    );
+    expect(server.bodies(LISTENERS).at(-1)).not.toHaveProperty('error_detail');
+  });
+
   it('asks for nothing more of a type before the last answer has been read', async () => {
     let version = 0;
     const server = await serve(() => ({ body: listeners(String(++version), 'a') }));

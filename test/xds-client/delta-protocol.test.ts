@@ -129,7 +129,7 @@ describe('the incremental variant', () => {
     expect(wanted.drain().map(({ node }) => node?.id)).toEqual([undefined]);
   });
 
-  it('answers every response on its own, the first answer together with new names', () => {
+  it('answers every response on its own, and requests new names in another request', () => {
     const wanted = new Wanted();
     wanted.add('a');
     wanted.drain();
@@ -138,13 +138,14 @@ describe('the incremental variant', () => {
     wanted.requests.answer(response('n3'), undefined);
     wanted.add('b');
     const requests = wanted.drain();
-    expect(requests.map(({ responseNonce }) => responseNonce)).toEqual(['n1', 'n2', 'n3']);
+    expect(requests.map(({ responseNonce }) => responseNonce)).toEqual(['n1', 'n2', 'n3', '']);
     expect(requests.map(({ errorDetail }) => errorDetail)).toEqual([
       undefined,
       { code: 3, message: 'bad', details: [] },
       undefined,
+      undefined,
     ]);
-    expect(requests.map((request) => request.resourceNamesSubscribe)).toEqual([['b'], [], []]);
+    expect(requests.map((request) => request.resourceNamesSubscribe)).toEqual([[], [], [], ['b']]);
   });
 
   it('has no nonce in a request that answers nothing', () => {
@@ -157,14 +158,28 @@ describe('the incremental variant', () => {
     expect(wanted.drain()).toMatchObject([{ responseNonce: '', errorDetail: undefined }]);
   });
 
-  it('keeps silent about responses to which the answer would be a wildcard', () => {
+  it('requests names while a NACK is held back', () => {
     const wanted = new Wanted();
-    wanted.requests.answer(response('n1'), undefined);
-    wanted.requests.answer(response('n2'), undefined);
-    expect(wanted.drain()).toEqual([]);
-    wanted.requests.answer(response('n3'), undefined);
-    wanted.requests.answer(response('n4'), 'not asked for');
-    expect(wanted.drain()).toMatchObject([{ responseNonce: 'n4' }]);
+    wanted.add('a');
+    wanted.drain();
+    wanted.requests.answer(response('n1'), 'bad', true);
+    wanted.add('b');
+    expect(wanted.drain()).toMatchObject([
+      { resourceNamesSubscribe: ['b'], responseNonce: '', errorDetail: undefined },
+    ]);
+    wanted.requests.release(TYPE);
+    expect(wanted.drain()).toMatchObject([
+      { resourceNamesSubscribe: [], responseNonce: 'n1', errorDetail: { message: 'bad' } },
+    ]);
+  });
+
+  it('tells which types have been requested', () => {
+    const wanted = new Wanted();
+    wanted.add('a');
+    expect(wanted.requests.hasRequested(TYPE)).toBe(false);
+    wanted.drain();
+    expect(wanted.requests.hasRequested(TYPE)).toBe(true);
+    expect(wanted.requests.hasRequested('another')).toBe(false);
   });
 
   it('tells a new stream once what there is already', () => {

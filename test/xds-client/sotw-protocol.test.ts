@@ -111,14 +111,6 @@ describe('SotwProtocol', () => {
     expect(wanted.drain()).toEqual([[[], []]]);
   });
 
-  it('keeps silent about a response to which the answer would be a wildcard', () => {
-    const wanted = new Wanted();
-    wanted.requests.answer(response('n1'), undefined);
-    expect(wanted.drain()).toEqual([]);
-    wanted.add('a');
-    expect(wanted.next()?.responseNonce).toBe('n1');
-  });
-
   it('carries the newest nonce and the error of the newest response only', () => {
     const wanted = new Wanted();
     wanted.add('a');
@@ -137,5 +129,192 @@ describe('SotwProtocol', () => {
       responseNonce: 'n3',
       errorDetail: undefined,
     });
+  });
+});
+
+const REJECTED = { message: 'bad' };
+
+describe('names around a NACK', () => {
+  /** Requests `a`, and receives the response n1. */
+  function afterFirstResponse(): Wanted {
+    const wanted = new Wanted();
+    wanted.add('a');
+    wanted.drain();
+    wanted.requests.confirmName(TYPE, 'a');
+    wanted.requests.answer(response('n1', '1'), undefined);
+    wanted.drain();
+    return wanted;
+  }
+
+  /** All requests that are due, as `<nonce> <names>`, with `!` for a NACK. */
+  function spell(wanted: Wanted): string[] {
+    const all: string[] = [];
+    for (let next = wanted.next(); next !== undefined; next = wanted.next()) {
+      const { responseNonce, resourceNames, errorDetail } = next;
+      all.push(`${errorDetail === undefined ? '' : '!'}${responseNonce} ${resourceNames.join()}`);
+    }
+    return all;
+  }
+
+  it.each<[string, (wanted: Wanted) => void, string[]]>([
+    [
+      'a NACK alone when no name has changed',
+      ({ requests }) => requests.answer(response('n2'), 'bad'),
+      ['!n2 a'],
+    ],
+    [
+      'a NACK with the names of before, and then the new name',
+      (wanted) => {
+        wanted.requests.answer(response('n2'), 'bad');
+        wanted.add('b');
+      },
+      ['!n2 a', 'n2 a,b'],
+    ],
+    [
+      'a NACK with the names of before, and then the names that are left',
+      (wanted) => {
+        wanted.add('b');
+        wanted.drain();
+        wanted.requests.confirmName(TYPE, 'b');
+        wanted.requests.answer(response('n2'), 'bad');
+        wanted.drop('a');
+      },
+      ['!n2 a,b', 'n2 b'],
+    ],
+    [
+      'a NACK, and then a name that is let go and requested anew in two requests',
+      (wanted) => {
+        wanted.requests.answer(response('n2'), 'bad');
+        wanted.drop('a');
+        wanted.add('a');
+      },
+      ['!n2 a', 'n2 ', 'n2 a'],
+    ],
+    [
+      'a NACK, and once more a name that the response may have crossed',
+      (wanted) => {
+        wanted.add('b');
+        wanted.drain();
+        wanted.requests.answer(response('n2'), 'bad');
+      },
+      ['!n2 a,b', 'n2 a,b'],
+    ],
+    [
+      'a NACK, and once more names of which the response may have crossed the removal of one',
+      (wanted) => {
+        wanted.add('b');
+        wanted.drain();
+        wanted.requests.answer(response('n2'), undefined);
+        wanted.requests.confirmName(TYPE, 'b');
+        wanted.drain();
+        wanted.drop('b');
+        wanted.drain();
+        wanted.requests.answer(response('n3'), 'bad');
+      },
+      ['!n3 a', 'n3 a'],
+    ],
+    [
+      'a NACK alone when the response contains the resource requested last',
+      (wanted) => {
+        wanted.add('b');
+        wanted.drain();
+        wanted.requests.confirmName(TYPE, 'b');
+        wanted.requests.answer(response('n2'), 'bad');
+      },
+      ['!n2 a,b'],
+    ],
+    [
+      'at once, without the NACK, a new name while the NACK is held back',
+      (wanted) => {
+        wanted.requests.answer(response('n2'), 'bad', true);
+        wanted.add('b');
+      },
+      ['n2 a,b'],
+    ],
+    [
+      'at once, without the NACK, a name that the response may have crossed while the NACK is held back',
+      (wanted) => {
+        wanted.add('b');
+        wanted.drain();
+        wanted.requests.answer(response('n2'), 'bad', true);
+      },
+      ['n2 a,b'],
+    ],
+    [
+      'nothing while a NACK is held back and no name has changed',
+      ({ requests }) => requests.answer(response('n2'), 'bad', true),
+      [],
+    ],
+  ])('sends %s', (_what, act, expected) => {
+    const wanted = afterFirstResponse();
+    act(wanted);
+    expect(spell(wanted)).toEqual(expected);
+  });
+
+  it('sends a NACK with the error, the new nonce and the version accepted last', () => {
+    const wanted = afterFirstResponse();
+    wanted.requests.answer(response('n2', '2'), 'bad');
+    wanted.add('b');
+    const same = { versionInfo: '1', responseNonce: 'n2' };
+    expect(wanted.next()).toMatchObject({ ...same, errorDetail: REJECTED, resourceNames: ['a'] });
+    expect(wanted.next()).toMatchObject({
+      ...same,
+      errorDetail: undefined,
+      resourceNames: ['a', 'b'],
+    });
+  });
+
+  it('sends a NACK that was held back after the names requested in the meantime', () => {
+    const wanted = afterFirstResponse();
+    wanted.requests.answer(response('n2'), 'bad', true);
+    wanted.add('b');
+    expect(spell(wanted)).toEqual(['n2 a,b']);
+    wanted.requests.confirmName(TYPE, 'b');
+    wanted.requests.release(TYPE);
+    expect(spell(wanted)).toEqual(['!n2 a,b']);
+  });
+
+  // A server that responds to every request would otherwise be asked as fast as both sides can run.
+  it('repeats an unconfirmed name at once three times, and then with each NACK', () => {
+    const wanted = afterFirstResponse();
+    wanted.add('b');
+    wanted.drain();
+    for (const nonce of ['n2', 'n3', 'n4']) {
+      wanted.requests.answer(response(nonce), 'bad', true);
+      expect(spell(wanted)).toEqual([`${nonce} a,b`]);
+    }
+    for (const nonce of ['n5', 'n6', 'n7']) {
+      wanted.requests.answer(response(nonce), 'bad', true);
+      expect(spell(wanted)).toEqual([]);
+    }
+    wanted.requests.release(TYPE);
+    expect(spell(wanted)).toEqual(['!n7 a,b', 'n7 a,b']);
+  });
+
+  it('repeats a name that only an ACK has carried, as a rejected response may have crossed it', () => {
+    const wanted = afterFirstResponse();
+    wanted.requests.answer(response('n2'), undefined);
+    wanted.add('b');
+    expect(spell(wanted)).toEqual(['n2 a,b']);
+    wanted.requests.answer(response('n3'), 'bad');
+    expect(spell(wanted)).toEqual(['!n3 a,b', 'n3 a,b']);
+  });
+
+  it('repeats a name that has not been sent again when the next response arrives', () => {
+    const wanted = afterFirstResponse();
+    wanted.add('b');
+    wanted.drain();
+    wanted.requests.answer(response('n2'), 'bad');
+    expect(wanted.next()?.errorDetail).toMatchObject(REJECTED);
+    wanted.requests.answer(response('n3'), 'bad', true);
+    expect(spell(wanted)).toEqual(['n3 a,b']);
+  });
+
+  it('does not repeat the names of the first request', () => {
+    const wanted = new Wanted();
+    wanted.add('a');
+    wanted.drain();
+    wanted.requests.answer(response('n1'), 'bad');
+    expect(spell(wanted)).toEqual(['!n1 a']);
   });
 });

@@ -61,7 +61,9 @@ export class TypePoll {
   update(request: DiscoveryRequest): void {
     const known = new Set(this.request?.resourceNames);
     const hasNew = request.resourceNames.some((name) => !known.has(name));
-    this.request = request;
+    // A request after a NACK does not revoke it: the NACK itself has not been sent yet.
+    const { errorDetail = this.request?.errorDetail } = request;
+    this.request = { ...request, errorDetail };
     if (hasNew) this.isNew = true;
     if (request.resourceNames.length === 0) this.setState({ kind: 'idle' });
     // Whatever is under way ends first, and leads to the next request at once.
@@ -72,6 +74,7 @@ export class TypePoll {
   take(): Uint8Array | undefined {
     if (this.state.kind !== 'ready') return undefined;
     const { response } = this.state;
+    if (this.request !== undefined) this.request = { ...this.request, errorDetail: undefined };
     this.proceed();
     return response;
   }
