@@ -59,13 +59,26 @@ export function decodeToJson(messageName: string, bytes: Uint8Array): JsonValue 
   return toJson(desc, fromBinary(desc, bytes), options);
 }
 
-/** A registry in which every message that is not in the given one is there and has no fields. */
+/** Each unknown type costs as much as a hundred small messages; no configuration has so many types. */
+const MAX_UNKNOWN_TYPES = 1000;
+
+/**
+ * A registry in which every message that is not in the given one is there and has no fields: of those, the first
+ * thousand that are looked up.
+ */
 function withEveryType(known: FileRegistry): Registry {
+  const created = new Map<string, DescMessage | undefined>();
+  const findEmptyType = (typeName: string): DescMessage | undefined => {
+    if (!created.has(typeName) && created.size < MAX_UNKNOWN_TYPES) {
+      created.set(typeName, createEmptyType(typeName));
+    }
+    return created.get(typeName);
+  };
   return {
     kind: 'registry',
     [Symbol.iterator]: () => known[Symbol.iterator](),
     get: (typeName) => known.get(typeName),
-    getMessage: (typeName) => known.getMessage(typeName) ?? createEmptyType(typeName),
+    getMessage: (typeName) => known.getMessage(typeName) ?? findEmptyType(typeName),
     getEnum: (typeName) => known.getEnum(typeName),
     getExtension: (typeName) => known.getExtension(typeName),
     getExtensionFor: (extendee, number) => known.getExtensionFor(extendee, number),

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ServerOptions } from 'node:https';
 import type { ServerConfig } from '../../src/bootstrap/bootstrap';
+import { DEFAULT_LIMITS, type Limits } from '../../src/bootstrap/limits';
 import { CallCredentialsRegistry } from '../../src/credentials/call-creds-registry';
 import {
   builtInChannelCredentials,
@@ -86,7 +87,11 @@ describe('a transport over HTTP', () => {
       }),
   };
 
-  function create(serverUri: string, extra: Partial<ServerConfig> = {}) {
+  function create(
+    serverUri: string,
+    extra: Partial<ServerConfig> = {},
+    limits: Pick<Limits, 'maxMessageBytes'> = DEFAULT_LIMITS,
+  ) {
     return createRestTransport(
       {
         ...{ serverUri, channelCreds: { type: 'tls', config: undefined }, callCreds: [], key: '' },
@@ -101,12 +106,18 @@ describe('a transport over HTTP', () => {
           channel: new ChannelCredentialsRegistry(builtInChannelCredentials()),
           call: new CallCredentialsRegistry([bearer]),
         }),
+        limits,
       },
     );
   }
 
-  function open(serverUri: string, extra: Partial<ServerConfig> = {}, method = METHOD) {
-    const transport = create(serverUri, extra);
+  function open(
+    serverUri: string,
+    extra: Partial<ServerConfig> = {},
+    method = METHOD,
+    limits: Pick<Limits, 'maxMessageBytes'> = DEFAULT_LIMITS,
+  ) {
+    const transport = create(serverUri, extra, limits);
     if (!transport.ok) throw new Error(transport.error);
     cleanups.push(() => transport.value.close());
     const recorder = new Recorder();
@@ -408,6 +419,22 @@ describe('a transport over HTTP', () => {
       expect(await untilClosed(recorder)).toEqual({
         code: 14,
         details: 'no answer within 0.05 s',
+      });
+    });
+
+    it.each<[string, RestAnswer]>([
+      ['with its length', { headers: { 'content-length': '70000' }, body: ' '.repeat(70_000) }],
+      [
+        'without its length',
+        { headers: { 'transfer-encoding': 'chunked' }, body: ' '.repeat(70_000) },
+      ],
+    ])('when an answer %s is larger than maxMessageBytes', async (_, answer) => {
+      const server = await serve(() => answer);
+      const { stream, recorder } = open(server.uri, {}, METHOD, { maxMessageBytes: 65_536 });
+      ask(stream, {});
+      expect(await untilClosed(recorder)).toEqual({
+        code: 8,
+        details: 'an answer of more than 65536 bytes (maxMessageBytes)',
       });
     });
 

@@ -1,14 +1,21 @@
-import { Agent as HttpAgent, request as httpRequest, type RequestOptions } from 'node:http';
+import {
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestOptions,
+} from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import type {
-  CaCertificateListener,
-  CertificateProvider,
-  IdentityCertificateListener,
+import {
+  Status,
+  type CaCertificateListener,
+  type CertificateProvider,
+  type IdentityCertificateListener,
 } from '../../grpc-js';
 import type { Clock } from '../../util/clock';
 import { errorMessage } from '../../util/error-message';
 import { createHandle, type Handle } from '../../util/handle';
 import { err, ok, type Result } from '../../util/result';
+import type { Refusal } from './refusal';
 
 /** What a server said. */
 export interface HttpAnswer {
@@ -16,6 +23,9 @@ export interface HttpAnswer {
   readonly etag: string | undefined;
   readonly body: string;
 }
+
+/** Receives the response to a request, or why there is none. */
+type HttpCallback = (answer: Result<HttpAnswer, Refusal>) => void;
 
 /** What is asked. */
 export interface HttpPost {
@@ -31,6 +41,8 @@ export interface HttpClientOptions {
   readonly timeoutMs: number;
   /** Whom to trust and who we are; `undefined` without TLS. */
   readonly certificates: CertificateProvider | undefined;
+  /** See `Limits`. Applies to the body of a response. */
+  readonly maxMessageBytes: number;
 }
 
 type TlsOptions = Pick<
@@ -38,7 +50,6 @@ type TlsOptions = Pick<
   'ca' | 'cert' | 'key'
 >;
 
-const MAX_BODY_BYTES = 256 * 1024 * 1024;
 /** A connection that was not used for so long is closed: one with certificates that were replaced is never used again. */
 const IDLE_TIMEOUT_MS = 120_000;
 
@@ -63,43 +74,26 @@ export class HttpClient {
     certificates?.addIdentityCertificateListener(this.onIdentity);
   }
 
-  /** Asks. @returns a handle that gives up without a call back. */
-  post(
-    { url, headers, body }: HttpPost,
-    callback: (answer: Result<HttpAnswer, string>) => void,
-  ): Handle {
+  /** Sends a request. @returns a handle that cancels it without calling back. */
+  post({ url, headers, body }: HttpPost, callback: HttpCallback): Handle {
     const send = this.options.certificates === undefined ? httpRequest : httpsRequest;
     const { agent, tls } = this;
     const request = send(url, { method: 'POST', headers, agent, ...tls });
     let isDone = false;
-    const finish = (answer: Result<HttpAnswer, string> | undefined): void => {
+    const finish = (answer: Result<HttpAnswer, Refusal> | undefined): void => {
       if (isDone) return;
       isDone = true;
       timer.release();
       if (answer?.ok !== true) request.destroy();
       if (answer !== undefined) callback(answer);
     };
-    const { clock, timeoutMs } = this.options;
+    const { clock, timeoutMs, maxMessageBytes } = this.options;
     const timer = clock.setTimer(
-      () => finish(err(`no answer within ${timeoutMs / 1000} s`)),
+      () => finish(unavailable(`no answer within ${timeoutMs / 1000} s`)),
       timeoutMs,
     );
-    request.on('error', (error) => finish(err(errorMessage(error))));
-    request.on('response', (response) => {
-      const chunks: Buffer[] = [];
-      let size = 0;
-      response.on('data', (chunk: Buffer) => {
-        size += chunk.length;
-        if (size > MAX_BODY_BYTES) finish(err(`an answer of more than ${MAX_BODY_BYTES} bytes`));
-        else if (!isDone) chunks.push(chunk);
-      });
-      response.on('error', (error) => finish(err(errorMessage(error))));
-      response.on('end', () => {
-        const { statusCode = 0, headers: answerHeaders } = response;
-        const text = Buffer.concat(chunks).toString('utf8');
-        finish(ok({ status: statusCode, etag: answerHeaders.etag, body: text }));
-      });
-    });
+    request.on('error', (error) => finish(unavailable(errorMessage(error))));
+    request.on('response', (response) => readBody(response, maxMessageBytes, finish));
     request.end(body);
     return createHandle(() => finish(undefined));
   }
@@ -110,4 +104,32 @@ export class HttpClient {
     this.options.certificates?.removeIdentityCertificateListener(this.onIdentity);
     this.agent.destroy();
   }
+}
+
+/** Collects the body of a response, unless it is too large: then no more of it is read. */
+function readBody(response: IncomingMessage, maxBytes: number, finish: HttpCallback): void {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const check = (bytes: number): void => {
+    if (bytes <= maxBytes) return;
+    chunks.length = 0;
+    const details = `an answer of more than ${maxBytes} bytes (maxMessageBytes)`;
+    finish(err({ code: Status.RESOURCE_EXHAUSTED, details }));
+  };
+  check(Number(response.headers['content-length'] ?? 0));
+  response.on('data', (chunk: Buffer) => {
+    size += chunk.length;
+    chunks.push(chunk);
+    check(size);
+  });
+  response.on('error', (error) => finish(unavailable(errorMessage(error))));
+  response.on('end', () => {
+    const { statusCode: status = 0, headers } = response;
+    const body = Buffer.concat(chunks).toString('utf8');
+    finish(ok({ status, etag: headers.etag, body }));
+  });
+}
+
+function unavailable(details: string): Result<never, Refusal> {
+  return err({ code: Status.UNAVAILABLE, details });
 }

@@ -1,4 +1,5 @@
 import type { FetchConfig, ServerConfig } from '../../bootstrap/bootstrap';
+import { DEFAULT_LIMITS, type Limits } from '../../bootstrap/limits';
 import type { DiscoveryRequest } from '../../generated/envoy/service/discovery/v3/discovery';
 import { Status, type CallCredentials, type CertificateProvider } from '../../grpc-js';
 import type { Clock } from '../../util/clock';
@@ -24,6 +25,8 @@ export interface RestTransportOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly credentials: RestCredentials;
+  /** Default: those of an application that sets none. */
+  readonly limits?: Pick<Limits, 'maxMessageBytes'>;
 }
 
 const DEFAULT_FETCH: FetchConfig = {
@@ -53,8 +56,12 @@ export function createRestTransport(
   const certificates = isSecure ? options.credentials.createForHttps(server) : ok(undefined);
   if (!certificates.ok) return certificates;
   const { requestTimeoutMs: timeoutMs } = server.fetch ?? DEFAULT_FETCH;
-  const { clock } = options;
-  const client = new HttpClient({ clock, timeoutMs, certificates: certificates.value });
+  const { clock, limits = DEFAULT_LIMITS } = options;
+  const { maxMessageBytes } = limits;
+  const client = new HttpClient({
+    ...{ clock, timeoutMs, maxMessageBytes },
+    certificates: certificates.value,
+  });
   return ok(new RestTransport(server, client, callCredentials.value, options));
 }
 
@@ -114,9 +121,7 @@ class RestTransport implements XdsTransport {
       const own = { 'content-type': 'application/json', accept: 'application/json' };
       attempt = this.client.post(
         { url, headers: { ...made.value, ...own, ...conditions }, body },
-        (answer) => {
-          callback(answer.ok ? answer : err({ code: Status.UNAVAILABLE, details: answer.error }));
-        },
+        callback,
       );
     });
     return createHandle(() => {
