@@ -1,11 +1,14 @@
-import { readFileSync } from 'node:fs';
 import { errorMessage } from '../util/error-message';
+import { readRegularFile } from '../util/read-regular-file';
 import { err, ok, type Result } from '../util/result';
 import type { Bootstrap } from './bootstrap';
 import { parseBootstrap } from './bootstrap-parser';
 import { findJsonError } from './json-syntax';
 import { withSavedSnapshot } from './saved-snapshot';
 import type { BootstrapSupport } from './server-config-parser';
+
+/** A bootstrap has a few kilobytes, and metadata of the node. */
+const MAX_BOOTSTRAP_BYTES = 16 * 1024 * 1024;
 
 /** Why there is no bootstrap. */
 export interface BootstrapError {
@@ -119,7 +122,9 @@ function fromFile(path: string, readFile: (path: string) => string): Result<Foun
 }
 
 function readTextFile(path: string): string {
-  return readFileSync(path, 'utf8');
+  const read = readRegularFile(path, { maxBytes: MAX_BOOTSTRAP_BYTES });
+  if (!read.ok) throw new Error(read.error);
+  return read.value.toString('utf8');
 }
 
 function parseJson(text: string): Result<unknown, string> {

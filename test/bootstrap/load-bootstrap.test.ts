@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -66,8 +67,20 @@ describe('loadBootstrap', () => {
     );
     expect(outcome({ env: { GRPC_XDS_BOOTSTRAP: folder } })).toBe(
       `unreadable: xDS bootstrap ${folder} (GRPC_XDS_BOOTSTRAP) cannot be read: ` +
-        'EISDIR: illegal operation on a directory, read',
+        'a directory, not a regular file',
     );
+  });
+
+  it('refuses a FIFO or a device at once, and a file of more than 16 MiB', () => {
+    const reasonFor = (path: string) => outcome({ env: { GRPC_XDS_BOOTSTRAP: path } });
+    const fifo = join(folder, 'fifo');
+    execFileSync('mkfifo', [fifo]);
+    expect(reasonFor(fifo)).toContain('cannot be read: a FIFO, not a regular file');
+    expect(reasonFor('/dev/zero')).toContain('cannot be read: a device, not a regular file');
+    const large = join(folder, 'large.json');
+    writeFileSync(large, '');
+    truncateSync(large, 16 * 1024 * 1024 + 1);
+    expect(reasonFor(large)).toContain('cannot be read: 16777217 bytes, more than 16777216');
   });
 
   it('says where text is not JSON without quoting it', () => {

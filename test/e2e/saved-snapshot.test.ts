@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync, existsSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync, existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { register } from '../../src';
@@ -61,6 +61,14 @@ describe('a process that keeps what it was sent', () => {
     writeFileSync(snapshotPath, content.subarray(0, -1));
     await expect(mesh.client({ 'grpc-xds.test': 2 }).say()).rejects.toThrow(
       `saved snapshot ${snapshotPath} (stale) cannot be used: the file is damaged`,
+    );
+  });
+
+  it('says in errors that the file is not used when others may write it', async () => {
+    await earlierRun();
+    chmodSync(snapshotPath, 0o666);
+    await expect(mesh.client({ 'grpc-xds.test': 2 }).say()).rejects.toThrow(
+      `saved snapshot ${snapshotPath} (stale) cannot be used: can be written by others than its owner`,
     );
   });
 });

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -98,7 +99,8 @@ describe('a transport over files', () => {
       features: new Set(),
       fetch: { refreshDelayMs: 1, requestTimeoutMs: 1, ignoreUnknownFields },
     };
-    const transport = createFileTransport(server, { clock, logger });
+    const limits = { maxMessageBytes: 100_000 };
+    const transport = createFileTransport(server, { clock, logger, limits });
     if (!transport.ok) throw new Error(transport.error);
     cleanups.push(() => transport.value.close());
     const recorder = new Recorder();
@@ -127,6 +129,17 @@ describe('a transport over files', () => {
   const clusters = (...names: string[]) => names.map((name) => edsClusterJson(name));
 
   describe('serves', () => {
+    it('refuses a FIFO and a file that is larger than a message', () => {
+      execFileSync('mkfifo', [join(folder, 'fifo.json')]);
+      write('large.yaml', '#'.repeat(100_001));
+      const { recorder } = open('');
+      clock.flush();
+      expect(recorder.status?.details.replaceAll(folder, '')).toBe(
+        '/fifo.json: cannot be read: a FIFO, not a regular file; ' +
+          '/large.yaml: cannot be read: 100001 bytes, more than 100000',
+      );
+    });
+
     it('what is asked for, when it is read', () => {
       write('f.json', { version_info: '7', clusters: clusters('a', 'b', 'c') });
       const { stream, recorder } = open('f.json');

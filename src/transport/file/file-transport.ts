@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { ServerConfig } from '../../bootstrap/bootstrap';
+import { DEFAULT_LIMITS, type Limits } from '../../bootstrap/limits';
 import type { Clock } from '../../util/clock';
 import { errorMessage } from '../../util/error-message';
 import type { FileWatchOptions } from '../../util/file-watch';
@@ -16,6 +17,8 @@ export interface FileTransportOptions {
   readonly logger: Logger;
   /** How changes are noticed. */
   readonly watch?: FileWatchOptions;
+  /** A file is one message. Default: the limits of an application that sets none. */
+  readonly limits?: Pick<Limits, 'maxMessageBytes'>;
 }
 
 const UNIMPLEMENTED = 12;
@@ -48,10 +51,11 @@ class FileTransport implements XdsTransport {
     ignoreUnknownFields: boolean,
     private readonly options: FileTransportOptions,
   ) {
-    const { clock, logger, watch } = options;
+    const { clock, logger, watch, limits = DEFAULT_LIMITS } = options;
     this.resources = new WatchedResources(path, {
       ignoreUnknownFields,
       logger,
+      maxFileBytes: limits.maxMessageBytes,
       watch: { clock, ...watch },
       onChange: (content) => {
         for (const stream of this.streams) stream.update(content);

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorMessage } from '../../util/error-message';
 import { watchFile, type FileWatchOptions } from '../../util/file-watch';
 import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
+import { readRegularFile } from '../../util/read-regular-file';
 import { err, ok, type Result } from '../../util/result';
 import type { ReadOptions, ResourceFile } from './file-resource';
 import { isResourceFile, readResourceFile, resourceFileExtensions } from './read-resource-file';
@@ -14,6 +15,8 @@ import { mergeFiles, type ResourceContent } from './resource-content';
 export interface WatchedResourcesOptions extends ReadOptions {
   readonly logger: Logger;
   readonly watch?: FileWatchOptions;
+  /** A larger file is not read. */
+  readonly maxFileBytes: number;
   /** There is new content. */
   onChange(content: ResourceContent): void;
 }
@@ -114,16 +117,12 @@ export class WatchedResources {
 
   /** Reads one file, or remembers what was in it. */
   private readFile(path: string): Result<KnownFile, string> {
-    let content: Buffer;
-    try {
-      content = readFileSync(path);
-    } catch (error) {
-      return err(`${path}: cannot be read: ${errorMessage(error)}`);
-    }
-    const digest = createHash('sha256').update(content).digest('hex');
+    const content = readRegularFile(path, { maxBytes: this.options.maxFileBytes });
+    if (!content.ok) return err(`${path}: cannot be read: ${content.error}`);
+    const digest = createHash('sha256').update(content.value).digest('hex');
     const known = this.known.get(path);
     if (known?.digest === digest) return ok(known);
-    return ok({ digest, file: readResourceFile(path, content, this.options) });
+    return ok({ digest, file: readResourceFile(path, content.value, this.options) });
   }
 }
 

@@ -1,10 +1,14 @@
-import type { HttpAnswer } from './http-client';
-
 /** Why nothing can be had from a server, in gRPC's terms. */
 export interface Refusal {
   /** A gRPC status code. */
   readonly code: number;
   readonly details: string;
+}
+
+/** The parts of a response that a refusal is made of. */
+interface HttpFailure {
+  readonly status: number;
+  readonly body: string;
 }
 
 // As gRPC has it for HTTP statuses that take the place of its own.
@@ -22,7 +26,7 @@ const UNKNOWN = 2;
 const MAX_BODY = 200;
 
 /** Puts an answer that is none into words. */
-export function describeRefusal(path: string, { status, body }: HttpAnswer): Refusal {
+export function describeRefusal(path: string, { status, body }: HttpFailure): Refusal {
   const text = body.replace(/\s+/g, ' ').trim();
   const shown = text.length > MAX_BODY ? `${text.slice(0, MAX_BODY)}…` : text;
   const fact = `${path} was answered with HTTP status ${status}`;

@@ -21,6 +21,9 @@ export interface SavedSnapshot {
   readonly resources: readonly SavedResource[];
 }
 
+/** A larger file is neither written nor read. */
+export const MAX_SNAPSHOT_BYTES = 256 * 1024 * 1024;
+
 // Grows with every change of the format that older readers would misunderstand.
 const FORMAT = 'grpc-xds-snapshot/1';
 const WRAPPER_URL = 'type.googleapis.com/envoy.service.discovery.v3.Resource';

@@ -1,15 +1,19 @@
-import { readFileSync } from 'node:fs';
 import type { SavedSnapshotConfig } from '../../bootstrap/bootstrap';
 import { Resource } from '../../generated/envoy/service/discovery/v3/discovery';
 import type { Clock } from '../../util/clock';
-import { errorMessage } from '../../util/error-message';
 import type { Logger } from '../../util/logger';
+import { readRegularFile } from '../../util/read-regular-file';
 import { err, ok, type Result } from '../../util/result';
 import type { XdsTransport } from '../../xds-client/transport';
 import { canonicalName, type FileResource } from '../file/file-resource';
 import { FileStream } from '../file/file-stream';
 import type { ResourceContent } from '../file/resource-content';
-import { decodeSnapshot, type SavedResource, type SavedSnapshot } from './snapshot-file';
+import {
+  decodeSnapshot,
+  MAX_SNAPSHOT_BYTES,
+  type SavedResource,
+  type SavedSnapshot,
+} from './snapshot-file';
 
 const WRAPPER_URL = 'type.googleapis.com/envoy.service.discovery.v3.Resource';
 
@@ -51,13 +55,9 @@ export function createSnapshotTransport(
 }
 
 function readSnapshot(path: string, identity: string): Result<SavedSnapshot, string> {
-  let content: Buffer;
-  try {
-    content = readFileSync(path);
-  } catch (error) {
-    return err(errorMessage(error));
-  }
-  const snapshot = decodeSnapshot(content, identity);
+  const content = readRegularFile(path, { maxBytes: MAX_SNAPSHOT_BYTES, isPrivate: true });
+  if (!content.ok) return content;
+  const snapshot = decodeSnapshot(content.value, identity);
   return snapshot.ok ? snapshot : err(`the file ${snapshot.error}`);
 }
 

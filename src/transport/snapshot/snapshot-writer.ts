@@ -6,7 +6,7 @@ import { errorMessage } from '../../util/error-message';
 import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import type { ClientSnapshot } from '../../xds-client/client-snapshot';
-import { encodeSnapshot, type SavedResource } from './snapshot-file';
+import { encodeSnapshot, MAX_SNAPSHOT_BYTES, type SavedResource } from './snapshot-file';
 
 /** What a writer is made of. */
 export interface SnapshotWriterOptions {
@@ -21,8 +21,6 @@ export interface SnapshotWriterOptions {
 
 /** Milliseconds from a change to the writing of it, in which further changes join it. */
 const DELAY_MS = 1000;
-/** More is not written: whoever has so much must be able to wait for a server. */
-const MAX_BYTES = 256 * 1024 * 1024;
 
 /**
  * Keeps a file of the resources last accepted. Changes are written some time after they come, together, and
@@ -50,8 +48,8 @@ export class SnapshotWriter {
     const resources = acceptedResources(read());
     if (resources.length === 0) return;
     const content = encodeSnapshot({ ...config, savedAtMs: clock.now(), resources });
-    if (content.length > MAX_BYTES) {
-      this.report(`${content.length} bytes are more than the ${MAX_BYTES} it may have`);
+    if (content.length > MAX_SNAPSHOT_BYTES) {
+      this.report(`${content.length} bytes are more than the ${MAX_SNAPSHOT_BYTES} it may have`);
       return;
     }
     this.isWriting = true;

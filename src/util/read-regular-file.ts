@@ -1,0 +1,70 @@
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
+import { errorMessage } from './error-message';
+import { err, ok, type Result } from './result';
+
+/** Conditions on a file. */
+export interface FileConditions {
+  /** A larger file is not read. */
+  readonly maxBytes: number;
+  /** Whether the file must belong to the user of this process or to root, and be writable by its owner only. */
+  readonly isPrivate?: boolean;
+}
+
+const GROUP_OR_OTHERS_WRITE = 0o022;
+const CHUNK_BYTES = 64 * 1024;
+const ROOT = 0;
+
+/**
+ * Reads a file without ever waiting for one: a FIFO, a device or a socket is refused, and opening a FIFO does not
+ * block until it has a writer (https://pubs.opengroup.org/onlinepubs/9799919799/functions/open.html, O_NONBLOCK). The
+ * conditions are checked on the descriptor, so that the file cannot be replaced between the check and the reading.
+ *
+ * @returns the content, or the reason why there is none.
+ */
+export function readRegularFile(path: string, conditions: FileConditions): Result<Buffer, string> {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const problem = findProblem(fstatSync(descriptor), conditions);
+    return problem === undefined ? readAll(descriptor, conditions) : err(problem);
+  } catch (error) {
+    return err(errorMessage(error));
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
+function findProblem(stats: Stats, { maxBytes, isPrivate }: FileConditions): string | undefined {
+  if (!stats.isFile()) return `${kindOf(stats)}, not a regular file`;
+  if (stats.size > maxBytes) return `${stats.size} bytes, more than ${maxBytes}`;
+  return isPrivate === true ? findIntruder(stats) : undefined;
+}
+
+/** Names the others who may have written a file. Windows has neither users nor modes of this kind. */
+function findIntruder({ uid, mode }: Stats): string | undefined {
+  const user = process.getuid?.();
+  if (user === undefined) return undefined;
+  if (uid !== user && uid !== ROOT) return `belongs to user ${uid}, not to user ${user} or root`;
+  if ((mode & GROUP_OR_OTHERS_WRITE) === 0) return undefined;
+  return `can be written by others than its owner (mode ${(mode & 0o777).toString(8)}); run chmod go-w on it`;
+}
+
+function kindOf(stats: Stats): string {
+  if (stats.isDirectory()) return 'a directory';
+  if (stats.isFIFO()) return 'a FIFO';
+  return stats.isSocket() ? 'a socket' : 'a device';
+}
+
+/** Reads to the end, which may lie beyond the size that the file had: it may grow, and files in /proc have none. */
+function readAll(descriptor: number, { maxBytes }: FileConditions): Result<Buffer, string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for (;;) {
+    const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+    const length = readSync(descriptor, chunk);
+    if (length === 0) return ok(Buffer.concat(chunks, size));
+    size += length;
+    if (size > maxBytes) return err(`more than ${maxBytes} bytes`);
+    chunks.push(chunk.subarray(0, length));
+  }
+}
