@@ -8,6 +8,17 @@ export function percentEncodeAuthority(text: string): string {
   return text.replace(/[^A-Za-z0-9\-._~!$&'()*+,;=:@[\]]/gu, percentEncode);
 }
 
+/**
+ * The authority that a name stands for: what may not appear in one is encoded (gRFC A47). What is percent-encoded
+ * already stays, because grpc-js does not decode targets.
+ */
+export function toAuthority(name: string): string {
+  return name
+    .split(/(%[\dA-Fa-f]{2})/)
+    .map((part, i) => (i % 2 === 1 ? part : percentEncodeAuthority(part)))
+    .join('');
+}
+
 // Not encodeURIComponent: it throws at half a surrogate pair, which a target may contain.
 function percentEncode(character: string): string {
   let encoded = '';

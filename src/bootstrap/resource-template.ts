@@ -3,8 +3,7 @@ import type { Bootstrap } from './bootstrap';
 import { percentEncodePath } from './percent-encoding';
 
 /**
- * The name of the Listener resource for a target (gRFC A47). The target's path alone is the data-plane
- * authority and the name of the virtual host.
+ * The name of the Listener resource for a target (gRFC A47).
  *
  * @param target The authority of an `xds:` target, empty if it has none, and its path without a leading slash.
  * @returns the name, or why there is none.

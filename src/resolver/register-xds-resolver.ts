@@ -13,7 +13,9 @@ export type ResolverArgs = [target: GrpcUri, listener: ResolverListener, options
 
 /** Makes `xds:` targets be resolved by what the function makes. Replaces any earlier registration. */
 export function registerXdsResolver(create: (...args: ResolverArgs) => Resolver): void {
-  // The data-plane authority is the name itself (gRFC A27).
+  // Not percent-encoded: grpc-js also makes the URL of the HTTP/2 session of it, and Node.js refuses `%` in a host.
+  // The policy cluster_impl encodes the `:authority` of calls.
+  // https://github.com/grpc/grpc-node/blob/%40grpc/grpc-js%401.14.0/packages/grpc-js/src/transport.ts
   const getDefaultAuthority = (target: GrpcUri) => parseTargetName(target).path;
   registerResolver('xds', Object.assign(constructorOf(create), { getDefaultAuthority }));
 }

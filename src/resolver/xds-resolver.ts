@@ -38,7 +38,7 @@ import { LateCalls } from './late-calls';
 import type { LiveConfigs } from './live-configs';
 import type { TextHash } from './request-hash';
 import { RouteTable } from './route-table';
-import { parseTargetName, type TargetName } from './target-name';
+import { dataPlaneAuthority, parseTargetName, type TargetName } from './target-name';
 
 const TRACER = 'xds_resolver';
 
@@ -154,7 +154,7 @@ export class XdsResolver implements Resolver {
       types: this.shared.types,
       dns: this.shared.createDns(this.options),
       listenerName,
-      host: this.name.path,
+      host: dataPlaneAuthority(this.target, this.options),
       clientNote: `xDS node "${bootstrap.node.id}"`,
       onUpdate: (update) => {
         if (this.resolution === resolution) this.onUpdate(resolution, update);

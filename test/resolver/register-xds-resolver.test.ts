@@ -9,6 +9,7 @@ import {
 } from '@grpc/grpc-js';
 import { Mesh, SERVICE, simpleResources } from '../support/mesh';
 import { echoMethod } from '../support/echo-backend';
+import { listenerJson, routeToCluster } from '../support/xds-json';
 
 /** A server that answers with the authority it was called by. */
 async function startAuthorityServer(): Promise<{ port: number; stop: () => void }> {
@@ -40,20 +41,44 @@ function say(client: Client): Promise<string> {
 }
 
 describe('registerXdsResolver', () => {
+  let mesh: Mesh;
+  let server: Awaited<ReturnType<typeof startAuthorityServer>>;
+
+  beforeEach(async () => {
+    mesh = await Mesh.start();
+    server = await startAuthorityServer();
+  });
+  afterEach(() => {
+    server.stop();
+    mesh.stop();
+  });
+
+  async function authorityOf(target: string): Promise<string> {
+    const client = new Client(target, credentials.createInsecure());
+    try {
+      return await say(client);
+    } finally {
+      client.close();
+    }
+  }
+
   it.each([[`xds:///${SERVICE}`], [`xds:${SERVICE}`]])(
     'makes %s a target whose name is the authority of its calls',
     async (target) => {
-      const mesh = await Mesh.start();
-      const server = await startAuthorityServer();
       mesh.serve(simpleResources([server.port]));
-      const client = new Client(target, credentials.createInsecure());
-      try {
-        expect(await say(client)).toBe(SERVICE);
-      } finally {
-        client.close();
-        server.stop();
-        mesh.stop();
-      }
+      expect(await authorityOf(target)).toBe(SERVICE);
     },
   );
+
+  it('percent-encodes a slash in the name for the authority and the virtual host', async () => {
+    const resources = simpleResources([server.port]);
+    const routes = [routeToCluster('echo')];
+    const virtual_hosts = [{ name: 'encoded', domains: ['team%2Fecho'], routes }];
+    mesh.serve({
+      ...resources,
+      listeners: [listenerJson('team/echo')],
+      routes: [{ name: 'team/echo-routes', virtual_hosts }],
+    });
+    expect(await authorityOf('xds:///team/echo')).toBe('team%2Fecho');
+  });
 });

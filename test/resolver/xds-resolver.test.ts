@@ -1,5 +1,5 @@
 import type { Bootstrap } from '../../src/bootstrap/bootstrap';
-import { Status, type CallConfig, type Filter } from '../../src/grpc-js';
+import { Status, type CallConfig, type ChannelOptions, type Filter } from '../../src/grpc-js';
 import { Metadata } from '../../src/grpc-js';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { LiveConfigs } from '../../src/resolver/live-configs';
@@ -59,11 +59,11 @@ class Scene {
   drawn = 0;
   readonly resolver;
 
-  constructor(authority = '', path = 'svc') {
+  constructor(authority = '', path = 'svc', options: ChannelOptions = {}) {
     this.resolver = new XdsResolver(
       { scheme: 'xds', authority, path },
       this.channel.listener,
-      {},
+      options,
       {
         loadBootstrap: () => {
           this.bootstrapLoads++;
@@ -186,6 +186,22 @@ describe('XdsResolver: the first result', () => {
     scene.source.serve(fakeTypes.listener, name, listener('svc'));
     const mine = virtualHost([route(forwardTo('mine'))], { domains: ['svc'] });
     const config = routeConfig('svc-routes', virtualHostTo('other'), mine);
+    scene.source.serve(fakeTypes.routeConfig, 'svc-routes', config);
+    scene.resolver.updateResolution();
+    expect(scene.channel.children).toEqual(['cluster:mine']);
+  });
+});
+
+describe('XdsResolver: the virtual host', () => {
+  it.each<[string, string, ChannelOptions, string]>([
+    ['the path of the target', 'svc', {}, 'svc'],
+    ['the path with slashes percent-encoded', 'a/svc', {}, 'a%2Fsvc'],
+    ['grpc.default_authority', 'svc', { 'grpc.default_authority': 'other' }, 'other'],
+  ])('is chosen by %s', (_, path, options, domain) => {
+    const scene = new Scene('', path, options).serveClusters('mine', 'rest');
+    scene.source.serve(fakeTypes.listener, path, listener('svc'));
+    const mine = virtualHost([route(forwardTo('mine'))], { domains: [domain] });
+    const config = routeConfig('svc-routes', virtualHostTo('rest'), mine);
     scene.source.serve(fakeTypes.routeConfig, 'svc-routes', config);
     scene.resolver.updateResolution();
     expect(scene.channel.children).toEqual(['cluster:mine']);

@@ -1,3 +1,4 @@
+import { toAuthority } from '../../bootstrap/percent-encoding';
 import type { Subchannel } from '../../grpc-js';
 import {
   InterceptedSubchannel,
@@ -59,7 +60,11 @@ function createCountedCall(
     load?.start();
     try {
       const counted = new CountedCallListener(listener, counter, load);
-      return subchannel.getRealSubchannel().createCall(metadata, host, method, counted, callId);
+      // The resolver cannot do that: see registerXdsResolver.
+      const authority = host.includes('/') ? toAuthority(host) : host;
+      return subchannel
+        .getRealSubchannel()
+        .createCall(metadata, authority, method, counted, callId);
     } catch (error) {
       counter.end();
       load?.withdraw();
