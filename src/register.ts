@@ -2,14 +2,17 @@ import type * as Csds from './admin/csds';
 import type { ObserveClients } from './admin/status-encoder';
 import { resolveLimits, type Limits } from './bootstrap/limits';
 import { Metadata, registerAdminService } from './grpc-js';
+import { checkHost } from './grpc-js/check-host';
+import { CopyWatch } from './grpc-js/copy-watch';
 import { createGrpcLogger } from './grpc-js/grpc-logger';
-import { findLoadedCollisions } from './grpc-js/other-copies';
+import { loadedModules } from './grpc-js/loaded-modules';
 import { policyNames } from './lb/policy-names';
 import { registerLbPolicies } from './lb/register-lb-policies';
 import type { CallExplanation } from './resolver/explain-call';
 import { registerXdsResolver } from './resolver/register-xds-resolver';
 import { loadRuntime } from './runtime/load-runtime';
 import type { XdsRuntime } from './runtime/xds-runtime';
+import { systemClock } from './util/clock';
 import { currentFeatureFlags } from './util/feature-flags';
 import { currentTracers } from './util/tracers';
 
@@ -42,27 +45,52 @@ interface Registration {
   options: RegisterOptions;
   /** Loaded for the first channel. */
   runtime: XdsRuntime | undefined;
+  /** Makes `xds:` targets be resolved by this package, whichever package registered the scheme before. */
+  takeScheme(): void;
 }
+
+/** The names in `RegisterOptions`, each listed once: an option that is added there has to be added here. */
+const OPTIONS: Readonly<Record<keyof RegisterOptions, true>> = {
+  bootstrap: true,
+  limits: true,
+  snapshotPath: true,
+};
 
 let registration: Registration | undefined;
 
 /**
  * Makes `xds:` targets work in `@grpc/grpc-js` (gRFC A27). To be called once, before the first channel for such
  * a target is made, which is when most of the code is loaded. A later call replaces the bootstrap for the channels
- * made from then on.
+ * made from then on, and takes the scheme back from a package that registered it in between.
  *
  * Never throws for a bootstrap that is bad or missing: calls fail with a status that says what is wrong.
  *
- * @throws TypeError if a limit is unknown or is not a positive whole number.
+ * @throws TypeError if an option or a limit is unknown, or a limit is not a positive whole number.
+ * @throws Error if `@grpc/grpc-js` lacks what this package needs, with both versions.
  */
 export function register(options: RegisterOptions = {}): void {
+  checkOptions(options);
   resolveLimits(options.limits);
+  checkHost();
   if (registration === undefined) {
-    registration = { options, runtime: undefined };
-    announce(registration);
+    registration = announce(options);
   } else {
     registration.options = options;
     registration.runtime?.use(options);
+  }
+  registration.takeScheme();
+}
+
+function checkOptions(options: unknown): void {
+  const known = Object.keys(OPTIONS).join(', ');
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new TypeError(`grpc-xds: register() takes an object with the options ${known}`);
+  }
+  for (const name of Object.keys(options)) {
+    if (Object.hasOwn(OPTIONS, name)) continue;
+    throw new TypeError(
+      `grpc-xds: unknown option "${name}" of register(); the options are ${known}`,
+    );
   }
 }
 
@@ -84,20 +112,30 @@ export function explainCall(
   return registration?.runtime?.explainCall(target, method, headers);
 }
 
-/** Tells grpc-js what there is, and leaves all else until a channel needs it. */
-function announce(current: Registration): void {
+/** Registers everything but the scheme with grpc-js; the code behind it is loaded when a channel needs it. */
+function announce(options: RegisterOptions): Registration {
   const logger = createGrpcLogger(currentTracers());
-  for (const { path, problem } of findLoadedCollisions()) {
-    logger.error(() => `grpc-xds: ${path} is ${problem}`);
-  }
+  const copies = new CopyWatch({ modules: loadedModules, clock: systemClock, logger });
   const flags = currentFeatureFlags();
   const runtime = () => {
     current.runtime ??= new (loadRuntime().XdsRuntime)({ logger, flags }, current.options);
     return current.runtime;
   };
+  const current: Registration = {
+    options,
+    runtime: undefined,
+    takeScheme() {
+      copies.reportPeer();
+      registerXdsResolver((...args) => {
+        copies.scan();
+        return runtime().createResolver(...args);
+      });
+    },
+  };
+  copies.start();
   registerLbPolicies(policyNames(flags), () => runtime().lbPolicyRoots);
-  registerXdsResolver((...args) => runtime().createResolver(...args));
   offerStatus(() => current.runtime?.observe() ?? []);
+  return current;
 }
 
 /** Makes CSDS one of the services that `addAdminServicesToServer` of the host library adds (gRFCs A38, A40). */

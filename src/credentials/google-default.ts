@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { CallCredentials, credentials, Metadata, Status } from '../grpc-js';
 import { errorMessage } from '../util/error-message';
 import { err, ok, type Result } from '../util/result';
@@ -43,7 +44,9 @@ export function createGoogleDefaultCredentialsType(
 }
 
 function loadLibrary(): unknown {
-  return createRequire(__filename)(PACKAGE);
+  // A bundle in ESM has no __filename; the package is then looked for where the application was started from.
+  const from = typeof __filename === 'string' ? __filename : join(process.cwd(), 'index.js');
+  return createRequire(from)(PACKAGE);
 }
 
 function createAuth(load: () => unknown): Result<GoogleAuth, string> {

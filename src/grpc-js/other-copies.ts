@@ -1,35 +1,46 @@
-/** Another package in this process that gets in the way of this one. */
-export interface Collision {
-  /** Where it was loaded from. */
+/** The modules of this process by their paths, as in `require.cache`. */
+export type LoadedModules = Readonly<Record<string, { readonly exports: unknown } | undefined>>;
+
+/** A copy of grpc-js that this package does not use. */
+export interface OtherCopy {
   readonly path: string;
-  readonly problem: string;
+  readonly exports: unknown;
+}
+
+/** Where this package's grpc-js and the others come from. */
+export interface HostCopies {
+  /** `undefined` if this package's copy is part of a bundle. */
+  readonly ownPath: string | undefined;
+  readonly others: readonly OtherCopy[];
 }
 
 const GRPC_JS = /[\\/]@grpc[\\/]grpc-js[\\/]build[\\/]src[\\/]index\.js$/;
 const PEER = /[\\/]@grpc[\\/]grpc-js-xds[\\/]build[\\/]src[\\/]index\.js$/;
 
 /**
- * Finds copies of grpc-js other than the one this package uses, which know nothing of `xds:` targets, and the
- * other package that registers that scheme.
- * @param loaded Paths of the modules that are loaded.
- * @param ours Where this package's grpc-js was loaded from.
+ * Finds the copies of grpc-js among the modules of a process. A copy is this package's own if it has the same
+ * `experimental` object; paths alone do not tell, because a bundle has none.
  */
-export function findCollisions(loaded: readonly string[], ours: string): readonly Collision[] {
-  const collisions: Collision[] = [];
-  for (const path of loaded) {
-    if (GRPC_JS.test(path) && path !== ours) {
-      const problem = `a second copy of @grpc/grpc-js: its channels cannot resolve xds: targets, because this package registers them with ${ours}`;
-      collisions.push({ path, problem });
-    } else if (PEER.test(path)) {
-      const problem =
-        '@grpc/grpc-js-xds registers the scheme xds too: the last to register serves it';
-      collisions.push({ path, problem });
-    }
+export function findHostCopies(modules: LoadedModules, experimental: object): HostCopies {
+  let ownPath: string | undefined;
+  const others: OtherCopy[] = [];
+  for (const path of Object.keys(modules)) {
+    if (!path.includes('grpc-js') || !GRPC_JS.test(path)) continue;
+    const exports = modules[path]?.exports;
+    if (experimentalOf(exports) === experimental) ownPath = path;
+    else others.push({ path, exports });
   }
-  return collisions;
+  return { ownPath, others };
 }
 
-/** The same for the modules of this process. */
-export function findLoadedCollisions(): readonly Collision[] {
-  return findCollisions(Object.keys(require.cache), require.resolve('@grpc/grpc-js'));
+/** The path of `@grpc/grpc-js-xds`, if it is loaded. */
+export function findPeer(modules: LoadedModules): string | undefined {
+  return Object.keys(modules).find((path) => path.includes('grpc-js-xds') && PEER.test(path));
+}
+
+/** The namespace `experimental` of a copy of grpc-js; `undefined` if it has none, or is not loaded entirely. */
+export function experimentalOf(exports: unknown): object | undefined {
+  if (typeof exports !== 'object' || exports === null || !('experimental' in exports)) return;
+  const { experimental } = exports;
+  return typeof experimental === 'object' && experimental !== null ? experimental : undefined;
 }

@@ -1,24 +1,44 @@
-import { findCollisions } from '../../src/grpc-js/other-copies';
+import { findHostCopies, findPeer } from '../../src/grpc-js/other-copies';
 
-const ours = '/app/node_modules/@grpc/grpc-js/build/src/index.js';
+const ownPath = '/app/node_modules/@grpc/grpc-js/build/src/index.js';
+const experimental = {};
+const own = { exports: { experimental } };
 
-describe('packages that get in the way', () => {
-  it('are none in an ordinary process', () => {
-    const loaded = [ours, '/app/node_modules/grpc-xds/dist/index.js', '/app/main.js'];
-    expect(findCollisions(loaded, ours)).toEqual([]);
+describe('findHostCopies', () => {
+  it('finds only the own copy in an ordinary process', () => {
+    const modules = { [ownPath]: own, '/app/node_modules/grpc-xds/dist/index.js': { exports: {} } };
+    expect(findHostCopies(modules, experimental)).toEqual({ ownPath, others: [] });
   });
 
-  it('are a second copy of grpc-js, whose path and trouble are named', () => {
-    const other = '/app/node_modules/nest/node_modules/@grpc/grpc-js/build/src/index.js';
-    const [collision] = findCollisions([ours, other], ours);
-    expect(collision?.path).toBe(other);
-    expect(collision?.problem).toContain('cannot resolve xds: targets');
-    expect(collision?.problem).toContain(ours);
+  it.each([
+    ['on POSIX', '/app/node_modules/nest/node_modules/@grpc/grpc-js/build/src/index.js'],
+    ['on Windows', 'C:\\app\\node_modules\\@grpc\\grpc-js\\build\\src\\index.js'],
+  ])('finds a copy with another experimental namespace %s', (_name, path) => {
+    const exports = { experimental: {} };
+    const modules = { [ownPath]: own, [path]: { exports } };
+    expect(findHostCopies(modules, experimental)).toEqual({ ownPath, others: [{ path, exports }] });
   });
 
-  it('are the other package that registers the scheme, also on Windows', () => {
-    const peer = 'C:\\app\\node_modules\\@grpc\\grpc-js-xds\\build\\src\\index.js';
-    const [collision] = findCollisions([peer], ours);
-    expect(collision?.problem).toContain('registers the scheme xds too');
+  it('finds a copy outside the bundle that the own copy is part of', () => {
+    const modules = { [ownPath]: { exports: { experimental: {} } } };
+    expect(findHostCopies(modules, experimental)).toMatchObject({
+      ownPath: undefined,
+      others: [{ path: ownPath }],
+    });
+  });
+
+  it.each([
+    ['no exports', undefined],
+    ['exports without the namespace, as while it is being loaded', {}],
+  ])('finds a copy that has %s', (_name, exports) => {
+    const { others } = findHostCopies({ [ownPath]: { exports } }, experimental);
+    expect(others).toEqual([{ path: ownPath, exports }]);
+  });
+
+  it('takes neither the peer nor an entry without a module for a copy', () => {
+    const peer = '/app/node_modules/@grpc/grpc-js-xds/build/src/index.js';
+    expect(findHostCopies({ [peer]: { exports: {} } }, experimental).others).toEqual([]);
+    expect(findPeer({ [ownPath]: own, [peer]: { exports: {} } })).toBe(peer);
+    expect(findPeer({ [ownPath]: own })).toBeUndefined();
   });
 });

@@ -1,0 +1,92 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { copyHost, type HostCopy } from '../support/host-copy';
+
+const run = promisify(execFile);
+const hook = join(__dirname, '../support/run-typescript.cjs');
+const script = join(__dirname, 'children/other-copies.ts');
+const NO_BOOTSTRAP = { GRPC_XDS_BOOTSTRAP: '', GRPC_XDS_BOOTSTRAP_CONFIG: '' };
+const ownPath = require.resolve('@grpc/grpc-js');
+
+interface Outcome {
+  readonly failure?: string;
+  readonly thrown?: string;
+  readonly logged: readonly string[];
+}
+
+/** Runs a scenario of the child, in a process that has no bootstrap. */
+async function outcomeOf(scenario: string, copyPath = ''): Promise<Outcome> {
+  const env = { ...process.env, ...NO_BOOTSTRAP, GRPC_VERBOSITY: 'ERROR' };
+  const args = ['--require', hook, script, scenario, copyPath];
+  const { stdout } = await run(process.execPath, args, { env, timeout: 60_000 });
+  return JSON.parse(stdout) as Outcome;
+}
+
+/** How a call fails that this package resolves. */
+const RESOLVED_HERE = 'xDS bootstrap is missing';
+
+describe('register() next to other copies of grpc-js', () => {
+  let copy: HostCopy;
+  afterEach(() => copy.remove());
+
+  it('throws for a version without what it needs, with the versions found and needed', async () => {
+    copy = copyHost({ version: '1.13.5', without: ['statusOrFromValue', 'statusOrFromError'] });
+    const { thrown } = await outcomeOf('old host', copy.path);
+    expect(thrown).toBe(
+      `Error: grpc-xds needs @grpc/grpc-js ~1.14.0, and found 1.13.5 (${copy.path}), ` +
+        'which lacks statusOrFromError, statusOrFromValue: install @grpc/grpc-js@~1.14.0',
+    );
+  });
+
+  it.each(['copy first', 'copy later'])(
+    'names both in the error of a call on a channel of another copy, and in the log: %s',
+    async (scenario) => {
+      copy = copyHost();
+      const { failure, logged } = await outcomeOf(scenario, copy.path);
+      expect(failure).toBe(
+        `grpc-xds: this channel uses the copy of @grpc/grpc-js in ${copy.path}, but xds: targets are ` +
+          `registered with ${ownPath}: install one copy for both (see npm ls @grpc/grpc-js)`,
+      );
+      expect(logged).toEqual([
+        expect.stringContaining(`${copy.path} is a second copy of @grpc/grpc-js: calls on its`),
+      ]);
+    },
+  );
+
+  it('leaves a copy alone in which another package serves xds: targets', async () => {
+    copy = copyHost();
+    const { failure, logged } = await outcomeOf('copy served by another package', copy.path);
+    expect(failure).toContain('xDS name resolution failed for target xds:///shop');
+    expect(logged).toEqual([]);
+  });
+});
+
+describe('register() next to @grpc/grpc-js-xds', () => {
+  it('takes the scheme from that package, and logs so once', async () => {
+    const { failure, logged } = await outcomeOf('peer first');
+    expect(failure).toContain(RESOLVED_HERE);
+    expect(logged).toEqual([
+      expect.stringMatching(
+        /grpc-xds: @grpc\/grpc-js-xds \(.+\) has registered the scheme xds; grpc-xds replaces it/,
+      ),
+    ]);
+  });
+
+  it('leaves the scheme to that package if it registers later', async () => {
+    const { failure } = await outcomeOf('peer last');
+    expect(failure).not.toContain(RESOLVED_HERE);
+  });
+
+  it('takes the scheme back when called again, and logs so once', async () => {
+    const { failure, logged } = await outcomeOf('peer between');
+    expect(failure).toContain(RESOLVED_HERE);
+    expect(logged).toHaveLength(1);
+  });
+
+  it('logs nothing when that package is loaded for its server only', async () => {
+    const { failure, logged } = await outcomeOf('peer for its server');
+    expect(failure).toContain(RESOLVED_HERE);
+    expect(logged).toEqual([]);
+  });
+});
