@@ -50,6 +50,8 @@ export interface AdsResponse {
   /** Names of which the server says that there is no such resource. */
   readonly removed: readonly string[];
   readonly errors: readonly ResourceError[];
+  /** The `control_plane.identifier` of an incremental response. */
+  readonly controlPlane?: string | undefined;
   /** Whether it has, of a type whose responses are complete, everything that was asked for and exists. */
   readonly isComplete: boolean;
 }

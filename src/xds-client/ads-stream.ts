@@ -322,7 +322,11 @@ export class AdsStream {
     }
     open.sawResponse = true;
     this.hasAnswered = true;
-    const { typeUrl } = response.value;
+    const { typeUrl, controlPlane = '' } = response.value;
+    if (this.options.variant.onControlPlane(controlPlane)) {
+      this.open(this.firstBackoff(), open.waits.deadlines());
+      return;
+    }
     if (!open.conversation.hasRequested(typeUrl)) {
       // An answer would be the first request of the type, and without names a subscription to everything.
       this.options.handler.onUnrequested(typeUrl);

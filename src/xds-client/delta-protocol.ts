@@ -125,7 +125,8 @@ class DeltaConversation implements AdsConversation {
     const items = response.resources.map(itemFromWrapper);
     const named = response.removedResourceNames.map(({ name }) => name);
     const removed = [...response.removedResources, ...named];
-    return ok({ typeUrl, nonce, version, items, removed, errors, isComplete: false });
+    const controlPlane = response.controlPlane?.identifier;
+    return ok({ typeUrl, nonce, version, items, removed, errors, controlPlane, isComplete: false });
   }
 
   answer({ typeUrl, nonce }: AdsResponse, rejection: string | undefined, isHeld = false): void {

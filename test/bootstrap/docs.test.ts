@@ -5,14 +5,36 @@ import { readResourceFile } from '../../src/transport/file/read-resource-file';
 
 const root = join(__dirname, '..', '..');
 const text = readFileSync(join(root, 'docs', 'control-plane-connections.md'), 'utf8');
-const examples = (language: string) =>
-  [...text.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))].map(
+const readme = readFileSync(join(root, 'README.md'), 'utf8');
+const examples = (language: string, page = text) =>
+  [...page.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))].map(
     ([, example = '']) => example,
   );
 const support = {
   channelCreds: new Set(['insecure', 'tls', 'acme_vault']),
   callCreds: new Set(['jwt_token_file']),
 };
+
+describe('README.md', () => {
+  const bootstraps = examples('json', readme).filter((example) => example.includes('xds_servers'));
+  const channelCreds = new Set([...support.channelCreds, 'google_default']);
+  const parse = (example: string) =>
+    parseBootstrap(JSON.parse(example), 'README.md', { ...support, channelCreds });
+
+  it.each(bootstraps)('shows a bootstrap that is valid: %s', (example) => {
+    expect(parse(example)).toMatchObject({ ok: true });
+  });
+
+  it('shows the certificates that the agent of Istio writes', () => {
+    const [istio] = bootstraps.filter((example) => example.includes('GENERATOR')).map(parse);
+    const { certificateProviders, servers } = istio?.ok === true ? istio.value : {};
+    expect(certificateProviders?.get('default')).toMatchObject({
+      pluginName: 'file_watcher',
+      config: { refresh_interval: '900s' },
+    });
+    expect(servers?.[0]?.features.has('ignore_resource_deletion')).toBe(true);
+  });
+});
 
 describe('docs/control-plane-connections.md', () => {
   it.each(examples('json'))('shows a bootstrap that is valid: %s', (example) => {

@@ -325,6 +325,18 @@ describe('an incremental stream that replaces another one', () => {
   });
 });
 
+describe('grpc_xds_delta', () => {
+  it('speaks the incremental variant with istiod, too', () => {
+    const h = new DeltaHarness({ metadata: new Map([['GENERATOR', 'grpc']]) });
+    h.watch(h.listener, 'a');
+    h.stream.respondDelta({
+      typeUrl: h.listener.typeUrl,
+      controlPlane: { identifier: '{"Component":"istiod"}' },
+    });
+    expect(h.server.streams.map(({ isDelta }) => isDelta)).toEqual([true]);
+  });
+});
+
 describe('grpc_xds_delta_auto', () => {
   const servers = [serverConfig('xds.test:1', ['grpc_xds_delta_auto'])];
 
@@ -350,6 +362,52 @@ describe('grpc_xds_delta_auto', () => {
     h.watch(h.listener, 'a');
     expect(h.server.streams.map(({ isDelta }) => isDelta)).toEqual([true, false, false, false]);
     expect([watcher.told, h.logger.errors]).toEqual([['value one'], []]);
+  });
+
+  // The metadata that makes istiod generate resources for gRPC.
+  it('speaks state of the world from the start with the node metadata of istiod', () => {
+    const h = new Harness({ servers, metadata: new Map([['GENERATOR', 'grpc']]) });
+    h.watch(h.listener, 'a');
+    expect(h.server.streams.map(({ isDelta }) => isDelta)).toEqual([false]);
+  });
+
+  it.each<[string, ReadonlyMap<string, string | number>]>([
+    ['another generator', new Map([['GENERATOR', 'event']])],
+    ['a generator that is no text', new Map([['GENERATOR', 1]])],
+    ['other metadata', new Map([['generator', 'grpc']])],
+  ])('speaks the incremental variant with %s', (_what, metadata) => {
+    const h = new Harness({ servers, metadata });
+    h.watch(h.listener, 'a');
+    expect(h.stream.isDelta).toBe(true);
+  });
+
+  it('turns to state of the world, for good, when a response names istiod', () => {
+    const h = new Harness({ servers });
+    const watcher = h.watch(h.listener, 'a');
+    h.stream.respondDelta({
+      typeUrl: h.listener.typeUrl,
+      controlPlane: { identifier: '{"Component":"istiod","ID":"istiod-5f","Info":{}}' },
+      resources: [wrapper('a', h.listener.resource('a', 'incremental'), { version: '1' })],
+    });
+    expect(h.server.streams.map(({ isDelta }) => isDelta)).toEqual([true, false]);
+    expect(h.stream.request).toMatchObject({ versionInfo: '', resourceNames: ['a'] });
+    h.send(h.listener, '1', { a: 'one' });
+    h.clock.advance(1000);
+    h.stream.end();
+    expect(h.stream.isDelta).toBe(false);
+    expect([watcher.told, h.logger.errors]).toEqual([['value one'], []]);
+  });
+
+  it('speaks the incremental variant with a server of any other name', () => {
+    const h = new Harness({ servers });
+    const watcher = h.watch(h.listener, 'a');
+    h.stream.respondDelta({
+      typeUrl: h.listener.typeUrl,
+      controlPlane: { identifier: 'not istiod' },
+      resources: [wrapper('a', h.listener.resource('a', 'one'), { version: '1' })],
+    });
+    expect(h.server.streams.map(({ isDelta }) => isDelta)).toEqual([true]);
+    expect(watcher.told).toEqual(['value one']);
   });
 
   it('reports a server that has neither variant', () => {

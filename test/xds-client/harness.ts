@@ -79,14 +79,16 @@ export interface HarnessOptions {
   readonly servers?: readonly ServerConfig[];
   readonly authorities?: ReadonlyMap<string, AuthorityConfig>;
   readonly dataErrorHandling?: boolean;
+  /** Of the node. */
+  readonly metadata?: ReadonlyMap<string, string | number>;
   readonly events?: ClientEvents;
 }
 
-export function bootstrap({ servers, authorities }: HarnessOptions = {}): Bootstrap {
+export function bootstrap({ servers, authorities, metadata }: HarnessOptions = {}): Bootstrap {
   return {
     source: 'bootstrap.json',
     servers: servers ?? [serverConfig('xds.test:1')],
-    node: { id: 'node-1', cluster: 'c1', locality: undefined, metadata: undefined },
+    node: { id: 'node-1', cluster: 'c1', locality: undefined, metadata },
     authorities: authorities ?? new Map<string, AuthorityConfig>(),
     clientDefaultListenerResourceNameTemplate: '%s',
     certificateProviders: new Map(),
