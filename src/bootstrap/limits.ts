@@ -9,11 +9,17 @@ export interface Limits {
    * because nothing of the message has been read. Default: 64 MiB.
    */
   readonly maxMessageBytes: number;
+  /**
+   * Entries of one ring of `ring_hash`. Sizes that a config asks for beyond it are reduced to it (gRFC A42), so that
+   * with more endpoints than entries some endpoints get no calls. One entry takes about 30 bytes. Default: 4,096.
+   */
+  readonly maxRingSize: number;
 }
 
 /** The limits of an application that sets none. */
 export const DEFAULT_LIMITS: Limits = {
   maxMessageBytes: 64 * 1024 * 1024,
+  maxRingSize: 4096,
 };
 
 /**

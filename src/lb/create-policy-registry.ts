@@ -68,14 +68,14 @@ function structure({ clock, flags }: PolicyEnvironment): readonly LbPolicyType[]
 
 /** The policies that choose among endpoints. */
 function choices(environment: PolicyEnvironment): readonly LbPolicyType[] {
-  const { flags, hash } = environment;
+  const { flags, hash, limits } = environment;
   const customMetrics = flags.wrrCustomMetrics;
   const oobReports = new OobReports({ ...environment, openStream: openOobStream });
   return [
     roundRobinPolicy,
     createPickFirstPolicyType({ flags }),
     createRandomSubsettingPolicyType({ hash }),
-    ...(flags.ringHash ? [createRingHashPolicyType({ hash, flags })] : []),
+    ...(flags.ringHash ? [createRingHashPolicyType({ hash, flags, limits })] : []),
     ...(flags.leastRequest ? [leastRequestPolicy] : []),
     ...(flags.weightedRoundRobin
       ? createWeightedRoundRobinPolicyTypes({ customMetrics, oobReports })

@@ -1,6 +1,7 @@
 // Where calls go, counted through the pickers of whole policies. The randomness is seeded, so that the counts are the
 // same each time; the bounds are five standard deviations of what chance would do, which one seed in a million exceeds.
 
+import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import { OrcaLoadReport } from '../../src/generated/xds/data/orca/v3/orca_load_report';
 import { ConnectivityState, Metadata, Status } from '../../src/grpc-js';
 import type { XxHash64 } from '../../src/hash/xx-hash';
@@ -269,7 +270,11 @@ describe('the calls to a cluster with ring_hash', () => {
       cluster: 'c',
       requestHash: () => hash.hash(`key ${call % KEYS}`),
     });
-    const cluster = new Cluster(createRingHashPolicyType({ hash, flags }), config, { attributes });
+    const cluster = new Cluster(
+      createRingHashPolicyType({ hash, flags, limits: DEFAULT_LIMITS }),
+      config,
+      { attributes },
+    );
     // Endpoints are connected to when a call is to go there. Some may never be.
     for (;;) {
       await cluster.serve(singleLocality(...addresses));

@@ -1,3 +1,4 @@
+import type { Limits } from '../../bootstrap/limits';
 import { ConnectivityState } from '../../grpc-js';
 import type { ChannelOptions, Picker } from '../../grpc-js';
 import type { XxHash64 } from '../../hash/xx-hash';
@@ -20,6 +21,8 @@ import { RingPreparation } from './ring-preparation';
 export interface RingHashPolicyOptions {
   readonly hash: XxHash64;
   readonly flags: Pick<FeatureFlags, 'requestHashKey' | 'endpointHashKeyBackwardCompat'>;
+  /** Bounds both sizes of a config (gRFC A42). */
+  readonly limits: Pick<Limits, 'maxRingSize'>;
 }
 
 /**
@@ -35,8 +38,6 @@ export function createRingHashPolicyType(options: RingHashPolicyOptions): LbPoli
   };
 }
 
-/** In entries. However big a ring the control plane asks for, it takes some 100 KB at most (gRFC A42). */
-const RING_SIZE_CAP = 4096;
 const TRACER = 'ring_hash';
 const NO_ENDPOINTS = 'No endpoints to connect to';
 
@@ -160,9 +161,10 @@ class RingHashPolicy implements LbPolicy {
   }
 
   private rebuild({ config, endpoints }: Accepted): void {
+    const { maxRingSize } = this.options.limits;
     const limits = {
-      min: Math.min(config.minRingSize, RING_SIZE_CAP),
-      max: Math.min(config.maxRingSize, RING_SIZE_CAP),
+      min: Math.min(config.minRingSize, maxRingSize),
+      max: Math.min(config.maxRingSize, maxRingSize),
     };
     const { rebound } = this.builder.update(endpoints, limits);
     for (const member of rebound) this.connections.rebind(member);

@@ -5,7 +5,7 @@ import { readInteger, readObject, readString, type JsonFields } from '../json-fi
 /** The gRPC name of the policy. */
 export const RING_HASH = 'ring_hash_experimental';
 
-/** Bounds of what may be configured, in entries; see `RING_SIZE_CAP` for what is used. */
+/** Bounds of what may be configured, in entries. What is used is bounded by `Limits.maxRingSize`, too. */
 export const RING_SIZE_BOUNDS = { min: 1, max: 8_388_608 } as const;
 
 const DEFAULT_MIN_RING_SIZE = 1024;

@@ -1,14 +1,8 @@
 import type { XxHash64 } from '../../hash/xx-hash';
 import type { EndpointSet } from '../endpoint-set';
-import {
-  chooseCountChanges,
-  chooseEntryCounts,
-  type CountChange,
-  type EntryCounts,
-  type RingLimits,
-} from './choose-entry-counts';
+import { chooseEntryCounts, type RingLimits } from './choose-entry-counts';
 import { Ring, type RingEntry } from './ring';
-import { drawOf, entryKey, ringKey } from './ring-key';
+import { entryKey, ringKey, ringSortKey } from './ring-key';
 import { RingMembers, type MembersChange, type RingMember } from './ring-members';
 
 /** What a ring is built with. */
@@ -26,13 +20,14 @@ export class RingBuilder {
   /** The endpoints as last updated. */
   readonly members: RingMembers;
   private current = Ring.empty<RingMember>();
-  private entries: EntryCounts = { size: 0, counts: new Uint32Array(), threshold: undefined };
+  /** The number of entries by slot. */
+  private counts: Uint32Array = new Uint32Array();
 
   constructor(private readonly options: RingBuilderOptions) {
     const { usesHashKeys } = options;
     this.members = new RingMembers({
       placeOf: (endpoint) => ringKey(endpoint, usesHashKeys),
-      drawOf: (endpoint) => drawOf(endpoint, usesHashKeys),
+      sortKeyOf: ringSortKey,
     });
   }
 
@@ -45,15 +40,18 @@ export class RingBuilder {
   update(endpoints: EndpointSet, limits: RingLimits): MembersChange {
     const change = this.members.update(endpoints);
     const { moved } = change;
-    const changes = this.chooseChanges(change, limits);
-    const { counts } = this.entries;
+    const before = this.counts;
+    const counts = chooseEntryCounts(this.members, limits);
+    this.counts = counts;
     const additions: RingEntry<RingMember>[] = [];
     let dropsAny = false;
-    for (const { slot, before, count } of changes) {
-      const kept = moved.has(slot) ? 0 : Math.min(before, count);
+    for (let slot = 0; slot < counts.length; slot++) {
+      const had = before[slot] ?? 0;
+      const count = counts[slot] ?? 0;
+      if (had === count && !moved.has(slot)) continue;
+      const kept = moved.has(slot) ? 0 : Math.min(had, count);
       if (count > kept) this.addEntries(this.members.inSlot(slot), kept, count, additions);
-      dropsAny ||= before > kept;
-      counts[slot] = count;
+      dropsAny ||= had > kept;
     }
     if (dropsAny || additions.length > 0) {
       this.current = this.current.change({
@@ -63,18 +61,6 @@ export class RingBuilder {
       });
     }
     return change;
-  }
-
-  /** The slots whose entries change. If it is not only a few of many, all are gone through. */
-  private chooseChanges(
-    { moved, reweighed }: MembersChange,
-    limits: RingLimits,
-  ): readonly CountChange[] {
-    const { entries: previous, members } = this;
-    const few = reweighed && chooseCountChanges(previous, reweighed, members, limits);
-    if (few !== undefined) return few;
-    this.entries = chooseEntryCounts(members, limits);
-    return compareCounts(previous.counts, this.entries.counts, moved);
   }
 
   private addEntries(
@@ -89,19 +75,6 @@ export class RingBuilder {
       additions.push({ hash: hash.hash(entryKey(key, ordinal)), owner, ordinal });
     }
   }
-}
-
-function compareCounts(
-  before: Uint32Array,
-  after: Uint32Array,
-  moved: ReadonlySet<number>,
-): readonly CountChange[] {
-  const changes: CountChange[] = [];
-  for (let slot = 0; slot < after.length; slot++) {
-    const change = { slot, before: before[slot] ?? 0, count: after[slot] ?? 0 };
-    if (change.before !== change.count || moved.has(slot)) changes.push(change);
-  }
-  return changes;
 }
 
 /** The same order in every process, so that all of them take the same of two endpoints with one hash key. */

@@ -1,5 +1,4 @@
 import type { XdsEndpoint } from '../../resources/endpoints';
-import { hashText } from '../../util/text-hash';
 
 /** The first address of an endpoint as other clients write it, who hash the same text (gRFC A61). */
 export function firstAddress({ addresses: [first] }: XdsEndpoint): string {
@@ -23,20 +22,13 @@ export function entryKey(ringKey: string, ordinal: number): string {
   return `${ringKey}_${ordinal}`;
 }
 
-/** So that it has nothing to do with other uses of the hash. */
-const DRAW_SEED = 0x72696e67;
-
 /**
- * A number between 0 and 1 that depends on the place of an endpoint alone, and so is the same in every process.
- *
- * @param usesHashKeys See {@link ringKey}.
+ * A text whose order among others, by UTF-16 code units as in JavaScript, is the order of the ring keys by bytes of
+ * UTF-8, as in Go: so all clients hand out the entries of a ring in the same order.
  */
-export function drawOf(endpoint: XdsEndpoint, usesHashKeys: boolean): number {
-  const { hashKey, addresses } = endpoint;
-  const [first] = addresses;
-  const hash =
-    usesHashKeys && hashKey !== undefined
-      ? hashText(hashKey, DRAW_SEED)
-      : hashText(first?.host ?? '', DRAW_SEED ^ (first?.port ?? 0));
-  return (hash + 0.5) / 2 ** 32;
+export function ringSortKey(ringKey: string): string {
+  return IS_ASCII.test(ringKey) ? ringKey : Buffer.from(ringKey).toString('latin1');
 }
+
+// eslint-disable-next-line no-control-regex -- all of ASCII
+const IS_ASCII = /^[\x00-\x7f]*$/;

@@ -6,6 +6,7 @@ import type { EndpointSet } from '../endpoint-set';
 import { combineWeights } from '../endpoint-weights';
 import { SlotIndex } from '../slot-index';
 import type { RingOwners } from './choose-entry-counts';
+import { PlaceOrder } from './place-order';
 
 /** An endpoint that has a part in the ring. There are no more of them than entries. */
 export class RingMember {
@@ -16,12 +17,17 @@ export class RingMember {
   /** The position of one of its entries in the ring; -1 if it has none. See `LiveRing`. */
   firstEntry = -1;
 
+  private ownKey: string | undefined;
+
   constructor(
-    /** The set of its addresses. */
-    readonly key: string,
     readonly slot: number,
     public endpoint: XdsEndpoint,
   ) {}
+
+  /** The set of its addresses. */
+  get key(): string {
+    return (this.ownKey ??= endpointKey(this.endpoint));
+  }
 }
 
 /** What an update did to the endpoints. */
@@ -30,27 +36,24 @@ export interface MembersChange {
   readonly rebound: readonly RingMember[];
   /** Slots of endpoints whose place is another now. Those of endpoints that are new or gone are not among them. */
   readonly moved: ReadonlySet<number>;
-  /** Slots with another weight; `undefined` if there are many. Slots of those moved, new or gone are among them. */
-  readonly reweighed: readonly number[] | undefined;
 }
 
 /** How endpoints are placed. */
 export interface Placement {
   /** What the place of an endpoint depends on. */
   readonly placeOf: (endpoint: XdsEndpoint) => string;
-  /** A number between 0 and 1 for the place of an endpoint. */
-  readonly drawOf: (endpoint: XdsEndpoint) => number;
+  /** What the order of places depends on. */
+  readonly sortKeyOf: (place: string) => string;
 }
 
 interface MutableChange {
   readonly rebound: RingMember[];
   readonly moved: Set<number>;
-  /** Slots that are not what they were. */
-  readonly touched: Set<number>;
+  readonly added: number[];
 }
 
-/** With more changes than this, all weights are gone through. */
-const MAX_REWEIGHED = 64;
+/** So many prepared endpoints are sorted in one go, in about a millisecond. */
+const RUN_LENGTH = 2048;
 const NOWHERE = -1;
 
 /**
@@ -63,8 +66,6 @@ export class RingMembers implements RingOwners {
   /** By slot. An endpoint listed twice has both weights. */
   weights = new Float64Array();
   /** By slot. */
-  draws = new Float64Array();
-  /** By slot. */
   private readonly endpoints: (XdsEndpoint | undefined)[] = [];
   /** By slot, where it was last listed. */
   private positions = new Int32Array();
@@ -74,15 +75,29 @@ export class RingMembers implements RingOwners {
   private readonly index = new SlotIndex();
   /** Of the slots with entries. */
   private readonly members = new Map<number, RingMember>();
-  /** Slots that no update has listed yet. */
-  private readonly prepared: number[] = [];
+  /** Slots that no update has listed yet, sorted in runs. */
+  private prepared: number[] = [];
+  /** The last of them, which are not sorted yet. */
+  private unsorted: number[] = [];
+  private readonly places: PlaceOrder;
   /** As last listed. */
   private listed: readonly XdsEndpoint[] = [];
   /** Their slots. */
-  private order = new Int32Array();
+  private listedSlots = new Int32Array();
   private generation = 0;
 
-  constructor(private readonly placement: Placement) {}
+  constructor(private readonly placement: Placement) {
+    const { placeOf, sortKeyOf } = placement;
+    this.places = new PlaceOrder({
+      sortKeyOf: (slot) => sortKeyOf(placeOf(this.endpointIn(slot))),
+      keyOf: (slot) => endpointKey(this.endpointIn(slot)),
+    });
+  }
+
+  /** The slots in the order of the endpoints' places. */
+  get order(): Int32Array {
+    return this.places.slots;
+  }
 
   /** How many endpoints there are. */
   get size(): number {
@@ -94,7 +109,7 @@ export class RingMembers implements RingOwners {
     const known = this.members.get(slot);
     if (known !== undefined) return known;
     const endpoint = this.endpointIn(slot);
-    const member = new RingMember(endpointKey(endpoint), slot, endpoint);
+    const member = new RingMember(slot, endpoint);
     this.members.set(slot, member);
     return member;
   }
@@ -111,7 +126,7 @@ export class RingMembers implements RingOwners {
 
   /** Makes room for so many endpoints, and some more. */
   reserve(count: number): void {
-    if (count > this.draws.length) this.grow(Math.max(16, count + (count >> 3)));
+    if (count > this.weights.length) this.grow(Math.max(16, count + (count >> 3)));
   }
 
   /**
@@ -121,23 +136,32 @@ export class RingMembers implements RingOwners {
   prepare(endpoint: XdsEndpoint): void {
     const hash = hashKey(endpoint);
     if (this.findSlot(endpoint, hash) !== NOWHERE) return;
-    this.prepared.push(this.add(endpoint, hash, new Set()));
+    this.unsorted.push(this.add(endpoint, hash));
+    if (this.unsorted.length < RUN_LENGTH) return;
+    for (const { slot } of this.places.sort(this.unsorted)) this.prepared.push(slot);
+    this.unsorted = [];
   }
 
   /** Makes the endpoints those of the set. */
   update(set: EndpointSet): MembersChange {
-    const change: MutableChange = { rebound: [], moved: new Set(), touched: new Set() };
-    const previous = this.order;
+    const change: MutableChange = { rebound: [], moved: new Set(), added: [] };
+    const prepared = this.prepared.concat(this.unsorted);
+    this.prepared = [];
+    this.unsorted = [];
+    const previous = this.listedSlots;
     const listed = joinLists(set);
     const own = this.list(listed, change);
-    this.removeUnlisted(previous, change.touched);
-    this.removeUnlisted(this.prepared.splice(0), change.touched);
+    const removed = new Set(change.moved);
+    this.removeUnlisted(previous, removed);
+    this.removeUnlisted(prepared, removed);
+    const added = [...prepared, ...change.added].filter((slot) => !removed.has(slot));
+    this.places.update(removed, [...added, ...change.moved]);
     const localities = set.localities.map(({ weight, endpoints }) => ({
       weight,
       size: endpoints.length,
     }));
-    const reweighed = this.setWeights(combineWeights(localities, own), change.touched);
-    return { rebound: change.rebound, moved: change.moved, reweighed };
+    this.setWeights(combineWeights(localities, own));
+    return { rebound: change.rebound, moved: change.moved };
   }
 
   /**
@@ -148,7 +172,7 @@ export class RingMembers implements RingOwners {
   private list(listed: readonly XdsEndpoint[], change: MutableChange): Uint32Array {
     const generation = ++this.generation;
     this.reserve(listed.length);
-    const { listed: previousListed, order: previousOrder } = this;
+    const { listed: previousListed, listedSlots: previousOrder } = this;
     const order = new Int32Array(listed.length);
     const own = new Uint32Array(listed.length);
     let expected = 0;
@@ -168,24 +192,24 @@ export class RingMembers implements RingOwners {
       order[position] = slot;
     }
     this.listed = listed;
-    this.order = order;
+    this.listedSlots = order;
     return own;
   }
 
   /** Finds the slot of an endpoint object that is not where it was, or gives it one. */
-  private bind(endpoint: XdsEndpoint, { rebound, moved, touched }: MutableChange): number {
+  private bind(endpoint: XdsEndpoint, { rebound, moved, added }: MutableChange): number {
     const hash = hashKey(endpoint);
     const slot = this.findSlot(endpoint, hash);
-    if (slot === NOWHERE) return this.add(endpoint, hash, touched);
+    if (slot === NOWHERE) {
+      const fresh = this.add(endpoint, hash);
+      added.push(fresh);
+      return fresh;
+    }
     const known = this.endpointIn(slot);
     // Listed a second time in this very update: the first one counts.
     if (known === endpoint || this.generations[slot] === this.generation) return slot;
-    const { placeOf, drawOf } = this.placement;
-    if (placeOf(endpoint) !== placeOf(known)) {
-      moved.add(slot);
-      touched.add(slot);
-      this.draws[slot] = drawOf(endpoint);
-    }
+    const { placeOf } = this.placement;
+    if (placeOf(endpoint) !== placeOf(known)) moved.add(slot);
     this.endpoints[slot] = endpoint;
     const member = this.members.get(slot);
     if (member === undefined) return slot;
@@ -198,21 +222,17 @@ export class RingMembers implements RingOwners {
     return this.index.find(hash, (other) => sameKey(this.endpointIn(other), endpoint));
   }
 
-  private add(endpoint: XdsEndpoint, hash: number, touched: Set<number>): number {
+  private add(endpoint: XdsEndpoint, hash: number): number {
     const slot = this.freeSlots.pop() ?? this.endpoints.length;
     this.endpoints[slot] = endpoint;
     this.index.add(hash, slot);
     this.reserve(slot + 1);
-    this.draws[slot] = this.placement.drawOf(endpoint);
     this.positions[slot] = NOWHERE;
-    if (touched.size <= MAX_REWEIGHED) touched.add(slot);
     return slot;
   }
 
   private grow(capacity: number): void {
-    const { draws, generations, positions, weights } = this;
-    this.draws = new Float64Array(capacity);
-    this.draws.set(draws);
+    const { generations, positions, weights } = this;
     this.weights = new Float64Array(capacity);
     this.weights.set(weights);
     this.positions = new Int32Array(capacity);
@@ -221,7 +241,7 @@ export class RingMembers implements RingOwners {
     this.generations.set(generations);
   }
 
-  private removeUnlisted(previous: Iterable<number>, touched: Set<number>): void {
+  private removeUnlisted(previous: Iterable<number>, removed: Set<number>): void {
     for (const slot of previous) {
       if (this.generations[slot] === this.generation || this.endpoints[slot] === undefined)
         continue;
@@ -229,24 +249,20 @@ export class RingMembers implements RingOwners {
       this.endpoints[slot] = undefined;
       this.freeSlots.push(slot);
       this.members.delete(slot);
-      if (touched.size <= MAX_REWEIGHED) touched.add(slot);
+      removed.add(slot);
     }
   }
 
-  /** Goes through the order once more, and notes it. @returns See {@link MembersChange.reweighed}. */
-  private setWeights(listed: Float64Array, touched: Set<number>): readonly number[] | undefined {
-    const { order, positions, weights: before } = this;
-    const weights = new Float64Array(before.length);
-    for (let position = 0; position < order.length; position++) {
-      const slot = order[position] ?? 0;
+  /** Goes through the list once more, and notes the positions. */
+  private setWeights(listed: Float64Array): void {
+    const { listedSlots, positions } = this;
+    const weights = new Float64Array(this.weights.length);
+    for (let position = 0; position < listedSlots.length; position++) {
+      const slot = listedSlots[position] ?? 0;
       positions[slot] = position;
       weights[slot] = (weights[slot] ?? 0) + (listed[position] ?? 0);
     }
     this.weights = weights;
-    for (let slot = 0; slot < weights.length && touched.size <= MAX_REWEIGHED; slot++) {
-      if (weights[slot] !== before[slot]) touched.add(slot);
-    }
-    return touched.size <= MAX_REWEIGHED ? [...touched] : undefined;
   }
 
   private endpointIn(slot: number): XdsEndpoint {

@@ -1,3 +1,4 @@
+import { DEFAULT_LIMITS } from '../../../src/bootstrap/limits';
 import { XxHash64 } from '../../../src/hash/xx-hash';
 import { cdsPolicy } from '../../../src/lb/cds/balancer';
 import { CdsConfig } from '../../../src/lb/cds/config';
@@ -118,7 +119,10 @@ let picks = 0;
 describeLbPolicyContract({
   name: 'cds of a cluster that waits for a call',
   type: cdsPolicy,
-  policies: [...policies, createRingHashPolicyType({ hash, flags: readFeatureFlags({}) })],
+  policies: [
+    ...policies,
+    createRingHashPolicyType({ hash, flags: readFeatureFlags({}), limits: DEFAULT_LIMITS }),
+  ],
   connectsAtOnce: false,
   usesEveryEndpoint: true,
   // Enough to find each of 300 endpoints.

@@ -1,3 +1,4 @@
+import { DEFAULT_LIMITS } from '../../../src/bootstrap/limits';
 import {
   Cluster,
   Cluster_LbPolicy,
@@ -17,7 +18,13 @@ import { readFeatureFlags } from '../../../src/util/feature-flags';
 import { Violations } from '../../../src/util/violations';
 
 const registry = new LbPolicyRegistry({
-  policies: [createRingHashPolicyType({ hash: new XxHash64(), flags: readFeatureFlags({}) })],
+  policies: [
+    createRingHashPolicyType({
+      hash: new XxHash64(),
+      flags: readFeatureFlags({}),
+      limits: DEFAULT_LIMITS,
+    }),
+  ],
   converters: [ringHashConverter],
 });
 

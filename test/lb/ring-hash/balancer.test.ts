@@ -1,3 +1,4 @@
+import { DEFAULT_LIMITS, type Limits } from '../../../src/bootstrap/limits';
 import { ConnectivityState, Metadata, Status } from '../../../src/grpc-js';
 import { XxHash64 } from '../../../src/hash/xx-hash';
 import type { EndpointSet } from '../../../src/lb/endpoint-set';
@@ -47,8 +48,10 @@ class Subject {
     private readonly config = makeConfig(),
     flags = readFeatureFlags({}),
     withHash = hash,
+    limits: Pick<Limits, 'maxRingSize'> = DEFAULT_LIMITS,
   ) {
-    this.policy = this.harness.create(createRingHashPolicyType({ hash: withHash, flags }));
+    const type = createRingHashPolicyType({ hash: withHash, flags, limits });
+    this.policy = this.harness.create(type);
   }
 
   update(set: EndpointSet, config = this.config): void {
@@ -322,8 +325,13 @@ describe('ring_hash and an update', () => {
     expect(subject.pickFor(other)).toBe(`COMPLETE ${other}`);
   });
 
-  it('never has more than 4096 entries', () => {
-    const subject = new Subject(makeConfig({ minRingSize: 100_000, maxRingSize: 8_388_608 }));
+  it.each([
+    ['4096 entries by default', DEFAULT_LIMITS, 4096],
+    ['the entries of a lower limit', { maxRingSize: 100 }, 100],
+    ['the entries of a higher limit', { maxRingSize: 20_000 }, 20_000],
+  ])('never has more than %s', (_case, limits, size) => {
+    const config = makeConfig({ minRingSize: 100_000, maxRingSize: 8_388_608 });
+    const subject = new Subject(config, undefined, undefined, limits);
     const traced: string[] = [];
     const { logger } = subject.harness.environment;
     jest.spyOn(logger, 'trace').mockImplementation((tracer, text) => {
@@ -331,7 +339,7 @@ describe('ring_hash and an update', () => {
     });
     subject.update(singleLocality(A, B));
     jest.restoreAllMocks();
-    expect(traced).toEqual(['ring_hash: ring of 4096 entries for 2 of 2 endpoints']);
+    expect(traced).toEqual([`ring_hash: ring of ${size} entries for 2 of 2 endpoints`]);
   });
 
   it('tells a connection of other channel options', async () => {

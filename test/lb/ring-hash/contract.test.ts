@@ -1,3 +1,4 @@
+import { DEFAULT_LIMITS } from '../../../src/bootstrap/limits';
 import { createRingHashPolicyType } from '../../../src/lb/ring-hash/balancer';
 import { RingHashConfig } from '../../../src/lb/ring-hash/config';
 import type { LbPolicyType } from '../../../src/lb/lb-policy';
@@ -11,7 +12,11 @@ import { whenReady } from '../../support/ready-hash';
 const hash = XxHash64.start();
 beforeAll(() => whenReady(hash));
 
-const type: LbPolicyType = createRingHashPolicyType({ hash, flags: readFeatureFlags({}) });
+const type: LbPolicyType = createRingHashPolicyType({
+  hash,
+  flags: readFeatureFlags({}),
+  limits: DEFAULT_LIMITS,
+});
 const config = new RingHashConfig({ minRingSize: 1024, maxRingSize: 4096, requestHashHeader: '' });
 
 let picks = 0;

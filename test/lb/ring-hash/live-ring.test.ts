@@ -6,8 +6,8 @@ import { makeEndpoint } from '../../support/lb-harness';
 
 const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
 
-function makeMember(name: string): RingMember {
-  return new RingMember(name, 0, makeEndpoint('10.0.0.1:80'));
+function makeMember(address: string): RingMember {
+  return new RingMember(0, makeEndpoint(address));
 }
 
 /** A ring with the owners in that order. */
@@ -17,7 +17,11 @@ function ringOf(...owners: readonly RingMember[]): Ring<RingMember> {
 }
 
 function setUp() {
-  const [a, b, c] = [makeMember('a'), makeMember('b'), makeMember('c')];
+  const [a, b, c] = [
+    makeMember('10.0.0.1:80'),
+    makeMember('10.0.0.2:80'),
+    makeMember('10.0.0.3:80'),
+  ];
   const live = new LiveRing();
   live.replace(ringOf(a, b, a, c));
   return { live, a, b, c };
@@ -62,7 +66,7 @@ describe('LiveRing', () => {
     const { live, a, b, c } = setUp();
     live.setState(a, READY);
     live.setState(b, TRANSIENT_FAILURE);
-    const d = makeMember('d');
+    const d = makeMember('10.0.0.4:80');
     expect(live.replace(ringOf(d, d, a))).toEqual([b, c]);
     expect(live.size).toBe(3 - 1);
     expect([IDLE, READY, TRANSIENT_FAILURE].map((state) => live.count(state))).toEqual([1, 1, 0]);

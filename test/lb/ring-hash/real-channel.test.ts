@@ -1,5 +1,6 @@
 // ring_hash under a plain channel of grpc-js, over real sockets.
 
+import { DEFAULT_LIMITS } from '../../../src/bootstrap/limits';
 import { Client, credentials, Metadata, status } from '@grpc/grpc-js';
 import { XxHash64 } from '../../../src/hash/xx-hash';
 import { LbPolicyRegistry } from '../../../src/lb/lb-policy-registry';
@@ -14,7 +15,13 @@ import { eventually } from '../../support/eventually';
 const errors: string[] = [];
 const registry = new LbPolicyRegistry({
   // Not ready yet: the first calls wait for it.
-  policies: [createRingHashPolicyType({ hash: new XxHash64(), flags: readFeatureFlags({}) })],
+  policies: [
+    createRingHashPolicyType({
+      hash: new XxHash64(),
+      flags: readFeatureFlags({}),
+      limits: DEFAULT_LIMITS,
+    }),
+  ],
   converters: [],
 });
 registerRegistry(registry, () => ({

@@ -1,5 +1,5 @@
 import { RingMembers, type RingMember } from '../../../src/lb/ring-hash/ring-members';
-import { ringKey } from '../../../src/lb/ring-hash/ring-key';
+import { ringKey, ringSortKey } from '../../../src/lb/ring-hash/ring-key';
 import type { XdsEndpoint } from '../../../src/resources/endpoints';
 import {
   makeEndpoint,
@@ -12,8 +12,10 @@ import { seededRandom } from '../../support/seeded-random';
 const [A, B, C] = ['10.0.0.1:80', '10.0.0.2:80', '10.0.0.3:80'] as const;
 
 function createMembers(): RingMembers {
-  const random = seededRandom(1);
-  return new RingMembers({ placeOf: (endpoint) => ringKey(endpoint, true), drawOf: random });
+  return new RingMembers({
+    placeOf: (endpoint) => ringKey(endpoint, true),
+    sortKeyOf: ringSortKey,
+  });
 }
 
 /** A member for every endpoint. */
@@ -38,7 +40,6 @@ describe('the members of a ring', () => {
     const members = createMembers();
     members.update(singleLocality(makeEndpoint([A, B]), C));
     const before = all(members);
-    const draws = members.draws.slice();
     const changed = makeEndpoint([B, A].reverse(), { weight: 2 });
     const { rebound, moved } = members.update(singleLocality(changed, C));
     for (const [i, member] of all(members).entries()) expect(member).toBe(before[i]);
@@ -46,7 +47,6 @@ describe('the members of a ring', () => {
     expect(rebound.length).toBe(2);
     expect(rebound[0]?.endpoint).toBe(changed);
     expect(moved.size).toBe(0);
-    expect(members.draws).toEqual(draws);
   });
 
   it('move when their first address or hash key changes', () => {
@@ -111,7 +111,6 @@ describe('the members of a ring', () => {
     expect(members.size).toBe(100);
     for (const { endpoint, slot } of all(members)) {
       expect(members.weights[slot]).toBe(Math.floor((endpoint.weight * 2 ** 31) / 5050));
-      expect(members.draws[slot]).toBeGreaterThan(0);
     }
   });
 
@@ -125,23 +124,35 @@ describe('the members of a ring', () => {
     expect(keysOf(members)).toEqual([A, `${B} ${C}`]);
   });
 
-  it('say whose weight changed, as long as there are few', () => {
+  it('are in the order of their places, after whatever updates', () => {
     const members = createMembers();
-    const endpoints = Array.from({ length: 1000 }, (_, i) =>
-      makeEndpoint(`10.1.${i >> 8}.${i & 255}:80`),
+    const random = seededRandom(3);
+    for (let round = 0; round < 200; round++) {
+      const endpoints = Array.from({ length: Math.floor(random() * 12) }, () => {
+        const hashKey = random() < 0.3 ? `key ${Math.floor(random() * 4)}` : undefined;
+        return makeEndpoint(`10.1.0.${Math.floor(random() * 20)}:80`, { hashKey });
+      });
+      if (random() < 0.3) for (const endpoint of endpoints) members.prepare(endpoint);
+      members.update(singleLocality(...endpoints));
+      const places = Array.from(members.order, (slot) => {
+        const { endpoint, key } = members.inSlot(slot);
+        return `${ringKey(endpoint, true)} ${key}`;
+      });
+      expect(places).toEqual([...places].sort());
+      expect(places).toHaveLength(members.size);
+    }
+  });
+
+  it('are in order when thousands were prepared, listed or not', () => {
+    const members = createMembers();
+    const endpoints = Array.from({ length: 5000 }, (_, i) =>
+      makeEndpoint(`10.${i % 7}.${i >> 8}.${i & 255}:80`),
     );
-    const reweighed = (...list: readonly XdsEndpoint[]) =>
-      members.update(singleLocality(...list)).reweighed?.length;
-    expect(reweighed(...endpoints)).toBeUndefined();
-    expect(reweighed(...endpoints)).toBe(0);
-    expect(reweighed(...[...endpoints].reverse())).toBe(0);
-    // One goes and another one comes.
-    expect(reweighed(...endpoints.with(7, makeEndpoint(A)))).toBe(2);
-    // The first one comes back in the place that is free now.
-    expect(reweighed(...endpoints)).toBe(2);
-    expect(reweighed(...endpoints.with(7, makeEndpoint('10.1.0.7:80', { hashKey: 'k' })))).toBe(1);
-    // Everybody gets a greater share.
-    expect(reweighed(...endpoints.slice(1))).toBeUndefined();
+    for (const endpoint of endpoints) members.prepare(endpoint);
+    members.update(singleLocality(...endpoints.slice(1000), A));
+    const places = Array.from(members.order, (slot) => members.inSlot(slot).key);
+    expect(places).toEqual([...places].sort());
+    expect(places).toHaveLength(4001);
   });
 
   it('are forgotten when nobody asks for them any more', () => {
