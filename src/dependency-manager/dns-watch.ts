@@ -8,6 +8,7 @@ import { watchLookups } from '../grpc-js/lookup-failure';
 import { noMetadata } from '../resources/endpoint-metadata';
 import type { EndpointsResource, SocketAddress } from '../resources/endpoints';
 import { createHandle, type Handle } from '../util/handle';
+import { sanitizeText } from '../util/sanitize-text';
 import { err, ok, type Result } from '../util/result';
 import { dnsTargetKey, type DnsTarget } from './observations';
 
@@ -45,7 +46,8 @@ export function createDnsWatcherFactory(options: ChannelOptions): DnsWatcherFact
             if (latest === undefined || !sameAddresses(latest, next)) latest = next;
             onResult(ok(latest));
           } else {
-            onResult(err(`DNS resolution of ${path} failed: ${cause ?? endpoints.error.details}`));
+            const reason = sanitizeText(cause ?? endpoints.error.details);
+            onResult(err(`DNS resolution of ${path} failed: ${reason}`));
             // The resolver backs off by itself, yet only tries again when asked to.
             resolver.updateResolution();
           }

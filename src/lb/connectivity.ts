@@ -1,6 +1,7 @@
 import { ConnectivityState, PickResultType, Status, UnavailablePicker } from '../grpc-js';
 import type { Picker, PickResult } from '../grpc-js';
 import type { Clock } from '../util/clock';
+import { sanitizeText } from '../util/sanitize-text';
 
 /**
  * The state of a policy that uses several children: READY if any child is, else CONNECTING, else IDLE.
@@ -77,7 +78,7 @@ export function createIdlePicker(clock: Clock, connect: () => void): Picker {
 
 /** Fails calls that do not wait for ready, with UNAVAILABLE and the given text. */
 export function createFailurePicker(details: string): Picker {
-  return new UnavailablePicker({ code: Status.UNAVAILABLE, details });
+  return new UnavailablePicker({ code: Status.UNAVAILABLE, details: sanitizeText(details) });
 }
 
 /** The text of a failed pick: what went wrong, and what name resolution had to say (gRFC A61). */

@@ -5,6 +5,7 @@ import type { Clock } from '../util/clock';
 import { errorMessage } from '../util/error-message';
 import type { Handle } from '../util/handle';
 import { err, ok, type Result } from '../util/result';
+import { sanitizeText } from '../util/sanitize-text';
 import type {
   StreamStatus,
   XdsStream,
@@ -15,6 +16,7 @@ import type {
 import { channelOptions } from './channel-options';
 import { describeDetails } from './status-details';
 import { GrpcStream } from './grpc-stream';
+import { SentSecrets } from './sent-secrets';
 import { TrackedCredentials } from './tracked-credentials';
 
 /** When a connection that looks open is given up. */
@@ -75,6 +77,7 @@ interface Connection {
  */
 class GrpcTransport implements XdsTransport {
   private readonly streams = new Map<GrpcStream, Handle>();
+  private readonly secrets = new SentSecrets();
   private connection: Connection | undefined;
   private isClosed = false;
 
@@ -136,7 +139,7 @@ class GrpcTransport implements XdsTransport {
   /** The connection in use, made if there is none. Nothing is sent before a stream is opened. */
   private connect(): Connection {
     if (this.connection !== undefined) return this.connection;
-    const credentials = new TrackedCredentials(this.credentials);
+    const credentials = new TrackedCredentials(this.credentials, this.secrets);
     const channel = new Channel(
       this.serverUri,
       credentials,
@@ -158,7 +161,9 @@ class GrpcTransport implements XdsTransport {
   }
 
   /** Draws the conclusions from a stream that ended by itself. */
-  private describeEnd(connection: Connection, { code, details }: StreamStatus): StreamStatus {
+  private describeEnd(connection: Connection, status: StreamStatus): StreamStatus {
+    const { code } = status;
+    const details = sanitizeText(this.secrets.redact(describeDetails(status.details)));
     const state = stateOf(connection);
     // That is how a GOAWAY with ENHANCE_YOUR_CALM comes out: this status, and the connection is gone.
     if (code === RESOURCE_EXHAUSTED && state === ConnectivityState.IDLE) {
@@ -168,7 +173,7 @@ class GrpcTransport implements XdsTransport {
       return { code, details: `${details}; ${consequence}` };
     }
     if (state === ConnectivityState.TRANSIENT_FAILURE) this.disconnect(connection);
-    return { code, details: describeDetails(details) };
+    return { code, details };
   }
 
   private onConnectTimeout(stream: GrpcStream, connection: Connection): void {

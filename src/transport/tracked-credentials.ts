@@ -1,4 +1,5 @@
 import { ChannelCredentials } from '../grpc-js';
+import type { SentSecrets } from './sent-secrets';
 
 type SecureConnector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 type Socket = Parameters<SecureConnector['connect']>[0];
@@ -12,7 +13,10 @@ export class TrackedCredentials extends ChannelCredentials {
   private readonly sockets = new Set<Socket>();
   private isRetired = false;
 
-  constructor(private readonly inner: ChannelCredentials) {
+  constructor(
+    private readonly inner: ChannelCredentials,
+    private readonly secrets: SentSecrets,
+  ) {
     super();
   }
 
@@ -46,7 +50,7 @@ export class TrackedCredentials extends ChannelCredentials {
         return connector.connect(socket);
       },
       waitForReady: () => (this.isRetired ? retired() : connector.waitForReady()),
-      getCallCredentials: () => connector.getCallCredentials(),
+      getCallCredentials: () => this.secrets.watch(connector.getCallCredentials()),
       destroy: () => connector.destroy(),
     };
   }

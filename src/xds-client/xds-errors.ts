@@ -1,4 +1,5 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
+import { sanitizeText } from '../util/sanitize-text';
 import type { XdsError } from './resource-watcher';
 import type { StreamStatus } from './transport';
 
@@ -53,7 +54,7 @@ export function describeServer(server: ServerConfig, nodeId: string): string {
 /** Names a resource. */
 export function describeResource({ typeName, name }: ResourceId): string {
   const shown = name.length > MAX_SHOWN_NAME ? `${name.slice(0, MAX_SHOWN_NAME)}…` : name;
-  return `${typeName} "${shown}"`;
+  return `${typeName} "${sanitizeText(shown)}"`;
 }
 
 /** The number of pending resources that a list leaves out. */
@@ -69,7 +70,9 @@ export function statusName(code: number): string {
 }
 
 /** Why a stream that got no answer ended, to follow the name of the server. */
-export function describeStreamEnd({ code, details }: StreamStatus): string {
+export function describeStreamEnd(status: StreamStatus): string {
+  const { code } = status;
+  const details = sanitizeText(status.details);
   if (code === UNAVAILABLE) return `cannot be reached: ${details}`;
   if (code === 0) return 'closed the ADS stream without answering';
   return `ended the ADS stream with ${statusName(code)}: ${details}`;
@@ -79,7 +82,7 @@ export function describeStreamEnd({ code, details }: StreamStatus): string {
 export function badNameError(id: ResourceId, reason: string, nodeId: string): XdsError {
   return {
     kind: 'bad-name',
-    message: `${describeResource(id)}: not a usable resource name: ${reason} (node "${nodeId}")`,
+    message: `${describeResource(id)}: not a usable resource name: ${sanitizeText(reason)} (node "${nodeId}")`,
   };
 }
 
@@ -153,11 +156,11 @@ const NOT_FOUND = 5;
 export function serverError(id: ResourceId, server: string, status: StreamStatus): XdsError {
   return {
     kind: status.code === NOT_FOUND ? 'does-not-exist' : 'server-error',
-    message: `${describeResource(id)}: ${server} reports ${statusName(status.code)}: ${status.details}`,
+    message: `${describeResource(id)}: ${server} reports ${statusName(status.code)}: ${sanitizeText(status.details)}`,
   };
 }
 
-/** Joins with `; `, and says how many were left out when all would be too long. */
+/** Joins with `; `, sanitized, and says how many were left out when all would be too long. */
 export function joinBounded(texts: readonly string[]): string {
   let length = 0;
   let count = 0;
@@ -166,7 +169,7 @@ export function joinBounded(texts: readonly string[]): string {
     if (count > 0 && length > MAX_LIST_LENGTH) break;
     count++;
   }
-  const joined = texts.slice(0, count).join(SEPARATOR);
+  const joined = sanitizeText(texts.slice(0, count).join(SEPARATOR));
   const shown = joined.length > MAX_LIST_LENGTH ? `${joined.slice(0, MAX_LIST_LENGTH)}…` : joined;
   const left = texts.length - count;
   return left === 0 ? shown : `${shown}${SEPARATOR}and ${left} more`;

@@ -25,6 +25,7 @@ import { listenerJson, type Json } from '../support/xds-json';
 const METHOD = '/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources';
 const LISTENER = 'type.googleapis.com/envoy.config.listener.v3.Listener';
 const CLUSTER = 'type.googleapis.com/envoy.config.cluster.v3.Cluster';
+const TOKEN = 'opaque/0123456789abcdef';
 const LISTENERS = '/v3/discovery:listeners';
 const certificate = (name: string) => join(__dirname, '..', 'credentials', 'certificates', name);
 
@@ -82,7 +83,7 @@ describe('a transport over HTTP', () => {
     parse: () => () =>
       CallCredentials.createFromMetadataGenerator((_call, callback) => {
         const metadata = new Metadata();
-        metadata.set('authorization', 'Bearer abc');
+        metadata.set('authorization', `Bearer ${TOKEN}`);
         callback(null, metadata);
       }),
   };
@@ -479,7 +480,23 @@ describe('a transport over HTTP', () => {
       stream.read();
       ask(stream, {});
       await untilResponses(recorder, 1);
-      expect(server.requests[0]?.headers.authorization).toBe('Bearer abc');
+      expect(server.requests[0]?.headers.authorization).toBe(`Bearer ${TOKEN}`);
+    });
+
+    it('neither repeats the token that a server echoes nor control characters', async () => {
+      const server = await serve(
+        ({ headers }) => ({ status: 401, body: `\u0007${headers.authorization}: ${TOKEN}` }),
+        { cert: read('server.pem'), key: read('server.key') },
+      );
+      const { stream, recorder } = open(server.uri, {
+        ...tls(trusted),
+        callCreds: [{ type: 'test_token', config: undefined }],
+      });
+      ask(stream, {});
+      expect(await untilClosed(recorder)).toEqual({
+        code: 16,
+        details: `${LISTENERS} was answered with HTTP status 401: \\x07Bearer [redacted]: [redacted]`,
+      });
     });
 
     it('trusts nobody else', async () => {

@@ -1,4 +1,12 @@
-import { describeStreamEnd, joinBounded, statusName } from '../../src/xds-client/xds-errors';
+import {
+  absentError,
+  badNameError,
+  describeStreamEnd,
+  joinBounded,
+  rejectedError,
+  serverError,
+  statusName,
+} from '../../src/xds-client/xds-errors';
 
 describe('joinBounded', () => {
   it('joins what is short', () => {
@@ -41,5 +49,31 @@ describe('statusName', () => {
     expect(statusName(16)).toBe('UNAUTHENTICATED');
     expect(statusName(17)).toBe('code 17');
     expect(statusName(-1)).toBe('code -1');
+  });
+});
+
+describe('an error with text from the network', () => {
+  const HOSTILE = 'a\u001b[2J\nb';
+  const SHOWN = 'a\\x1b[2J\\nb';
+  const id = { typeName: 'Cluster', name: HOSTILE };
+  const token = 'eyJhbGciOiJub25lIn0.eyJhIjoxfQ.';
+
+  it.each([
+    ['in a name', absentError(id, 's').message, `Cluster "${SHOWN}": no such resource`],
+    ['in a reason', badNameError(id, HOSTILE, 'n').message, `resource name: ${SHOWN} (node`],
+    ['in a violation', rejectedError(id, 's', [HOSTILE]).message, `(NACK): ${SHOWN}`],
+    [
+      'in an error of the server',
+      serverError(id, 's', { code: 7, details: `${HOSTILE} ${token}` }).message,
+      `reports PERMISSION_DENIED: ${SHOWN} [redacted]`,
+    ],
+    [
+      'in the end of a stream',
+      describeStreamEnd({ code: 16, details: `${HOSTILE} ${token}` }),
+      `UNAUTHENTICATED: ${SHOWN} [redacted]`,
+    ],
+  ])('has neither control characters nor tokens: %s', (_, message, expected) => {
+    expect(message).toContain(expected);
+    expect(message).not.toMatch(/\p{Cc}/u);
   });
 });

@@ -22,6 +22,8 @@ export interface RestStreamOptions {
   ): Handle;
   /** Whether a type can be had this way. */
   isServed(typeUrl: string): boolean;
+  /** Makes the text of a refusal fit for a status. */
+  sanitize(text: string): string;
   /** The stream is of no use any more, whoever ended it. */
   onEnd(stream: RestStream): void;
 }
@@ -73,10 +75,11 @@ export class RestStream implements XdsStream {
   }
 
   /** Ends the stream as a server would. */
-  fail(refusal: Refusal): void {
+  fail({ code, details }: Refusal): void {
+    const status = { code, details: this.options.sanitize(details) };
     this.later(() => {
       this.end();
-      this.options.handler.onClosed(refusal);
+      this.options.handler.onClosed(status);
     });
   }
 

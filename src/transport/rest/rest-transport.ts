@@ -6,7 +6,9 @@ import type { Clock } from '../../util/clock';
 import { createHandle, type Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
 import { err, ok, type Result } from '../../util/result';
+import { sanitizeText } from '../../util/sanitize-text';
 import type { XdsStream, XdsStreamHandler, XdsTransport } from '../../xds-client/transport';
+import { SentSecrets } from '../sent-secrets';
 import { isServedWithoutGrpc } from '../served-methods';
 import { callHeaders } from './call-headers';
 import { discoveryPath, writeRequest } from './discovery-json';
@@ -67,15 +69,18 @@ export function createRestTransport(
 
 class RestTransport implements XdsTransport {
   private readonly streams = new Set<RestStream>();
+  private readonly secrets = new SentSecrets();
+  private readonly callCredentials: readonly CallCredentials[];
   private readonly base: string;
   private readonly refreshDelayMs: number;
 
   constructor(
     { serverUri, fetch = DEFAULT_FETCH }: ServerConfig,
     private readonly client: HttpClient,
-    private readonly callCredentials: readonly CallCredentials[],
+    callCredentials: readonly CallCredentials[],
     private readonly options: RestTransportOptions,
   ) {
+    this.callCredentials = callCredentials.map((each) => this.secrets.watch(each));
     this.base = serverUri.replace(/\/+$/, '');
     this.refreshDelayMs = fetch.refreshDelayMs;
   }
@@ -87,6 +92,7 @@ class RestTransport implements XdsTransport {
       clock,
       nextDelayMs: () => this.refreshDelayMs * (1 + JITTER * (2 * random() - 1)),
       ask: (...args) => this.ask(...args),
+      sanitize: (text) => sanitizeText(this.secrets.redact(text)),
       isServed: (typeUrl) => discoveryPath(typeUrl) !== undefined,
       onEnd: (ended) => this.streams.delete(ended),
     });
