@@ -2,9 +2,11 @@ import {
   Status,
   toPickInformation,
   type CallConfig,
+  type ChannelOptions,
   type Metadata,
   type MethodConfig,
 } from '../grpc-js';
+import { userAgentOf, withUserAgent } from '../grpc-js/user-agent';
 import type { Random } from '../util/random';
 import { createCallFilterFactories } from './call-filters';
 import type { RouteSelector } from './expiring-selector';
@@ -21,6 +23,8 @@ export interface ConfigSelectorOptions {
   readonly target: string;
   readonly random: Random;
   readonly hash: TextHash;
+  /** The options of the channel. */
+  readonly channelOptions: ChannelOptions;
 }
 
 /** Chooses route and cluster for each call of a target (gRFC A31). */
@@ -36,7 +40,8 @@ export class XdsConfigSelector implements RouteSelector {
   invoke(methodName: string, headers: Metadata, channelId: number): CallConfig {
     const { table, target, random } = this.options;
     const method = toPath(methodName);
-    const found = table.find(method, headers, random);
+    const seen = this.routedHeaders(headers);
+    const found = table.find(method, seen, random);
     if (found === undefined) return failCall(`No route of ${target} matches ${method}`);
     if (found.choice === undefined) {
       return failCall(`The route of ${target} for ${method} ${describeAction(found)}`);
@@ -44,7 +49,7 @@ export class XdsConfigSelector implements RouteSelector {
     const drawn = found.choice.draw(random);
     const { ref, filters } = drawn;
     const { methodConfig, hashPolicies: policies } = found;
-    const hash = this.hasher.read({ policies, metadata: headers, channelId });
+    const hash = this.hasher.read({ policies, metadata: seen, channelId });
     if (filters.length === 0) return new RoutedCall(ref, methodConfig, hash);
     const call = new FilteredCall(found.choice, drawn, hash);
     const release = () => call.release();
@@ -63,13 +68,20 @@ export class XdsConfigSelector implements RouteSelector {
 
   timeoutOf(methodName: string, headers: Metadata): MethodConfig['timeout'] {
     const { table, random } = this.options;
-    return table.find(toPath(methodName), headers, random)?.methodConfig.timeout;
+    const seen = this.routedHeaders(headers);
+    return table.find(toPath(methodName), seen, random)?.methodConfig.timeout;
   }
 
   unref(): void {
     if (!this.live) return;
     this.live = false;
     this.options.table.letGo();
+  }
+
+  /** The headers that routes and hash policies see. */
+  private routedHeaders(headers: Metadata): Metadata {
+    const { table, channelOptions } = this.options;
+    return table.readsUserAgent ? withUserAgent(headers, userAgentOf(channelOptions)) : headers;
   }
 }
 

@@ -114,7 +114,8 @@ function tryRoute(index: number, route: Route, { method, headers }: ExplainInput
 
 function describeHeaderMismatch(matcher: HeaderMatcher, headers: Metadata): string {
   const value = headerValue(matcher.name, headers);
-  const found = value === undefined ? 'absent' : JSON.stringify(value);
+  const absent = matcher.missingAsEmpty ? 'absent, which counts as empty' : 'absent';
+  const found = value === undefined ? absent : JSON.stringify(value);
   const inverted = matcher.invert ? ', inverted' : '';
   return `header ${matcher.name} is ${found}, which does not satisfy ${describeCondition(matcher)}${inverted}`;
 }

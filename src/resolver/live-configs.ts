@@ -1,15 +1,20 @@
 import type { XdsConfig } from '../dependency-manager/xds-config';
+import type { ChannelOptions } from '../grpc-js';
+
+/** The config in use for one channel. */
+export interface LiveConfig {
+  readonly target: string;
+  readonly config: XdsConfig;
+  readonly channelOptions: ChannelOptions;
+}
 
 /** The configs in use in this process, by target, so that they can be asked about. */
 export class LiveConfigs {
-  private readonly configs = new Map<
-    object,
-    { readonly target: string; readonly config: XdsConfig }
-  >();
+  private readonly configs = new Map<object, LiveConfig>();
 
   /** Notes the config that a resolver has come to. */
-  set(resolver: object, target: string, config: XdsConfig): void {
-    this.configs.set(resolver, { target, config });
+  set(resolver: object, live: LiveConfig): void {
+    this.configs.set(resolver, live);
   }
 
   /** Forgets what a resolver has come to. */
@@ -18,9 +23,9 @@ export class LiveConfigs {
   }
 
   /** The config of a target, the latest if there are several channels; `undefined` if there is none. */
-  find(target: string): XdsConfig | undefined {
-    let found: XdsConfig | undefined;
-    for (const entry of this.configs.values()) if (entry.target === target) found = entry.config;
+  find(target: string): LiveConfig | undefined {
+    let found: LiveConfig | undefined;
+    for (const entry of this.configs.values()) if (entry.target === target) found = entry;
     return found;
   }
 }

@@ -43,15 +43,18 @@ export function matchesPath(matcher: PathMatcher, path: string): boolean {
   return matcher.kind === 'path' ? text === matcher.text : text.startsWith(matcher.text);
 }
 
-/** Whether the call's headers satisfy the matcher. An absent header satisfies only a presence condition. */
+/**
+ * Whether the call's headers satisfy the matcher. An absent header satisfies only a presence condition, unless it
+ * is to be taken for an empty one (`treat_missing_header_as_empty`, which Istio sends for `withoutHeaders`).
+ */
 export function matchesHeader(matcher: HeaderMatcher, metadata: Metadata): boolean {
   const value = headerValue(matcher.name, metadata);
-  const { condition } = matcher;
+  const { condition, invert } = matcher;
   if (condition.kind === 'present') {
-    return ((value !== undefined) === condition.present) !== matcher.invert;
+    return ((value !== undefined) === condition.present) !== invert;
   }
-  if (value === undefined) return false;
-  return matchesCondition(condition, value) !== matcher.invert;
+  if (value === undefined && !matcher.missingAsEmpty) return false;
+  return matchesCondition(condition, value ?? '') !== invert;
 }
 
 /**

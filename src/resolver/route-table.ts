@@ -21,6 +21,7 @@ export interface CompiledRoute {
 }
 
 const MAX_UNINDEXED_ROUTES = 4;
+const USER_AGENT = 'user-agent';
 
 /**
  * The routes of one virtual host, compiled once. Holds every cluster the routes name until the last
@@ -30,6 +31,8 @@ export class RouteTable {
   private readonly routes: readonly CompiledRoute[];
   /** `undefined` for a table so small that going through it is faster. */
   private readonly paths: PathIndex | undefined;
+  /** Whether a route or a hash policy goes by `user-agent`, which grpc-js adds to a call after it is routed. */
+  readonly readsUserAgent: boolean;
   private holders = 0;
 
   /** @param preparer Makes the filters of the routes. */
@@ -48,6 +51,7 @@ export class RouteTable {
         methodConfig: buildMethodConfig(route, virtualHost, maxStreamDurationMs),
       };
     });
+    this.readsUserAgent = virtualHost.routes.some(readsUserAgent);
     this.paths =
       this.routes.length > MAX_UNINDEXED_ROUTES
         ? new PathIndex(virtualHost.routes.map((route) => route.match.path))
@@ -79,4 +83,12 @@ export class RouteTable {
     if (--this.holders > 0) return;
     for (const { choice } of this.routes) choice?.letGo();
   }
+}
+
+function readsUserAgent({ match, action }: Route): boolean {
+  const hashPolicies = action.kind === 'forward' ? action.hashPolicies : [];
+  return (
+    match.headers.some(({ name }) => name === USER_AGENT) ||
+    hashPolicies.some((policy) => policy.kind === 'header' && policy.headerName === USER_AGENT)
+  );
 }

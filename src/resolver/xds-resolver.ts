@@ -181,7 +181,11 @@ export class XdsResolver implements Resolver {
     if (update.ok) {
       resolution.failure = undefined;
       this.compile(resolution, update.value);
-      this.shared.liveConfigs.set(this, uriToString(this.target), update.value);
+      this.shared.liveConfigs.set(this, {
+        target: uriToString(this.target),
+        config: update.value,
+        channelOptions: this.options,
+      });
       this.publish(resolution);
       this.publishEvent(resolution, update);
       return;
@@ -264,7 +268,7 @@ export class XdsResolver implements Resolver {
     const { random, hash } = this.shared;
     const target = uriToString(this.target);
     return new ExpiringSelector(
-      new XdsConfigSelector({ table, target, random, hash }),
+      new XdsConfigSelector({ table, target, random, hash, channelOptions: this.options }),
       () => this.resolution !== resolution || resolution.failure !== undefined,
       this.lateCalls,
     );

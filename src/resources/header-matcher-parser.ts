@@ -15,7 +15,13 @@ export function parseHeaderMatcher(
 ): HeaderMatcher | undefined {
   if (message.name === '') violations.at('name').add('must not be empty');
   const condition = parseCondition(message.headerMatchSpecifier, regexes, violations);
-  return condition && { name: message.name.toLowerCase(), condition, invert: message.invertMatch };
+  if (condition === undefined) return undefined;
+  return {
+    name: message.name.toLowerCase(),
+    condition,
+    invert: message.invertMatch,
+    missingAsEmpty: message.treatMissingHeaderAsEmpty,
+  };
 }
 
 function parseCondition(

@@ -30,6 +30,8 @@ export interface HeaderMatcher {
   readonly name: string;
   readonly condition: HeaderCondition;
   readonly invert: boolean;
+  /** Whether an absent header has the empty value, other than for `present` (docs/decisions/0012). */
+  readonly missingAsEmpty: boolean;
 }
 
 /** When a route applies: all of it must hold. */

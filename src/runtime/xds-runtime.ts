@@ -5,6 +5,7 @@ import { createBootstrapLoader } from '../bootstrap/load-bootstrap';
 import type { ManagementCredentials } from '../credentials/management-credentials';
 import { createDnsWatcherFactory } from '../dependency-manager/dns-watch';
 import type { Metadata, Resolver } from '../grpc-js';
+import { userAgentOf, withUserAgent } from '../grpc-js/user-agent';
 import { XxHash64 } from '../hash/xx-hash';
 import { processHttpFilters } from '../http-filters/register-http-filter';
 import { createPolicyRegistry, type PolicyEnvironment } from '../lb/create-policy-registry';
@@ -93,8 +94,15 @@ export class XdsRuntime {
 
   /** See the function of that name of the package. */
   explainCall(target: string, method: string, headers: Metadata): CallExplanation | undefined {
-    const config = this.liveConfigs.find(target);
-    return config && explainCall({ config, method, headers, filters: processHttpFilters });
+    const live = this.liveConfigs.find(target);
+    if (live === undefined) return undefined;
+    const seen = withUserAgent(headers, userAgentOf(live.channelOptions));
+    return explainCall({
+      config: live.config,
+      method,
+      headers: seen,
+      filters: processHttpFilters,
+    });
   }
 
   /** What the clients know (gRFC A40). */

@@ -52,6 +52,7 @@ const exactHeader = (name: string, text: string): HeaderMatcher => ({
   name,
   condition: { kind: 'string', matcher: { kind: 'exact', text, ignoreCase: false } },
   invert: false,
+  missingAsEmpty: false,
 });
 
 const path = (text: string) => ({ path: { kind: 'path', text, caseSensitive: true } }) as const;

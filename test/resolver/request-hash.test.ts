@@ -58,6 +58,7 @@ class Scene {
         return random();
       },
       hash: (text) => hash(text),
+      channelOptions: {},
     });
   }
 

@@ -141,8 +141,12 @@ describe('matchesHeader', () => {
     ['not present', present(false), '', false],
   ])('%s: and the reverse when inverted', (_what, condition, value, matches) => {
     const metadata = metadataOf({ a: value });
-    expect(matchesHeader({ name: 'a', condition, invert: false }, metadata)).toBe(matches);
-    expect(matchesHeader({ name: 'a', condition, invert: true }, metadata)).toBe(!matches);
+    expect(
+      matchesHeader({ name: 'a', condition, invert: false, missingAsEmpty: false }, metadata),
+    ).toBe(matches);
+    expect(
+      matchesHeader({ name: 'a', condition, invert: true, missingAsEmpty: false }, metadata),
+    ).toBe(!matches);
   });
 
   it.each<[string, HeaderCondition, boolean, boolean]>([
@@ -156,18 +160,50 @@ describe('matchesHeader', () => {
     ['not present', present(false), false, true],
     ['not present, inverted', present(false), true, false],
   ])('of an absent header, by %s', (_what, condition, invert, matches) => {
-    expect(matchesHeader({ name: 'a', condition, invert }, metadataOf({}))).toBe(matches);
+    expect(
+      matchesHeader({ name: 'a', condition, invert, missingAsEmpty: false }, metadataOf({})),
+    ).toBe(matches);
   });
 
+  it.each<[string, HeaderCondition, boolean, boolean]>([
+    ['exact', text('exact', ''), false, true],
+    ['exact, another text', text('exact', 'x'), false, false],
+    ['exact, another text, inverted', text('exact', 'x'), true, true],
+    ['pattern for nothing', string({ kind: 'regex', regex: regex('') }), false, true],
+    ['pattern, inverted', string({ kind: 'regex', regex: regex('x+') }), true, true],
+    ['range', range(0n, 1n), false, false],
+    ['range, inverted', range(0n, 1n), true, true],
+    // A condition on presence goes by presence.
+    ['present', present(true), false, false],
+    ['present, inverted', present(true), true, true],
+    ['not present', present(false), false, true],
+  ])(
+    'treats an absent header as empty where it says so, by %s',
+    (_, condition, invert, matches) => {
+      const matcher = { name: 'a', condition, invert, missingAsEmpty: true };
+      expect(matchesHeader(matcher, metadataOf({}))).toBe(matches);
+    },
+  );
+
   it('compares the joined values', () => {
-    const header = { name: 'a', condition: text('exact', '1,2'), invert: false };
+    const header = {
+      name: 'a',
+      condition: text('exact', '1,2'),
+      invert: false,
+      missingAsEmpty: false,
+    };
     expect(matchesHeader(header, metadataOf({ a: ['1', '2'] }))).toBe(true);
   });
 
   it('takes a binary header for absent, also where absence is asked for', () => {
     const metadata = new Metadata();
     metadata.add('x-bin', Buffer.from('v'));
-    const header = { name: 'x-bin', condition: present(false), invert: false };
+    const header = {
+      name: 'x-bin',
+      condition: present(false),
+      invert: false,
+      missingAsEmpty: false,
+    };
     expect(matchesHeader(header, metadata)).toBe(true);
   });
 });
@@ -178,6 +214,7 @@ describe('matchesRoute', () => {
     name,
     condition: { kind: 'present', present: true } as const,
     invert: false,
+    missingAsEmpty: false,
   });
   const none = new Metadata();
 

@@ -4,7 +4,8 @@ import { Metadata } from '../../src/grpc-js';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { LiveConfigs } from '../../src/resolver/live-configs';
 import { XdsResolver } from '../../src/resolver/xds-resolver';
-import type { Route } from '../../src/resources/route-config';
+import type { HeaderCondition, Route } from '../../src/resources/route-config';
+import type { StringMatcher } from '../../src/resources/string-matcher';
 import { silentLogger } from '../../src/util/logger';
 import { err, ok, type Result } from '../../src/util/result';
 import { DiagnosticRecorder } from '../support/diagnostic-recorder';
@@ -205,6 +206,27 @@ describe('XdsResolver: the virtual host', () => {
     scene.source.serve(fakeTypes.routeConfig, 'svc-routes', config);
     scene.resolver.updateResolution();
     expect(scene.channel.children).toEqual(['cluster:mine']);
+  });
+});
+
+describe('XdsResolver: a route by user-agent', () => {
+  it('matches the header that grpc-js sends, not what the application sets', () => {
+    const scene = new Scene('', 'svc', { 'grpc.primary_user_agent': 'shop/1' });
+    scene.serveListener().serveClusters('a', 'b');
+    const matcher: StringMatcher = {
+      kind: 'prefix',
+      text: 'shop/1 grpc-node-js/',
+      ignoreCase: false,
+    };
+    const condition: HeaderCondition = { kind: 'string', matcher };
+    const header = { name: 'user-agent', condition, invert: false, missingAsEmpty: false };
+    scene.serveRoutes(route(forwardTo('a'), { headers: [header] }), route(forwardTo('b')));
+    scene.resolver.updateResolution();
+    const headers = new Metadata();
+    headers.set('user-agent', 'other');
+    expect(clusterOf(scene.channel.call('/s/m', headers))).toBe('cluster:a');
+    // The headers of the call are left alone.
+    expect(headers.get('user-agent')).toEqual(['other']);
   });
 });
 

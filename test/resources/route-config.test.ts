@@ -265,6 +265,7 @@ describe('a header matcher', () => {
     name: 'x-h',
     condition: { kind: 'string', matcher: { kind, text: value, ignoreCase } },
     invert: false,
+    missingAsEmpty: false,
   });
 
   it.each<[Json, object]>([
@@ -283,6 +284,10 @@ describe('a header matcher', () => {
       { ...text('exact', 'V'), invert: true },
     ],
     [
+      { exact_match: 'V', invert_match: true, treat_missing_header_as_empty: true },
+      { ...text('exact', 'V'), invert: true, missingAsEmpty: true },
+    ],
+    [
       { range_match: { start: '-9223372036854775808', end: '9223372036854775807' } },
       {
         name: 'x-h',
@@ -292,20 +297,36 @@ describe('a header matcher', () => {
           end: 9223372036854775807n,
         },
         invert: false,
+        missingAsEmpty: false,
       },
     ],
     [
       { range_match: { start: 5, end: 5 } },
-      { name: 'x-h', condition: { kind: 'range', start: 5n, end: 5n }, invert: false },
+      {
+        name: 'x-h',
+        condition: { kind: 'range', start: 5n, end: 5n },
+        invert: false,
+        missingAsEmpty: false,
+      },
     ],
     [
       { present_match: true },
-      { name: 'x-h', condition: { kind: 'present', present: true }, invert: false },
+      {
+        name: 'x-h',
+        condition: { kind: 'present', present: true },
+        invert: false,
+        missingAsEmpty: false,
+      },
     ],
     // Set to false is not the same as not set.
     [
       { present_match: false },
-      { name: 'x-h', condition: { kind: 'present', present: false }, invert: false },
+      {
+        name: 'x-h',
+        condition: { kind: 'present', present: false },
+        invert: false,
+        missingAsEmpty: false,
+      },
     ],
   ])('%j', (json, expected) => {
     expect(header(json)).toEqual(expected);
