@@ -14,12 +14,19 @@ export interface Limits {
    * with more endpoints than entries some endpoints get no calls. One entry takes about 30 bytes. Default: 4,096.
    */
   readonly maxRingSize: number;
+  /**
+   * Clusters of one target: those that the routes of its virtual host name, and those that aggregate clusters lead to.
+   * Routes beyond it are not used, and the last ones stay in use; an aggregate cluster beyond it fails its calls.
+   * Default: 20,000.
+   */
+  readonly maxClustersPerTarget: number;
 }
 
 /** The limits of an application that sets none. */
 export const DEFAULT_LIMITS: Limits = {
   maxMessageBytes: 64 * 1024 * 1024,
   maxRingSize: 4096,
+  maxClustersPerTarget: 20_000,
 };
 
 /**

@@ -7,33 +7,51 @@ export const MAX_AGGREGATE_DEPTH = 16;
 /** Finds a cluster's resource; `undefined` when it is not known or not usable: then it counts as a leaf. */
 export type ClusterLookup = (name: string) => ClusterResource | undefined;
 
+/** What bounds the walks through the aggregates of one target. */
+export interface AggregateBounds {
+  /** Why the clusters of an aggregate are not followed; `undefined` if they are. */
+  refusalOf(aggregate: string): string | undefined;
+  /** Counts one step from an aggregate to a cluster it names. @returns why there must be no more, if so. */
+  step(): string | undefined;
+}
+
+const unbounded: AggregateBounds = { refusalOf: () => undefined, step: () => undefined };
+
 /**
  * The leaf clusters of an aggregate in order of priority: depth first, each once at its earliest place
  * (gRFC A37). A cycle contributes nothing, so a graph that is nothing but cycles is an error, as is one too deep.
+ *
+ * @param root The name under which the aggregate is watched. The name in its resource may be spelled differently.
  */
 export function leafClusters(
   root: string,
   lookup: ClusterLookup,
+  bounds: AggregateBounds = unbounded,
 ): Result<readonly string[], string> {
   const leaves: string[] = [];
   const visited = new Set<string>();
-  /** Whether the graph is shallow enough from here on. */
-  const visit = (name: string, depth: number): boolean => {
-    if (depth >= MAX_AGGREGATE_DEPTH) return false;
-    if (visited.has(name)) return true;
+  /** @returns what is wrong with the graph from here on. */
+  const visit = (name: string, depth: number): string | undefined => {
+    if (depth >= MAX_AGGREGATE_DEPTH) {
+      return `is nested more than ${MAX_AGGREGATE_DEPTH} clusters deep`;
+    }
+    if (visited.has(name)) return undefined;
     visited.add(name);
     const resource = lookup(name);
     if (resource?.discovery.kind !== 'aggregate') {
       leaves.push(name);
-      return true;
+      return undefined;
     }
-    return resource.discovery.clusters.every((child) => visit(child, depth + 1));
+    const refusal = bounds.refusalOf(name);
+    if (refusal !== undefined) return refusal;
+    for (const child of resource.discovery.clusters) {
+      const problem = bounds.step() ?? visit(child, depth + 1);
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
   };
-  if (!visit(root, 0)) {
-    return err(
-      `aggregate cluster "${root}" is nested more than ${MAX_AGGREGATE_DEPTH} clusters deep`,
-    );
-  }
+  const problem = visit(root, 0);
+  if (problem !== undefined) return err(`aggregate cluster "${root}" ${problem}`);
   if (leaves.length === 0) return err(`aggregate cluster "${root}" leads to no leaf cluster`);
   return ok(leaves);
 }

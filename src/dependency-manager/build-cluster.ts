@@ -4,7 +4,7 @@ import { describeUnusable } from '../resources/unusable-addresses';
 import { assertNever } from '../util/assert-never';
 import { err, ok, type Result } from '../util/result';
 import type { XdsError } from '../xds-client/resource-watcher';
-import { leafClusters } from './aggregate-clusters';
+import { leafClusters, type AggregateBounds } from './aggregate-clusters';
 import { dnsTargetKey, type DnsTarget, type Observations, type Observed } from './observations';
 import type { ClusterChildren, ClusterConfig } from './xds-config';
 
@@ -32,6 +32,8 @@ export interface ClusterContext {
   /** What is wrong with the listener and the routes; every note repeats it. */
   readonly ambient: readonly XdsError[];
   readonly clientNote: string;
+  /** What bounds the walks through aggregates. Default: nothing. */
+  readonly bounds?: AggregateBounds;
   /** What a cluster came to before, to be used again if it comes to the same. */
   readonly previous: (name: string) => ClusterResult | undefined;
 }
@@ -40,38 +42,41 @@ const NOWHERE: ClusterSource = { kind: 'none' };
 
 /** Builds one cluster from what was observed of it (gRFC A74). Pure. */
 export function buildCluster(name: string, context: ClusterContext): BuiltCluster {
+  const source = clusterSource(context.observed.cluster(name));
+  return { source, result: buildFromSource(name, source, context) };
+}
+
+/** Where the walk goes on from a cluster. */
+export function clusterSource(observed: Observed<ClusterResource> | undefined): ClusterSource {
+  return observed?.kind === 'value' ? sourceOf(observed.value) : NOWHERE;
+}
+
+/** What a cluster comes to, given its source; `undefined` while something is still awaited. */
+export function buildFromSource(
+  name: string,
+  source: ClusterSource,
+  context: ClusterContext,
+): ClusterResult | undefined {
   const observed = context.observed.cluster(name);
-  if (observed === undefined || observed.kind === 'waiting') {
-    return { source: NOWHERE, result: undefined };
-  }
+  if (observed === undefined || observed.kind === 'waiting') return undefined;
   const previous = context.previous(name);
-  if (observed.kind === 'error') {
-    return { source: NOWHERE, result: shareError(previous, observed.error.message) };
-  }
+  if (observed.kind === 'error') return shareError(previous, observed.error.message);
   const { value: resource, ambient } = observed;
-  const source = sourceOf(resource);
   const errors = ambient === undefined ? context.ambient : [...context.ambient, ambient];
+  const { clientNote } = context;
   switch (source.kind) {
-    case 'eds':
-      return {
-        source,
-        result: buildLeaf(resource, context.observed.endpoints(source.name), {
-          errors,
-          previous,
-          clientNote: context.clientNote,
-        }),
-      };
-    case 'dns':
-      return {
-        source,
-        result: buildLeaf(resource, context.observed.dns(source.key), {
-          errors,
-          previous,
-          clientNote: context.clientNote,
-        }),
-      };
+    case 'eds': {
+      const endpoints = context.observed.endpoints(source.name);
+      return buildLeaf(resource, endpoints, { errors, previous, clientNote });
+    }
+    case 'dns': {
+      const endpoints = context.observed.dns(source.key);
+      return buildLeaf(resource, endpoints, { errors, previous, clientNote });
+    }
     case 'aggregate':
-      return { source, result: buildAggregate(resource, context, previous) };
+      return buildAggregate(name, resource, context);
+    case 'none':
+      return undefined;
     default:
       return assertNever(source);
   }
@@ -128,14 +133,16 @@ function buildLeaf(
 }
 
 function buildAggregate(
+  name: string,
   resource: ClusterResource,
-  { observed, clientNote }: ClusterContext,
-  previous: ClusterResult | undefined,
+  { observed, clientNote, bounds, previous: previousOf }: ClusterContext,
 ): ClusterResult {
-  const leaves = leafClusters(resource.name, (child) => {
+  const previous = previousOf(name);
+  const lookup = (child: string) => {
     const found = observed.cluster(child);
     return found?.kind === 'value' ? found.value : undefined;
-  });
+  };
+  const leaves = leafClusters(name, lookup, bounds);
   if (!leaves.ok) return shareError(previous, `${leaves.error} (${clientNote})`);
   return share(previous, {
     resource,

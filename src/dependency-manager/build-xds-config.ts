@@ -1,7 +1,9 @@
-import { FixedKeysMap } from '../util/fixed-keys-map';
-import { buildCluster, type ClusterResult, type ClusterSource } from './build-cluster';
+import type { FixedKeysMap } from '../util/fixed-keys-map';
+import type { ClusterResult, ClusterSource } from './build-cluster';
+import { checkClusterCount, ClusterAdmission } from './cluster-admission';
+import { ClusterWalk } from './cluster-walk';
 import { findRoutes, type FoundRoutes } from './find-routes';
-import type { DnsTarget, NeededWatches, Observations } from './observations';
+import type { NeededWatches, Observations } from './observations';
 import { referencedClusters } from './referenced-clusters';
 import type { XdsConfig } from './xds-config';
 
@@ -17,6 +19,8 @@ export interface BuildInput {
   readonly previous: XdsConfig | undefined;
   /** Says which client is asking; part of every error and note, such as `xDS node "n1"`. */
   readonly clientNote: string;
+  /** `Limits.maxClustersPerTarget`. */
+  readonly maxClusters: number;
 }
 
 /** What the walk came to. */
@@ -33,6 +37,8 @@ export interface BuildResult {
   readonly outcome: BuildOutcome;
   /** The way the walk took among the clusters; `undefined` if it did not get there. */
   readonly trail: BuildTrail | undefined;
+  /** Why the routes of the last config stay in use, if the new ones name too many clusters. */
+  readonly rejection?: string | undefined;
 }
 
 /** What the walk came by, so that it need not be walked again when little has changed. */
@@ -61,24 +67,54 @@ export interface EndpointUsers {
 export function buildXdsConfig(input: BuildInput): BuildResult {
   const { routeConfigName, found } = findRoutes(input);
   const routeConfigs = new Set(routeConfigName === undefined ? [] : [routeConfigName]);
-  if (!found?.ok) {
-    const needed = { routeConfigs, clusters: new Set<string>(), endpoints: new Set<string>() };
-    return {
-      needed: { ...needed, dns: new Map() },
-      outcome:
-        found === undefined ? { kind: 'incomplete' } : { kind: 'error', message: found.error },
-      trail: undefined,
-    };
-  }
-  const walk = new ClusterWalk(input, found.value);
+  if (!found?.ok) return withoutClusters(routeConfigs, found?.error);
+  const { rejection, routes } = admitRoutes(found.value, input);
+  if (routes === undefined) return withoutClusters(routeConfigs, rejection);
+  const { subscribed, maxClusters, previous, observed, clientNote } = input;
+  const fromRoutes = referencedClusters(routes.config.virtualHost);
+  const walk = new ClusterWalk(
+    {
+      ...{ observed, clientNote, ambient: routes.ambient },
+      previous: (name) => previous?.clusters.get(name),
+    },
+    new ClusterAdmission(fromRoutes, subscribed, maxClusters),
+  );
   const { sources, users, dns } = walk;
   const clusters = new Set(sources.keys());
-  const trail: BuildTrail = { routes: found.value, sources, results: walk.results(), users };
+  const trail: BuildTrail = { routes, sources, results: walk.results(), users };
   return {
     needed: { routeConfigs, clusters, endpoints: new Set(users.endpoints.keys()), dns },
-    outcome: outcomeOf(trail, input.previous),
+    outcome: outcomeOf(trail, previous),
     trail,
+    rejection,
   };
+}
+
+/** What the walk comes to if it does not get beyond the routes. */
+function withoutClusters(
+  routeConfigs: ReadonlySet<string>,
+  error: string | undefined,
+): BuildResult {
+  const none = new Set<string>();
+  return {
+    needed: { routeConfigs, clusters: none, endpoints: none, dns: new Map() },
+    outcome: error === undefined ? { kind: 'incomplete' } : { kind: 'error', message: error },
+    trail: undefined,
+  };
+}
+
+/** The routes found or, if those name too many clusters, the ones in use; `routes` is absent if there are none. */
+function admitRoutes(
+  found: FoundRoutes,
+  { previous, maxClusters, clientNote }: BuildInput,
+): { readonly routes?: FoundRoutes; readonly rejection?: string } {
+  const { routeConfig, virtualHost } = found.config;
+  const problem = checkClusterCount(routeConfig.name, referencedClusters(virtualHost), maxClusters);
+  if (problem === undefined) return { routes: found };
+  const rejection = `${problem} (${clientNote})`;
+  if (previous === undefined) return { rejection };
+  const ambient = [...found.ambient, { kind: 'invalid', message: rejection } as const];
+  return { routes: { config: previous, ambient }, rejection };
 }
 
 /** The config, if every cluster has been settled; the previous one itself when nothing in it changed. */
@@ -96,54 +132,6 @@ export function outcomeOf(
     previous.virtualHost === virtualHost &&
     previous.clusters === clusters;
   return { kind: 'config', config: same ? previous : { ...routes.config, clusters } };
-}
-
-/** The walk from the routes on. */
-class ClusterWalk {
-  readonly sources = new Map<string, ClusterSource>();
-  readonly users = {
-    endpoints: new Map<string, string[]>(),
-    dns: new Map<string, string[]>(),
-  };
-  readonly dns = new Map<string, DnsTarget>();
-  private readonly built = new Map<string, ClusterResult>();
-
-  constructor({ observed, subscribed, previous, clientNote }: BuildInput, routes: FoundRoutes) {
-    const context = {
-      observed,
-      clientNote,
-      ambient: routes.ambient,
-      previous: (name: string) => previous?.clusters.get(name),
-    };
-    const pending = [...referencedClusters(routes.config.virtualHost), ...subscribed];
-    for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
-      if (this.sources.has(name)) continue;
-      const { source, result } = buildCluster(name, context);
-      this.sources.set(name, source);
-      if (result !== undefined) this.built.set(name, result);
-      if (source.kind === 'aggregate') pending.push(...source.clusters);
-      this.noteUser(name, source);
-    }
-  }
-
-  results(): FixedKeysMap<string, ClusterResult> {
-    return FixedKeysMap.of(this.sources.keys(), this.built);
-  }
-
-  private noteUser(cluster: string, source: ClusterSource): void {
-    if (source.kind === 'eds') {
-      addTo(this.users.endpoints, source.name, cluster);
-    } else if (source.kind === 'dns') {
-      this.dns.set(source.key, source.target);
-      addTo(this.users.dns, source.key, cluster);
-    }
-  }
-}
-
-function addTo(lists: Map<string, string[]>, key: string, value: string): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [value]);
-  else list.push(value);
 }
 
 function sameEntries<V>(a: ReadonlyMap<string, V>, b: ReadonlyMap<string, V>): boolean {

@@ -1,9 +1,11 @@
+import type { Limits } from '../bootstrap/limits';
 import type { ClusterResource } from '../resources/cluster';
 import type { EndpointCollection } from '../resources/endpoint-collection';
 import type { EndpointsResource } from '../resources/endpoints';
 import type { ListenerResource } from '../resources/listener';
 import type { RouteConfigResource } from '../resources/route-config';
 import { createHandle, type Handle } from '../util/handle';
+import type { Logger } from '../util/logger';
 import { err, ok, type Result } from '../util/result';
 import type { ResourceType } from '../xds-client/resource-type';
 import type { ResourceWatcher } from '../xds-client/resource-watcher';
@@ -52,6 +54,8 @@ export interface DependencyManagerOptions {
   readonly host: string;
   /** Says which client is asking, such as `xDS node "n1"`; appended to errors. */
   readonly clientNote: string;
+  readonly limits: Pick<Limits, 'maxClustersPerTarget'>;
+  readonly logger: Logger;
   /** Told of each new config, or of why the target cannot be used. Called from the source's queue. */
   readonly onUpdate: (update: Result<XdsConfig, string>) => void;
 }
@@ -77,6 +81,8 @@ export class XdsDependencyManager implements ClusterSubscriber {
   private lastBuild: BuildResult | undefined;
   /** What happened since. */
   private readonly changes = new ChangeLog();
+  /** The watches behind what was published last. */
+  private neededByConfig: NeededWatches | undefined;
   private rebuildQueued = false;
   private closed = false;
 
@@ -102,7 +108,7 @@ export class XdsDependencyManager implements ClusterSubscriber {
   /** Begins watching. */
   start(): void {
     this.options.source.run(() => {
-      if (!this.closed) this.listeners.reconcile(new Set([this.options.listenerName]), false);
+      if (!this.closed) this.listeners.reconcile(new Set([this.options.listenerName]));
     });
   }
 
@@ -153,11 +159,12 @@ export class XdsDependencyManager implements ClusterSubscriber {
   }
 
   private rebuild(): void {
-    const { listenerName, host, clientNote } = this.options;
+    const { listenerName, host, clientNote, limits } = this.options;
     const build = nextBuild(this.lastBuild, this.changes.take(), {
       listenerName,
       host,
       clientNote,
+      maxClusters: limits.maxClustersPerTarget,
       subscribed: this.subscribed.keys(),
       previous: this.latestConfig,
       observed: {
@@ -168,23 +175,30 @@ export class XdsDependencyManager implements ClusterSubscriber {
         dns: (key) => this.dns.get(key),
       },
     });
+    this.reportRejection(build);
     this.lastBuild = build;
     const { needed, outcome } = build;
     // While something is still missing the old config stays in use, and so do its watches.
-    if (outcome.kind === 'config') {
-      this.reconcile(needed, false);
-      this.publish(ok(outcome.config));
-    } else {
-      this.reconcile(needed, outcome.kind === 'incomplete');
-      if (outcome.kind === 'error') this.publish(err(outcome.message));
+    if (outcome.kind === 'incomplete') {
+      this.reconcile(needed, this.neededByConfig);
+      return;
     }
+    this.reconcile(needed, undefined);
+    this.neededByConfig = needed;
+    this.publish(outcome.kind === 'config' ? ok(outcome.config) : err(outcome.message));
   }
 
-  private reconcile(needed: NeededWatches, keepOthers: boolean): void {
-    this.routeConfigs.reconcile(needed.routeConfigs, keepOthers);
-    this.clusters.reconcile(needed.clusters, keepOthers);
-    this.endpoints.reconcile(needed.endpoints, keepOthers);
-    this.dns.reconcile(needed.dns, keepOthers);
+  private reportRejection({ rejection }: BuildResult): void {
+    if (rejection === undefined || rejection === this.lastBuild?.rejection) return;
+    this.options.logger.error(() => `${rejection}; the last routes stay in use`);
+  }
+
+  /** @param kept What else stays watched, if it is. */
+  private reconcile(needed: NeededWatches, kept: NeededWatches | undefined): void {
+    this.routeConfigs.reconcile(needed.routeConfigs, kept?.routeConfigs);
+    this.clusters.reconcile(needed.clusters, kept?.clusters);
+    this.endpoints.reconcile(needed.endpoints, kept?.endpoints);
+    this.dns.reconcile(needed.dns, kept?.dns);
   }
 
   private publish(update: Result<XdsConfig, string>): void {

@@ -56,13 +56,13 @@ class CollectedEndpoints implements ResourceWatcher<EndpointsResource> {
     this.ambient = undefined;
     if (update.ok) {
       this.assignment = update.value;
-      this.collections.reconcile(collectionsOf(update.value), false);
+      this.collections.reconcile(collectionsOf(update.value));
       this.update();
       return;
     }
     this.assignment = undefined;
     this.told = undefined;
-    this.collections.reconcile(none, false);
+    this.collections.reconcile(none);
     this.watcher.onResourceChanged(update);
   }
 

@@ -22,7 +22,7 @@ export function nextBuild(
   if (results === undefined) return buildXdsConfig(input);
   if (results.size === 0) return last;
   const trail = { ...last.trail, results: last.trail.results.with(results) };
-  return { needed: last.needed, outcome: nextOutcome(last, trail, input), trail };
+  return { ...last, outcome: nextOutcome(last, trail, input), trail };
 }
 
 /** @returns the clusters that came to something else; `undefined` if the walk would take another way. */

@@ -15,8 +15,9 @@ export interface NeededNames<K> {
 /** The watches of one kind: starts those that are needed, releases the others, keeps what each has reported. */
 export class WatchSet<K, T> {
   private readonly entries = new Map<string, Entry<T>>();
-  /** What is watched, exactly; `undefined` if there are others besides. */
+  /** What is watched, exactly: what is needed, and what is kept besides. */
   private watched: NeededNames<K> | undefined;
+  private kept: NeededNames<K> | undefined;
 
   /**
    * @param initial What a watch has reported before it has reported anything.
@@ -41,12 +42,13 @@ export class WatchSet<K, T> {
   /**
    * Starts what is needed and not yet watched, and ends what is watched and not needed.
    * @param needed Must not change: if it comes again, there is nothing to do.
-   * @param keepOthers Ends nothing: the walk has not seen everything yet.
+   * @param kept What stays watched besides, if it is: the walk has not seen everything yet. Must not change, either.
    */
-  reconcile(needed: NeededNames<K>, keepOthers: boolean): void {
-    if (needed === this.watched) return;
-    this.watched = keepOthers ? undefined : needed;
-    if (!keepOthers) this.releaseOthers(needed);
+  reconcile(needed: NeededNames<K>, kept?: NeededNames<K>): void {
+    if (needed === this.watched && kept === this.kept) return;
+    this.watched = needed;
+    this.kept = kept;
+    this.releaseOthers(needed, kept);
     for (const [name, key] of needed.entries()) if (!this.entries.has(name)) this.add(name, key);
   }
 
@@ -55,11 +57,12 @@ export class WatchSet<K, T> {
     for (const entry of this.entries.values()) entry.handle.release();
     this.entries.clear();
     this.watched = undefined;
+    this.kept = undefined;
   }
 
-  private releaseOthers(needed: NeededNames<K>): void {
+  private releaseOthers(needed: NeededNames<K>, kept: NeededNames<K> | undefined): void {
     for (const [name, entry] of this.entries) {
-      if (needed.has(name)) continue;
+      if (needed.has(name) || kept?.has(name) === true) continue;
       this.entries.delete(name);
       entry.handle.release();
     }

@@ -1,4 +1,5 @@
 import type { Bootstrap } from '../bootstrap/bootstrap';
+import type { Limits } from '../bootstrap/limits';
 import { listenerResourceName } from '../bootstrap/resource-template';
 import {
   XdsDependencyManager,
@@ -66,6 +67,7 @@ export interface XdsResolverDependencies {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  readonly limits: Limits;
 }
 
 /** Everything that exists only while the target is being resolved. */
@@ -156,6 +158,7 @@ export class XdsResolver implements Resolver {
       listenerName,
       host: dataPlaneAuthority(this.target, this.options),
       clientNote: `xDS node "${bootstrap.node.id}"`,
+      ...{ limits: this.shared.limits, logger: this.shared.logger },
       onUpdate: (update) => {
         if (this.resolution === resolution) this.onUpdate(resolution, update);
       },

@@ -61,16 +61,17 @@ const complete: World = {
 
 function build(change: Partial<World>, input: Partial<BuildInput> = {}): BuildResult {
   const world = { ...complete, ...change };
-  const lookUp =
-    <T>(table: Table<T>) =>
-    (name: string) =>
-      new Map(Object.entries(table)).get(name);
+  const lookUp = <T>(table: Table<T>) => {
+    const byName = new Map(Object.entries(table));
+    return (name: string) => byName.get(name);
+  };
   return buildXdsConfig({
     listenerName: 'svc',
     host: 'svc',
     subscribed: [],
     previous: undefined,
     clientNote: NOTE,
+    maxClusters: 100,
     observed: {
       listener: world.listener,
       routeConfig: lookUp(world.routeConfigs),
@@ -472,6 +473,16 @@ describe('buildXdsConfig with aggregate clusters', () => {
     expect(build({ clusters, endpoints: all }).outcome.kind).toBe('config');
   });
 
+  it('goes by the name an aggregate is watched under, however its resource spells it', () => {
+    const watched = 'xdstp://a/envoy.config.cluster.v3.Cluster/c?x=1&y=2';
+    const spelled = 'xdstp://a/envoy.config.cluster.v3.Cluster/c?y=2&x=1';
+    const result = of(
+      { [watched]: value(aggregateCluster(spelled, 'e')), e: value(edsCluster('e')) },
+      { routeConfigs: { 'svc-routes': value(routeConfig('svc-routes', virtualHostTo(watched))) } },
+    );
+    expect(leavesOf(result, watched)).toEqual(['e']);
+  });
+
   it('makes an aggregate of nothing but itself an error of that cluster, and names the client', () => {
     const result = of({
       c: value(aggregateCluster('c', 'd')),
@@ -494,6 +505,77 @@ describe('buildXdsConfig with aggregate clusters', () => {
       `aggregate cluster "c" is nested more than 16 clusters deep (${NOTE})`,
     );
     expect(leavesOf(result, 'c1')).toEqual(['c16']);
+  });
+});
+
+describe('buildXdsConfig with more aggregates than are allowed', () => {
+  const chain = (length: number): Table<ClusterResource> =>
+    Object.fromEntries(
+      Array.from({ length }, (_, i) => {
+        const name = i === 0 ? 'c' : `c${i}`;
+        return [name, value(aggregateCluster(name, `c${i + 1}`))];
+      }),
+    );
+
+  it('needs no cluster deeper than an aggregate may be nested', () => {
+    const { needed } = build({ clusters: chain(40) });
+    expect(needed.clusters.size).toBe(16);
+    expect(needed.clusters.has('c15')).toBe(true);
+    expect(needed.clusters.has('c16')).toBe(false);
+  });
+
+  it('counts the depth of a cluster from the nearest route that leads to it', () => {
+    const { needed } = build({ clusters: chain(40) }, { subscribed: ['c10'] });
+    expect(needed.clusters.size).toBe(26);
+  });
+
+  it('rejects the aggregate that names too many, as a whole, and none of the others', () => {
+    const names = Array.from({ length: 97 }, (_, i) => `x${i}`);
+    const leaves = (...of: readonly string[]) =>
+      Object.fromEntries(of.map((name) => [name, failure(`no ${name}`)]));
+    const clusters = {
+      c: value(aggregateCluster('c', 'small', 'big')),
+      big: value(aggregateCluster('big', ...names, ...names)),
+      small: value(aggregateCluster('small', 'y')),
+      ...leaves('y', ...names),
+    };
+    const fits = build({ clusters }, { maxClusters: 101 });
+    expect(clusterOf(fits, 'c').ok).toBe(true);
+    const result = build({ clusters }, { maxClusters: 100 });
+    expect(clusterOf(result, 'big')).toEqual(
+      err(
+        `aggregate cluster "big" is rejected: the clusters that "big" names would exceed the limit maxClustersPerTarget (100) (${NOTE})`,
+      ),
+    );
+    expect(clusterOf(result, 'c').ok).toBe(false);
+    expect(clusterOf(result, 'small').ok).toBe(true);
+    expect(neededOf(result).clusters).toEqual(['big', 'c', 'small', 'y']);
+  });
+
+  it('does not count what running calls still use against the routes', () => {
+    const clusters = { c: value(aggregateCluster('c', 'd')), d: failure('no d') };
+    const subscribed = Array.from({ length: 10 }, (_, i) => `old-${i}`);
+    const result = build({ clusters }, { subscribed, maxClusters: 2 });
+    expect(result.needed.clusters.size).toBe(12);
+  });
+
+  // 2,000 aggregates that share 1,000 leaves would have two million places in their lists.
+  it('bounds the lists of leaves of all aggregates together', () => {
+    const children = Array.from({ length: 1000 }, (_, i) => `x${i}`);
+    const wide = Array.from({ length: 2000 }, (_, i) => `w${i}`);
+    const clusters = Object.fromEntries([
+      ...wide.map((name) => [name, value(aggregateCluster(name, ...children))] as const),
+      ...children.map((name) => [name, failure(`no ${name}`)] as const),
+      ['c', failure('no c')] as const,
+    ]);
+    const result = build({ clusters }, { subscribed: wide, maxClusters: 5000 });
+    const failed = wide.map((name) => clusterOf(result, name)).filter(({ ok: isOk }) => !isOk);
+    expect(failed).toHaveLength(1000);
+    expect(failed[0]).toEqual(
+      err(
+        `aggregate cluster "w1000" is rejected: the aggregate clusters of the target name more than 1000000 clusters, counted once per path (${NOTE})`,
+      ),
+    );
   });
 });
 

@@ -1,5 +1,6 @@
 import { XdsDependencyManager } from '../../src/dependency-manager/dependency-manager';
 import type { XdsConfig } from '../../src/dependency-manager/xds-config';
+import { silentLogger } from '../../src/util/logger';
 import { err, type Result } from '../../src/util/result';
 import { FakeDns } from '../support/fake-dns';
 import { FakeResourceSource, fakeTypes } from '../support/fake-resource-source';
@@ -25,6 +26,7 @@ class Scene {
   readonly source = new FakeResourceSource();
   readonly dns = new FakeDns();
   readonly updates: Result<XdsConfig, string>[] = [];
+  readonly errors: string[] = [];
   /** Runs inside each update, after it is recorded. */
   onUpdate: () => void = () => {};
   readonly manager = new XdsDependencyManager({
@@ -34,6 +36,8 @@ class Scene {
     listenerName: 'svc',
     host: 'svc',
     clientNote: NOTE,
+    limits: { maxClustersPerTarget: 100 },
+    logger: { ...silentLogger, error: (text) => this.errors.push(text()) },
     onUpdate: (update) => {
       this.updates.push(update);
       this.onUpdate();
@@ -594,5 +598,71 @@ describe('XdsDependencyManager: the end', () => {
     });
     expect(scene.source.watchCount).toBe(0);
     expect(scene.updates).toHaveLength(1);
+  });
+});
+
+describe('XdsDependencyManager: the number of clusters', () => {
+  /** Serves the two aggregates that an aggregate names, if it is watched, and those that they name, and so on. */
+  const serveTree = (scene: Scene, rounds: number): void => {
+    for (let round = 0; round < rounds; round++) {
+      for (const name of scene.source.watched(fakeTypes.cluster)) {
+        scene.source.serve(fakeTypes.cluster, name, aggregateCluster(name, `${name}0`, `${name}1`));
+      }
+    }
+  };
+
+  it('is bounded while aggregates arrive that each name two more', () => {
+    const scene = new Scene().serveListener().serveRoutes('a');
+    scene.manager.start();
+    serveTree(scene, 8);
+    expect(scene.source.watched(fakeTypes.cluster)).toHaveLength(99);
+    const update = scene.updates.at(-1);
+    expect(update?.ok === true && update.value.clusters.get('a')).toEqual(
+      err(
+        `aggregate cluster "a" is rejected: the clusters that "a000000" names would exceed the limit maxClustersPerTarget (100) (${NOTE})`,
+      ),
+    );
+  });
+
+  // 1. Each update names another cluster, which is never sent. 2. The config in use stays.
+  it('does not grow with what was named for a while and never sent', () => {
+    const scene = new Scene().complete();
+    for (let i = 0; i < 50; i++) scene.serveRoutes(`never-${i}`);
+    expect(scene.source.watched(fakeTypes.cluster)).toEqual(['a', 'never-49']);
+    expect(scene.source.watched(fakeTypes.endpoints)).toEqual(['a']);
+    expect(scene.updates).toHaveLength(1);
+  });
+
+  const many = (count: number): readonly Weighted[] =>
+    Array.from({ length: count }, (_, i) => [`many-${i}`, 1] as const);
+
+  // 1. The routes name one cluster. 2. They name too many. 3. The cluster changes. 4. They name one again.
+  it('leaves the last routes in use when new ones name too many, and logs that once', () => {
+    const scene = new Scene().complete();
+    scene.serveRoutes(many(101));
+    expect(scene.source.watched(fakeTypes.cluster)).toEqual(['a']);
+    const text = `RouteConfiguration "svc-routes" is rejected: its virtual host names 101 clusters, more than the limit maxClustersPerTarget (100) (${NOTE})`;
+    expect(scene.errors).toEqual([`${text}; the last routes stay in use`]);
+
+    scene.serveCluster('a', '10.0.0.2');
+    const update = scene.updates.at(-1);
+    expect(update?.ok === true && update.value.clusters.get('a')).toMatchObject({
+      value: { children: { resolutionNote: text, endpoints: endpoints('a', '10.0.0.2') } },
+    });
+    expect(scene.errors).toHaveLength(1);
+
+    scene.serveCluster('b', '10.0.0.3').serveRoutes('b');
+    expect(scene.source.watched(fakeTypes.cluster)).toEqual(['b']);
+  });
+
+  it('fails the target when there are no last routes, and none of the clusters is watched', () => {
+    const scene = new Scene().serveListener().serveRoutes(many(101));
+    scene.manager.start();
+    expect(scene.updates).toEqual([
+      err(
+        `RouteConfiguration "svc-routes" is rejected: its virtual host names 101 clusters, more than the limit maxClustersPerTarget (100) (${NOTE})`,
+      ),
+    ]);
+    expect(scene.source.watched(fakeTypes.cluster)).toEqual([]);
   });
 });

@@ -1,3 +1,5 @@
+import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
+import { silentLogger } from '../../src/util/logger';
 import { XdsDependencyManager } from '../../src/dependency-manager/dependency-manager';
 import type { XdsConfig } from '../../src/dependency-manager/xds-config';
 import type { EndpointCollection } from '../../src/resources/endpoint-collection';
@@ -48,6 +50,7 @@ class Scene {
     listenerName: 'svc',
     host: 'svc',
     clientNote: 'xDS node "n1"',
+    ...{ limits: DEFAULT_LIMITS, logger: silentLogger },
     onUpdate: (update) => this.updates.push(update),
   });
 

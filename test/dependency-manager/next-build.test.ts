@@ -94,6 +94,7 @@ class World {
       listenerName: 'svc',
       host: 'svc',
       clientNote: 'xDS node "n1"',
+      maxClusters: 100,
       subscribed: this.subscribed,
       previous,
       observed: {

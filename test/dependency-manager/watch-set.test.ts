@@ -16,8 +16,10 @@ function setUp() {
     },
     (name) => reported.push(name),
   );
-  const reconcile = (names: Readonly<Record<string, number>>, keepOthers = false) =>
-    set.reconcile(new Map(Object.entries(names)), keepOthers);
+  const reconcile = (
+    names: Readonly<Record<string, number>>,
+    kept?: Readonly<Record<string, number>>,
+  ) => set.reconcile(new Map(Object.entries(names)), kept && new Map(Object.entries(kept)));
   const report = (name: string, next: (before: string) => string) => reports.get(name)?.(next);
   return { set, log, reports, reconcile, report, reported };
 }
@@ -42,31 +44,34 @@ describe('WatchSet', () => {
     const { set, log } = setUp();
     const needed = new Map([['a', 1]]);
     const entries = jest.spyOn(needed, 'entries');
-    set.reconcile(needed, true);
-    set.reconcile(needed, false);
-    set.reconcile(needed, false);
-    set.reconcile(needed, true);
+    const kept = new Map([['b', 2]]);
+    set.reconcile(needed, kept);
+    set.reconcile(needed, kept);
+    set.reconcile(needed);
+    set.reconcile(needed);
     expect(entries).toHaveBeenCalledTimes(2);
     set.clear();
-    set.reconcile(needed, false);
+    set.reconcile(needed);
     expect(log).toEqual(['+a=1', '-a', '+a=1']);
   });
 
-  it('ends the others it was told to keep when the same is needed without them', () => {
+  it('ends what it kept when the same is needed without them', () => {
     const { set, log, reconcile } = setUp();
     reconcile({ a: 1 });
     const needed = new Map([['b', 2]]);
-    set.reconcile(needed, true);
-    set.reconcile(needed, false);
+    set.reconcile(needed, new Map([['a', 1]]));
+    set.reconcile(needed);
     expect(log).toEqual(['+a=1', '+b=2', '-a']);
   });
 
-  it('ends nothing when told to keep the others', () => {
+  it('keeps what it is given to keep, and ends what is neither that nor needed', () => {
     const { log, reconcile } = setUp();
     reconcile({ a: 1 });
-    reconcile({ c: 3 }, true);
+    reconcile({ c: 3 }, { a: 1 });
     expect(log).toEqual(['+a=1', '+c=3']);
-    reconcile({ c: 3 });
+    reconcile({ d: 4 }, { a: 1 });
+    expect(log.slice(2)).toEqual(['-c', '+d=4']);
+    reconcile({ d: 4 });
     expect(log.at(-1)).toBe('-a');
   });
 
@@ -105,7 +110,7 @@ describe('WatchSet', () => {
   it('treats names of object members as ordinary names', () => {
     const { set, log } = setUp();
     expect(set.get('constructor')).toBeUndefined();
-    set.reconcile(new Map([['__proto__', 1]]), false);
+    set.reconcile(new Map([['__proto__', 1]]));
     expect(log).toEqual(['+__proto__=1']);
   });
 });

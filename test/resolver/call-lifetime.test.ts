@@ -1,3 +1,4 @@
+import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import {
   Client,
   credentials,
@@ -175,6 +176,7 @@ class Scene {
       clock: systemClock,
       random: Math.random,
       logger: silentLogger,
+      limits: DEFAULT_LIMITS,
     };
     registerXdsResolver((...args) => new XdsResolver(...args, dependencies));
     this.source.serve(fakeTypes.listener, 'svc', listener('svc'));

@@ -1,3 +1,4 @@
+import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import type { Bootstrap } from '../../src/bootstrap/bootstrap';
 import { Status, type CallConfig, type ChannelOptions, type Filter } from '../../src/grpc-js';
 import { Metadata } from '../../src/grpc-js';
@@ -82,6 +83,7 @@ class Scene {
         clock: this.clock,
         random: () => this.drawn,
         logger: silentLogger,
+        limits: DEFAULT_LIMITS,
       },
     );
   }

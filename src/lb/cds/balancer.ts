@@ -33,6 +33,8 @@ const TRACER = 'cds_balancer';
 
 /** What the child was made for. */
 interface Applied {
+  /** The name in the config of the policy. The resource may spell it differently. */
+  readonly name: string;
   readonly cluster: ClusterConfig;
   readonly options: ChannelOptions;
   readonly loads: LoadReporter | undefined;
@@ -76,7 +78,7 @@ class CdsPolicy implements LbPolicy {
     this.updateSubscription(config, xds);
     const cluster = xds.config.clusters.get(config.cluster);
     if (cluster === undefined) this.onMissing(config);
-    else if (cluster.ok) this.updateChild(cluster.value, update);
+    else if (cluster.ok) this.updateChild(config.cluster, cluster.value, update);
     else this.fail(cluster.error);
   }
 
@@ -111,14 +113,14 @@ class CdsPolicy implements LbPolicy {
     else this.failUnlessServing(cluster, `Cluster "${cluster}" is not part of the xDS config`);
   }
 
-  private updateChild(cluster: ClusterConfig, update: LbUpdate): void {
+  private updateChild(name: string, cluster: ClusterConfig, update: LbUpdate): void {
     const { children } = cluster;
     switch (children.kind) {
       case 'endpoints':
-        this.updateLeaf(cluster, children, update);
+        this.updateLeaf({ name, cluster }, children, update);
         break;
       case 'aggregate':
-        this.updateAggregate(cluster, children, update);
+        this.updateAggregate({ name, cluster }, children, update);
         break;
       default:
         assertNever(children);
@@ -126,7 +128,7 @@ class CdsPolicy implements LbPolicy {
   }
 
   private updateLeaf(
-    cluster: ClusterConfig,
+    { name, cluster }: Pick<Applied, 'name' | 'cluster'>,
     { endpoints, resolutionNote }: Extract<ClusterConfig['children'], { kind: 'endpoints' }>,
     update: LbUpdate,
   ): void {
@@ -137,7 +139,7 @@ class CdsPolicy implements LbPolicy {
       this.fail(failureText(`Cluster "${resource.name}" has no endpoints`, resolutionNote));
       return;
     }
-    const applied: Applied = { cluster, options, loads: xds?.loads };
+    const applied: Applied = { name, cluster, options, loads: xds?.loads };
     this.use(applied);
     const { policies } = this.host.environment;
     this.child.update(
@@ -171,18 +173,18 @@ class CdsPolicy implements LbPolicy {
   }
 
   private updateAggregate(
-    cluster: ClusterConfig,
+    { name, cluster }: Pick<Applied, 'name' | 'cluster'>,
     { leafClusters }: Extract<ClusterConfig['children'], { kind: 'aggregate' }>,
     update: LbUpdate,
   ): void {
     if (leafClusters.length === 0) {
-      this.fail(`Aggregate cluster "${cluster.resource.name}" has no clusters to use`);
+      this.fail(`Aggregate cluster "${name}" has no clusters to use`);
       return;
     }
     const previous = this.plan instanceof PriorityConfig ? this.plan : undefined;
     const config = planAggregate(leafClusters, previous);
     this.plan = config;
-    this.use({ cluster, options: update.options, loads: update.xds?.loads });
+    this.use({ name, cluster, options: update.options, loads: update.xds?.loads });
     this.child.update(() => ({ ...update, config, endpoints: ok(emptyEndpointSet) }), false);
   }
 
@@ -198,7 +200,7 @@ class CdsPolicy implements LbPolicy {
 
   /** The control plane may take a cluster away, but silence about one leaves what there is in place. */
   private failUnlessServing(cluster: string, text: string): void {
-    if (this.applied?.cluster.resource.name !== cluster) this.fail(text);
+    if (this.applied?.name !== cluster) this.fail(text);
   }
 
   private fail(text: string): void {

@@ -226,6 +226,16 @@ describe('cds', () => {
       expect(subject.error).toBe('cds_experimental works only under the xds resolver');
     });
 
+    it('keeps serving a cluster that left the config, however its resource spells the name', () => {
+      const subject = new Subject();
+      subject.update({
+        c: leafOf(edsCluster('C, spelled differently'), { priorities: [priority('a')] }),
+      });
+      subject.clusterImpl.instance(0).reportReady('serving');
+      subject.update({});
+      expect(subject.error).toBe('serving');
+    });
+
     it('does not serve one cluster under the name of another', () => {
       const subject = new Subject();
       subject.update(good);
