@@ -1,3 +1,4 @@
+import type { FeatureFlags } from '../util/feature-flags';
 import { err, ok, type Result } from '../util/result';
 import { Violations } from '../util/violations';
 import { parseAuthorities } from './authority-parser';
@@ -6,6 +7,11 @@ import { readObject, readOpaqueObject, readRequiredString, type JsonFields } fro
 import { parseNode } from './node-parser';
 import { parseServers, type BootstrapSupport } from './server-config-parser';
 
+/** The features that a bootstrap can have members of. */
+export type BootstrapFlags = Pick<FeatureFlags, 'federation' | 'fallback' | 'endpointFallback'>;
+
+const ALL_ON: BootstrapFlags = { federation: true, fallback: true, endpointFallback: true };
+
 /**
  * Reads a bootstrap (gRFC A27 and those that extend it). Unknown members are ignored everywhere, and so are
  * credentials of unknown types as long as one of a known type is there.
@@ -13,12 +19,14 @@ import { parseServers, type BootstrapSupport } from './server-config-parser';
  * @param json What `JSON.parse` returned.
  * @param source Where it was read from, for messages.
  * @param support The types of credentials that can be made.
+ * @param flags Members of features that are off are ignored. Default: all are on.
  * @returns the bootstrap, or everything that is wrong with it, each as `path: reason`.
  */
 export function parseBootstrap(
   json: unknown,
   source: string,
   support: BootstrapSupport,
+  flags: BootstrapFlags = ALL_ON,
 ): Result<Bootstrap, readonly string[]> {
   const violations = Violations.root();
   const fields = readObject(json, violations);
@@ -29,18 +37,35 @@ export function parseBootstrap(
     servers,
     node: parseNode(fields.get('node'), violations.at('node')),
     authorities: parseAuthorities(
-      fields.get('authorities'),
+      flags.federation ? fields.get('authorities') : undefined,
       servers,
       support,
       violations.at('authorities'),
     ),
-    clientDefaultListenerResourceNameTemplate: readDefaultTemplate(fields, violations),
+    clientDefaultListenerResourceNameTemplate: flags.federation
+      ? readDefaultTemplate(fields, violations)
+      : '%s',
     certificateProviders: parseCertificateProviders(
       fields.get('certificate_providers'),
       violations.at('certificate_providers'),
     ),
   };
-  return violations.count === 0 ? ok(bootstrap) : err(violations.all);
+  return violations.count === 0 ? ok(withoutFeatures(bootstrap, flags)) : err(violations.all);
+}
+
+/** Drops what features that are off have brought: servers after the first (A71), an earlier fallback (A95). */
+function withoutFeatures(bootstrap: Bootstrap, flags: BootstrapFlags): Bootstrap {
+  if (flags.fallback && flags.endpointFallback) return bootstrap;
+  const usable = (servers: readonly ServerConfig[]) =>
+    flags.fallback ? servers : servers.slice(0, 1);
+  const authorities = [...bootstrap.authorities].map(([name, authority]) => {
+    const { fallbackOnReachabilityOnly: isEarly } = authority;
+    const fallbackOnReachabilityOnly = isEarly && flags.endpointFallback;
+    const servers = usable(authority.servers);
+    return [name, { ...authority, servers, fallbackOnReachabilityOnly }] as const;
+  });
+  const servers = usable(bootstrap.servers);
+  return { ...bootstrap, servers, authorities: new Map(authorities) };
 }
 
 function parseTopLevelServers(

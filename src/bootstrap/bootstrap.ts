@@ -36,14 +36,14 @@ export interface ServerConfig {
   readonly channelCreds: CredentialConfig;
   /** The entries of `call_creds` whose types are supported (gRFC A97). */
   readonly callCreds: readonly CredentialConfig[];
-  /** The entries of `server_features` that are strings (gRFC A30). */
+  /** The entries of `server_features` that are known (gRFC A30). */
   readonly features: ReadonlySet<string>;
   /** Only of servers that do not speak gRPC. */
   readonly fetch?: FetchConfig | undefined;
   /** Only of the one that is no server: what was saved in an earlier run, for as long as no server answers. */
   readonly snapshot?: SavedSnapshotConfig | undefined;
   /**
-   * Equal for two servers exactly when they are the same server: same URI, credentials and features.
+   * Equal for two servers exactly when they are the same server: same URI, credentials and known features.
    * ADS channels are shared by this key (gRFC A47).
    */
   readonly key: string;

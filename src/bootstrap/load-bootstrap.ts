@@ -2,7 +2,7 @@ import { errorMessage } from '../util/error-message';
 import { readRegularFile } from '../util/read-regular-file';
 import { err, ok, type Result } from '../util/result';
 import type { Bootstrap } from './bootstrap';
-import { parseBootstrap } from './bootstrap-parser';
+import { parseBootstrap, type BootstrapFlags } from './bootstrap-parser';
 import { findJsonError } from './json-syntax';
 import { withSavedSnapshot } from './saved-snapshot';
 import type { BootstrapSupport } from './server-config-parser';
@@ -35,6 +35,8 @@ export interface LoadBootstrapOptions {
   /** Gives the text of a file or throws. Default: the file system. */
   readonly readFile?: (path: string) => string;
   readonly support: BootstrapSupport;
+  /** Default: all features are on. */
+  readonly flags?: BootstrapFlags;
 }
 
 interface Found {
@@ -56,7 +58,7 @@ export function loadBootstrap(options: LoadBootstrapOptions): Result<Bootstrap, 
   const { source, subject, text } = found.value;
   const json = parseJson(text.startsWith('\uFEFF') ? text.slice(1) : text);
   if (!json.ok) return fail('not-json', `${subject} is not JSON: ${json.error}`);
-  const bootstrap = parseBootstrap(json.value, source, options.support);
+  const bootstrap = parseBootstrap(json.value, source, options.support, options.flags);
   if (!bootstrap.ok) {
     return fail('invalid', `${subject} is invalid: ${bootstrap.error.join('; ')}`);
   }

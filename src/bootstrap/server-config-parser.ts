@@ -124,7 +124,7 @@ function parseFetch(fields: JsonFields, violations: Violations): FetchConfig {
   };
 }
 
-/** The first credential of a supported type (gRFC A27). */
+/** The first credential of a supported type (gRFC A27). Those after it are not used, and not read. */
 function parseChannelCreds(
   fields: JsonFields,
   support: CredentialSupport,
@@ -136,7 +136,7 @@ function parseChannelCreds(
     return undefined;
   }
   const before = violations.count;
-  const { supported, offered } = parseCredentials(fields.get('channel_creds'), support, place);
+  const { supported, offered } = parseCredentials(fields.get('channel_creds'), support, place, 1);
   const first = supported[0];
   if (first === undefined && violations.count === before) {
     const types = offered.map((type) => JSON.stringify(type)).join(', ');
@@ -164,11 +164,13 @@ function parseCredentials(
   json: unknown,
   support: CredentialSupport,
   violations: Violations,
+  maxSupported = Infinity,
 ): { readonly supported: readonly ParsedCredential[]; readonly offered: readonly string[] } {
   const supported: ParsedCredential[] = [];
   const offered: string[] = [];
   const list = readArray(json, violations) ?? [];
   for (const [position, element] of list.entries()) {
+    if (supported.length >= maxSupported) break;
     const place = violations.index(position);
     const fields = readObject(element, place);
     if (fields === undefined) continue;
@@ -184,11 +186,26 @@ function parseCredentials(
   return { supported, offered };
 }
 
-/** The features that are strings; anything else is from a later time and means nothing (gRFC A30). */
+/** Features of servers that change what the client does. */
+const KNOWN_FEATURES: ReadonlySet<unknown> = new Set([
+  'fail_on_data_errors',
+  'grpc_xds_delta',
+  'grpc_xds_delta_auto',
+  'grpc_xds_separate_streams',
+  'ignore_resource_deletion',
+  'resource_timer_is_transient_error',
+  'trusted_xds_server',
+]);
+
+/** The features that are known. Others mean nothing (gRFC A30) and do not make another server (gRFC A47). */
 function parseFeatures(fields: JsonFields, violations: Violations): ReadonlySet<string> {
   if (!fields.has('server_features')) return new Set();
   const list = readArray(fields.get('server_features'), violations.at('server_features')) ?? [];
-  return new Set(list.filter((feature) => typeof feature === 'string'));
+  return new Set(list.filter(isKnownFeature));
+}
+
+function isKnownFeature(feature: unknown): feature is string {
+  return KNOWN_FEATURES.has(feature);
 }
 
 function toJson({ type, config }: ParsedCredential): JsonObject {

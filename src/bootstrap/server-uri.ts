@@ -1,3 +1,4 @@
+import { isIPv4, isIPv6 } from 'node:net';
 import { errorMessage } from '../util/error-message';
 import { err, ok, type Result } from '../util/result';
 
@@ -15,7 +16,9 @@ export function checkServerUri(serverUri: string): Result<ServerProtocol, string
   // Resolving it would take the very server it leads to.
   if (serverUri.startsWith('xds:')) return err('must not be an xds: target');
   const protocol = serverProtocol(serverUri);
-  if (protocol === 'grpc') return ok(protocol);
+  if (protocol === 'grpc') {
+    return PASSTHROUGH.exec(serverUri)?.[1] === '' ? err('must have an address') : ok(protocol);
+  }
   let url: URL;
   try {
     url = new URL(serverUri);
@@ -29,4 +32,20 @@ export function checkServerUri(serverUri: string): Result<ServerProtocol, string
   }
   const isAnonymous = url.username === '' && url.password === '';
   return isAnonymous ? ok(protocol) : err('must be a URL without user and password');
+}
+
+/** gRPC-Go's scheme for an address that is dialled as it is; grpc-js has no resolver for it. */
+const PASSTHROUGH = /^passthrough:(?:\/\/[^/]*\/)?(.*)$/i;
+
+/**
+ * The target that grpc-js connects to for a gRPC server: the URI, unless that is of the scheme `passthrough`, as the
+ * tools of gRPC-Go write it
+ * (https://github.com/grpc/grpc-go/blob/master/internal/resolver/passthrough/passthrough.go).
+ */
+export function channelTarget(serverUri: string): string {
+  const address = PASSTHROUGH.exec(serverUri)?.[1];
+  if (address === undefined) return serverUri;
+  const host = /^\[(.*)\](?::\d+)?$/.exec(address)?.[1] ?? address.replace(/:\d+$/, '');
+  if (isIPv4(host)) return `ipv4:${address}`;
+  return isIPv6(host) ? `ipv6:${address}` : `dns:///${address}`;
 }

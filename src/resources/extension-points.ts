@@ -76,4 +76,6 @@ export interface ExtensionPoints {
   readonly keepDraining?: boolean;
   /** Whether endpoints may be in resources of their own (gRFC A95). Default: what says so is not read. */
   readonly endpointCollections?: boolean;
+  /** Whether retry policies of routes and virtual hosts apply (gRFC A44). Default: they do. */
+  readonly retries?: boolean;
 }

@@ -4,6 +4,7 @@ import type {
 } from '../generated/envoy/config/route/v3/route_components';
 import { durationToMs } from '../util/duration';
 import type { Violations } from '../util/violations';
+import type { ParseContext } from './parse-context';
 import type { RetryableCode, RetryPolicy } from './route-config';
 
 const MAX_ATTEMPTS = 5;
@@ -23,12 +24,14 @@ type Intervals = Pick<RetryPolicy, 'baseIntervalMs' | 'maxIntervalMs'>;
 
 /**
  * `undefined` after adding a violation (gRFC A44). A policy that names no code a client can retry on is
- * `'none'`: it still hides the one of the virtual host.
+ * `'none'`: it still hides the one of the virtual host. Without retries, there is no policy, and none is read.
  */
 export function parseRetryPolicy(
   { retryOn, numRetries = 1, retryBackOff }: RetryPolicyMessage,
+  { extensions }: ParseContext,
   violations: Violations,
 ): RetryPolicy | 'none' | undefined {
+  if (extensions.retries === false) return undefined;
   if (numRetries < 1) violations.at('num_retries').add(`must be at least 1, not ${numRetries}`);
   const intervals = parseIntervals(retryBackOff, violations.at('retry_back_off'));
   if (numRetries < 1 || intervals === undefined) return undefined;

@@ -25,7 +25,7 @@ export function parseRouteAction(
     maxStreamDuration &&
     parseMaxStreamDuration(maxStreamDuration, violations.at('max_stream_duration'));
   const parsedRetryPolicy =
-    retryPolicy && parseRetryPolicy(retryPolicy, violations.at('retry_policy'));
+    retryPolicy && parseRetryPolicy(retryPolicy, context, violations.at('retry_policy'));
   const hashPolicies = hashPolicy
     .map((policy, i) => parseHashPolicy(policy, regexes, violations.at('hash_policy').index(i)))
     .filter((policy) => policy !== undefined);

@@ -25,7 +25,8 @@ export function parseVirtualHost(
     name,
     domains,
     routes,
-    retryPolicy: retryPolicy && parseRetryPolicy(retryPolicy, violations.at('retry_policy')),
+    retryPolicy:
+      retryPolicy && parseRetryPolicy(retryPolicy, context, violations.at('retry_policy')),
     filterOverrides: parseFilterOverrides(
       message.typedPerFilterConfig,
       context.extensions.httpFilters,

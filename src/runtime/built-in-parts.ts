@@ -5,9 +5,12 @@ import { ManagementCredentials } from '../credentials/management-credentials';
 import { processChannelCredentials } from '../credentials/register-channel-credentials';
 import { createCompositeFilter } from '../http-filters/composite/composite-filter';
 import { createFaultFilter } from '../http-filters/fault/fault-filter';
-import { processHttpFilters } from '../http-filters/register-http-filter';
+import type { HttpFilterRegistry } from '../http-filters/registry';
 import { createStatefulSessionFilter } from '../http-filters/stateful-session/stateful-session-filter';
 import type { PolicyEnvironment } from '../lb/create-policy-registry';
+import type { LbPolicyRegistry } from '../lb/lb-policy-registry';
+import { Re2Compiler } from '../regex/re2-compiler';
+import { createResourceTypes, type ResourceTypes } from '../resources/resource-types';
 
 /** Adds every type of credentials of this package. Those of the application stay in force. */
 export function createCredentials(environment: PolicyEnvironment): ManagementCredentials {
@@ -19,9 +22,26 @@ export function createCredentials(environment: PolicyEnvironment): ManagementCre
 }
 
 /** Adds every HTTP filter of this package. Those of the application stay in force. */
-export function addHttpFilters({ flags, clock, random, logger }: PolicyEnvironment): void {
-  const filters = processHttpFilters;
+export function addHttpFilters(
+  filters: HttpFilterRegistry,
+  { flags, clock, random, logger }: PolicyEnvironment,
+): void {
   if (flags.faultInjection) filters.registerDefault(createFaultFilter({ clock, random }));
   if (flags.overrideHost) filters.registerDefault(createStatefulSessionFilter({ logger }));
   if (flags.compositeFilter) filters.registerDefault(createCompositeFilter({ filters, random }));
+}
+
+/** Makes the resource types that clients of this process watch, decoded with these extensions. */
+export function createRuntimeResourceTypes(
+  lbConfigs: LbPolicyRegistry,
+  httpFilters: HttpFilterRegistry,
+  { flags }: PolicyEnvironment,
+): ResourceTypes {
+  return createResourceTypes({
+    ...{ lbConfigs, httpFilters },
+    regexes: new Re2Compiler(),
+    keepDraining: flags.overrideHost,
+    endpointCollections: flags.endpointFallback,
+    retries: flags.retry,
+  });
 }

@@ -14,12 +14,10 @@ import type { LbPolicyRegistry } from '../lb/lb-policy-registry';
 import type { LbPolicyRoots } from '../lb/register-lb-policies';
 import { RegistryRoots } from '../lb/registry-roots';
 import type { LoadReporter } from '../load-reporting/load-reporter';
-import { Re2Compiler } from '../regex/re2-compiler';
 import { explainCall, type CallExplanation } from '../resolver/explain-call';
 import { LiveConfigs } from '../resolver/live-configs';
 import type { ResolverArgs } from '../resolver/register-xds-resolver';
 import { XdsResolver, type XdsResolverDependencies } from '../resolver/xds-resolver';
-import { createResourceTypes } from '../resources/resource-types';
 import { TransportFactory } from '../transport/transport-factory';
 import { systemClock } from '../util/clock';
 import { systemRandom } from '../util/random';
@@ -27,7 +25,7 @@ import type { Result } from '../util/result';
 import type { ClientPool } from '../xds-client/client-pool';
 import { SharedTransports } from '../xds-client/shared-transports';
 import type { XdsClient } from '../xds-client/xds-client';
-import { addHttpFilters, createCredentials } from './built-in-parts';
+import { addHttpFilters, createCredentials, createRuntimeResourceTypes } from './built-in-parts';
 import { createClientPool, createLoadReporters } from './process-clients';
 
 // What an application brings along goes where the rest is.
@@ -67,7 +65,7 @@ export class XdsRuntime {
     this.lbPolicyRoots = new RegistryRoots(policies, { ...environment, policies });
     // After that: grpc-js has no use for policies that need our tree around them.
     processLbPolicies.attach(policies);
-    addHttpFilters(environment);
+    addHttpFilters(processHttpFilters, environment);
     this.credentials = createCredentials(environment);
     this.loadBootstrap = this.createLoader(options);
     const { credentials } = this;
@@ -114,13 +112,14 @@ export class XdsRuntime {
 
   private createLoader({ bootstrap, snapshotPath }: RuntimeOptions) {
     const { support } = this.credentials;
-    return createBootstrapLoader({ inline: bootstrap, snapshotPath, support });
+    const { flags } = this.environment;
+    return createBootstrapLoader({ inline: bootstrap, snapshotPath, support, flags });
   }
 
   private createDependencies(
     policies: LbPolicyRegistry,
   ): Omit<XdsResolverDependencies, 'loadBootstrap'> {
-    const { hash, flags } = this.environment;
+    const { hash } = this.environment;
     return {
       ...this.environment,
       httpFilters: processHttpFilters,
@@ -130,13 +129,7 @@ export class XdsRuntime {
         const hold = this.clients.acquire(bootstrap, target);
         return { ...hold, loads: this.loadsOf(hold.client) };
       },
-      types: createResourceTypes({
-        lbConfigs: policies,
-        httpFilters: processHttpFilters,
-        regexes: new Re2Compiler(),
-        keepDraining: flags.overrideHost,
-        endpointCollections: flags.endpointFallback,
-      }),
+      types: createRuntimeResourceTypes(policies, processHttpFilters, this.environment),
       createDns: createDnsWatcherFactory,
     };
   }

@@ -1,5 +1,6 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
 import { DEFAULT_LIMITS, type Limits } from '../bootstrap/limits';
+import { channelTarget } from '../bootstrap/server-uri';
 import { Channel, ConnectivityState, Status, type ChannelCredentials } from '../grpc-js';
 import type { Clock } from '../util/clock';
 import { errorMessage } from '../util/error-message';
@@ -141,7 +142,7 @@ class GrpcTransport implements XdsTransport {
     if (this.connection !== undefined) return this.connection;
     const credentials = new TrackedCredentials(this.credentials, this.secrets);
     const channel = new Channel(
-      this.serverUri,
+      channelTarget(this.serverUri),
       credentials,
       channelOptions(this.keepalive, this.maxMessageBytes),
     );

@@ -10,7 +10,11 @@ export interface FeatureFlags {
   readonly ringHash: boolean;
   /** gRFC A44, `GRPC_XDS_EXPERIMENTAL_ENABLE_RETRY`: retry policies of routes. Default: on. */
   readonly retry: boolean;
-  /** gRFC A47, `GRPC_EXPERIMENTAL_XDS_FEDERATION`: authorities and xdstp names. Default: on. */
+  /**
+   * gRFC A47, `GRPC_EXPERIMENTAL_XDS_FEDERATION`: the members `authorities` and
+   * `client_default_listener_resource_name_template` of the bootstrap. Without them, no `xdstp:` name has a server.
+   * Default: on.
+   */
   readonly federation: boolean;
   /** gRFC A48, `GRPC_EXPERIMENTAL_ENABLE_LEAST_REQUEST`: the least_request policy. Default: on. */
   readonly leastRequest: boolean;
@@ -40,25 +44,18 @@ export interface FeatureFlags {
    * Default: off.
    */
   readonly endpointHashKeyBackwardCompat: boolean;
-  /** gRFC A81, `GRPC_EXPERIMENTAL_XDS_AUTHORITY_REWRITE`: `auto_host_rewrite`. Default: on. */
-  readonly authorityRewrite: boolean;
   /** gRFC A82, `GRPC_EXPERIMENTAL_XDS_SYSTEM_ROOT_CERTS`: the system's certificates. Default: on. */
   readonly systemRootCerts: boolean;
-  /** gRFC A83, `GRPC_EXPERIMENTAL_XDS_GCP_AUTHENTICATION_FILTER`: the filter of that name. Default: on. */
-  readonly gcpAuthenticationFilter: boolean;
   /** gRFC A85, `GRPC_EXPERIMENTAL_XDS_ORCA_LRS_PROPAGATION`: which backend metrics LRS has. Default: on. */
   readonly lrsPropagation: boolean;
-  /** gRFC A86, `GRPC_EXPERIMENTAL_XDS_HTTP_CONNECT`: proxies of endpoints. Default: on. */
-  readonly httpConnect: boolean;
   /** gRFC A87, `GRPC_EXPERIMENTAL_XDS_MTLS_SPIFFE`: SPIFFE bundle maps. Default: on. */
   readonly spiffe: boolean;
   /** gRFC A88, `GRPC_EXPERIMENTAL_XDS_DATA_ERROR_HANDLING`: errors in resources. Default: off. */
   readonly dataErrorHandling: boolean;
-  /** gRFC A92 (draft), `GRPC_EXPERIMENTAL_XDS_EXT_AUTHZ_ON_CLIENT`: external authorization. Default: off. */
-  readonly extAuthz: boolean;
-  /** gRFC A93 (draft), `GRPC_EXPERIMENTAL_XDS_EXT_PROC_ON_CLIENT`: external processing. Default: off. */
-  readonly extProc: boolean;
-  /** gRFC A95, `GRPC_EXPERIMENTAL_XDS_ENDPOINT_FALLBACK`: list collections of endpoints. Default: off. */
+  /**
+   * gRFC A95, `GRPC_EXPERIMENTAL_XDS_ENDPOINT_FALLBACK`: list collections of endpoints, and
+   * `fallback_on_reachability_only` of an authority. Default: off.
+   */
   readonly endpointFallback: boolean;
   /** gRFC A97, `GRPC_EXPERIMENTAL_XDS_BOOTSTRAP_CALL_CREDS`: `call_creds` of a server. Default: on. */
   readonly bootstrapCallCreds: boolean;
@@ -66,10 +63,6 @@ export interface FeatureFlags {
   readonly sni: boolean;
   /** gRFC A103, `GRPC_EXPERIMENTAL_XDS_COMPOSITE_FILTER`: the composite filter. Default: off. */
   readonly compositeFilter: boolean;
-  /** gRFC A104 (draft), `GRPC_EXPERIMENTAL_XDS_ECDS`: filter configurations as resources. Default: off. */
-  readonly ecds: boolean;
-  /** gRFC A111 (draft), `GRPC_EXPERIMENTAL_XDS_LITERAL_AUTHORITY_REWRITE`. Default: off. */
-  readonly literalAuthorityRewrite: boolean;
   /** gRFC A113, `GRPC_EXPERIMENTAL_PF_WEIGHTED_SHUFFLING`: pick_first minds weights. Default: on. */
   readonly weightedShuffling: boolean;
   /** gRFC A114, `GRPC_EXPERIMENTAL_WRR_CUSTOM_METRICS`: utilization from named metrics. Default: off. */
@@ -106,21 +99,14 @@ export function readFeatureFlags(env: Environment): FeatureFlags {
     aggregateClusterBackwardCompat: off('GRPC_XDS_AGGREGATE_CLUSTER_BACKWARD_COMPAT'),
     requestHashKey: on('GRPC_EXPERIMENTAL_RING_HASH_SET_REQUEST_HASH_KEY'),
     endpointHashKeyBackwardCompat: off('GRPC_XDS_ENDPOINT_HASH_KEY_BACKWARD_COMPAT'),
-    authorityRewrite: on('GRPC_EXPERIMENTAL_XDS_AUTHORITY_REWRITE'),
     systemRootCerts: on('GRPC_EXPERIMENTAL_XDS_SYSTEM_ROOT_CERTS'),
-    gcpAuthenticationFilter: on('GRPC_EXPERIMENTAL_XDS_GCP_AUTHENTICATION_FILTER'),
     lrsPropagation: on('GRPC_EXPERIMENTAL_XDS_ORCA_LRS_PROPAGATION'),
-    httpConnect: on('GRPC_EXPERIMENTAL_XDS_HTTP_CONNECT'),
     spiffe: on('GRPC_EXPERIMENTAL_XDS_MTLS_SPIFFE'),
     dataErrorHandling: off('GRPC_EXPERIMENTAL_XDS_DATA_ERROR_HANDLING'),
-    extAuthz: off('GRPC_EXPERIMENTAL_XDS_EXT_AUTHZ_ON_CLIENT'),
-    extProc: off('GRPC_EXPERIMENTAL_XDS_EXT_PROC_ON_CLIENT'),
     endpointFallback: off('GRPC_EXPERIMENTAL_XDS_ENDPOINT_FALLBACK'),
     bootstrapCallCreds: on('GRPC_EXPERIMENTAL_XDS_BOOTSTRAP_CALL_CREDS'),
     sni: on('GRPC_EXPERIMENTAL_XDS_SNI'),
     compositeFilter: off('GRPC_EXPERIMENTAL_XDS_COMPOSITE_FILTER'),
-    ecds: off('GRPC_EXPERIMENTAL_XDS_ECDS'),
-    literalAuthorityRewrite: off('GRPC_EXPERIMENTAL_XDS_LITERAL_AUTHORITY_REWRITE'),
     weightedShuffling: on('GRPC_EXPERIMENTAL_PF_WEIGHTED_SHUFFLING'),
     wrrCustomMetrics: off('GRPC_EXPERIMENTAL_WRR_CUSTOM_METRICS'),
     priorityChildCache: off('GRPC_EXPERIMENTAL_ENABLE_PRIORITY_LB_CHILD_POLICY_CACHE'),

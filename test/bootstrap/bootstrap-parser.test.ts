@@ -78,7 +78,7 @@ describe('parseBootstrap', () => {
     expect(bootstrap.servers[0]).toMatchObject({
       channelCreds: { type: 'tls', config: { ca_certificate_file: '/ca.pem' } },
       callCreds: [{ type: 'jwt_token_file', config: { jwt_token_file: '/token' } }],
-      features: new Set(['xds_v3', 'ignore_resource_deletion']),
+      features: new Set(['ignore_resource_deletion']),
     });
     expect(bootstrap.node).toEqual({
       id: 'node-1',
@@ -327,11 +327,70 @@ describe('parseBootstrap', () => {
     });
   });
 
-  it('ignores server features that are not strings', () => {
-    const server_features = ['a', 1, null, { b: 1 }, ['c'], 'd', 'a'];
+  it('ignores server features that are not known', () => {
+    const server_features = ['xds_v3', 1, null, { b: 1 }, ['c'], 'grpc_xds_delta', 'toString'];
     expect(parse({ xds_servers: [{ ...server, server_features }] }).servers[0]?.features).toEqual(
-      new Set(['a', 'd']),
+      new Set(['grpc_xds_delta']),
     );
+  });
+
+  it('does not read channel credentials after the first that is supported (gRFC A27)', () => {
+    const unused = [{ type: '' }, { type: 'tls', config: 7 }, 'tls'];
+    const channel_creds = [{ type: 'alts', config: 7 }, { type: 'insecure' }, ...unused];
+    const [parsed] = parse({ xds_servers: [{ ...server, channel_creds }] }).servers;
+    expect(parsed?.channelCreds).toEqual({ type: 'insecure', config: undefined });
+    expect(mistakes({ xds_servers: [{ ...server, channel_creds: unused }] })).toEqual([
+      'xds_servers[0].channel_creds[0].type: must not be empty',
+      'xds_servers[0].channel_creds[1].config: must be an object',
+    ]);
+  });
+
+  it('refuses a passthrough: URI without an address', () => {
+    for (const server_uri of ['passthrough:', 'passthrough:///', 'passthrough://a/']) {
+      expect(mistakes({ xds_servers: [{ ...server, server_uri }] })).toEqual([
+        'xds_servers[0].server_uri: must have an address',
+      ]);
+    }
+  });
+
+  describe('with a feature off', () => {
+    const other = { ...server, server_uri: 'other.test:443' };
+    const json = {
+      xds_servers: [server, other],
+      authorities: { a: { xds_servers: [other, server], fallback_on_reachability_only: true } },
+      client_default_listener_resource_name_template:
+        'xdstp://a/envoy.config.listener.v3.Listener/%s',
+    };
+    const allOn = { federation: true, fallback: true, endpointFallback: true };
+    const parseWith = (changed: Partial<typeof allOn>) => {
+      const result = parseBootstrap(json, 'test', support, { ...allOn, ...changed });
+      if (!result.ok) throw new Error(result.error.join('; '));
+      return result.value;
+    };
+
+    it('knows no authorities without federation (gRFC A47)', () => {
+      expect(parseWith({}).authorities.size).toBe(1);
+      expect(parseWith({ federation: false })).toMatchObject({
+        authorities: new Map(),
+        clientDefaultListenerResourceNameTemplate: '%s',
+      });
+    });
+
+    it('uses the first server of each list without fallback (gRFC A71)', () => {
+      expect(parseWith({}).servers).toHaveLength(2);
+      const { servers, authorities } = parseWith({ fallback: false });
+      expect(servers.map(({ serverUri }) => serverUri)).toEqual(['xds.test:443']);
+      const own = authorities.get('a')?.servers.map(({ serverUri }) => serverUri);
+      expect(own).toEqual(['other.test:443']);
+    });
+
+    it('ignores fallback_on_reachability_only without endpoint fallback (gRFC A95)', () => {
+      const isEarly = (bootstrap: Bootstrap) =>
+        bootstrap.authorities.get('a')?.fallbackOnReachabilityOnly;
+      expect(isEarly(parseWith({}))).toBe(true);
+      expect(isEarly(parseWith({ endpointFallback: false }))).toBe(false);
+      expect(parseWith({ endpointFallback: false }).servers).toHaveLength(2);
+    });
   });
 
   it('lists a server once', () => {
@@ -489,7 +548,7 @@ describe('the key of a server', () => {
   it('does not depend on the order of features or members, nor on what is not used', () => {
     const a = {
       channel_creds: [{ type: 'tls', config: { a: 1, b: { c: [1, 2], d: null } } }],
-      server_features: ['x', 'y', 3],
+      server_features: ['grpc_xds_delta', 'trusted_xds_server', 3],
       unknown: 1,
     };
     const b = {
@@ -498,7 +557,7 @@ describe('the key of a server', () => {
         { config: { b: { d: null, c: [1, 2] }, a: 1 }, type: 'tls' },
         { type: 'insecure' },
       ],
-      server_features: ['y', 'x', 'y'],
+      server_features: ['trusted_xds_server', 'unheard_of', 'grpc_xds_delta', 'xds_v3'],
       call_creds: [{ type: 'unheard_of' }],
     };
     expect(key(a)).toBe(key(b));
@@ -509,12 +568,13 @@ describe('the key of a server', () => {
     ['type of credentials', { channel_creds: [{ type: 'google_default' }] }],
     ['configuration of credentials', { channel_creds: [{ type: 'insecure', config: {} }] }],
     ['call credentials', { call_creds: [{ type: 'jwt_token_file' }] }],
-    ['features', { server_features: ['xds_v3'] }],
+    ['features', { server_features: ['trusted_xds_server'] }],
   ])('depends on the %s', (_what, extra) => {
     expect(key(extra)).not.toBe(key({}));
   });
 
   it('cannot be forged by odd names', () => {
-    expect(key({ server_features: ['a","b'] })).not.toBe(key({ server_features: ['a', 'b'] }));
+    const typed = (config: object) => key({ channel_creds: [{ type: 'tls', config }] });
+    expect(typed({ 'a":1,"b': 1 })).not.toBe(typed({ a: 1, b: 1 }));
   });
 });

@@ -81,6 +81,15 @@ describe('GrpcTransport', () => {
     expect(recorder.events).toEqual(['sent', 're: one', 'sent', 're: two']);
   });
 
+  it('connects to the address of a passthrough: URI', async () => {
+    const { address } = await echo();
+    const { stream, recorder } = open(connectTo(`passthrough:///${address}`));
+    stream.read();
+    stream.send(Buffer.from('hello'));
+    await recorder.untilMessage();
+    expect(recorder.messages).toEqual(['re: hello']);
+  });
+
   it('speaks over a Unix socket', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'transport-'));
     cleanups.push(() => rmSync(folder, { recursive: true }));

@@ -9,12 +9,8 @@ describe('readFeatureFlags', () => {
       'aggregateClusterBackwardCompat',
       'endpointHashKeyBackwardCompat',
       'dataErrorHandling',
-      'extAuthz',
-      'extProc',
       'endpointFallback',
       'compositeFilter',
-      'ecds',
-      'literalAuthorityRewrite',
       'wrrCustomMetrics',
       'priorityChildCache',
     ]);
@@ -60,13 +56,13 @@ describe('readFeatureFlags', () => {
 
 describe('currentFeatureFlags', () => {
   it('reads the environment of the process', () => {
-    const before = process.env.GRPC_EXPERIMENTAL_XDS_ECDS;
-    process.env.GRPC_EXPERIMENTAL_XDS_ECDS = 'true';
+    const before = process.env.GRPC_EXPERIMENTAL_WRR_CUSTOM_METRICS;
+    process.env.GRPC_EXPERIMENTAL_WRR_CUSTOM_METRICS = 'true';
     try {
-      expect(currentFeatureFlags().ecds).toBe(true);
+      expect(currentFeatureFlags().wrrCustomMetrics).toBe(true);
     } finally {
-      if (before === undefined) delete process.env.GRPC_EXPERIMENTAL_XDS_ECDS;
-      else process.env.GRPC_EXPERIMENTAL_XDS_ECDS = before;
+      if (before === undefined) delete process.env.GRPC_EXPERIMENTAL_WRR_CUSTOM_METRICS;
+      else process.env.GRPC_EXPERIMENTAL_WRR_CUSTOM_METRICS = before;
     }
   });
 });
