@@ -20,6 +20,24 @@ export interface Limits {
    * Default: 20,000.
    */
   readonly maxClustersPerTarget: number;
+  /**
+   * Size of the program of one regular expression, estimated from above: instructions and ranges of characters, with
+   * repetitions written out; a Unicode class such as `\pL` has up to 744 ranges. A resource with a larger one is
+   * rejected (NACK) without compiling it. Default: 10,000.
+   */
+  readonly maxRegexSize: number;
+  /**
+   * Sizes of all different regular expressions of one resource, in all. A resource with more is rejected (NACK).
+   * Default: 100,000, which is some 2,000 expressions for a path.
+   */
+  readonly maxRegexSizePerResource: number;
+  /**
+   * Steps that matching regular expressions may take for one call: for each expression the instructions of its program
+   * (and 16) times the characters of the path or header it is matched against. A call that needs more fails with
+   * UNAVAILABLE, since its route cannot be determined; a hash policy whose rewrite needs more yields no hash. Default:
+   * 2,500,000, at most some 75 ms.
+   */
+  readonly maxRegexStepsPerCall: number;
 }
 
 /** The limits of an application that sets none. */
@@ -27,6 +45,9 @@ export const DEFAULT_LIMITS: Limits = {
   maxMessageBytes: 64 * 1024 * 1024,
   maxRingSize: 4096,
   maxClustersPerTarget: 20_000,
+  maxRegexSize: 10_000,
+  maxRegexSizePerResource: 100_000,
+  maxRegexStepsPerCall: 2_500_000,
 };
 
 /**

@@ -7,6 +7,7 @@ import {
   type MethodConfig,
 } from '../grpc-js';
 import { userAgentOf, withUserAgent } from '../grpc-js/user-agent';
+import type { RegexMeter } from '../regex/regex-meter';
 import type { Random } from '../util/random';
 import { createCallFilterFactories } from './call-filters';
 import type { RouteSelector } from './expiring-selector';
@@ -25,6 +26,8 @@ export interface ConfigSelectorOptions {
   readonly hash: TextHash;
   /** The options of the channel. */
   readonly channelOptions: ChannelOptions;
+  /** Counts the steps of the regular expressions that a call is matched against. */
+  readonly regexes: RegexMeter;
 }
 
 /** Chooses route and cluster for each call of a target (gRFC A31). */
@@ -33,15 +36,19 @@ export class XdsConfigSelector implements RouteSelector {
   private live = true;
 
   constructor(private readonly options: ConfigSelectorOptions) {
-    this.hasher = new RequestHasher(options.hash, options.random);
+    this.hasher = new RequestHasher(options);
     options.table.hold();
   }
 
   invoke(methodName: string, headers: Metadata, channelId: number): CallConfig {
-    const { table, target, random } = this.options;
+    const { target, random, regexes } = this.options;
     const method = toPath(methodName);
     const seen = this.routedHeaders(headers);
-    const found = table.find(method, seen, random);
+    const found = this.find(method, seen);
+    if (regexes.exceeded !== undefined) {
+      const reason = regexes.describe(regexes.exceeded);
+      return failCall(`The route of ${target} for ${method} cannot be determined: ${reason}`);
+    }
     if (found === undefined) return failCall(`No route of ${target} matches ${method}`);
     if (found.choice === undefined) {
       return failCall(`The route of ${target} for ${method} ${describeAction(found)}`);
@@ -67,9 +74,7 @@ export class XdsConfigSelector implements RouteSelector {
   }
 
   timeoutOf(methodName: string, headers: Metadata): MethodConfig['timeout'] {
-    const { table, random } = this.options;
-    const seen = this.routedHeaders(headers);
-    return table.find(toPath(methodName), seen, random)?.methodConfig.timeout;
+    return this.find(toPath(methodName), this.routedHeaders(headers))?.methodConfig.timeout;
   }
 
   unref(): void {
@@ -82,6 +87,12 @@ export class XdsConfigSelector implements RouteSelector {
   private routedHeaders(headers: Metadata): Metadata {
     const { table, channelOptions } = this.options;
     return table.readsUserAgent ? withUserAgent(headers, userAgentOf(channelOptions)) : headers;
+  }
+
+  private find(method: string, headers: Metadata): CompiledRoute | undefined {
+    const { table, random, regexes } = this.options;
+    regexes.begin();
+    return table.find(method, headers, random);
   }
 }
 

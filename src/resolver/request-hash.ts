@@ -1,4 +1,5 @@
 import type { Metadata } from '../grpc-js';
+import type { RegexMeter } from '../regex/regex-meter';
 import type { HashPolicy } from '../resources/route-config';
 import type { Random } from '../util/random';
 import { headerValue } from './route-matcher';
@@ -24,7 +25,7 @@ interface HashSource {
 /** The part of one policy in the hash of a call. */
 export interface HashContribution {
   readonly policy: HashPolicy;
-  /** The text that is hashed; `undefined` if the call has no such header. */
+  /** The text that is hashed; `undefined` if there is none, or no steps were left to rewrite it. */
   readonly text: string | undefined;
 }
 
@@ -57,15 +58,22 @@ export function hashContributions(input: RequestHashInput): readonly HashContrib
   }));
 }
 
+/** Options of {@link RequestHasher}. */
+export interface RequestHasherOptions {
+  /** What the target is called in the log. */
+  readonly target: string;
+  readonly hash: TextHash;
+  readonly random: Random;
+  /** Counts the steps of the rewrites of a call. */
+  readonly regexes: RegexMeter;
+}
+
 /** Computes the hashes of calls by the hash policies of their routes (gRFC A42). */
 export class RequestHasher {
   /** The hash of every call whose route has no hash policies. */
-  private readonly randomHash: PendingHash = { compute: () => randomHash(this.random) };
+  private readonly randomHash: PendingHash = { compute: () => randomHash(this.options.random) };
 
-  constructor(
-    private readonly hash: TextHash,
-    private readonly random: Random,
-  ) {}
+  constructor(private readonly options: RequestHasherOptions) {}
 
   /** Takes from the call what its hash is computed from. */
   read(input: RequestHashInput): PendingHash {
@@ -76,14 +84,18 @@ export class RequestHasher {
 
   /** Random if no source has a value. */
   private combine(sources: readonly HashSource[]): bigint {
+    const { hash, random, regexes, target } = this.options;
     let combined: bigint | undefined;
+    regexes.begin();
     for (const source of sources) {
       const text = hashedText(source);
-      const part = text === undefined ? undefined : this.hash(text);
+      const part = text === undefined ? undefined : hash(text);
       if (part === undefined) continue;
       combined = combined === undefined ? part : rotateLeft(combined) ^ part;
     }
-    return combined ?? randomHash(this.random);
+    const { exceeded } = regexes;
+    if (exceeded !== undefined) regexes.log(exceeded, `${target}: a hash policy yields no hash`);
+    return combined ?? randomHash(random);
   }
 }
 

@@ -26,6 +26,7 @@ import { xdsLbContextArg } from '../lb/xds-lb-context-arg';
 import type { LoadReporter } from '../load-reporting/load-reporter';
 import type { LbConfig } from '../resources/extension-points';
 import type { Clock } from '../util/clock';
+import type { RegexMeter } from '../regex/regex-meter';
 import type { Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';
@@ -62,6 +63,8 @@ export interface XdsResolverDependencies {
   readonly types: ClientResourceTypes;
   readonly httpFilters: FilterPreparer;
   readonly hash: TextHash;
+  /** Counts the steps of the regular expressions that a call is matched against. */
+  readonly regexes: RegexMeter;
   readonly liveConfigs: LiveConfigs;
   readonly createDns: (options: ChannelOptions) => DnsWatcherFactory;
   readonly clock: Clock;
@@ -268,10 +271,13 @@ export class XdsResolver implements Resolver {
 
   /** Once there is no config any more, calls go where those of an idle channel go: they fail, or wait for one. */
   private createSelector(resolution: Resolution, table: RouteTable): ExpiringSelector {
-    const { random, hash } = this.shared;
+    const { random, hash, regexes } = this.shared;
     const target = uriToString(this.target);
     return new ExpiringSelector(
-      new XdsConfigSelector({ table, target, random, hash, channelOptions: this.options }),
+      new XdsConfigSelector({
+        ...{ table, target, random, hash, regexes },
+        channelOptions: this.options,
+      }),
       () => this.resolution !== resolution || resolution.failure !== undefined,
       this.lateCalls,
     );

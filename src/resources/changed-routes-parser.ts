@@ -5,6 +5,7 @@ import { asBuffer } from '../util/as-buffer';
 import { Violations } from '../util/violations';
 import { parseClusterSpecifierPlugins } from './cluster-specifier-plugins-parser';
 import { isTrusted, type ParseContext } from './parse-context';
+import { regexesOf } from './regexes-of';
 import type { RouteConfigResource, VirtualHost } from './route-config';
 import { decodeMessage } from './shared/any';
 import { compareSlices, type SlicePart } from './shared/slice-comparison';
@@ -52,10 +53,18 @@ export function decodeChangedRoutes(
   const violations = Violations.root();
   const parse = createSliceParser(slices.bytes, rest, context, violations);
   const virtualHosts = join(parts, previous.virtualHosts, parse);
-  if (violations.count > 0) return undefined;
+  if (violations.count > 0 || !areRegexesWithinLimit(virtualHosts, context)) return undefined;
   const value = { name: previous.name, virtualHosts };
   known.set(value, { ...before, slices });
   return value;
+}
+
+/** Those of the virtual hosts that were kept have not been counted yet. */
+function areRegexesWithinLimit(
+  virtualHosts: readonly VirtualHost[],
+  { regexes }: ParseContext,
+): boolean {
+  return virtualHosts.every((host) => regexesOf(host).every((regex) => regexes.keep(regex)));
 }
 
 type SliceParser = (start: number, end: number) => VirtualHost | undefined;

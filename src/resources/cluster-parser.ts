@@ -13,7 +13,7 @@ import { parseClusterLbPolicy } from './cluster-lb-policy-parser';
 import type { HealthStatus } from './endpoints';
 import type { ExtensionPoints } from './extension-points';
 import { parseOutlierDetection } from './outlier-detection-parser';
-import type { ParseContext } from './parse-context';
+import { createParseContext, type ParseContext } from './parse-context';
 import { unpackAny } from './shared/any';
 import { checkConfigSource } from './shared/config-source-parser';
 import { parseHealthStatus } from './shared/health-status-parser';
@@ -45,7 +45,7 @@ export function createClusterResourceType(
       noun: 'Clusters',
     },
     parse: (message, { server }, violations) =>
-      parseCluster(message, { extensions, server }, violations),
+      parseCluster(message, createParseContext(extensions, server), violations),
   });
 }
 

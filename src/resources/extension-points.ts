@@ -55,23 +55,38 @@ export interface HttpFilterParser {
 /** A compiled RE2 pattern. */
 export interface CompiledRegex {
   readonly pattern: string;
-  /** Whether the whole text matches. */
+  /** Instructions and ranges of characters of the program, estimated from above. */
+  readonly size: number;
+  /** Whether the whole text matches; false if a call has no steps left for it. */
   matches(text: string): boolean;
-  /** Replaces every match; `\1` to `\9` in the substitution stand for groups, `\0` for the whole match. */
-  replaceAll(text: string, substitution: string): string;
+  /**
+   * Replaces every match; `\1` to `\9` in the substitution stand for groups, `\0` for the whole match.
+   * @returns `undefined` if a call has no steps left for it.
+   */
+  replaceAll(text: string, substitution: string): string | undefined;
 }
 
-/** Compiles RE2 patterns. */
+/** Compiles the RE2 patterns of one resource, as far as they are within the limits. */
 export interface RegexCompiler {
   /** @returns `undefined` after adding a violation. */
   compile(pattern: string, violations: Violations): CompiledRegex | undefined;
+  /**
+   * Counts a pattern that the resource keeps from its previous version.
+   * @returns whether all of them are still within the limit.
+   */
+  keep(regex: CompiledRegex): boolean;
+}
+
+/** Makes a compiler for each resource. */
+export interface RegexCompilers {
+  forResource(): RegexCompiler;
 }
 
 /** Everything the resource parsers are extended by. */
 export interface ExtensionPoints {
   readonly lbConfigs: LbConfigParser;
   readonly httpFilters: HttpFilterParser;
-  readonly regexes: RegexCompiler;
+  readonly regexes: RegexCompilers;
   /** Whether DRAINING endpoints are kept, for policies that know the state (gRFC A55). Default: left out. */
   readonly keepDraining?: boolean;
   /** Whether endpoints may be in resources of their own (gRFC A95). Default: what says so is not read. */

@@ -5,7 +5,7 @@ import type { ResourceType } from '../xds-client/resource-type';
 import type { ExtensionPoints } from './extension-points';
 import { parseHttpConnectionManager } from './http-connection-manager-parser';
 import type { ListenerResource } from './listener';
-import type { ParseContext } from './parse-context';
+import { createParseContext, type ParseContext } from './parse-context';
 import { unpackAny } from './shared/any';
 import { createResourceType } from './shared/resource-decoder';
 
@@ -27,7 +27,7 @@ export function createListenerResourceType(
       noun: 'Listeners',
     },
     parse: (message, { server }, violations) =>
-      parseListener(message, { extensions, server }, violations),
+      parseListener(message, createParseContext(extensions, server), violations),
   });
 }
 

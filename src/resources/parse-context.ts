@@ -1,11 +1,21 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
-import type { ExtensionPoints } from './extension-points';
+import type { ExtensionPoints, RegexCompiler } from './extension-points';
 
 /** What the parsers of one resource share. */
 export interface ParseContext {
   readonly extensions: ExtensionPoints;
+  /** Counts the regular expressions of the resource. */
+  readonly regexes: RegexCompiler;
   /** The server the resource came from. */
   readonly server: ServerConfig;
+}
+
+/** The context of one resource. */
+export function createParseContext(
+  extensions: ExtensionPoints,
+  server: ServerConfig,
+): ParseContext {
+  return { extensions, server, regexes: extensions.regexes.forResource() };
 }
 
 /** Whether the server may make the client send another authority than the application's (gRFC A81). */

@@ -17,7 +17,7 @@ export function parseRouteAction(
   context: ParseContext,
   violations: Violations,
 ): RouteAction | 'unusable' | undefined {
-  const { regexes } = context.extensions;
+  const { regexes } = context;
   const clusters = parseClusterSpecifier(message, plugins, context, violations);
   if (clusters === 'unusable') return clusters;
   const { maxStreamDuration, retryPolicy, hashPolicy } = message;

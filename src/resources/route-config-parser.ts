@@ -4,7 +4,7 @@ import type { ResourceType } from '../xds-client/resource-type';
 import { decodeChangedRoutes, rememberRoutes } from './changed-routes-parser';
 import { parseClusterSpecifierPlugins } from './cluster-specifier-plugins-parser';
 import type { ExtensionPoints } from './extension-points';
-import type { ParseContext } from './parse-context';
+import { createParseContext, type ParseContext } from './parse-context';
 import type { RouteConfigResource } from './route-config';
 import { createResourceType } from './shared/resource-decoder';
 import { parseVirtualHost } from './virtual-host-parser';
@@ -22,14 +22,14 @@ export function createRouteConfigResourceType(
       noun: 'Routes',
     },
     parse(message, { server }, violations, bytes) {
-      const value = parseRouteConfig(message, { extensions, server }, violations);
+      const value = parseRouteConfig(message, createParseContext(extensions, server), violations);
       if (violations.count === 0) rememberRoutes(value, bytes, server);
       return value;
     },
     parseChange(bytes, name, context) {
       const { server } = context;
       const before = context.previous(name);
-      return before && decodeChangedRoutes(bytes, before, { extensions, server });
+      return before && decodeChangedRoutes(bytes, before, createParseContext(extensions, server));
     },
   });
 }

@@ -18,7 +18,7 @@ export function parseRoute(
   const matchAt = violations.at('match');
   if (message.match === undefined) matchAt.add('field not present');
   else if (canNeverMatch(message.match)) return undefined;
-  const match = message.match && parseRouteMatch(message.match, extensions.regexes, matchAt);
+  const match = message.match && parseRouteMatch(message.match, context.regexes, matchAt);
   const action = parseAction(message.action, plugins, context, violations);
   if (action === 'unusable') return undefined;
   const filterOverrides = parseFilterOverrides(

@@ -10,6 +10,7 @@ import { createStatefulSessionFilter } from '../http-filters/stateful-session/st
 import type { PolicyEnvironment } from '../lb/create-policy-registry';
 import type { LbPolicyRegistry } from '../lb/lb-policy-registry';
 import { Re2Compiler } from '../regex/re2-compiler';
+import type { RegexMeter } from '../regex/regex-meter';
 import { createResourceTypes, type ResourceTypes } from '../resources/resource-types';
 
 /** Adds every type of credentials of this package. Those of the application stay in force. */
@@ -35,11 +36,11 @@ export function addHttpFilters(
 export function createRuntimeResourceTypes(
   lbConfigs: LbPolicyRegistry,
   httpFilters: HttpFilterRegistry,
-  { flags }: PolicyEnvironment,
+  { flags, limits, regexes }: PolicyEnvironment & { readonly regexes: RegexMeter },
 ): ResourceTypes {
   return createResourceTypes({
     ...{ lbConfigs, httpFilters },
-    regexes: new Re2Compiler(),
+    regexes: new Re2Compiler(limits, regexes),
     keepDraining: flags.overrideHost,
     endpointCollections: flags.endpointFallback,
     retries: flags.retry,

@@ -14,6 +14,7 @@ import type { LbPolicyRegistry } from '../lb/lb-policy-registry';
 import type { LbPolicyRoots } from '../lb/register-lb-policies';
 import { RegistryRoots } from '../lb/registry-roots';
 import type { LoadReporter } from '../load-reporting/load-reporter';
+import { RegexMeter } from '../regex/regex-meter';
 import { explainCall, type CallExplanation } from '../resolver/explain-call';
 import { LiveConfigs } from '../resolver/live-configs';
 import type { ResolverArgs } from '../resolver/register-xds-resolver';
@@ -45,6 +46,7 @@ export class XdsRuntime {
   /** For the roots that grpc-js makes. */
   readonly lbPolicyRoots: LbPolicyRoots;
   private readonly environment: PolicyEnvironment;
+  private readonly regexes: RegexMeter;
   private readonly credentials: ManagementCredentials;
   private readonly liveConfigs = new LiveConfigs();
   private readonly clients: ClientPool<XdsClient>;
@@ -61,6 +63,7 @@ export class XdsRuntime {
       limits: resolveLimits(options.limits),
     };
     const { environment } = this;
+    this.regexes = new RegexMeter(environment.limits.maxRegexStepsPerCall, ambient.logger);
     const policies = createPolicyRegistry(environment);
     this.lbPolicyRoots = new RegistryRoots(policies, { ...environment, policies });
     // After that: grpc-js has no use for policies that need our tree around them.
@@ -95,6 +98,7 @@ export class XdsRuntime {
     const live = this.liveConfigs.find(target);
     if (live === undefined) return undefined;
     const seen = withUserAgent(headers, userAgentOf(live.channelOptions));
+    this.regexes.begin();
     return explainCall({
       config: live.config,
       method,
@@ -122,6 +126,7 @@ export class XdsRuntime {
     const { hash } = this.environment;
     return {
       ...this.environment,
+      regexes: this.regexes,
       httpFilters: processHttpFilters,
       hash: (text) => (hash.isReady ? hash.hash(text) : undefined),
       liveConfigs: this.liveConfigs,
@@ -129,7 +134,10 @@ export class XdsRuntime {
         const hold = this.clients.acquire(bootstrap, target);
         return { ...hold, loads: this.loadsOf(hold.client) };
       },
-      types: createRuntimeResourceTypes(policies, processHttpFilters, this.environment),
+      types: createRuntimeResourceTypes(policies, processHttpFilters, {
+        ...this.environment,
+        regexes: this.regexes,
+      }),
       createDns: createDnsWatcherFactory,
     };
   }

@@ -38,7 +38,8 @@ describe('a route with an expression', () => {
   const backends = new Map<string, EchoBackend>();
 
   beforeAll(async () => {
-    mesh = await Mesh.start();
+    // What is measured is the time that matching takes, not where it ends.
+    mesh = await Mesh.start(undefined, { maxRegexStepsPerCall: Number.MAX_SAFE_INTEGER });
     for (const name of ['plain', 'matched']) backends.set(name, await mesh.backend(name));
     client = new Client(`xds:///${SERVICE}`, credentials.createInsecure());
     serve([]);
@@ -153,9 +154,9 @@ describe('a route with an expression', () => {
         reason: String.raw`invalid escape sequence: ` + '`' + String.raw`\1` + '`',
       },
       {
-        match: inHeader('(a{1,1000}){1,1000}'),
+        match: inHeader('(a'.repeat(90)),
         field: `${routes}[1].match.headers[0].string_match.safe_regex.regex`,
-        reason: 'expression too large',
+        reason: `missing closing ): \`${'(a'.repeat(70)}…`,
       },
     ])('is refused by name, and changes nothing: $reason', async ({ match, field, reason }) => {
       expect(await offer(good)).toBeUndefined();

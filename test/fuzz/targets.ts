@@ -144,7 +144,7 @@ function createTypes(): ResourceTypes {
   return createResourceTypes({
     lbConfigs: policies,
     httpFilters: new HttpFilterRegistry([...builtIn, composite]),
-    regexes: new Re2Compiler(),
+    regexes: new Re2Compiler(DEFAULT_LIMITS),
   });
 }
 

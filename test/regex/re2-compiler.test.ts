@@ -1,8 +1,13 @@
+import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import { Re2Compiler } from '../../src/regex/re2-compiler';
-import type { RegexCompiler } from '../../src/resources/extension-points';
+import type { RegexCompiler, RegexCompilers } from '../../src/resources/extension-points';
 import { Violations } from '../../src/util/violations';
 
-const compiler: RegexCompiler = new Re2Compiler();
+const compilers: RegexCompilers = new Re2Compiler({
+  maxRegexSize: 10_000_000,
+  maxRegexSizePerResource: 10_000_000,
+});
+const compiler: RegexCompiler = compilers.forResource();
 
 function compile(pattern: string) {
   const violations = Violations.root();
@@ -125,10 +130,62 @@ describe('the compiler', () => {
         return jest.requireActual('re2js');
       });
       const { Re2Compiler: Fresh } = jest.requireActual('../../src/regex/re2-compiler');
-      const fresh: RegexCompiler = new Fresh();
+      const fresh: RegexCompilers = new Fresh(DEFAULT_LIMITS);
       expect(loaded).toEqual([]);
-      expect(fresh.compile('a', Violations.root())?.matches('a')).toBe(true);
+      expect(fresh.forResource().compile('a', Violations.root())?.matches('a')).toBe(true);
     });
     expect(loaded).toEqual(['re2js']);
+  });
+});
+
+describe('the limits of a resource', () => {
+  const limits = { maxRegexSize: 40, maxRegexSizePerResource: 50 };
+  let violations: Violations;
+  beforeEach(() => {
+    violations = Violations.root();
+  });
+
+  it('reject a pattern that is too large, before it is compiled', () => {
+    const regexes = new Re2Compiler(limits).forResource();
+    // Syntax errors would be found first if it were compiled.
+    expect(regexes.compile('(x{24}', violations.at('regex'))).toBeUndefined();
+    expect(violations.all).toEqual([
+      'regex: expression of size 66 exceeds the limit maxRegexSize of 40',
+    ]);
+  });
+
+  it('reject a pattern that is too long without looking at it', () => {
+    const regexes = new Re2Compiler(limits).forResource();
+    expect(regexes.compile('('.repeat(1_000_000), violations)).toBeUndefined();
+    expect(violations.all).toEqual([
+      'expression of size 1000000 exceeds the limit maxRegexSize of 40',
+    ]);
+  });
+
+  it('reject patterns that are too large together, and count each pattern once', () => {
+    const regexes = new Re2Compiler(limits).forResource();
+    expect(regexes.compile('aaaa', violations)?.size).toBe(20);
+    expect(regexes.compile('aaaa', violations)?.size).toBe(20);
+    expect(regexes.compile('bbbb', violations)?.size).toBe(20);
+    expect(violations.all).toEqual([]);
+    expect(regexes.compile('cccc', violations)).toBeUndefined();
+    expect(violations.all).toEqual([
+      'the expressions of the resource exceed the limit maxRegexSizePerResource of 50',
+    ]);
+  });
+
+  it('count what a resource keeps, and every resource by itself', () => {
+    const shared = new Re2Compiler(limits);
+    const [a, b, c] = ['aaaa', 'bbbb', 'cccc'].map((pattern) =>
+      shared.forResource().compile(pattern, violations),
+    );
+    if (!a || !b || !c) throw new Error(violations.all.join());
+    const update = shared.forResource();
+    expect([update.keep(a), update.keep(b), update.keep(a), update.keep(c)]).toEqual([
+      true,
+      true,
+      true,
+      false,
+    ]);
   });
 });

@@ -26,6 +26,7 @@ import {
 } from '../../src/grpc-js';
 import { CLUSTER_MANAGER, ClusterManagerConfig } from '../../src/lb/cluster-manager/config';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
+import { RegexMeter } from '../../src/regex/regex-meter';
 import { LiveConfigs } from '../../src/resolver/live-configs';
 import { registerXdsResolver } from '../../src/resolver/register-xds-resolver';
 import { XdsResolver } from '../../src/resolver/xds-resolver';
@@ -171,6 +172,7 @@ class Scene {
       types: fakeTypes,
       httpFilters: new HttpFilterRegistry([]),
       hash: () => undefined,
+      regexes: new RegexMeter(Infinity, silentLogger),
       liveConfigs: new LiveConfigs(),
       createDns: () => new FakeDns(),
       clock: systemClock,

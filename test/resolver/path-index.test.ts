@@ -17,6 +17,7 @@ const regex = (pattern: RegExp): PathMatcher => ({
   kind: 'regex',
   regex: {
     pattern: pattern.source,
+    size: pattern.source.length,
     matches: (text) => pattern.test(text),
     replaceAll: (text) => text,
   },

@@ -2,12 +2,17 @@ import type { XdsConfig } from '../../src/dependency-manager/xds-config';
 import { Metadata, type CallConfig, type PickArgs } from '../../src/grpc-js';
 import type { CallFilter } from '../../src/http-filters/call-filter';
 import { callAttributes } from '../../src/lb/call-attributes';
+import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
+import { Re2Compiler } from '../../src/regex/re2-compiler';
+import { RegexMeter } from '../../src/regex/regex-meter';
 import { ClusterRefs } from '../../src/resolver/cluster-refs';
 import { XdsConfigSelector } from '../../src/resolver/config-selector';
 import type { FilterPreparer } from '../../src/resolver/filter-chain';
 import { RouteTable } from '../../src/resolver/route-table';
 import type { HashPolicy } from '../../src/resources/route-config';
 import { createHandle } from '../../src/util/handle';
+import { silentLogger } from '../../src/util/logger';
+import { Violations } from '../../src/util/violations';
 import { createReadyHash } from '../support/ready-hash';
 import { seededRandom } from '../support/seeded-random';
 import { forwardTo, listener, route, routeConfig, virtualHost } from '../support/xds-builders';
@@ -28,6 +33,11 @@ beforeAll(async () => {
 /** A selector with one route, whose calls pass the filter if there is one. */
 class Scene {
   draws = 0;
+  readonly logged: string[] = [];
+  readonly regexes = new RegexMeter(100_000, {
+    ...silentLogger,
+    error: (text) => this.logged.push(text()),
+  });
   readonly selector: XdsConfigSelector;
 
   constructor(hashPolicies: readonly HashPolicy[], filter?: CallFilter) {
@@ -59,6 +69,7 @@ class Scene {
       },
       hash: (text) => hash(text),
       channelOptions: {},
+      regexes: this.regexes,
     });
   }
 
@@ -119,5 +130,26 @@ describe.each<[string, CallFilter | undefined]>([
     // grpc-js adds headers of its own to the same object.
     headers.set('user', 'later');
     expect(hashOf(call)).toBe(hash('me'));
+  });
+});
+
+describe('a hash policy whose rewrite takes more steps than a call may spend', () => {
+  it('yields no hash, which is logged once; shorter headers are rewritten', () => {
+    const policies: HashPolicy[] = [];
+    const scene = new Scene(policies);
+    const regex = new Re2Compiler(DEFAULT_LIMITS, scene.regexes)
+      .forResource()
+      .compile('b|(?:a[^c]*c)', Violations.root());
+    if (regex === undefined) throw new Error('not compiled');
+    policies.push({ ...byUser, rewrite: { regex, substitution: '-' } });
+    expect(hashOf(scene.call(headersOf('user', 'bbb')))).toBe(hash('---'));
+    expect(scene.draws).toBe(0);
+    for (let i = 0; i < 2; i++) hashOf(scene.call(headersOf('user', 'b'.repeat(1000))));
+    // A random hash is drawn in two halves.
+    expect(scene.draws).toBe(2 * 2);
+    expect(scene.logged).toEqual([
+      'xds:///svc: a hash policy yields no hash: matching the regular expressions takes more than ' +
+        '100000 steps (limit maxRegexStepsPerCall), at "b|(?:a[^c]*c)" and a text of 1000 characters',
+    ]);
   });
 });

@@ -3,6 +3,7 @@ import type { Bootstrap } from '../../src/bootstrap/bootstrap';
 import { Status, type CallConfig, type ChannelOptions, type Filter } from '../../src/grpc-js';
 import { Metadata } from '../../src/grpc-js';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
+import { RegexMeter } from '../../src/regex/regex-meter';
 import { LiveConfigs } from '../../src/resolver/live-configs';
 import { XdsResolver } from '../../src/resolver/xds-resolver';
 import type { HeaderCondition, Route } from '../../src/resources/route-config';
@@ -78,6 +79,7 @@ class Scene {
         types: fakeTypes,
         httpFilters: new HttpFilterRegistry([]),
         hash: () => undefined,
+        regexes: new RegexMeter(Infinity, silentLogger),
         liveConfigs: new LiveConfigs(),
         createDns: () => this.dns,
         clock: this.clock,

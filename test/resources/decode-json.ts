@@ -3,6 +3,7 @@ import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { routerFilter } from '../../src/http-filters/router/router-filter';
 import { encodeJson } from '../../src/proto-json/encode-json';
 import type { ServerConfig } from '../../src/bootstrap/bootstrap';
+import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import { Re2Compiler } from '../../src/regex/re2-compiler';
 import type {
   ExtensionPoints,
@@ -44,7 +45,7 @@ export const extensions: ExtensionPoints = {
     createFaultFilter({ clock: systemClock, random: systemRandom }),
     routerFilter,
   ]),
-  regexes: new Re2Compiler(),
+  regexes: new Re2Compiler(DEFAULT_LIMITS),
 };
 
 /** The resource types with {@link extensions}. */

@@ -1,9 +1,10 @@
+import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import { Re2Compiler } from '../../src/regex/re2-compiler';
 import { matchesString, type StringMatcher } from '../../src/resources/string-matcher';
 import { Violations } from '../../src/util/violations';
 
 function expression(pattern: string): StringMatcher {
-  const regex = new Re2Compiler().compile(pattern, Violations.root());
+  const regex = new Re2Compiler(DEFAULT_LIMITS).forResource().compile(pattern, Violations.root());
   if (regex === undefined) throw new Error(pattern);
   return { kind: 'regex', regex };
 }

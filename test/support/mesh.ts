@@ -1,6 +1,6 @@
 import type { ChannelOptions } from '@grpc/grpc-js';
 import { ControlPlane, Snapshot, type ControlPlaneOptions } from '../../src/control-plane';
-import { register } from '../../src';
+import { register, type Limits } from '../../src';
 import { eventually } from './eventually';
 import { EchoBackend, EchoClient } from './echo-backend';
 import {
@@ -82,11 +82,12 @@ export class Mesh {
   /**
    * Starts a control plane with nothing to serve and registers the client with it.
    * @param features The server's `server_features`; see `VARIANTS`.
+   * @param limits Those of the process: in force if no other mesh was started before.
    */
-  static async start(features?: readonly string[]): Promise<Mesh> {
+  static async start(features?: readonly string[], limits: Partial<Limits> = {}): Promise<Mesh> {
     const mesh = new Mesh(new ControlPlane({}));
     mesh.port = (await mesh.controlPlane.start()).port;
-    register({ bootstrap: bootstrapFor(mesh.address, features) });
+    register({ bootstrap: bootstrapFor(mesh.address, features), limits });
     return mesh;
   }
 

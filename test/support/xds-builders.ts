@@ -170,6 +170,7 @@ export function regex(pattern: string): CompiledRegex {
   const whole = new RegExp(`^(?:${pattern})$`);
   return {
     pattern,
+    size: pattern.length,
     matches: (text) => whole.test(text),
     replaceAll: (text, substitution) => text.replaceAll(new RegExp(pattern, 'g'), substitution),
   };

@@ -3,6 +3,7 @@ import { XxHash64 } from '../../src/hash/xx-hash';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { createPolicyRegistry, type PolicyEnvironment } from '../../src/lb/create-policy-registry';
 import { encodeJson } from '../../src/proto-json/encode-json';
+import { RegexMeter } from '../../src/regex/regex-meter';
 import {
   addHttpFilters,
   createCredentials,
@@ -39,7 +40,7 @@ function hasRetries(environment: PolicyEnvironment): boolean {
   const { routeConfig } = createRuntimeResourceTypes(
     createPolicyRegistry(environment),
     filtersOf(environment),
-    environment,
+    { ...environment, regexes: new RegexMeter(Infinity, silentLogger) },
   );
   const virtualHost = { domains: ['*'], routes: [], retry_policy: { retry_on: 'unavailable' } };
   const json = { name: 'r', virtual_hosts: [virtualHost] };

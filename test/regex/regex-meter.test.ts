@@ -1,0 +1,78 @@
+import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
+import { Re2Compiler } from '../../src/regex/re2-compiler';
+import { RegexMeter } from '../../src/regex/regex-meter';
+import { silentLogger } from '../../src/util/logger';
+import { Violations } from '../../src/util/violations';
+
+describe('the steps of a call', () => {
+  const logged: string[] = [];
+  const logger = { ...silentLogger, error: (text: () => string) => void logged.push(text()) };
+  let meter: RegexMeter;
+  beforeEach(() => {
+    logged.length = 0;
+    meter = new RegexMeter(10_000, logger);
+  });
+
+  function compile(pattern: string) {
+    const violations = Violations.root();
+    const regex = new Re2Compiler(DEFAULT_LIMITS, meter).forResource().compile(pattern, violations);
+    if (regex === undefined) throw new Error(violations.all.join());
+    return regex;
+  }
+
+  it('are unlimited outside of calls', () => {
+    expect(compile('a*').matches('a'.repeat(100_000))).toBe(true);
+    expect(meter.exceeded).toBeUndefined();
+  });
+
+  it('are spent by the length of the text; beyond them nothing matches until the next call', () => {
+    const regex = compile('(?:a|b)*');
+    const [short, long] = ['a'.repeat(10), 'a'.repeat(1000)];
+    meter.begin();
+    expect([regex.matches(short), regex.matches(long), regex.matches(short)]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    expect(meter.exceeded).toEqual({ pattern: '(?:a|b)*', textLength: 1000 });
+    meter.begin();
+    expect(meter.exceeded).toBeUndefined();
+    expect(regex.matches(short)).toBe(true);
+  });
+
+  it('add up over all patterns of a call', () => {
+    const regexes = Array.from({ length: 20 }, (_, i) => compile(`.*[${i}x]`));
+    meter.begin();
+    const matched = regexes.map((regex) => regex.matches(`${'a'.repeat(40)}x`));
+    expect(matched.indexOf(false)).toBe(11);
+  });
+
+  it('are not spent on a text that begins with something else', () => {
+    const regex = compile('/pkg[.]Service/.*');
+    meter.begin();
+    for (let i = 0; i < 1000; i++) expect(regex.matches('/other.Service/Method')).toBe(false);
+    expect(meter.exceeded).toBeUndefined();
+    expect(regex.matches('/pkg.Service/Method')).toBe(true);
+  });
+
+  it('bound a replacement, which goes through the text once for each match', () => {
+    const regex = compile('b|(?:a[^c]*c)');
+    meter.begin();
+    expect(regex.replaceAll('b'.repeat(5), '-')).toBe('-----');
+    expect(regex.replaceAll('b'.repeat(500), '-')).toBeUndefined();
+    expect(meter.exceeded?.textLength).toBe(500);
+  });
+
+  it('are logged once for each pattern that exceeds them', () => {
+    const exceeded = { pattern: 'a*', textLength: 5 };
+    meter.log(exceeded, 'x');
+    meter.log(exceeded, 'x');
+    meter.log({ pattern: 'b'.repeat(200), textLength: 5 }, 'y');
+    expect(logged).toEqual([
+      'x: matching the regular expressions takes more than 10000 steps (limit ' +
+        'maxRegexStepsPerCall), at "a*" and a text of 5 characters',
+      'y: matching the regular expressions takes more than 10000 steps (limit ' +
+        `maxRegexStepsPerCall), at "${'b'.repeat(100)}…" and a text of 5 characters`,
+    ]);
+  });
+});
