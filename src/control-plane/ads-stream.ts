@@ -9,6 +9,7 @@ import type {
   DeltaClientRequest,
 } from './client-state';
 import type { AnyRequest, Conversation, ConversationStart, Outgoing } from './conversation';
+import type { ImitatedServer } from './imitation';
 import { readNode } from './protocol-parts';
 import type { Snapshot } from './snapshot';
 
@@ -17,6 +18,8 @@ export interface AdsStreamHost {
   readonly identifier: string;
   /** Whether clients that understand the `Resource` wrapper get it. */
   readonly wrapResources: boolean;
+  /** The server that requests are treated as by. */
+  readonly imitate: ImitatedServer | undefined;
   /** Wall-clock time in milliseconds since the epoch. */
   now(): number;
   /** What this node is to be told. */
@@ -140,6 +143,7 @@ export class AdsStream<Request extends AnyRequest, Message> implements Discovery
       snapshot: host.snapshotFor(node),
       identifier: host.identifier,
       wrapResources: host.wrapResources,
+      imitate: host.imitate,
       clientFeatures: new Set(node.clientFeatures),
       onRequest: (request) => host.onRequest(client, request),
       onDeltaRequest: (request) => host.onDeltaRequest(client, request),

@@ -7,6 +7,7 @@ import type {
   ClientRequest,
   DeltaClientRequest,
 } from './client-state';
+import type { ImitatedServer } from './imitation';
 import type { LoadReport } from './load-report';
 import type { LoadReporting } from './load-stream';
 import type { Snapshot } from './snapshot';
@@ -30,6 +31,13 @@ export interface ControlPlaneOptions {
    * `xds.config.resource-in-sotw`. Default false.
    */
   readonly wrapResources?: boolean;
+  /**
+   * Treats requests as another server does, to test clients against it. `istiod` ignores every request that rejects a
+   * response, and every one that answers an earlier response than the last, with the names in it; takes a
+   * state-of-the-world request without a nonce for the first one; and sends each client everything it has requested with
+   * every new snapshot. Default: as this server does by itself.
+   */
+  readonly imitate?: ImitatedServer;
   /**
    * Whether clients hear by themselves, twice in the time a resource lives, that those with a time to live are
    * still good. Only clients that announce the feature `xds.config.supports-resource-ttl` (and, on state-of-the-world

@@ -190,6 +190,7 @@ export class ControlPlane {
     return {
       identifier: this.options.identifier ?? 'grpc-xds',
       wrapResources: this.options.wrapResources ?? false,
+      imitate: this.options.imitate,
       now: () => this.clock.now(),
       snapshotFor: (node) => this.snapshots.for(node),
       onEvent: (event) => this.guard(() => onClientEvent?.(event)),

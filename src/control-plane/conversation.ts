@@ -1,5 +1,6 @@
 import type { Node } from '../generated/envoy/config/core/v3/base';
 import type { ClientRequest, DeltaClientRequest, TypeState } from './client-state';
+import type { ImitatedServer } from './imitation';
 import type { Verdict } from './response-ledger';
 import type { Snapshot } from './snapshot';
 
@@ -41,6 +42,8 @@ export interface ConversationStart {
   readonly identifier: string;
   /** Puts each resource of a state-of-the-world response into a `Resource`, if the client understands it. */
   readonly wrapResources: boolean;
+  /** The server that requests are treated as by. */
+  readonly imitate: ImitatedServer | undefined;
   /** `client_features` of the node. */
   readonly clientFeatures: ReadonlySet<string>;
   /** Shown a state-of-the-world request before it is answered. */

@@ -27,7 +27,7 @@ export class DeltaConversation implements Conversation<
   private readonly hasTtl: boolean;
 
   constructor(private readonly start: ConversationStart) {
-    this.subscriptions = new DeltaSubscriptions(start.snapshot);
+    this.subscriptions = new DeltaSubscriptions(start.snapshot, start.imitate);
     this.hasTtl = start.clientFeatures.has(clientFeatures.resourceTtl);
   }
 

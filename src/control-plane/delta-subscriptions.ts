@@ -4,6 +4,7 @@ import {
   type DeltaAnswer,
   type DeltaNames,
 } from './delta-type-subscription';
+import { isIgnored, type ImitatedServer } from './imitation';
 import { clusterKind, endpointKind, listenerKind, routeKind, sendingOrder } from './resource-kind';
 import { changedNames, type SnapshotResource } from './resource-set';
 import type { Verdict } from './response-ledger';
@@ -52,11 +53,19 @@ export class DeltaSubscriptions {
   private readonly types = new Map<string, DeltaTypeSubscription>();
   private nonces = 0;
 
-  constructor(private snapshot: Snapshot) {}
+  /** @param imitated The server that requests are treated as by. */
+  constructor(
+    private snapshot: Snapshot,
+    private readonly imitated?: ImitatedServer,
+  ) {}
 
   /** Takes a request in. */
   onRequest(request: DeltaSubscriptionRequest): DeltaRequestOutcome {
     let type = this.types.get(request.typeUrl);
+    if (isIgnored(this.imitated, request, type?.responses.lastNonce)) {
+      const verdict = type?.responses.judge(request.responseNonce, request.errorMessage);
+      return { verdict, subscribed: undefined, response: undefined };
+    }
     if (type === undefined) {
       type = new DeltaTypeSubscription(request.typeUrl);
       this.types.set(request.typeUrl, type);
@@ -122,8 +131,9 @@ export class DeltaSubscriptions {
     for (const type of sendingOrder(this.types)) {
       const { kind } = type;
       if (kind === undefined) continue;
+      if (this.imitated === 'istiod') type.resend(this.snapshot);
       const names = changedNames(previous.set(kind), this.snapshot.set(kind));
-      if (names.length === 0) continue;
+      if (names.length === 0 && this.imitated !== 'istiod') continue;
       type.markDue(names);
       const answer = type.answer(this.snapshot);
       if (answer !== undefined) pending.push({ type, answer });

@@ -76,6 +76,16 @@ export class DeltaTypeSubscription {
     for (const name of names) this.due.add(name);
   }
 
+  /** Has everything the client has subscribed to sent with the next answer, whether or not it is news. */
+  resend(snapshot: Snapshot): void {
+    const { byName, errors } = this.setOf(snapshot);
+    const names = this.wildcard ? [...this.names, ...byName.keys(), ...errors.keys()] : this.names;
+    for (const name of names) {
+      this.told.delete(name);
+      this.due.add(name);
+    }
+  }
+
   /** What the client has to be told to be up to date with a snapshot; undefined when it is. Counts as told. */
   answer(snapshot: Snapshot): DeltaAnswer | undefined {
     const set = this.setOf(snapshot);

@@ -19,6 +19,7 @@ export type {
   Rejection,
   TypeState,
 } from './client-state';
+export type { ImitatedServer } from './imitation';
 export type { NodeMetadata } from './node-metadata';
 
 // What clients report.

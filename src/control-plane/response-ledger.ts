@@ -29,10 +29,17 @@ export class ResponseLedger {
     this.unanswered.set(nonce, version);
   }
 
-  /** Records what a request says about the response it answers, the first time it says it. */
-  judge(nonce: string, errorMessage: string | undefined): Verdict | undefined {
+  /**
+   * Records what a request says about the response it answers, the first time it says it.
+   * @param accepted The last version the client has accepted: one that is not that of the response acknowledges
+   * nothing, it only changes names. Undefined if the nonce alone acknowledges, as on incremental streams.
+   */
+  judge(nonce: string, errorMessage: string | undefined, accepted?: string): Verdict | undefined {
     const version = this.unanswered.get(nonce);
     if (version === undefined) return undefined;
+    if (errorMessage === undefined && accepted !== undefined && accepted !== version) {
+      return undefined;
+    }
     for (const older of this.unanswered.keys()) {
       this.unanswered.delete(older);
       if (older === nonce) break;

@@ -33,7 +33,7 @@ export class SotwConversation implements Conversation<DiscoveryRequest, Discover
   private readonly hasTtl: boolean;
 
   constructor(private readonly start: ConversationStart) {
-    this.subscriptions = new Subscriptions(start.snapshot);
+    this.subscriptions = new Subscriptions(start.snapshot, start.imitate);
     this.canWrap =
       start.clientFeatures.has(clientFeatures.resourceInSotw) ||
       start.clientFeatures.has(clientFeatures.supportsResourceInSotw);

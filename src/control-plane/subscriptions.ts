@@ -1,4 +1,5 @@
 import type { TypeState } from './client-state';
+import { isIgnored, type ImitatedServer } from './imitation';
 import { clusterKind, listenerKind, routeKind, sendingOrder } from './resource-kind';
 import type { SnapshotResource } from './resource-set';
 import type { Verdict } from './response-ledger';
@@ -13,6 +14,8 @@ export interface SubscriptionRequest {
   readonly responseNonce: string;
   /** Why the client refused that response; undefined when it did not. */
   readonly errorMessage?: string | undefined;
+  /** The last version the client has accepted; undefined if the nonce alone tells. */
+  readonly versionInfo?: string | undefined;
 }
 
 /** A response to be sent. */
@@ -42,16 +45,25 @@ export class Subscriptions {
   private readonly types = new Map<string, TypeSubscription>();
   private nonces = 0;
 
-  constructor(private snapshot: Snapshot) {}
+  /** @param imitated The server that requests are treated as by. */
+  constructor(
+    private snapshot: Snapshot,
+    private readonly imitated?: ImitatedServer,
+  ) {}
 
   /** Takes a request in. */
   onRequest(request: SubscriptionRequest): RequestOutcome {
-    const known = this.types.get(request.typeUrl);
-    const subscription = known ?? this.addType(request.typeUrl);
-    const verdict = subscription.responses.judge(request.responseNonce, request.errorMessage);
-    if (subscription.isStale(request.responseNonce)) {
+    const { typeUrl, responseNonce, errorMessage, versionInfo } = request;
+    // To istiod, a request without a nonce is the first one, whatever came before.
+    if (this.imitated === 'istiod' && responseNonce === '') this.types.delete(typeUrl);
+    const known = this.types.get(typeUrl);
+    const verdict = known?.responses.judge(responseNonce, errorMessage, versionInfo);
+    const lastNonce = known?.responses.lastNonce;
+    const isLost = isIgnored(this.imitated, request, lastNonce);
+    if (isLost || known?.isStale(responseNonce) === true) {
       return { verdict, subscribed: undefined, response: undefined };
     }
+    const subscription = known ?? this.addType(typeUrl);
     const changed = subscription.subscribe(request.resourceNames);
     const answer = changed || known === undefined ? subscription.answer(this.snapshot) : undefined;
     return {
@@ -119,6 +131,10 @@ export class Subscriptions {
     for (const type of sendingOrder(this.types)) {
       const { kind } = type;
       if (kind === undefined) continue;
+      if (this.imitated === 'istiod') {
+        pending.push({ type, answer: type.answerAll(this.snapshot) });
+        continue;
+      }
       if (this.snapshot.set(kind).version === previous.set(kind).version) continue;
       const answer = type.answer(this.snapshot);
       if (answer !== undefined) pending.push({ type, answer });

@@ -73,6 +73,11 @@ export class TypeSubscription {
     return answer.resources.length + answer.errors.length === 0 ? undefined : answer;
   }
 
+  /** Everything there is of what the client has subscribed to, whether or not it is news. */
+  answerAll(snapshot: Snapshot): Answer {
+    return this.completeAnswer(this.setOf(snapshot));
+  }
+
   /** Resources the client uses that this answer takes away. */
   removedBy(answer: Answer, previous: Snapshot): readonly SnapshotResource[] {
     const kept = new Set([...answer.resources, ...answer.errors].map(({ name }) => name));

@@ -28,6 +28,8 @@ export interface TalkHost {
   uncalledFor(typeUrl: string): readonly HeldResource[];
   /** Whether names are not taken in that are asked for in the course of a stream. */
   isDeaf(typeUrl: string): boolean;
+  /** Whether nothing is read of a request that rejects something, or that answers an earlier response than the last. */
+  ignoresRejections(): boolean;
   /** Whether what was rejected is sent again at once. */
   resendsRejected(): boolean;
   onRejected(): void;
@@ -122,6 +124,7 @@ export class SotwTalk implements AdsTalk {
     }
     if (errorDetail !== undefined) this.host.onRejected();
     if (responseNonce !== state.nonce) return;
+    if (errorDetail !== undefined && this.host.ignoresRejections()) return;
     if (errorDetail !== undefined && this.host.resendsRejected()) this.answer(typeUrl, state);
     const isMore = [...names].some((name) => !state.names.has(name));
     if (isMore && this.host.isDeaf(typeUrl)) return;
@@ -173,6 +176,7 @@ export class DeltaTalk implements AdsTalk {
       this.host.onRejected();
       if (this.host.resendsRejected()) this.pushAgain(typeUrl);
     }
+    if (this.isIgnored(request, state)) return;
     const isLost = known !== undefined && this.host.isDeaf(typeUrl);
     const names = new Set([...state.names, ...(isLost ? [] : subscribe)]);
     for (const name of request.resourceNamesUnsubscribe) {
@@ -196,6 +200,12 @@ export class DeltaTalk implements AdsTalk {
     if (state === undefined) return;
     state.sent.clear();
     this.answer(typeUrl, state);
+  }
+
+  private isIgnored(request: DeltaDiscoveryRequest, { nonce }: TypeState): boolean {
+    if (!this.host.ignoresRejections()) return false;
+    const { errorDetail, responseNonce } = request;
+    return errorDetail !== undefined || (responseNonce !== '' && responseNonce !== nonce);
   }
 
   /** What the client has from an earlier stream need not be sent if it is what there is. */

@@ -10,6 +10,8 @@ export interface Move {
   readonly clusters?: readonly string[];
   /** Fields of the clusters. */
   readonly clusterExtra?: Json;
+  /** What the first cluster is where others have the calls. Default: as they are. */
+  readonly unused?: { readonly backend: string; readonly clusterExtra: Json };
 }
 
 /** What a fault can act on. */
@@ -41,6 +43,8 @@ export interface ChaosCase {
   end(scene: Scene): void | Promise<void>;
   /** What clusters have the calls then. */
   readonly clustersAfter?: readonly string[];
+  /** See `Move.unused`. */
+  readonly unusedAfter?: Move['unused'];
   /** Whether the server sends something that the client has to reject. Default: false. */
   readonly isRejected?: boolean;
   /** Milliseconds until the client can know of the fault at all; the backoff comes after that. */

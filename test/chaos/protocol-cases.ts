@@ -123,6 +123,21 @@ export const protocolCases: readonly ChaosCase[] = [
     clustersAfter: ['echo-2'],
   },
   {
+    name: 'names in a NACK ignored',
+    // Then a NACK is held back for another half second at least.
+    seconds: 2,
+    shortSeconds: 1,
+    isRejected: true,
+    begin({ server, serve }) {
+      server.behave({ ignoresRejections: true });
+      serve({ ...DURING, clusterExtra: INVALID });
+    },
+    meanwhile: { everyMs: 50, act: ({ server }) => server.pushAgain(clusterKind.typeUrl) },
+    end() {},
+    clustersAfter: ['echo-2'],
+    unusedAfter: { ...DURING, clusterExtra: INVALID },
+  },
+  {
     name: 'clock jumps',
     seconds: 6,
     shortSeconds: 1,

@@ -167,8 +167,12 @@ class Stage {
   private async recover(client: ChaosClient): Promise<number> {
     await this.chaos.end(this.scene);
     const startedAt = performance.now();
-    const clusters = this.chaos.clustersAfter;
-    this.scene.serve({ backend: 'after', ...(clusters && { clusters }) });
+    const { clustersAfter: clusters, unusedAfter: unused } = this.chaos;
+    this.scene.serve({
+      backend: 'after',
+      ...(clusters && { clusters }),
+      ...(unused && { unused }),
+    });
     await client.untilAnsweredBy('after', MAX_WAIT_MS);
     return performance.now() - startedAt;
   }
@@ -196,8 +200,16 @@ class Stage {
     return { connections: this.link.accepted, streams, requests, rejections };
   }
 
-  private resourcesOf({ backend, clusters = ['echo'], clusterExtra = {} }: Move): MeshResources {
-    const port = this.settings.backends.find(({ name }) => name === backend)?.port ?? 0;
+  private resourcesOf({
+    backend,
+    clusters = ['echo'],
+    clusterExtra = {},
+    unused = { backend, clusterExtra },
+  }: Move): MeshResources {
+    const portOf = (wanted: string) =>
+      this.settings.backends.find(({ name }) => name === wanted)?.port ?? 0;
+    const made = (cluster: string) =>
+      clusters.includes(cluster) ? { backend, clusterExtra } : unused;
     const weighted = clusters.map((name) => ({ name, weight: 1 }));
     const route = { match: { prefix: '' }, route: { weighted_clusters: { clusters: weighted } } };
     return {
@@ -205,10 +217,10 @@ class Stage {
       routes: [routeConfigJson(`${SERVICE}-routes`, [route])],
       // The old one stays for those who have not heard of the new ones yet.
       clusters: [...new Set(['echo', ...clusters])].map((name) =>
-        edsClusterJson(name, clusterExtra),
+        edsClusterJson(name, made(name).clusterExtra),
       ),
       endpoints: [...new Set(['echo', ...clusters])].map((name) =>
-        endpointsJson(name, [{ zone: 'a', ports: [port] }]),
+        endpointsJson(name, [{ zone: 'a', ports: [portOf(made(name).backend)] }]),
       ),
     };
   }

@@ -31,10 +31,11 @@ export type Reception =
 /** How a server behaves; a fault changes it. */
 export interface Manners {
   readonly reception: Reception;
-  /** This and the next three: see `TalkHost`. */
+  /** This and the next four: see `TalkHost`. */
   readonly paddingBytes: number;
   readonly isWithheld: TalkHost['isWithheld'];
   readonly isDeaf: TalkHost['isDeaf'];
+  readonly ignoresRejections: boolean;
   readonly resendsRejected: boolean;
   /** Makes resources for which nobody asked. */
   readonly uncalledFor: MeshResources | undefined;
@@ -49,6 +50,7 @@ const GOOD_MANNERS: Manners = {
   paddingBytes: 0,
   isWithheld: () => false,
   isDeaf: () => false,
+  ignoresRejections: false,
   resendsRejected: false,
   uncalledFor: undefined,
   endsSoon: false,
@@ -226,6 +228,7 @@ export class UnreliableServer {
         return [...(this.holdAll(uncalledFor).get(typeUrl)?.values() ?? [])];
       },
       isDeaf: (typeUrl) => this.manners.isDeaf(typeUrl),
+      ignoresRejections: () => this.manners.ignoresRejections,
       resendsRejected: () => this.manners.resendsRejected,
       onRejected: () => this.rejections++,
       send: (bytes) => this.send(stream, bytes),

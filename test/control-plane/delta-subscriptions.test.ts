@@ -1,4 +1,9 @@
-import { otherResourceKind, Snapshot, type SnapshotInput } from '../../src/control-plane';
+import {
+  otherResourceKind,
+  Snapshot,
+  type ImitatedServer,
+  type SnapshotInput,
+} from '../../src/control-plane';
 import {
   DeltaSubscriptions,
   type PlannedDeltaResponse,
@@ -39,9 +44,9 @@ interface Ask {
 class Stream {
   readonly subscriptions: DeltaSubscriptions;
 
-  constructor(input: SnapshotInput | Snapshot = {}) {
+  constructor(input: SnapshotInput | Snapshot = {}, imitated?: ImitatedServer) {
     const snapshot = input instanceof Snapshot ? input : Snapshot.from(input);
-    this.subscriptions = new DeltaSubscriptions(snapshot);
+    this.subscriptions = new DeltaSubscriptions(snapshot, imitated);
   }
 
   request(typeUrl: string, { sub = [], unsub = [], have = {}, nonce = '', error }: Ask) {
@@ -346,5 +351,31 @@ describe('errors, aliases and given versions on an incremental stream', () => {
     expect(stream.change(secrets({ version: 'eight' }))).toEqual([`${secret}#1: +s`]);
     const sent = stream.change(secrets({ version: 'eight', value: Buffer.from('y') }));
     expect(sent).toEqual([`${secret}#2: +s`]);
+  });
+});
+
+describe('an imitation of istiod', () => {
+  const assignments = (...names: readonly string[]) => ({
+    endpoints: names.map((name) => endpoints(name, 1)),
+  });
+
+  it.each<[string, Ask]>([
+    ['rejects a response', { sub: ['b'], nonce: '1', error: 'bad' }],
+    ['answers another response than the last', { sub: ['b'], nonce: '0' }],
+  ])('ignores the names in a request that %s', (_what, ask) => {
+    const stream = new Stream(assignments('a', 'b'), 'istiod');
+    stream.ask(EDS, { sub: ['a'] });
+    expect(stream.ask(EDS, ask)).toBe('nothing');
+    expect(stream.state(EDS)?.subscribed).toEqual(['a']);
+    expect(stream.state(EDS)?.rejection?.message).toBe(ask.error);
+    expect(stream.ask(EDS, { sub: ['b'] })).toBe('EDS#2: +b');
+  });
+
+  it('sends everything that is subscribed to with every snapshot, changed or not', () => {
+    const input = { clusters: [cluster('a'), cluster('b')], ...assignments('a', 'b') };
+    const stream = new Stream(input, 'istiod');
+    stream.ask(CDS, { sub: ['*'] });
+    stream.ask(EDS, { sub: ['a', 'x'] });
+    expect(stream.change(input)).toEqual(['CDS#3: +a +b', 'EDS#4: +a -x']);
   });
 });

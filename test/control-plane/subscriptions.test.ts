@@ -1,4 +1,9 @@
-import { Snapshot, type ResourceKind, type SnapshotInput } from '../../src/control-plane';
+import {
+  Snapshot,
+  type ImitatedServer,
+  type ResourceKind,
+  type SnapshotInput,
+} from '../../src/control-plane';
 import { clusterKind, endpointKind } from '../../src/control-plane/resource-kind';
 import { Subscriptions, type PlannedResponse } from '../../src/control-plane/subscriptions';
 import { cluster, endpoints, listener, route } from './resources';
@@ -25,8 +30,8 @@ function show({ typeUrl, nonce, resources, errors }: PlannedResponse): string {
 class Stream {
   readonly subscriptions: Subscriptions;
 
-  constructor(input: SnapshotInput = {}) {
-    this.subscriptions = new Subscriptions(Snapshot.from(input));
+  constructor(input: SnapshotInput = {}, imitated?: ImitatedServer) {
+    this.subscriptions = new Subscriptions(Snapshot.from(input), imitated);
   }
 
   ask(typeUrl: string, names: readonly string[], responseNonce = '', errorMessage?: string) {
@@ -39,8 +44,17 @@ class Stream {
     return response === undefined ? 'nothing' : show(response);
   }
 
-  verdict(typeUrl: string, names: readonly string[], responseNonce: string, error?: string) {
-    const request = { typeUrl, resourceNames: names, responseNonce, errorMessage: error };
+  verdict(
+    typeUrl: string,
+    names: readonly string[],
+    responseNonce: string,
+    error?: string,
+    versionInfo?: string,
+  ) {
+    const request = {
+      ...{ typeUrl, resourceNames: names, responseNonce, versionInfo },
+      errorMessage: error,
+    };
     return this.subscriptions.onRequest(request).verdict;
   }
 
@@ -368,5 +382,60 @@ describe('an error in place of a resource', () => {
       'CDS#3: !a',
       'LDS#4: l',
     ]);
+  });
+});
+
+describe('a request with the nonce of the last response and an earlier version', () => {
+  it('changes names and acknowledges nothing, so that a rejection may still follow', () => {
+    const stream = new Stream(assignments('a', 'b'));
+    stream.ask(EDS, ['a']);
+    expect(stream.verdict(EDS, ['a', 'b'], '1', undefined, '')).toBeUndefined();
+    expect(stream.state(EDS)).toMatchObject({ subscribed: ['a', 'b'], ackedVersion: undefined });
+    expect(stream.verdict(EDS, ['a', 'b'], '1', 'bad', '')).toMatchObject({ kind: 'nacked' });
+  });
+
+  it('acknowledges with the version of the response', () => {
+    const stream = new Stream(assignments('a'));
+    stream.ask(EDS, ['a']);
+    const version = stream.state(EDS)?.sentVersion;
+    expect(stream.verdict(EDS, ['a'], '1', undefined, version)).toMatchObject({ kind: 'acked' });
+  });
+});
+
+describe('an imitation of istiod', () => {
+  it('ignores the names in a request that rejects a response, and notes the rejection', () => {
+    const stream = new Stream(assignments('a', 'b'), 'istiod');
+    stream.ask(EDS, ['a']);
+    expect(stream.ask(EDS, ['a', 'b'], '1', 'bad')).toBe('nothing');
+    expect(stream.state(EDS)).toMatchObject({ subscribed: ['a'], rejection: { message: 'bad' } });
+    expect(stream.ask(EDS, ['a', 'b'], '1')).toBe('EDS#2: b');
+  });
+
+  it('ignores a rejection of a type that was not requested', () => {
+    const stream = new Stream(assignments('a'), 'istiod');
+    expect(stream.ask(EDS, ['a'], '7', 'bad')).toBe('nothing');
+    expect(stream.state(EDS)).toBeUndefined();
+  });
+
+  it('ignores a request that answers an earlier response', () => {
+    const stream = new Stream(assignments('a', 'b'), 'istiod');
+    stream.ask(EDS, ['a']);
+    stream.change(assignments('a', 'b', 'c'));
+    expect(stream.ask(EDS, ['a', 'b'], '1')).toBe('nothing');
+    expect(stream.ask(EDS, ['a', 'b'], '2')).toBe('EDS#3: b');
+  });
+
+  it('takes a request without a nonce for the first one', () => {
+    const stream = new Stream(assignments('a', 'b'), 'istiod');
+    stream.ask(EDS, ['a']);
+    expect(stream.ask(EDS, ['a', 'b'])).toBe('EDS#2: a b');
+  });
+
+  it('sends everything that is subscribed to with every snapshot, changed or not', () => {
+    const input = { ...clusters('a', 'b'), ...assignments('a', 'b') };
+    const stream = new Stream(input, 'istiod');
+    stream.ask(CDS, ['a']);
+    stream.ask(EDS, ['a', 'x']);
+    expect(stream.change(input)).toEqual(['CDS#3: a', 'EDS#4: a']);
   });
 });

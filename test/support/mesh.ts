@@ -96,11 +96,14 @@ export class Mesh {
   }
 
   /** As `start`, with a control plane that has options of its own, such as to be sent load reports. */
-  static async startWith(options: ControlPlaneOptions): Promise<Mesh> {
+  static async startWith(
+    options: ControlPlaneOptions,
+    features?: readonly string[],
+  ): Promise<Mesh> {
     const mesh = new Mesh(new ControlPlane(options));
     mesh.options = options;
     mesh.port = (await mesh.controlPlane.start()).port;
-    register({ bootstrap: bootstrapFor(mesh.address) });
+    register({ bootstrap: bootstrapFor(mesh.address, features) });
     return mesh;
   }
 
