@@ -217,13 +217,19 @@ export class LrsStream {
     }
     const { clock, queue } = this.options;
     open.reportDue = true;
-    open.farewell = clock.setTimer(() => {
-      queue.run(() => {
-        if (this.state !== open) return;
-        if (this.options.loads.isInUse) this.waitAndOpen(0, this.firstBackoff());
-        else this.stop();
-      });
-    }, FAREWELL_MS);
+    // The connection itself does not keep the process alive until the last report is sent.
+    const keepsAlive = true;
+    open.farewell = clock.setTimer(
+      () => {
+        queue.run(() => {
+          if (this.state !== open) return;
+          if (this.options.loads.isInUse) this.waitAndOpen(0, this.firstBackoff());
+          else this.stop();
+        });
+      },
+      FAREWELL_MS,
+      keepsAlive,
+    );
     this.sendNext(open);
   }
 

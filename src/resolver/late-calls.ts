@@ -10,6 +10,7 @@ import {
   type StatusObject,
 } from '../grpc-js';
 import { createFilterFactory } from '../grpc-js/filters';
+import type { ProcessHold } from '../util/process-hold';
 import { failCall } from './fail-call';
 
 /** A call to be routed, as a config selector is told of it. */
@@ -31,14 +32,22 @@ export class LateCalls {
   /** Why there is no config, when that is the latest word. */
   private failure: string | undefined;
 
-  /** @param waitingFor What the config is waited for, as sentences. */
-  constructor(private readonly waitingFor: () => readonly string[]) {}
+  /**
+   * @param waitingFor What the config is waited for, as sentences.
+   * @param hold Set while calls are pending: unlike its own queues, a filter does not make grpc-js keep the process
+   * alive.
+   */
+  constructor(
+    private readonly waitingFor: () => readonly string[],
+    private readonly hold: ProcessHold,
+  ) {}
 
   /** Takes a call in. It fails at once if it is known that there is no config, unless it is to wait for one. */
   add(call: CallToRoute): CallConfig {
     if (this.failure !== undefined && !isPatient(call)) return failCall(this.failure);
-    const late = new LateCall(call, this.waitingFor, () => this.waiting.delete(late));
+    const late = new LateCall(call, this.waitingFor, () => this.remove(late));
     this.waiting.add(late);
+    this.hold.set(true);
     return late.toCallConfig();
   }
 
@@ -58,7 +67,7 @@ export class LateCalls {
     this.failure = details;
     for (const late of this.waiting) {
       if (isPatient(late.call)) continue;
-      this.waiting.delete(late);
+      this.remove(late);
       late.fail(details);
     }
   }
@@ -71,7 +80,13 @@ export class LateCalls {
   private takeAll(): readonly LateCall[] {
     const all = [...this.waiting];
     this.waiting.clear();
+    this.hold.set(false);
     return all;
+  }
+
+  private remove(late: LateCall): void {
+    this.waiting.delete(late);
+    if (this.waiting.size === 0) this.hold.set(false);
   }
 }
 

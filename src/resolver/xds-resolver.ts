@@ -29,6 +29,7 @@ import type { Clock } from '../util/clock';
 import type { RegexMeter } from '../regex/regex-meter';
 import type { Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
+import { ProcessHold } from '../util/process-hold';
 import type { Random } from '../util/random';
 import type { Result } from '../util/result';
 import { diagnostics } from '../xds-client/diagnostics';
@@ -95,9 +96,7 @@ export class XdsResolver implements Resolver {
   private resolution: Resolution | undefined;
   /** The error about to be told. Whatever is told or begun before that makes it void. */
   private errorDue: { readonly details: string } | undefined;
-  private readonly lateCalls = new LateCalls(
-    () => this.resolution?.client.client.waitingFor?.(MAX_LISTED_WAITS) ?? [],
-  );
+  private readonly lateCalls: LateCalls;
   private readonly name: TargetName;
 
   constructor(
@@ -107,6 +106,10 @@ export class XdsResolver implements Resolver {
     private readonly shared: XdsResolverDependencies,
   ) {
     this.name = parseTargetName(target);
+    this.lateCalls = new LateCalls(
+      () => this.resolution?.client.client.waitingFor?.(MAX_LISTED_WAITS) ?? [],
+      new ProcessHold(shared.clock),
+    );
   }
 
   updateResolution(): void {

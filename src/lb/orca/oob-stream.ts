@@ -2,6 +2,7 @@ import type { OrcaLoadReport } from '../../generated/xds/data/orca/v3/orca_load_
 import { OrcaLoadReportRequest } from '../../generated/xds/service/orca/v3/orca';
 import { Status } from '../../grpc-js';
 import type { Metadata, Subchannel } from '../../grpc-js';
+import { putCallInBackground } from '../../grpc-js/background-call';
 import type { CallListener, CreateCall } from '../../grpc-js/intercepted-subchannel';
 import { errorMessage } from '../../util/error-message';
 import type { Handle } from '../../util/handle';
@@ -87,6 +88,7 @@ class OobStream implements Handle {
     try {
       const connection = this.subchannel.getRealSubchannel();
       this.call = connection.createCall(metadata, authority, METHOD, events, 0);
+      putCallInBackground(connection, this.call);
     } catch (error) {
       this.end({ code: Status.UNAVAILABLE, details: errorMessage(error) });
       return;

@@ -79,6 +79,8 @@ export class HttpClient {
     const send = this.options.certificates === undefined ? httpRequest : httpsRequest;
     const { agent, tls } = this;
     const request = send(url, { method: 'POST', headers, agent, ...tls });
+    // A poll is nothing an application waits for. The agent calls ref() on a socket that is used again before this event.
+    request.on('socket', (socket) => socket.unref());
     let isDone = false;
     const finish = (answer: Result<HttpAnswer, Refusal> | undefined): void => {
       if (isDone) return;

@@ -1,0 +1,233 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createServer } from 'node:tls';
+import { pathToFileURL } from 'node:url';
+import { Server, ServerCredentials } from '@grpc/grpc-js';
+import { OrcaReporter } from '../../src/orca';
+import { echoMethod } from '../support/echo-backend';
+import { eventually } from '../support/eventually';
+import { bootstrapFor, Mesh, SERVICE, simpleResources, VARIANTS } from '../support/mesh';
+import type { MeshResources } from '../support/mesh';
+import { RestServer } from '../support/rest-server';
+import { edsClusterJson, type Json } from '../support/xds-json';
+
+const hook = join(__dirname, '../support/run-typescript.cjs');
+const script = join(__dirname, 'children/open-channel.ts');
+const certificate = (name: string) => join(__dirname, '../credentials/certificates', name);
+
+/** What a process that does not end by itself is given: far longer than any needs on a busy machine. */
+const KILL_MS = 60_000;
+jest.setTimeout(2 * KILL_MS);
+
+const TYPES: Readonly<Record<keyof MeshResources, string>> = {
+  listeners: 'envoy.config.listener.v3.Listener',
+  routes: 'envoy.config.route.v3.RouteConfiguration',
+  clusters: 'envoy.config.cluster.v3.Cluster',
+  endpoints: 'envoy.config.endpoint.v3.ClusterLoadAssignment',
+};
+
+function typed(resources: MeshResources, kind: keyof MeshResources): Json[] {
+  const type = `type.googleapis.com/${TYPES[kind]}`;
+  return resources[kind].map((resource) => ({ '@type': type, ...resource }));
+}
+
+const POLICIES = 'type.googleapis.com/envoy.extensions.load_balancing_policies';
+
+const KINDS = ['listeners', 'routes', 'clusters', 'endpoints'] as const;
+
+/** A process that uses a channel and never closes it. */
+class Child {
+  out = '';
+  private readonly process: ChildProcess;
+
+  constructor(scenario: string, bootstrap: object) {
+    const env = { ...process.env, GRPC_XDS_BOOTSTRAP_CONFIG: JSON.stringify(bootstrap) };
+    const args = ['--require', hook, script, scenario, `xds:///${SERVICE}`];
+    this.process = spawn(process.execPath, args, { env, timeout: KILL_MS, killSignal: 'SIGKILL' });
+    this.process.stdout?.on('data', (chunk: Buffer) => (this.out += String(chunk)));
+  }
+
+  async untilPrinted(line: string): Promise<void> {
+    await eventually(
+      () => this.out,
+      (out) => out.includes(line),
+      KILL_MS,
+    );
+  }
+
+  /** @returns what it printed and how it ended: `signal` is set if it did not by itself. */
+  async end(): Promise<{ out: string; code: number | null; signal: string | null }> {
+    if (this.process.exitCode === null && this.process.signalCode === null) {
+      await once(this.process, 'close');
+    }
+    return { out: this.out.trim(), code: this.process.exitCode, signal: this.process.signalCode };
+  }
+}
+
+const endedWith = (...lines: string[]) => ({ out: lines.join('\n'), code: 0, signal: null });
+
+describe('a process whose channel is never closed', () => {
+  let mesh: Mesh;
+  let resources: MeshResources;
+  const cleanups: (() => void)[] = [];
+
+  beforeEach(async () => {
+    mesh = await Mesh.startWith({ loadReporting: { intervalMs: 600_000 } });
+    const backend = await mesh.backend('b1');
+    resources = simpleResources([backend.port]);
+    mesh.serve(resources);
+  });
+  afterEach(() => {
+    for (const cleanup of cleanups.splice(0)) cleanup();
+    mesh.stop();
+  });
+
+  const afterACall = (bootstrap: object) => new Child('call', bootstrap).end();
+
+  it.each(VARIANTS)('ends after its last call: %s', async (_name, features) => {
+    expect(await afterACall(bootstrapFor(mesh.address, features))).toEqual(endedWith('answer b1'));
+  });
+
+  it('ends after its last call while its load is reported', async () => {
+    const clusters = [edsClusterJson('echo', { lrs_server: { self: {} } })];
+    mesh.serve({ ...resources, clusters });
+    expect(await afterACall(bootstrapFor(mesh.address))).toEqual(endedWith('answer b1'));
+  });
+
+  it('ends after its last call while a backend streams its load to it', async () => {
+    const reporter = new OrcaReporter();
+    const server = new Server();
+    reporter.addTo(server);
+    const answer = (_call: unknown, callback: (error: null, text: Buffer) => void) =>
+      callback(null, Buffer.from('b2'));
+    server.addService({ say: echoMethod }, { say: answer });
+    cleanups.push(() => server.forceShutdown());
+    const port = await new Promise<number>((resolve) => {
+      const insecure = ServerCredentials.createInsecure();
+      server.bindAsync('127.0.0.1:0', insecure, (_error, bound) => resolve(bound));
+    });
+    const policy = {
+      '@type': `${POLICIES}.client_side_weighted_round_robin.v3.ClientSideWeightedRoundRobin`,
+      enable_oob_load_report: true,
+    };
+    const wrr = { policies: [{ typed_extension_config: { name: 'wrr', typed_config: policy } }] };
+    const clusters = [edsClusterJson('echo', { load_balancing_policy: wrr })];
+    mesh.serve({ ...simpleResources([port]), clusters });
+    expect(await afterACall(bootstrapFor(mesh.address))).toEqual(endedWith('answer b2'));
+  });
+
+  it('ends after its last call when the management server is reached through TLS', async () => {
+    const { port } = new URL(`http://${mesh.address}`);
+    const options = {
+      cert: readFileSync(certificate('server.pem')),
+      key: readFileSync(certificate('server.key')),
+      ALPNProtocols: ['h2'],
+    };
+    const terminator = createServer(options, (socket) => {
+      const upstream = connect(Number(port), '127.0.0.1');
+      for (const end of [socket, upstream]) end.on('error', () => undefined);
+      socket.pipe(upstream).pipe(socket);
+    }).listen(0, 'localhost');
+    cleanups.push(() => terminator.close());
+    await once(terminator, 'listening');
+    const address = `localhost:${(terminator.address() as AddressInfo).port}`;
+    const config = { ca_certificate_file: certificate('ca.pem') };
+    const server = { server_uri: address, channel_creds: [{ type: 'tls', config }] };
+    const bootstrap = { xds_servers: [server], node: { id: 'n' } };
+    expect(await afterACall(bootstrap)).toEqual(endedWith('answer b1'));
+  });
+
+  it('ends after its last call when its resources are in a file', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'open-channels-'));
+    cleanups.push(() => rmSync(folder, { recursive: true }));
+    const path = join(folder, 'resources.yaml');
+    const all = KINDS.flatMap((kind) => typed(resources, kind));
+    writeFileSync(path, JSON.stringify({ resources: all }));
+    const bootstrap = { xds_servers: [{ server_uri: pathToFileURL(path).href }] };
+    expect(await afterACall(bootstrap)).toEqual(endedWith('answer b1'));
+  });
+
+  it('ends after its last call when a server is polled that does not answer further polls', async () => {
+    const server = await RestServer.start(({ path, body }) => {
+      const kind = KINDS.find((each) => path.endsWith(each));
+      if (kind === undefined || body.version_info === '1') return undefined;
+      return { body: { version_info: '1', resources: typed(resources, kind) } };
+    });
+    cleanups.push(() => server.stop());
+    const fetch = { refresh_delay: '0.01s', request_timeout: '600s' };
+    const bootstrap = { xds_servers: [{ server_uri: server.uri, fetch }], node: { id: 'n' } };
+    const child = new Child('calls for some time', bootstrap);
+    expect(await child.end()).toEqual(endedWith('answer b1', 'answer b1'));
+    expect(server.bodies('/v3/discovery:listeners').length).toBeGreaterThan(1);
+  });
+
+  it('ends when it connects and makes no call', async () => {
+    const child = new Child('connection', bootstrapFor(mesh.address));
+    expect(await child.end()).toEqual(endedWith('connecting'));
+  });
+
+  it('ends after a call that failed because the management server cannot be reached', async () => {
+    const { address } = mesh;
+    mesh.killControlPlane();
+    const { out, ...ended } = await afterACall(bootstrapFor(address));
+    expect(out).toContain('cannot be reached');
+    expect(ended).toEqual({ code: 0, signal: null });
+  });
+
+  it('ends when the management server goes away after its last call', async () => {
+    const child = new Child('call', bootstrapFor(mesh.address));
+    await child.untilPrinted('answer');
+    mesh.killControlPlane();
+    expect(await child.end()).toEqual(endedWith('answer b1'));
+  });
+});
+
+describe('a process with a pending call and no deadline', () => {
+  let mesh: Mesh;
+
+  beforeEach(async () => {
+    mesh = await Mesh.start();
+  });
+  afterEach(() => mesh.stop());
+
+  const anyService = async () => simpleResources([(await mesh.backend('b1')).port]);
+
+  it('stays alive until its first config has arrived', async () => {
+    const resources = await anyService();
+    const child = new Child('call', bootstrapFor(mesh.address));
+    await eventually(
+      () => mesh.controlPlane.clients().length,
+      (count) => count === 1,
+      KILL_MS,
+    );
+    mesh.serve(resources);
+    expect(await child.end()).toEqual(endedWith('answer b1'));
+  });
+
+  it('stays alive while the call waits for a management server that is down', async () => {
+    const resources = await anyService();
+    const { address } = mesh;
+    mesh.killControlPlane();
+    const child = new Child('call that waits', bootstrapFor(address));
+    await child.untilPrinted('waiting');
+    await mesh.restartControlPlane(resources);
+    expect(await child.end()).toEqual(endedWith('waiting', 'answer b1'));
+  });
+
+  it('stays alive while the first call after idleness waits for a management server', async () => {
+    const resources = await anyService();
+    mesh.serve(resources);
+    const child = new Child('call after idleness that waits', bootstrapFor(mesh.address));
+    await child.untilPrinted('answer');
+    mesh.killControlPlane();
+    await child.untilPrinted('waiting');
+    // The child has to find out that the server is down before it is there again.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await mesh.restartControlPlane(resources);
+    expect(await child.end()).toEqual(endedWith('answer b1', 'waiting', 'answer b1'));
+  });
+});
