@@ -158,8 +158,8 @@ describe('a process whose channel is never closed', () => {
       return { body: { version_info: '1', resources: typed(resources, kind) } };
     });
     cleanups.push(() => server.stop());
-    const fetch = { refresh_delay: '0.01s', request_timeout: '600s' };
-    const bootstrap = { xds_servers: [{ server_uri: server.uri, fetch }], node: { id: 'n' } };
+    const polled = { server_uri: server.uri, refresh_delay: '0.01s', request_timeout: '600s' };
+    const bootstrap = { xds_servers: [polled], node: { id: 'n' } };
     const child = new Child('calls for some time', bootstrap);
     expect(await child.end()).toEqual(endedWith('answer b1', 'answer b1'));
     expect(server.bodies('/v3/discovery:listeners').length).toBeGreaterThan(1);
