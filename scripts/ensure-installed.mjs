@@ -2,6 +2,8 @@
 // the README starts with this, so that it works in a fresh clone; it takes a few milliseconds when
 // there is nothing to do.
 //
+// An argument names another folder with a package-lock.json of its own.
+//
 // It compares versions, not modification times: switching branches touches files but installs nothing.
 
 import { spawnSync } from 'node:child_process';
@@ -9,7 +11,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', process.argv[2] ?? '.');
 
 const readPackages = (...path) => {
   let text;
