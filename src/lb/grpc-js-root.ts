@@ -16,6 +16,7 @@ import { ChannelOptionsCache } from './channel-options-cache';
 import { FlatEndpoints } from './flat-endpoints';
 import { LbBatch } from './lb-batch';
 import type { LbEnvironment, LbPolicy, LbPolicyType } from './lb-policy';
+import { policyToJson } from './policy-json';
 import { getXdsLbContext } from './xds-lb-context-arg';
 
 /** Everything the tree of a channel shares, except for the batch, which each tree has of its own. */
@@ -30,7 +31,7 @@ export class RootConfig implements TypedLoadBalancingConfig {
   }
 
   toJsonObject(): object {
-    return { [this.config.policyName]: {} };
+    return policyToJson(this.config);
   }
 }
 

@@ -11,6 +11,8 @@ export interface TypedBytes {
 export interface LbConfig {
   /** The name the policy is registered under in gRPC. */
   readonly policyName: string;
+  /** The whole config in the JSON that the policy parses. Absent if there is nothing to configure. */
+  toJson?(): object;
 }
 
 /** What the Cluster parser asks of the load-balancing registry. Implemented in `lb/`. */

@@ -18,6 +18,10 @@ export class CdsConfig implements LbConfig {
     readonly cluster: string,
     readonly isDynamic: boolean,
   ) {}
+
+  toJson(): object {
+    return { cluster: this.cluster, isDynamic: this.isDynamic };
+  }
 }
 
 /** Validates the JSON config `{ cluster, isDynamic }`. */

@@ -3,6 +3,7 @@ import type { LbConfig } from '../../resources/extension-points';
 import type { Violations } from '../../util/violations';
 import { readInteger, readList, readObject, readRequiredString, readString } from '../json-fields';
 import type { LbChildParser } from '../lb-policy';
+import { childPolicyToJson } from '../policy-json';
 import type { LoadReporting } from './cluster-loads';
 
 /** The gRPC name of the policy. */
@@ -32,6 +33,21 @@ export class ClusterImplConfig implements LbConfig {
   readonly policyName = CLUSTER_IMPL;
 
   constructor(readonly options: ClusterImplOptions) {}
+
+  /** Without what reports load, which is an object of this process. */
+  toJson(): object {
+    const { cluster, edsServiceName, maxRequests, drops, childPolicy } = this.options;
+    return {
+      cluster,
+      edsServiceName,
+      maxConcurrentRequests: maxRequests,
+      dropCategories: drops.map(({ category, perMillion }) => ({
+        category,
+        requestsPerMillion: perMillion,
+      })),
+      childPolicy: childPolicyToJson(childPolicy),
+    };
+  }
 }
 
 /**

@@ -2,6 +2,7 @@ import type { LbConfig } from '../../resources/extension-points';
 import type { Violations } from '../../util/violations';
 import { readObject } from '../json-fields';
 import type { LbChildParser } from '../lb-policy';
+import { childPolicyToJson } from '../policy-json';
 
 /** The gRPC name of the policy. */
 export const CLUSTER_MANAGER = 'xds_cluster_manager_experimental';
@@ -12,6 +13,14 @@ export class ClusterManagerConfig implements LbConfig {
 
   /** @param children The policy of each child, by a name such as `cluster:foo`. */
   constructor(readonly children: ReadonlyMap<string, LbConfig>) {}
+
+  toJson(): object {
+    const children = Array.from(this.children, ([name, config]): [string, object] => [
+      name,
+      { childPolicy: childPolicyToJson(config) },
+    ]);
+    return { children: Object.fromEntries<object>(children) };
+  }
 }
 
 /** Validates the JSON config `{ children: { name: { childPolicy } } }`. */

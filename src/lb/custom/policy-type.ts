@@ -34,7 +34,7 @@ export function createCustomPolicyType<Config>(
         abandon(value);
         throw new Error('the policy must parse its config at once, not return a promise');
       }
-      const config = new CustomConfig(name, value);
+      const config = new CustomConfig(name, value, input);
       configs.set(config, config);
       return config;
     } catch (error) {

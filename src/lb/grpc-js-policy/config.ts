@@ -8,4 +8,10 @@ export class GrpcJsConfig implements LbConfig {
     /** As the policy itself parsed it. */
     readonly typedConfig: TypedLoadBalancingConfig,
   ) {}
+
+  toJson(): object {
+    const json = new Map<string, unknown>(Object.entries(this.typedConfig.toJsonObject()));
+    const config = json.get(this.policyName);
+    return typeof config === 'object' && config !== null ? config : {};
+  }
 }

@@ -1,8 +1,10 @@
+import { formatDurationString } from '../../util/duration-string';
 import type { LbConfig } from '../../resources/extension-points';
 import type { OutlierDetectionConfig } from '../../resources/outlier-detection';
 import type { Violations } from '../../util/violations';
 import { readDuration, readInteger, readObject, type JsonFields } from '../json-fields';
 import type { LbChildParser } from '../lb-policy';
+import { childPolicyToJson } from '../policy-json';
 
 /** The gRPC name of the policy. */
 export const OUTLIER_DETECTION = 'outlier_detection_experimental';
@@ -15,6 +17,20 @@ export class OutlierDetectionLbConfig implements LbConfig {
     readonly childPolicy: LbConfig,
     readonly policyName: string = OUTLIER_DETECTION,
   ) {}
+
+  toJson(): object {
+    const { detection } = this;
+    const { successRate, failurePercentage } = detection;
+    return {
+      interval: formatDurationString(detection.intervalMs),
+      baseEjectionTime: formatDurationString(detection.baseEjectionTimeMs),
+      maxEjectionTime: formatDurationString(detection.maxEjectionTimeMs),
+      maxEjectionPercent: detection.maxEjectionPercent,
+      ...(successRate && { successRateEjection: successRate }),
+      ...(failurePercentage && { failurePercentageEjection: failurePercentage }),
+      childPolicy: childPolicyToJson(this.childPolicy),
+    };
+  }
 }
 
 /** Whether there is anything to detect. If not, the policy has nothing to do. */

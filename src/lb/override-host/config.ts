@@ -1,8 +1,10 @@
+import { formatDurationString } from '../../util/duration-string';
 import type { HealthStatus } from '../../resources/endpoints';
 import type { LbConfig } from '../../resources/extension-points';
 import type { Violations } from '../../util/violations';
-import { readList, readObject, readRequiredString } from '../json-fields';
+import { readDuration, readList, readObject, readRequiredString } from '../json-fields';
 import type { LbChildParser } from '../lb-policy';
+import { childPolicyToJson } from '../policy-json';
 
 /** The gRPC name of the policy. */
 export const OVERRIDE_HOST = 'xds_override_host_experimental';
@@ -32,10 +34,20 @@ export class OverrideHostConfig implements LbConfig {
   readonly policyName = OVERRIDE_HOST;
 
   constructor(readonly options: OverrideHostOptions) {}
+
+  toJson(): object {
+    const { cluster, statuses, idleTimeoutMs, childPolicy } = this.options;
+    return {
+      clusterName: cluster,
+      overrideHostStatus: [...statuses],
+      connectionIdleTimeout: formatDurationString(idleTimeoutMs),
+      childPolicy: childPolicyToJson(childPolicy),
+    };
+  }
 }
 
 /**
- * Validates the JSON config `{ clusterName, overrideHostStatus, childPolicy }`. gRFC A74 took
+ * Validates the JSON config `{ clusterName, overrideHostStatus, connectionIdleTimeout, childPolicy }`. gRFC A74 took
  * `overrideHostStatus` out of it and has the policy read the `XdsConfig`; here `cds_experimental` fills in the
  * whole, so the policy depends on nothing but its config.
  */
@@ -50,13 +62,19 @@ export function parseOverrideHostConfig(
   const cluster = readRequiredString(fields, 'clusterName', violations);
   const names = readList(fields, 'overrideHostStatus', violations);
   const statuses = parseStatuses(names, violations.at('overrideHostStatus'));
+  const idleTimeoutMs = readDuration(
+    fields,
+    'connectionIdleTimeout',
+    DEFAULT_IDLE_TIMEOUT_MS,
+    violations,
+  );
   const childPolicy = parser.parseList(fields.get('childPolicy'), violations.at('childPolicy'));
   if (violations.count > before) return undefined;
   if (cluster === undefined || childPolicy === undefined) return undefined;
   return new OverrideHostConfig({
     cluster,
     statuses: fields.has('overrideHostStatus') ? statuses : defaultStatuses,
-    idleTimeoutMs: DEFAULT_IDLE_TIMEOUT_MS,
+    idleTimeoutMs,
     childPolicy,
   });
 }

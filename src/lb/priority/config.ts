@@ -2,6 +2,7 @@ import type { LbConfig } from '../../resources/extension-points';
 import type { Violations } from '../../util/violations';
 import { readBoolean, readList, readObject } from '../json-fields';
 import type { LbChildParser } from '../lb-policy';
+import { childPolicyToJson } from '../policy-json';
 
 /** The gRPC name of the policy. */
 export const PRIORITY = 'priority_experimental';
@@ -19,6 +20,20 @@ export class PriorityConfig implements LbConfig {
 
   /** @param priorities The children by name; their order is that of the priorities, best first. */
   constructor(readonly priorities: ReadonlyMap<string, PriorityChildConfig>) {}
+
+  toJson(): object {
+    const children = Array.from(this.priorities, ([name, child]): [string, object] => [
+      name,
+      {
+        config: childPolicyToJson(child.config),
+        ignoreReresolutionRequests: child.ignoreReresolutionRequests,
+      },
+    ]);
+    return {
+      children: Object.fromEntries<object>(children),
+      priorities: [...this.priorities.keys()],
+    };
+  }
 }
 
 /**

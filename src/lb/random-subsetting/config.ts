@@ -2,6 +2,7 @@ import type { LbConfig } from '../../resources/extension-points';
 import type { Violations } from '../../util/violations';
 import { readInteger, readObject } from '../json-fields';
 import type { LbChildParser } from '../lb-policy';
+import { childPolicyToJson } from '../policy-json';
 
 /** The gRPC name of the policy. */
 export const RANDOM_SUBSETTING = 'random_subsetting_experimental';
@@ -16,6 +17,10 @@ export class RandomSubsettingConfig implements LbConfig {
     /** The policy that balances over them. */
     readonly childPolicy: LbConfig,
   ) {}
+
+  toJson(): object {
+    return { subsetSize: this.subsetSize, childPolicy: childPolicyToJson(this.childPolicy) };
+  }
 }
 
 /** Validates the JSON config `{ subsetSize, childPolicy }`, both of which must be present. */

@@ -1,3 +1,4 @@
+import { formatDurationString } from '../../util/duration-string';
 import type { LbConfig } from '../../resources/extension-points';
 import type { Violations } from '../../util/violations';
 import { readBoolean, readDuration, readList, readNumber, readObject } from '../json-fields';
@@ -53,6 +54,19 @@ export class WeightedRoundRobinConfig implements LbConfig {
       weightUpdatePeriodMs: Math.max(settings.weightUpdatePeriodMs, MIN_WEIGHT_UPDATE_PERIOD_MS),
     };
     this.readUtilization = createUtilizationReader(settings.metricNamesForComputingUtilization);
+  }
+
+  toJson(): object {
+    const { settings } = this;
+    return {
+      enableOobLoadReport: settings.enableOobLoadReport,
+      oobReportingPeriod: formatDurationString(settings.oobReportingPeriodMs),
+      blackoutPeriod: formatDurationString(settings.blackoutPeriodMs),
+      weightExpirationPeriod: formatDurationString(settings.weightExpirationPeriodMs),
+      weightUpdatePeriod: formatDurationString(settings.weightUpdatePeriodMs),
+      errorUtilizationPenalty: settings.errorUtilizationPenalty,
+      metricNamesForComputingUtilization: settings.metricNamesForComputingUtilization,
+    };
   }
 }
 

@@ -2,6 +2,7 @@ import type { LbConfig } from '../../resources/extension-points';
 import type { Violations } from '../../util/violations';
 import { readInteger, readObject } from '../json-fields';
 import type { LbChildParser } from '../lb-policy';
+import { childPolicyToJson } from '../policy-json';
 
 /** The gRPC name of the policy. */
 export const WEIGHTED_TARGET = 'weighted_target_experimental';
@@ -20,6 +21,17 @@ export class WeightedTargetConfig implements LbConfig {
   readonly policyName = WEIGHTED_TARGET;
 
   constructor(readonly targets: ReadonlyMap<string, WeightedTarget>) {}
+
+  toJson(): object {
+    const targets = Array.from(
+      this.targets,
+      ([name, { weight, childPolicy }]): [string, object] => [
+        name,
+        { weight, childPolicy: childPolicyToJson(childPolicy) },
+      ],
+    );
+    return { targets: Object.fromEntries<object>(targets) };
+  }
 }
 
 /** Validates the JSON config `{ targets: { name: { weight, childPolicy } } }`. */

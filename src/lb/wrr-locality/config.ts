@@ -2,6 +2,7 @@ import type { LbConfig } from '../../resources/extension-points';
 import type { Violations } from '../../util/violations';
 import { readObject } from '../json-fields';
 import type { LbChildParser } from '../lb-policy';
+import { childPolicyToJson } from '../policy-json';
 
 /** The gRPC name of the policy. */
 export const WRR_LOCALITY = 'xds_wrr_locality_experimental';
@@ -12,6 +13,10 @@ export class WrrLocalityConfig implements LbConfig {
 
   /** @param childPolicy The policy inside each locality. */
   constructor(readonly childPolicy: LbConfig) {}
+
+  toJson(): object {
+    return { childPolicy: childPolicyToJson(this.childPolicy) };
+  }
 }
 
 /** Validates the JSON config `{ childPolicy }`. */
