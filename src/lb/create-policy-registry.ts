@@ -4,7 +4,7 @@ import type { Clock } from '../util/clock';
 import type { FeatureFlags } from '../util/feature-flags';
 import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';
-import { cdsPolicy } from './cds/balancer';
+import { createCdsPolicyType } from './cds/balancer';
 import { createClusterImplPolicyType } from './cluster-impl/balancer';
 import { CallCounterMap } from './cluster-impl/call-counter';
 import { clusterManagerPolicy } from './cluster-manager/balancer';
@@ -25,7 +25,7 @@ import { openOobStream } from './orca/oob-stream';
 import { outlierDetectionPolicies } from './outlier-detection/balancer';
 import { overrideHostPolicy } from './override-host/balancer';
 import { createPickFirstPolicyType } from './pick-first/balancer';
-import { priorityPolicy } from './priority/balancer';
+import { createPriorityPolicyType } from './priority/balancer';
 import { createRandomSubsettingPolicyType } from './random-subsetting/balancer';
 import { createRingHashPolicyType } from './ring-hash/balancer';
 import { roundRobinPolicy } from './round-robin/balancer';
@@ -56,9 +56,9 @@ export function createPolicyRegistry(environment: PolicyEnvironment): LbPolicyRe
 function structure({ clock, flags }: PolicyEnvironment): readonly LbPolicyType[] {
   return [
     clusterManagerPolicy,
-    cdsPolicy,
+    createCdsPolicyType({ flags }),
     createClusterImplPolicyType({ counters: new CallCounterMap(clock) }),
-    priorityPolicy,
+    createPriorityPolicyType({ flags }),
     wrrLocalityPolicy,
     weightedTargetPolicy,
     ...(flags.outlierDetection ? outlierDetectionPolicies : []),

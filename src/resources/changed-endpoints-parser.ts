@@ -11,7 +11,7 @@ import { LocalityReuse, type PreviousEndpoints } from './endpoint-reuse';
 import { applyComparison, countDraining, sumWeights } from './changed-slices';
 import { recallSlices, rememberSlices, type EndpointSlices } from './endpoint-slices';
 import type { LocalityEndpoints, XdsEndpoint } from './endpoints';
-import { parseLbEndpoint } from './lb-endpoint-parser';
+import { parseLbEndpoint, type EndpointReading } from './lb-endpoint-parser';
 import { decodeMessage } from './shared/any';
 import { parseHealthStatus } from './shared/health-status-parser';
 import { compareSlices, readHeadLength, type SliceComparison } from './shared/slice-comparison';
@@ -46,9 +46,9 @@ export interface ChangedAssignment extends EndpointsDifference {
 export function decodeChangedAssignment(
   bytes: Uint8Array,
   previous: PreviousEndpoints,
-  keepDraining: boolean,
+  reading: EndpointReading,
 ): ChangedAssignment | undefined {
-  return new ChangeDecoder(previous, keepDraining).decode(asBuffer(bytes));
+  return new ChangeDecoder(previous, reading).decode(asBuffer(bytes));
 }
 
 /**
@@ -99,7 +99,7 @@ class ChangeDecoder {
 
   constructor(
     private readonly previous: PreviousEndpoints,
-    private readonly keepDraining: boolean,
+    private readonly reading: EndpointReading,
   ) {}
 
   decode(bytes: Buffer): ChangedAssignment | undefined {
@@ -188,10 +188,12 @@ class ChangeDecoder {
   private decodeEndpoint(bytes: Uint8Array): XdsEndpoint | undefined {
     const message = decodeMessage(LbEndpoint, bytes, this.violations);
     if (message === undefined) return undefined;
+    const { metadataReader, unusable, reading } = this;
     const health = parseHealthStatus(message.healthStatus);
-    if (health === undefined || (health === 'DRAINING' && !this.keepDraining)) return undefined;
-    const { metadataReader, unusable } = this;
-    return parseLbEndpoint(message, { health, metadataReader, unusable }, this.violations);
+    if (health === undefined || (health === 'DRAINING' && !reading.keepDraining)) return undefined;
+    const { additionalAddresses } = reading;
+    const context = { health, metadataReader, unusable, additionalAddresses };
+    return parseLbEndpoint(message, context, this.violations);
   }
 }
 

@@ -5,7 +5,7 @@ import {
   type Cluster_RingHashLbConfig,
 } from '../generated/envoy/config/cluster/v3/cluster';
 import type { Violations } from '../util/violations';
-import type { LbConfig, LbConfigParser } from './extension-points';
+import type { ExtensionPoints, LbConfig } from './extension-points';
 import { enumName } from './shared/enum-name';
 import { parseLbPolicyList } from './shared/lb-policy-list-parser';
 
@@ -20,11 +20,11 @@ const MIN_CHOICE_COUNT = 2;
  */
 export function parseClusterLbPolicy(
   cluster: Cluster,
-  lbConfigs: LbConfigParser,
+  { lbConfigs, customLbConfig = true }: Pick<ExtensionPoints, 'lbConfigs' | 'customLbConfig'>,
   violations: Violations,
 ): LbConfig | undefined {
   const { loadBalancingPolicy } = cluster;
-  if (loadBalancingPolicy !== undefined) {
+  if (loadBalancingPolicy !== undefined && customLbConfig) {
     return parseLbPolicyList(
       loadBalancingPolicy,
       0,

@@ -56,7 +56,7 @@ function parseCluster(
 ): ClusterResource | undefined {
   const { name, lrsServer, outlierDetection } = message;
   const discovery = parseClusterDiscovery(message, violations);
-  const lbConfig = parseClusterLbPolicy(message, extensions.lbConfigs, violations);
+  const lbConfig = parseClusterLbPolicy(message, extensions, violations);
   if (lrsServer !== undefined) checkConfigSource(lrsServer, ['self'], violations.at('lrs_server'));
   checkTransportSecurity(message, violations);
   const connectionIdleTimeoutMs = parseIdleTimeout(

@@ -1,3 +1,4 @@
+import type { EndpointReading } from './lb-endpoint-parser';
 import {
   LbEndpoint,
   LbEndpointCollection,
@@ -21,7 +22,12 @@ const LB_ENDPOINT: AnyType<LbEndpoint> = {
 /** List collections of endpoints (gRFC A95). They have no name in them, only beside them. */
 export function createEndpointCollectionResourceType({
   keepDraining = false,
-}: Pick<ExtensionPoints, 'keepDraining'>): ResourceType<EndpointCollection> {
+  additionalAddresses = true,
+}: Pick<
+  ExtensionPoints,
+  'keepDraining' | 'additionalAddresses'
+>): ResourceType<EndpointCollection> {
+  const reading = { keepDraining, additionalAddresses };
   return {
     typeUrl: 'type.googleapis.com/envoy.config.endpoint.v3.LbEndpointCollection',
     typeName: 'LbEndpointCollection',
@@ -31,7 +37,7 @@ export function createEndpointCollectionResourceType({
     decode(bytes): Decoded<EndpointCollection> {
       const violations = Violations.root();
       const message = decodeMessage(LbEndpointCollection, bytes, violations);
-      const value = message && parseCollection(message, keepDraining, violations);
+      const value = message && parseCollection(message, reading, violations);
       const isValid = value !== undefined && violations.count === 0;
       return { name: undefined, result: isValid ? ok(value) : err(violations.all) };
     },
@@ -40,7 +46,7 @@ export function createEndpointCollectionResourceType({
 
 function parseCollection(
   { entries }: LbEndpointCollection,
-  keepDraining: boolean,
+  reading: EndpointReading,
   violations: Violations,
 ): EndpointCollection {
   const at = violations.at('entries');
@@ -59,7 +65,7 @@ function parseCollection(
   if (messages.length < entries.length) return { endpoints: [] };
   const metadataReader = new EndpointMetadataReader();
   const unusable = new UnusableAddresses();
-  const context = { addresses: new AddressSet(), metadataReader, unusable, keepDraining };
+  const context = { addresses: new AddressSet(), metadataReader, unusable, reading };
   const parsed = parseEndpoints(messages, context, new LocalityReuse(undefined), at);
   const endpoints = parsed.filter((endpoint) => endpoint !== undefined);
   return { endpoints, unusableEndpoints: unusable.count };

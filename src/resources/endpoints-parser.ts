@@ -10,6 +10,7 @@ import { EndpointMetadataReader } from './endpoint-metadata-parser';
 import { PreviousEndpoints } from './endpoint-reuse';
 import type { DropCategory, EndpointsResource, LocalityEndpoints } from './endpoints';
 import type { ExtensionPoints } from './extension-points';
+import type { EndpointReading } from './lb-endpoint-parser';
 import { localityName } from './locality';
 import {
   AddressSet,
@@ -27,8 +28,13 @@ type Priorities = ReadonlyMap<number, ReadonlyMap<string, LocalityEndpoints>>;
 /** EDS. An update keeps the identity of everything that did not change. */
 export function createEndpointsResourceType({
   keepDraining = false,
+  additionalAddresses = true,
   endpointCollections: readCollections = false,
-}: Pick<ExtensionPoints, 'keepDraining' | 'endpointCollections'>): ResourceType<EndpointsResource> {
+}: Pick<
+  ExtensionPoints,
+  'keepDraining' | 'additionalAddresses' | 'endpointCollections'
+>): ResourceType<EndpointsResource> {
+  const reading = { keepDraining, additionalAddresses };
   return createResourceType({
     typeName: 'envoy.config.endpoint.v3.ClusterLoadAssignment',
     decoder: ClusterLoadAssignment,
@@ -40,18 +46,14 @@ export function createEndpointsResourceType({
     describeSkipped: ({ unusableEndpoints }) => describeUnusable(unusableEndpoints),
     parse(message, context, violations, bytes) {
       const previous = new PreviousEndpoints(context.previous(message.clusterName));
-      return parseAssignment(
-        message,
-        { previous, keepDraining, readCollections, bytes },
-        violations,
-      );
+      return parseAssignment(message, { previous, reading, readCollections, bytes }, violations);
     },
     parseChange(bytes, name, context) {
       const before = context.previous(name);
       // How many addresses cannot be used is counted only when every endpoint is decoded.
       if (before === undefined || before.unusableEndpoints !== undefined) return undefined;
       const previous = new PreviousEndpoints(before);
-      const change = decodeChangedAssignment(bytes, previous, keepDraining);
+      const change = decodeChangedAssignment(bytes, previous, reading);
       if (change === undefined) return undefined;
       const addresses = AddressHashChange.check(before, change);
       if (addresses === undefined) return undefined;
@@ -70,7 +72,7 @@ export function createEndpointsResourceType({
 
 interface EndpointsContext {
   readonly previous: PreviousEndpoints;
-  readonly keepDraining: boolean;
+  readonly reading: EndpointReading;
   readonly readCollections: boolean;
   /** What the message was decoded from. */
   readonly bytes: Uint8Array;
@@ -110,7 +112,7 @@ function parseAssignment(
 
 function parseLocalities(
   { endpoints }: ClusterLoadAssignment,
-  { previous, keepDraining, readCollections, bytes, addresses, unusable }: LocalitiesContext,
+  { previous, reading, readCollections, bytes, addresses, unusable }: LocalitiesContext,
   violations: Violations,
 ): readonly PlacedLocality[] {
   const metadataReader = new EndpointMetadataReader();
@@ -121,7 +123,7 @@ function parseLocalities(
     };
     const context = {
       ...{ previous, addresses, metadataReader, unusable },
-      ...{ keepDraining, readCollections, onParsed },
+      ...{ reading, readCollections, onParsed },
     };
     const value = parseLocalityEndpoints(message, context, violations.index(i));
     parsed[i] ??= undefined;

@@ -91,6 +91,10 @@ export interface ExtensionPoints {
   readonly regexes: RegexCompilers;
   /** Whether DRAINING endpoints are kept, for policies that know the state (gRFC A55). Default: left out. */
   readonly keepDraining?: boolean;
+  /** Whether endpoints may have several addresses (gRFC A61). Default: they may. */
+  readonly additionalAddresses?: boolean;
+  /** Whether `Cluster.load_balancing_policy` is read (gRFC A52). Default: it is. */
+  readonly customLbConfig?: boolean;
   /** Whether endpoints may be in resources of their own (gRFC A95). Default: what says so is not read. */
   readonly endpointCollections?: boolean;
   /** Whether retry policies of routes and virtual hosts apply (gRFC A44). Default: they do. */

@@ -11,8 +11,16 @@ import type { UnusableAddresses } from './unusable-addresses';
 
 const HASH_KEY_METADATA = 'envoy.lb';
 
+/** What is read of endpoints. */
+export interface EndpointReading {
+  /** Whether DRAINING endpoints are kept (gRFC A55). */
+  readonly keepDraining: boolean;
+  /** Whether `additional_addresses` are read (gRFC A61). */
+  readonly additionalAddresses: boolean;
+}
+
 /** What the endpoints of an assignment are read with. */
-export interface LbEndpointContext {
+export interface LbEndpointContext extends Pick<EndpointReading, 'additionalAddresses'> {
   /** The caller's business. */
   readonly health: HealthStatus;
   readonly metadataReader: EndpointMetadataReader;
@@ -26,9 +34,10 @@ export interface LbEndpointContext {
  */
 export function parseLbEndpoint(
   message: LbEndpoint,
-  { health, metadataReader, unusable }: LbEndpointContext,
+  context: LbEndpointContext,
   violations: Violations,
 ): XdsEndpoint | undefined {
+  const { health, metadataReader } = context;
   const { hostIdentifier, loadBalancingWeight: weight = 1 } = message;
   if (weight === 0) violations.at('load_balancing_weight').add('must be at least 1, not 0');
   if (hostIdentifier?.$case !== 'endpoint') {
@@ -36,7 +45,7 @@ export function parseLbEndpoint(
     return undefined;
   }
   const endpoint = hostIdentifier.value;
-  const addresses = parseAddresses(endpoint, unusable, violations);
+  const addresses = parseAddresses(endpoint, context, violations);
   const hashKey = message.metadata && readHashKey(message.metadata);
   const metadata = metadataReader.read(message.metadata);
   const { hostname } = endpoint;
@@ -44,12 +53,13 @@ export function parseLbEndpoint(
 }
 
 function parseAddresses(
-  { address, additionalAddresses }: Endpoint,
-  unusable: UnusableAddresses,
+  { address, additionalAddresses: listed }: Endpoint,
+  { unusable, additionalAddresses: isRead }: LbEndpointContext,
   violations: Violations,
 ): readonly SocketAddress[] | undefined {
   const at = violations.at('endpoint');
   const first = parseAddress(address, at.at('address'));
+  const additionalAddresses = isRead ? listed : [];
   if (additionalAddresses.length === 0 && first !== 'unusable') return first && [first];
   const others = additionalAddresses.map(({ address: additional }, i) =>
     parseAddress(additional, at.at('additional_addresses').index(i).at('address')),

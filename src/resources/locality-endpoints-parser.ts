@@ -8,7 +8,7 @@ import type { Violations } from '../util/violations';
 import type { EndpointMetadataReader } from './endpoint-metadata-parser';
 import { LocalityReuse, type PreviousEndpoints } from './endpoint-reuse';
 import type { LocalityEndpoints, SocketAddress, XdsEndpoint } from './endpoints';
-import { parseLbEndpoint } from './lb-endpoint-parser';
+import { parseLbEndpoint, type EndpointReading } from './lb-endpoint-parser';
 import { hashAddress } from './address-hashes';
 import { parseHealthStatus } from './shared/health-status-parser';
 import { MAX_TOTAL_WEIGHT } from './shared/total-weight';
@@ -42,7 +42,7 @@ export interface LocalityContext {
   readonly addresses: AddressSet;
   readonly metadataReader: EndpointMetadataReader;
   readonly unusable: UnusableAddresses;
-  readonly keepDraining: boolean;
+  readonly reading: EndpointReading;
   /** Whether localities may have their endpoints in collections (gRFC A95). */
   readonly readCollections: boolean;
   /** Told what each endpoint of a locality came to. */
@@ -88,18 +88,20 @@ export function parseEndpoints(
     addresses,
     metadataReader,
     unusable,
-    keepDraining,
-  }: Pick<LocalityContext, 'addresses' | 'metadataReader' | 'unusable' | 'keepDraining'>,
+    reading,
+  }: Pick<LocalityContext, 'addresses' | 'metadataReader' | 'unusable' | 'reading'>,
   reuse: LocalityReuse,
   violations: Violations,
 ): readonly (XdsEndpoint | undefined)[] {
+  const { additionalAddresses } = reading;
   const endpoints = new Array<XdsEndpoint | undefined>(messages.length).fill(undefined);
   let totalWeight = 0;
   for (const [i, message] of messages.entries()) {
     const health = parseHealthStatus(message.healthStatus);
-    if (health === undefined || (health === 'DRAINING' && !keepDraining)) continue;
+    if (health === undefined || (health === 'DRAINING' && !reading.keepDraining)) continue;
     const at = violations.index(i);
-    const endpoint = parseLbEndpoint(message, { health, metadataReader, unusable }, at);
+    const context = { ...{ health, metadataReader, unusable }, additionalAddresses };
+    const endpoint = parseLbEndpoint(message, context, at);
     if (endpoint === undefined) continue;
     for (const address of endpoint.addresses) {
       if (!addresses.add(address)) {

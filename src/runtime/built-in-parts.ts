@@ -42,6 +42,8 @@ export function createRuntimeResourceTypes(
     ...{ lbConfigs, httpFilters },
     regexes: new Re2Compiler(limits, regexes),
     keepDraining: flags.overrideHost,
+    additionalAddresses: flags.dualstackEndpoints,
+    customLbConfig: flags.customLbConfig,
     endpointCollections: flags.endpointFallback,
     retries: flags.retry,
   });

@@ -126,6 +126,24 @@ describe('an assignment', () => {
 });
 
 describe('an endpoint', () => {
+  it('has its first address only where several are switched off (gRFC A61)', () => {
+    const type = createEndpointsResourceType({ additionalAddresses: false });
+    const other = { address: { socket_address: { address: '10.0.0.9', port_value: 80 } } };
+    const withOther = (host: string): Json => {
+      const address = { socket_address: { address: host, port_value: 80 } };
+      return { endpoint: { address, additional_addresses: [other] } };
+    };
+    // The same additional address twice would be a duplicate if it were read.
+    const resource = valueOf(
+      type,
+      assignment(locality('a', [withOther('10.0.0.1'), withOther('10.0.0.2')])),
+    );
+    expect(endpointsOf(resource).map(({ addresses }) => addresses)).toEqual([
+      [{ host: '10.0.0.1', port: 80 }],
+      [{ host: '10.0.0.2', port: 80 }],
+    ]);
+  });
+
   it('has all of its addresses, best first', () => {
     const json: Json = {
       endpoint: {

@@ -2,7 +2,9 @@ import type { ClusterConfig } from '../../dependency-manager/xds-config';
 import { ConnectivityState } from '../../grpc-js';
 import type { ChannelOptions } from '../../grpc-js';
 import type { EndpointsResource } from '../../resources/endpoints';
+import type { LbConfig } from '../../resources/extension-points';
 import type { LoadReporter } from '../../load-reporting/load-reporter';
+import type { FeatureFlags } from '../../util/feature-flags';
 import { assertNever } from '../../util/assert-never';
 import type { Handle } from '../../util/handle';
 import { ok } from '../../util/result';
@@ -19,15 +21,27 @@ import { planAggregate, planLeaf, type LeafPlan } from './child-plan';
 import { CDS, CdsConfig, parseCdsConfig } from './config';
 import { DeferredChild } from './deferred-child';
 
+/** What decides how clusters are used. */
+export interface CdsPolicyOptions {
+  readonly flags: Pick<FeatureFlags, 'aggregateClusterBackwardCompat'>;
+}
+
 /**
- * Makes one cluster of the `XdsConfig` usable (gRFCs A27, A74, A75): at once, or, if its policy connects on
+ * Makes the policy for one cluster of the `XdsConfig` usable (gRFCs A27, A74, A75): at once, or, if its policy connects on
  * demand, when the first call wants it.
  */
-export const cdsPolicy: LbPolicyType = {
-  name: CDS,
-  parseConfig: parseCdsConfig,
-  create: (host) => new CdsPolicy(host),
-};
+export function createCdsPolicyType({ flags }: CdsPolicyOptions): LbPolicyType {
+  return {
+    name: CDS,
+    parseConfig: parseCdsConfig,
+    create: (host) => new CdsPolicy(host, flags.aggregateClusterBackwardCompat),
+  };
+}
+
+/** The policy under which each leaf of an aggregate cluster has its own policy. */
+export const cdsPolicy: LbPolicyType = createCdsPolicyType({
+  flags: { aggregateClusterBackwardCompat: false },
+});
 
 const TRACER = 'cds_balancer';
 
@@ -38,6 +52,13 @@ interface Applied {
   readonly cluster: ClusterConfig;
   readonly options: ChannelOptions;
   readonly loads: LoadReporter | undefined;
+}
+
+/** A cluster whose policy is that of its aggregate cluster. */
+interface Replaced {
+  readonly original: ClusterConfig;
+  readonly lbConfig: LbConfig;
+  readonly cluster: ClusterConfig;
 }
 
 /** Keeps a dynamic cluster in the `XdsConfig`. */
@@ -51,6 +72,7 @@ class CdsPolicy implements LbPolicy {
   private readonly child: DeferredChild;
   private readonly publication: Publication;
   private subscription: Subscription | undefined;
+  private replaced: Replaced | undefined;
   /** `undefined` while there is nothing a child could work with. */
   private applied: Applied | undefined;
   /** What the child works by, for the next plan to reuse. */
@@ -58,7 +80,11 @@ class CdsPolicy implements LbPolicy {
   /** Why the cluster cannot be used; `undefined` if the child is to be asked. */
   private failure: string | undefined;
 
-  constructor(private readonly host: LbHost) {
+  /** @param sharesPolicy Whether the policy of an aggregate cluster applies to its leaves, as before gRFC A75. */
+  constructor(
+    private readonly host: LbHost,
+    private readonly sharesPolicy: boolean,
+  ) {
     this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
     this.child = new DeferredChild({ host, onStateChanged: () => this.publication.request() });
   }
@@ -78,8 +104,9 @@ class CdsPolicy implements LbPolicy {
     this.updateSubscription(config, xds);
     const cluster = xds.config.clusters.get(config.cluster);
     if (cluster === undefined) this.onMissing(config);
-    else if (cluster.ok) this.updateChild(config.cluster, cluster.value, update);
-    else this.fail(cluster.error);
+    else if (cluster.ok) {
+      this.updateChild(config.cluster, this.withPolicy(cluster.value, config), update);
+    } else this.fail(cluster.error);
   }
 
   exitIdle(): void {
@@ -111,6 +138,16 @@ class CdsPolicy implements LbPolicy {
     // The subscription of a dynamic cluster takes a while to have an effect.
     if (isDynamic) this.publication.request();
     else this.failUnlessServing(cluster, `Cluster "${cluster}" is not part of the xDS config`);
+  }
+
+  /** The cluster with the policy of its aggregate cluster, if that applies; the same object while neither changes. */
+  private withPolicy(cluster: ClusterConfig, { lbConfig }: CdsConfig): ClusterConfig {
+    if (lbConfig === undefined) return cluster;
+    const { replaced } = this;
+    if (replaced?.original === cluster && replaced.lbConfig === lbConfig) return replaced.cluster;
+    const resource = { ...cluster.resource, lbConfig };
+    this.replaced = { original: cluster, lbConfig, cluster: { ...cluster, resource } };
+    return this.replaced.cluster;
   }
 
   private updateChild(name: string, cluster: ClusterConfig, update: LbUpdate): void {
@@ -182,7 +219,8 @@ class CdsPolicy implements LbPolicy {
       return;
     }
     const previous = this.plan instanceof PriorityConfig ? this.plan : undefined;
-    const config = planAggregate(leafClusters, previous);
+    const shared = this.sharesPolicy ? cluster.resource.lbConfig : undefined;
+    const config = planAggregate(leafClusters, previous, shared);
     this.plan = config;
     this.use({ name, cluster, options: update.options, loads: update.xds?.loads });
     this.child.update(() => ({ ...update, config, endpoints: ok(emptyEndpointSet) }), false);

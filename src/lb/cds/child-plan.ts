@@ -92,16 +92,20 @@ export function planLeaf(
 /**
  * Plans for an aggregate cluster: one cds per leaf cluster, by priority (gRFC A75). Each leaf sees to it
  * itself whether requests for re-resolution are heard.
+ *
+ * @param lbConfig The policy for all leaves, in place of their own.
  */
 export function planAggregate(
   leafClusters: readonly string[],
   previous: PriorityConfig | undefined,
+  lbConfig?: LbConfig,
 ): PriorityConfig {
   const children = new Map<string, PriorityChildConfig>();
   for (const leaf of leafClusters) {
     const known = previous?.priorities.get(leaf);
-    const planned = { config: new CdsConfig(leaf, false), ignoreReresolutionRequests: false };
-    children.set(leaf, known ?? planned);
+    const config = new CdsConfig(leaf, false, lbConfig);
+    const isSame = known?.config instanceof CdsConfig && known.config.lbConfig === lbConfig;
+    children.set(leaf, isSame ? known : { config, ignoreReresolutionRequests: false });
   }
   return reuse(previous, children);
 }

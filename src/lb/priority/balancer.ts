@@ -1,5 +1,6 @@
 import { ConnectivityState } from '../../grpc-js';
 import type { Picker } from '../../grpc-js';
+import type { FeatureFlags } from '../../util/feature-flags';
 import { createFailurePicker, failureText } from '../connectivity';
 import { reportForeignConfig } from '../foreign-config';
 import type { Publication } from '../lb-batch';
@@ -8,12 +9,24 @@ import { PriorityChild } from './child';
 import { choosePriority } from './choose-priority';
 import { parsePriorityConfig, PRIORITY, PriorityConfig } from './config';
 
-/** Uses the first of its children that works (gRFC A56). */
-export const priorityPolicy: LbPolicyType = {
-  name: PRIORITY,
-  parseConfig: parsePriorityConfig,
-  create: (host) => new PriorityPolicy(host),
-};
+/** What decides how children are kept. */
+export interface PriorityPolicyOptions {
+  readonly flags: Pick<FeatureFlags, 'priorityChildCache'>;
+}
+
+/** Makes the policy that uses the first of its children that works (gRFC A56). */
+export function createPriorityPolicyType({ flags }: PriorityPolicyOptions): LbPolicyType {
+  return {
+    name: PRIORITY,
+    parseConfig: parsePriorityConfig,
+    create: (host) => new PriorityPolicy(host, flags.priorityChildCache),
+  };
+}
+
+/** The policy without the cache that gRFC A115 removed. */
+export const priorityPolicy: LbPolicyType = createPriorityPolicyType({
+  flags: { priorityChildCache: false },
+});
 
 const TRACER = 'priority';
 
@@ -45,7 +58,11 @@ class PriorityPolicy implements LbPolicy {
   private failure = '';
   private published: Published | undefined;
 
-  constructor(private readonly host: LbHost) {
+  /** @param keepsRemoved Whether children that left the config are kept for a while. */
+  constructor(
+    private readonly host: LbHost,
+    private readonly keepsRemoved: boolean,
+  ) {
     this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
   }
 
@@ -61,9 +78,10 @@ class PriorityPolicy implements LbPolicy {
     this.failure = describeEmptiness(update);
     for (const [name, child] of this.children) {
       const childConfig = config.priorities.get(name);
-      // At once, as gRFC A115 asks; gRFC A56 kept it for a while.
-      if (childConfig === undefined) this.destroyChild(name, child);
-      else child.update(childConfig, update);
+      if (childConfig !== undefined) child.update(childConfig, update);
+      // Kept for a while by gRFC A56, destroyed at once by gRFC A115.
+      else if (this.keepsRemoved) child.deactivate();
+      else this.destroyChild(name, child);
     }
   }
 

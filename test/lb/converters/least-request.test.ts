@@ -65,7 +65,7 @@ describe('least_request by lb_policy', () => {
         }),
       });
       const violations = Violations.root();
-      expect(parseClusterLbPolicy(cluster, registry, violations)).toEqual(
+      expect(parseClusterLbPolicy(cluster, { lbConfigs: registry }, violations)).toEqual(
         new WrrLocalityConfig(new LeastRequestConfig(expected)),
       );
       expect(violations.all).toEqual([]);

@@ -90,7 +90,7 @@ describe('ring_hash by lb_policy', () => {
       }),
     });
     const violations = Violations.root();
-    expect(parseClusterLbPolicy(cluster, registry, violations)).toEqual(expected);
+    expect(parseClusterLbPolicy(cluster, { lbConfigs: registry }, violations)).toEqual(expected);
     expect(violations.all).toEqual([]);
   });
 });

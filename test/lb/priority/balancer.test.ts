@@ -2,7 +2,7 @@ import { ConnectivityState } from '../../../src/grpc-js';
 import { createFailurePicker, queuePicker } from '../../../src/lb/connectivity';
 import { emptyEndpointSet, type EndpointSet } from '../../../src/lb/endpoint-set';
 import type { LbHost, LbPolicy, LbPolicyType } from '../../../src/lb/lb-policy';
-import { priorityPolicy } from '../../../src/lb/priority/balancer';
+import { createPriorityPolicyType, priorityPolicy } from '../../../src/lb/priority/balancer';
 import { PriorityConfig, type PriorityChildConfig } from '../../../src/lb/priority/config';
 import type { LbConfig } from '../../../src/resources/extension-points';
 import { err, ok } from '../../../src/util/result';
@@ -18,8 +18,12 @@ const RETENTION_MS = 15 * 60_000;
 class Subject {
   readonly types = new Map<string, StubPolicyType>();
   readonly harness = new LbHarness({ get: (name) => this.type(name) });
-  readonly policy = this.harness.create(priorityPolicy);
+  readonly policy: LbPolicy;
   private readonly configs = new Map<string, PriorityChildConfig>();
+
+  constructor(type: LbPolicyType = priorityPolicy) {
+    this.policy = this.harness.create(type);
+  }
 
   private type(policyName: string): StubPolicyType {
     let type = this.types.get(policyName);
@@ -250,6 +254,40 @@ describe('priority', () => {
       expect(subject.publications).toBe(before);
       subject.child('a').reportReady('another');
       expect(subject.publications).toBe(before + 1);
+    });
+  });
+
+  describe('children that left the configuration', () => {
+    const withCache = createPriorityPolicyType({ flags: { priorityChildCache: true } });
+
+    function afterRemoval(type: LbPolicyType): Subject {
+      const subject = new Subject(type);
+      subject.update('ab');
+      subject.ready('a');
+      subject.update('b');
+      return subject;
+    }
+
+    it('are destroyed at once (gRFC A115)', () => {
+      expect(afterRemoval(priorityPolicy).stubs('a').live).toHaveLength(0);
+    });
+
+    it('are kept for 15 minutes with the child policy cache', () => {
+      const subject = afterRemoval(withCache);
+      subject.harness.clock.advance(RETENTION_MS - 1);
+      expect(subject.stubs('a').live).toHaveLength(1);
+      subject.harness.clock.advance(1);
+      expect(subject.stubs('a').live).toHaveLength(0);
+    });
+
+    it('serve again at once when they come back in time, with the child policy cache', () => {
+      const subject = afterRemoval(withCache);
+      subject.harness.clock.advance(RETENTION_MS - 1);
+      subject.update('ab');
+      expect(subject.pick).toContain('picked a');
+      expect(subject.stubs('a').instances).toHaveLength(1);
+      subject.harness.clock.advance(RETENTION_MS);
+      expect(subject.stubs('a').live).toHaveLength(1);
     });
   });
 
