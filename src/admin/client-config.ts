@@ -18,8 +18,8 @@ import type {
 export interface ObservedClient {
   /** Who it is to management servers. */
   readonly node: Node;
-  /** The targets of the channels that it works for. */
-  readonly scopes: readonly string[];
+  /** The target of its channels. */
+  readonly scope: string;
   readonly snapshot: ClientSnapshot;
 }
 
@@ -29,14 +29,9 @@ export interface DescriptionOptions {
   readonly excludeContents: boolean;
 }
 
-/**
- * Describes one client without its resources.
- *
- * `client_scope` is the target (gRFC A71). Targets of one bootstrap share a client: then it is all of them,
- * with commas between.
- */
-export function describeClient({ node, scopes }: ObservedClient): ClientConfig {
-  return ClientConfig.create({ node, clientScope: scopes.join(', ') });
+/** Describes one client without its resources. `client_scope` is the target (gRFC A71). */
+export function describeClient({ node, scope }: ObservedClient): ClientConfig {
+  return ClientConfig.create({ node, clientScope: scope });
 }
 
 /**

@@ -48,10 +48,10 @@ const TRACER = 'xds_resolver';
 /** How many pending resources the status of a call lists whose deadline has passed. */
 const MAX_LISTED_WAITS = 3;
 
-/** A hold on the process-wide client of one bootstrap. */
+/** A reference to the client of a target. */
 export interface ClientHold extends Handle {
   readonly client: ResourceSource;
-  /** Takes the load reports of the channels of this client (gRFC A27); absent if nothing does. */
+  /** Takes the load reports of every channel of the bootstrap (gRFC A27); absent if nothing does. */
   readonly loads?: LoadReporter;
 }
 
@@ -59,7 +59,7 @@ export interface ClientHold extends Handle {
 export interface XdsResolverDependencies {
   /** The bootstrap registered when the channel was made. Read anew for each attempt, because an agent may write the file after the application has started. */
   readonly loadBootstrap: () => Result<Bootstrap, string>;
-  /** The target is what the client is shown to be in use for (gRFC A71). */
+  /** Acquires the client of a target: every channel of the target shares it (gRFC A71). */
   readonly acquireClient: (bootstrap: Bootstrap, target: string) => ClientHold;
   readonly types: ClientResourceTypes;
   readonly httpFilters: FilterPreparer;

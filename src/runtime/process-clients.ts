@@ -1,50 +1,46 @@
 import { LoadReporter } from '../load-reporting/load-reporter';
 import type * as Snapshots from '../transport/snapshot/keep-snapshot';
 import { PACKAGE_VERSION } from '../util/version';
-import { ClientPool } from '../xds-client/client-pool';
+import { ClientPool, type ClientGroup } from '../xds-client/client-pool';
+import { ManagementServers } from '../xds-client/management-servers';
+import { mergeSnapshots } from '../xds-client/merge-snapshots';
 import type { XdsTransportFactory } from '../xds-client/transport';
 import { XdsClient } from '../xds-client/xds-client';
 import type { PolicyEnvironment } from '../lb/create-policy-registry';
 
-/** Makes the clients of the process, one for each bootstrap. */
+/** The clients of one bootstrap, and the load reports of their channels (gRFC A27). */
+export interface XdsClientGroup extends ClientGroup<XdsClient> {
+  /** One LRS stream per server for all clients. Outlives them by the calls that run. */
+  readonly loads: LoadReporter;
+}
+
+/** Creates the clients of the process: one for each target, with what all targets of a bootstrap share. */
 export function createClientPool(
   { clock, random, logger, flags }: PolicyEnvironment,
   transportFactory: XdsTransportFactory,
-): ClientPool<XdsClient> {
+): ClientPool<XdsClient, XdsClientGroup> {
   const userAgent = { name: 'grpc-xds (Node.js)', version: PACKAGE_VERSION };
-  const { dataErrorHandling, endpointFallback } = flags;
+  const { dataErrorHandling, endpointFallback, lrsPropagation: choosesMetrics } = flags;
   const clientFeatures = endpointFallback ? ['xds.endpoint.supports_lb_endpoint_collection'] : [];
-  return new ClientPool((bootstrap) => {
+  return new ClientPool((bootstrap, clients) => {
     const config = bootstrap.servers.at(-1)?.snapshot;
     const keeper = config && loadSnapshots().keepSnapshot({ config, clock, logger });
-    const client = new XdsClient({
+    keeper?.start(() => mergeSnapshots(clients()));
+    const options = {
       ...{ bootstrap, transportFactory, userAgent, clientFeatures, dataErrorHandling },
       ...{ clock, random, logger },
       ...(keeper && { events: keeper.events }),
-    });
-    keeper?.start(() => client.snapshot());
-    return client;
+    };
+    const servers = new ManagementServers(options);
+    const { node } = servers;
+    return {
+      createClient: (target) => new XdsClient({ ...options, target }, servers),
+      loads: new LoadReporter({
+        ...{ node, transportFactory, choosesMetrics },
+        ...{ clock, random, logger },
+      }),
+    };
   });
-}
-
-/** Makes the function that gives each client its load reports (gRFC A27), which outlive it by the calls that run. */
-export function createLoadReporters(
-  { clock, random, logger, flags }: PolicyEnvironment,
-  transportFactory: XdsTransportFactory,
-): (client: XdsClient) => LoadReporter {
-  const reporters = new WeakMap<XdsClient, LoadReporter>();
-  const { lrsPropagation: choosesMetrics } = flags;
-  return (client) => {
-    const known = reporters.get(client);
-    if (known !== undefined) return known;
-    const { node } = client;
-    const created = new LoadReporter({
-      ...{ node, transportFactory, choosesMetrics },
-      ...{ clock, random, logger },
-    });
-    reporters.set(client, created);
-    return created;
-  };
 }
 
 /** Few processes keep what they were sent. */

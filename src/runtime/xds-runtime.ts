@@ -13,7 +13,6 @@ import { processLbPolicies } from '../lb/custom/register-lb-policy';
 import type { LbPolicyRegistry } from '../lb/lb-policy-registry';
 import type { LbPolicyRoots } from '../lb/register-lb-policies';
 import { RegistryRoots } from '../lb/registry-roots';
-import type { LoadReporter } from '../load-reporting/load-reporter';
 import { RegexMeter } from '../regex/regex-meter';
 import { explainCall, type CallExplanation } from '../resolver/explain-call';
 import { LiveConfigs } from '../resolver/live-configs';
@@ -27,7 +26,7 @@ import type { ClientPool } from '../xds-client/client-pool';
 import { SharedTransports } from '../xds-client/shared-transports';
 import type { XdsClient } from '../xds-client/xds-client';
 import { addHttpFilters, createCredentials, createRuntimeResourceTypes } from './built-in-parts';
-import { createClientPool, createLoadReporters } from './process-clients';
+import { createClientPool, type XdsClientGroup } from './process-clients';
 
 // What an application brings along goes where the rest is.
 export { registerChannelCredentials } from '../credentials/register-channel-credentials';
@@ -49,8 +48,7 @@ export class XdsRuntime {
   private readonly regexes: RegexMeter;
   private readonly credentials: ManagementCredentials;
   private readonly liveConfigs = new LiveConfigs();
-  private readonly clients: ClientPool<XdsClient>;
-  private readonly loadsOf: (client: XdsClient) => LoadReporter;
+  private readonly clients: ClientPool<XdsClient, XdsClientGroup>;
   private readonly resolverDependencies: Omit<XdsResolverDependencies, 'loadBootstrap'>;
   private loadBootstrap: () => Result<Bootstrap, string>;
 
@@ -74,7 +72,6 @@ export class XdsRuntime {
     const { credentials } = this;
     const transports = new SharedTransports(new TransportFactory({ ...environment, credentials }));
     this.clients = createClientPool(environment, transports);
-    this.loadsOf = createLoadReporters(environment, transports);
     this.resolverDependencies = this.createDependencies(policies);
   }
 
@@ -109,8 +106,8 @@ export class XdsRuntime {
 
   /** What the clients know (gRFC A40). */
   observe(): ReturnType<ObserveClients> {
-    return this.clients.clients().map(({ client, scopes }) => {
-      return { node: client.node, scopes, snapshot: client.snapshot() };
+    return this.clients.clients().map(({ client, scope }) => {
+      return { node: client.node, scope, snapshot: client.snapshot() };
     });
   }
 
@@ -131,8 +128,9 @@ export class XdsRuntime {
       hash: (text) => (hash.isReady ? hash.hash(text) : undefined),
       liveConfigs: this.liveConfigs,
       acquireClient: (bootstrap, target) => {
-        const hold = this.clients.acquire(bootstrap, target);
-        return { ...hold, loads: this.loadsOf(hold.client) };
+        const pooled = this.clients.acquire(bootstrap, target);
+        const { client, group } = pooled;
+        return { client, loads: group.loads, release: () => pooled.release() };
       },
       types: createRuntimeResourceTypes(policies, processHttpFilters, {
         ...this.environment,

@@ -7,7 +7,7 @@ interface Entry<V> {
 
 /** Values made on first use and destroyed when the last holder lets go. */
 export class RefCountedMap<K, V> {
-  private readonly entries = new Map<K, Entry<V>>();
+  private readonly entriesByKey = new Map<K, Entry<V>>();
 
   constructor(
     private readonly create: (key: K) => V,
@@ -16,10 +16,10 @@ export class RefCountedMap<K, V> {
 
   /** Takes a hold on the value of `key`, making it if there is none. */
   acquire(key: K): Handle & { readonly value: V } {
-    let entry = this.entries.get(key);
+    let entry = this.entriesByKey.get(key);
     if (entry === undefined) {
       entry = { value: this.create(key), holders: 0 };
-      this.entries.set(key, entry);
+      this.entriesByKey.set(key, entry);
     }
     const held = entry;
     held.holders++;
@@ -29,17 +29,22 @@ export class RefCountedMap<K, V> {
 
   /** The value held under `key`, if any. */
   get(key: K): V | undefined {
-    return this.entries.get(key)?.value;
+    return this.entriesByKey.get(key)?.value;
   }
 
   /** All values with a holder. */
   *values(): IterableIterator<V> {
-    for (const entry of this.entries.values()) yield entry.value;
+    for (const entry of this.entriesByKey.values()) yield entry.value;
+  }
+
+  /** All values with a holder, each with its key. */
+  *entries(): IterableIterator<[K, V]> {
+    for (const [key, entry] of this.entriesByKey) yield [key, entry.value];
   }
 
   private drop(key: K, entry: Entry<V>): void {
     if (--entry.holders > 0) return;
-    this.entries.delete(key);
+    this.entriesByKey.delete(key);
     this.destroy(entry.value, key);
   }
 }

@@ -139,9 +139,24 @@ export class AdsStream {
     state.conversation.addName(typeUrl, name);
   }
 
-  /** Makes the next stream ask as if nothing had ever been received: what is cached is another server's. */
+  /**
+   * Makes the next stream request everything as if nothing had been received: another server's resources take the
+   * place of this one's. A stream on which the server has learnt which versions are cached is replaced at once, because
+   * the server would not send those again.
+   */
   forgetVersions(): void {
     this.protocol.forgetVersions();
+    const { state } = this;
+    if (state.kind !== 'open' || state.sawResponse) return;
+    if (!state.hasClaimed && state.inFlight?.claims !== true) return;
+    this.open(state.backoff, state.waits.deadlines());
+  }
+
+  /** Replaces a stream that has had responses, so that everything is sent again. */
+  renew(): void {
+    if (this.state.kind !== 'open' || !this.state.sawResponse) return;
+    this.protocol.forgetVersions();
+    this.open(this.firstBackoff(), this.state.waits.deadlines());
   }
 
   /** Opens a stream if one is wanted, sends what is due and asks for the next response. */

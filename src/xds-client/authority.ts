@@ -1,24 +1,13 @@
 import type { Clock } from '../util/clock';
-import type { Logger } from '../util/logger';
 import type { SerialQueue } from '../util/serial-queue';
-import type { ResourceOutcome } from './ads-response';
-import {
-  deletionEvent,
-  expiryEvent,
-  outcomeEvent,
-  timeoutEvent,
-  unreachableEvent,
-  type EventOrigin,
-} from './resource-events';
-import type { Accepted } from './resource-state';
-import { reportLongWaits } from './report-long-waits';
-import { reportSkipped } from './report-skipped';
+import type { Channel, ChannelListener, ResourceKey } from './channel-listener';
+import { expiryEvent, unreachableEvent, type EventOrigin } from './resource-events';
+import type { Accepted, ResourceEvent, ResourceState } from './resource-state';
 import { ResourceTimers } from './resource-timers';
 import type { ResourceType } from './resource-type';
-import { removalHandling } from './server-policy';
-import type { ChannelListener, ResourcesUpdate, ServerChannel } from './server-channel';
+import type { ServerChannel } from './server-channel';
 import { ServerChoice, type ServerChoiceOptions } from './server-choice';
-import { WaitReports } from './wait-reports';
+import type { WaitReports } from './wait-reports';
 import { WatchedResource, type Watch } from './watched-resource';
 import { describeResource } from './xds-errors';
 
@@ -26,10 +15,12 @@ import { describeResource } from './xds-errors';
 export interface AuthorityOptions extends ServerChoiceOptions {
   readonly queue: SerialQueue;
   readonly clock: Clock;
-  readonly logger: Logger;
+  readonly waitReports: WaitReports;
+  /** Called when the last watch of a resource has ended, so that `sweep` is due. */
+  readonly onUnwatched: () => void;
 }
 
-/** The resources of one authority (gRFC A47), whichever server they are had from. */
+/** The resources of one authority (gRFC A47) that one target watches, whichever server they are had from. */
 export class Authority implements ChannelListener {
   private readonly resources = new Map<string, Map<string, WatchedResource>>();
   private readonly servers: ServerChoice;
@@ -37,23 +28,22 @@ export class Authority implements ChannelListener {
   private readonly unwatched = new Set<WatchedResource>();
   /** Of resources that must be forgotten unless they are renewed. */
   private readonly expiries: ResourceTimers;
-  private readonly waitReports: WaitReports;
   /** Watchers have been told that no server can be reached. */
   private toldUnreachable = false;
 
   constructor(private readonly options: AuthorityOptions) {
-    const { clock, queue, logger, nodeId } = options;
     this.servers = new ServerChoice(options, this, () => this.allResources());
-    this.expiries = new ResourceTimers(clock);
-    const describe = (resource: WatchedResource) => this.describeWait(resource);
-    const onLong = (resources: readonly WatchedResource[]) =>
-      reportLongWaits(resources, { describe, logger, nodeId });
-    this.waitReports = new WaitReports({ clock, queue, onLong });
+    this.expiries = new ResourceTimers(options.clock);
   }
 
   /** Whether there is nothing to watch and nothing to keep. */
   get isUnused(): boolean {
     return this.resources.size === 0;
+  }
+
+  /** The servers that are asked at the moment. */
+  get askedServers(): readonly ServerChannel[] {
+    return this.servers.asked;
   }
 
   /** Every resource watched. */
@@ -90,8 +80,10 @@ export class Authority implements ChannelListener {
   close(): void {
     this.servers.close();
     this.expiries.clear();
-    this.waitReports.clear();
-    for (const resource of this.allResources()) resource.close();
+    for (const resource of this.allResources()) {
+      this.options.waitReports.end(resource);
+      resource.close();
+    }
     this.resources.clear();
   }
 
@@ -113,7 +105,7 @@ export class Authority implements ChannelListener {
     return this.resource(typeUrl, name)?.accepted;
   }
 
-  onServerResponded(channel: ServerChannel): void {
+  onServerResponded(channel: Channel): void {
     this.servers.settleOn(channel);
     if (!this.toldUnreachable || channel.isSaved) return;
     this.toldUnreachable = false;
@@ -125,40 +117,58 @@ export class Authority implements ChannelListener {
     for (const resource of this.allResources()) this.report(resource);
   }
 
-  onResources(channel: ServerChannel, { read, type, version }: ResourcesUpdate): void {
-    const ofType = this.resources.get(type.typeUrl);
-    if (ofType === undefined) return;
-    if (channel.isSaved) {
-      this.applySaved(channel, ofType, { read, type, version });
-      return;
+  onResource(
+    channel: Channel,
+    { typeUrl, name }: ResourceKey,
+    event: ResourceEvent<unknown>,
+    ttlMs: number | undefined,
+  ): void {
+    const resource = this.resource(typeUrl, name);
+    if (resource === undefined || (channel.isSaved && !isFirstValue(resource, event))) return;
+    resource.apply(event, channel.server.serverUri);
+    if (event.kind === 'accepted') this.keepFor(channel, resource, ttlMs);
+  }
+
+  onRenewed(channel: Channel, { typeUrl, name }: ResourceKey, ttlMs: number): void {
+    const resource = this.resource(typeUrl, name);
+    if (resource !== undefined) this.keepFor(channel, resource, ttlMs);
+  }
+
+  /** Resources that servers before the one in use had sent to other targets are not mixed with its own. */
+  onShared(
+    channel: Channel,
+    { typeUrl, name }: ResourceKey,
+    state: ResourceState<unknown>,
+    ttlMs: number | undefined,
+  ): void {
+    const resource = this.resource(typeUrl, name);
+    if (resource === undefined) return;
+    const event = { kind: 'shared', state } as const;
+    const isWelcome = channel.isSaved
+      ? isFirstValue(resource, event)
+      : this.servers.isInUse(channel);
+    if (isWelcome && state.kind !== 'requested') {
+      resource.apply(event, channel.server.serverUri);
+      if (state.kind === 'accepted') this.keepFor(channel, resource, ttlMs);
     }
-    for (const [name, outcome] of read.outcomes) {
-      const resource = ofType.get(name);
-      if (resource !== undefined) this.applyOutcome(channel, resource, outcome, version);
-    }
-    for (const name of read.removed) {
-      const resource = ofType.get(name);
-      if (resource !== undefined) this.applyDeletion(channel, resource, version, true);
-    }
-    if (!read.isComplete) return;
-    for (const resource of ofType.values()) {
-      if (!read.outcomes.has(resource.name)) {
-        this.applyDeletion(channel, resource, version, false);
-      }
-    }
+    if (channel.isSaved && channel.hasAnswered) this.report(resource);
+  }
+
+  /** What the snapshot does not have may exist: its watchers are notified of why it cannot be had instead. */
+  onSavedRead(_channel: Channel, typeUrl: string): void {
+    for (const resource of this.resources.get(typeUrl)?.values() ?? []) this.report(resource);
   }
 
   onResourceTimeout(
-    channel: ServerChannel,
-    typeUrl: string,
-    name: string,
+    channel: Channel,
+    { typeUrl, name }: ResourceKey,
+    event: ResourceEvent<unknown>,
     serverAnswered: boolean,
   ): void {
-    // What was saved is used, or is said not to be there, when it has been read.
-    if (channel.isSaved || (!serverAnswered && this.servers.turnToSaved())) return;
     const resource = this.resource(typeUrl, name);
-    if (resource === undefined) return;
-    const event = timeoutEvent(resource.id, serverAnswered, this.originOf(channel));
+    if (resource === undefined || resource.accepted !== undefined) return;
+    // What was saved is used, or is reported not to be there, when it has been read.
+    if (channel.isSaved || (!serverAnswered && this.servers.turnToSaved())) return;
     resource.apply(event, channel.server.serverUri);
   }
 
@@ -167,38 +177,36 @@ export class Authority implements ChannelListener {
   }
 
   private addResource(type: ResourceType<unknown>, name: string): WatchedResource {
-    const { clock, queue, nodeId } = this.options;
+    const { clock, queue, nodeId, target, waitReports, onUnwatched: onEmptied } = this.options;
     let ofType = this.resources.get(type.typeUrl);
     if (ofType === undefined) {
       ofType = new Map();
       this.resources.set(type.typeUrl, ofType);
     }
-    const onUnwatched = (unwatched: WatchedResource) => this.unwatched.add(unwatched);
-    const onAnswered = (answered: WatchedResource) => this.waitReports.end(answered);
+    const onUnwatched = (unwatched: WatchedResource) => {
+      this.unwatched.add(unwatched);
+      onEmptied();
+    };
+    const onAnswered = (answered: WatchedResource) => waitReports.end(answered);
     const resource = new WatchedResource({
-      ...{ type, name, queue, clock, nodeId },
+      ...{ type, name, queue, clock, nodeId, target },
       ...{ onAnswered, onUnwatched },
     });
     ofType.set(name, resource);
-    this.waitReports.begin(resource);
+    waitReports.begin({ resource, target, describe: () => this.describeWait(resource) });
     return resource;
   }
 
   private removeResource(resource: WatchedResource): void {
-    const { name, state } = resource;
+    const { name } = resource;
     const { typeUrl } = resource.type;
     const ofType = this.resources.get(typeUrl);
     ofType?.delete(name);
     if (ofType?.size === 0) this.resources.delete(typeUrl);
     this.expiries.cancel(typeUrl, name);
-    this.waitReports.end(resource);
+    this.options.waitReports.end(resource);
     resource.close();
     this.servers.unsubscribe(resource.type, name);
-    if (state.kind === 'accepted' && state.deletionIgnored) {
-      this.options.logger.info(
-        () => `${describeResource(resource.id)}: no longer watched after its removal`,
-      );
-    }
   }
 
   /** Tells a resource's watchers that every server tried is down, and why each of them. */
@@ -207,47 +215,8 @@ export class Authority implements ChannelListener {
     resource.apply(unreachableEvent(resource.id, this.servers.failuresFor(resource)));
   }
 
-  /**
-   * Takes from the snapshot of an earlier run what there is no value of. What the snapshot does not have may
-   * exist, so whoever waits for it is told why it cannot be had instead.
-   */
-  private applySaved(
-    channel: ServerChannel,
-    ofType: ReadonlyMap<string, WatchedResource>,
-    { read, version }: ResourcesUpdate,
-  ): void {
-    for (const [name, outcome] of read.outcomes) {
-      const resource = ofType.get(name);
-      if (resource === undefined || resource.accepted !== undefined) continue;
-      if (outcome.kind === 'accepted') this.applyOutcome(channel, resource, outcome, version);
-    }
-    for (const resource of ofType.values()) this.report(resource);
-  }
-
-  private applyOutcome(
-    channel: ServerChannel,
-    resource: WatchedResource,
-    outcome: ResourceOutcome,
-    version: string,
-  ): void {
-    const { id, state } = resource;
-    if (outcome.kind === 'lost') return;
-    if (outcome.kind === 'renewed') {
-      // A heartbeat cannot end a time to live, only set it anew.
-      if (outcome.ttlMs !== undefined) this.keepFor(channel, resource, outcome.ttlMs);
-      return;
-    }
-    if (state.kind === 'accepted' && state.deletionIgnored) {
-      this.options.logger.info(() => `${describeResource(id)}: sent again after its removal`);
-    }
-    if (outcome.kind === 'accepted') reportSkipped(resource, outcome.accepted, this.options.logger);
-    const event = outcomeEvent(id, outcome, version, this.originOf(channel));
-    resource.apply(event, channel.server.serverUri);
-    if (outcome.kind === 'accepted') this.keepFor(channel, resource, outcome.ttlMs);
-  }
-
   /** Has a resource forgotten after a while, unless this is called again for it. */
-  private keepFor(channel: ServerChannel, resource: WatchedResource, ttlMs?: number): void {
+  private keepFor(channel: Channel, resource: WatchedResource, ttlMs?: number): void {
     const { name, id } = resource;
     const { typeUrl } = resource.type;
     this.expiries.cancel(typeUrl, name);
@@ -261,29 +230,13 @@ export class Authority implements ChannelListener {
     this.expiries.start(typeUrl, name, ttlMs, () => this.options.queue.run(onExpired));
   }
 
-  /** @param isExplicit Whether the server says so, instead of leaving the resource out. */
-  private applyDeletion(
-    channel: ServerChannel,
-    resource: WatchedResource,
-    version: string,
-    isExplicit: boolean,
-  ): void {
-    const { id, state, type } = resource;
-    const handling = removalHandling(channel.policy, !type.allResourcesRequiredInSotw);
-    const isFirst = state.kind === 'accepted' && !state.deletionIgnored;
-    if (isFirst && handling === 'ignore') {
-      const { description } = channel;
-      // gRFC A53 wants a warning. grpc-js has no such level, and shows nothing below an error by default.
-      this.options.logger.error(
-        () => `${describeResource(id)}: removed by ${description}, kept (ignore_resource_deletion)`,
-      );
-    }
-    const deletion = { version, isExplicit, handling };
-    const event = deletionEvent(id, deletion, this.originOf(channel));
-    resource.apply(event, channel.server.serverUri);
-  }
-
-  private originOf({ description, policy }: ServerChannel): EventOrigin {
+  private originOf({ description, policy }: Channel): EventOrigin {
     return { server: description, policy, nowMs: this.options.clock.now() };
   }
+}
+
+/** Whether an event brings a value where there is none. */
+function isFirstValue(resource: WatchedResource, event: ResourceEvent<unknown>): boolean {
+  const { kind } = event.kind === 'shared' ? event.state : event;
+  return kind === 'accepted' && resource.accepted === undefined;
 }

@@ -2,62 +2,81 @@ import type { Bootstrap } from '../bootstrap/bootstrap';
 import type { Handle } from '../util/handle';
 import { RefCountedMap } from '../util/ref-counted-map';
 
-/** A client in use, and what for. */
+/** A client in use. */
 export interface ScopedClient<C> {
   readonly client: C;
-  /** What its holders said they need it for, each once, in the order of the alphabet. */
-  readonly scopes: readonly string[];
+  /** The target of its channels. */
+  readonly scope: string;
 }
 
-/** A hold on a client shared by everybody with an equal bootstrap. */
-export interface PooledClient<C> extends Handle {
+/** A reference to the client of a target. */
+export interface PooledClient<C, G> extends Handle {
   readonly client: C;
+  /** What it shares with the clients of other targets. */
+  readonly group: G;
+}
+
+/** What the clients of one bootstrap share. */
+export interface ClientGroup<C> {
+  /** Creates the client of a target. */
+  createClient(scope: string): C;
+}
+
+interface PooledGroup<C, G> {
+  readonly group: G;
+  /** By scope. */
+  readonly clients: RefCountedMap<string, C>;
 }
 
 /**
- * The clients of a process: one for each distinct bootstrap, made for the first holder and closed as soon as
- * the last one lets go, so that a process with nothing else to do can end.
+ * The clients of a process: one for each target of each distinct bootstrap (gRFC A71). A client is created for the
+ * first channel of its target and closed with the last one, so that a process with nothing else to do can end.
  */
-export class ClientPool<C extends { close(): void }> {
+export class ClientPool<C extends { close(): void }, G extends ClientGroup<C>> {
   /** One object for each distinct bootstrap in use. */
   private readonly bootstraps = new Map<string, Bootstrap>();
-  private readonly pooled: RefCountedMap<Bootstrap, C>;
-  private readonly holds = new Set<{ readonly client: C; readonly scope: string }>();
+  private readonly groups: RefCountedMap<Bootstrap, PooledGroup<C, G>>;
 
-  /** @param create Makes the client of a bootstrap. */
-  constructor(create: (bootstrap: Bootstrap) => C) {
-    this.pooled = new RefCountedMap(create, (client, bootstrap) => {
-      this.bootstraps.delete(contentOf(bootstrap));
-      client.close();
-    });
+  /** @param createGroup Given a bootstrap and, at any time, the clients that share it. */
+  constructor(createGroup: (bootstrap: Bootstrap, clients: () => Iterable<C>) => G) {
+    this.groups = new RefCountedMap(
+      (bootstrap) => {
+        const clients: RefCountedMap<string, C> = new RefCountedMap(
+          (scope) => group.createClient(scope),
+          (client) => client.close(),
+        );
+        const group = createGroup(bootstrap, () => clients.values());
+        return { group, clients };
+      },
+      (_group, bootstrap) => this.bootstraps.delete(contentOf(bootstrap)),
+    );
   }
 
   /**
-   * Takes a hold on the client of a bootstrap. Two bootstraps of equal content have the same client.
-   * @param scope What for: the target of a channel.
+   * Acquires the client of a target. Two bootstraps of equal content are one.
+   * @param scope The target.
    */
-  acquire(bootstrap: Bootstrap, scope: string): PooledClient<C> {
+  acquire(bootstrap: Bootstrap, scope: string): PooledClient<C, G> {
     const content = contentOf(bootstrap);
     const shared = this.bootstraps.get(content) ?? bootstrap;
     this.bootstraps.set(content, shared);
-    const held = this.pooled.acquire(shared);
-    const client = held.value;
-    const hold = { client, scope };
-    this.holds.add(hold);
+    const pooled = this.groups.acquire(shared);
+    const { group, clients } = pooled.value;
+    const client = clients.acquire(scope);
     const release = () => {
-      this.holds.delete(hold);
-      held.release();
+      client.release();
+      pooled.release();
     };
-    return { client, release };
+    return { client: client.value, group, release };
   }
 
   /** Every client in use. */
   clients(): ScopedClient<C>[] {
-    return [...this.pooled.values()].map((client) => {
-      const scopes = new Set<string>();
-      for (const hold of this.holds) if (hold.client === client) scopes.add(hold.scope);
-      return { client, scopes: [...scopes].sort() };
-    });
+    const scoped: ScopedClient<C>[] = [];
+    for (const { clients } of this.groups.values()) {
+      for (const [scope, client] of clients.entries()) scoped.push({ client, scope });
+    }
+    return scoped;
   }
 }
 

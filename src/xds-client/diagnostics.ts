@@ -25,6 +25,8 @@ export interface ServerFailedEvent extends ServerEvent {
 
 /** A resource that is watched. */
 export interface ResourceEventBase extends DiagnosticEvent {
+  /** The target of the channels that watch it, such as `xds:///echo.example.com`. */
+  readonly target: string | undefined;
   /** Such as `type.googleapis.com/envoy.config.listener.v3.Listener`. */
   readonly typeUrl: string;
   readonly name: string;
@@ -67,8 +69,10 @@ export interface ResourceWaitingEvent extends ResourceEventBase {
   readonly text: string;
 }
 
-/** Another server of an authority is in use (gRFC A71). */
+/** A target uses another server of an authority (gRFC A71). */
 export interface FallbackEvent extends DiagnosticEvent {
+  /** The target that does, such as `xds:///echo.example.com`. Others may stay with the server that they use. */
+  readonly target: string | undefined;
   /** As in the bootstrap; `undefined` for names without one. */
   readonly authority: string | undefined;
   /** Whether it is a server further down the list, or back to one further up. */

@@ -1,6 +1,6 @@
 import type { Logger } from '../util/logger';
+import type { ChannelResource } from './channel-resource';
 import type { Accepted } from './resource-state';
-import type { WatchedResource } from './watched-resource';
 import { describeResource } from './xds-errors';
 
 /**
@@ -8,7 +8,7 @@ import { describeResource } from './xds-errors';
  * from what is skipped already, because nothing less is shown by default.
  */
 export function reportSkipped(
-  { type, id, accepted: before }: WatchedResource,
+  { type, id, accepted: before }: ChannelResource,
   next: Accepted<unknown>,
   logger: Logger,
 ): void {

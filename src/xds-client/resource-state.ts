@@ -72,6 +72,8 @@ export type ResourceEvent<T> =
     }
   /** It was asked for and did not come in time. */
   | { readonly kind: 'timed-out'; readonly failure: Failure }
+  /** A server had sent it, or failed to, before it was requested for this target. */
+  | { readonly kind: 'shared'; readonly state: ResourceState<T> }
   /** Every server is out of reach. */
   | { readonly kind: 'unreachable'; readonly error: XdsError }
   /** A server answers again. */
@@ -96,6 +98,8 @@ export function nextResourceState<T>(
       return onDeleted(state, event);
     case 'timed-out':
       return state.kind === 'accepted' ? state : onFailed(state, event.failure, true);
+    case 'shared':
+      return onShared(state, event.state);
     case 'unreachable':
       return onUnreachable(state, event.error);
     case 'reachable':
@@ -183,6 +187,12 @@ function onDeleted<T>(
     default:
       return assertNever(before);
   }
+}
+
+/** A value in use gives way to another value only. */
+function onShared<T>(before: ResourceState<T>, shared: ResourceState<T>): ResourceState<T> {
+  if (shared.kind === 'accepted') return shared;
+  return before.kind === 'accepted' || shared.kind === 'requested' ? before : shared;
 }
 
 /** A known failure stays the answer: it says more than that the server cannot be asked again just now. */

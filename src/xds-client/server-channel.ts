@@ -9,43 +9,17 @@ import type { AdsResponse } from './ads-protocol';
 import { readResources, type ReadResources } from './ads-response';
 import { AdsStream } from './ads-stream';
 import type { AdsStreamHandler } from './ads-stream-handler';
-import { AdsSubscriptions } from './ads-subscriptions';
+import type { ChannelListener } from './channel-listener';
+import { ChannelResources } from './channel-resources';
 import type { ClientEvents } from './client-events';
 import type { ServerSnapshot } from './client-snapshot';
 import { diagnostics, type ServerEvent } from './diagnostics';
 import { MAX_LOGGED_UNREQUESTED } from './limits';
-import type { Accepted } from './resource-state';
 import type { DiscoveryService, ResourceType } from './resource-type';
 import type { ServerPolicy } from './server-policy';
 import type { XdsTransport, XdsTransportFactory } from './transport';
 import { VariantChoice } from './variant-choice';
 import { describeResource, describeServer, joinBounded, MAX_SHOWN_NAME } from './xds-errors';
-
-/** What a response says about the resources of one type. */
-export interface ResourcesUpdate {
-  readonly read: ReadResources;
-  readonly type: ResourceType<unknown>;
-  readonly version: string;
-}
-
-/** Who uses a channel. All methods are called from the client's queue. */
-export interface ChannelListener {
-  /** The value in use of a resource subscribed to. */
-  cached(typeUrl: string, name: string): Accepted<unknown> | undefined;
-  /** The server has answered, whatever it has said. */
-  onServerResponded(channel: ServerChannel): void;
-  /** A server has become unreachable, or is so for another reason now: see `ServerChannel.failure`. */
-  onServerFailed(): void;
-  /** A response was read; it may be about resources of others. */
-  onResources(channel: ServerChannel, update: ResourcesUpdate): void;
-  /** A resource subscribed to was not sent in time. */
-  onResourceTimeout(
-    channel: ServerChannel,
-    typeUrl: string,
-    name: string,
-    serverAnswered: boolean,
-  ): void;
-}
 
 /** What a channel is made of. */
 export interface ServerChannelOptions {
@@ -70,24 +44,25 @@ const AGGREGATED: DiscoveryService = {
 };
 
 /**
- * All dealings with one management server, for every authority that uses it (gRFC A47): the connection, what
- * is subscribed to, the judgement of responses, and whether the server is well. Normally there is one stream;
- * a server with separate streams has one for each type.
+ * All dealings with one management server, for every target and authority that uses it (gRFCs A47 and A71): the
+ * connection, what is subscribed to, the resources received, and whether the server is well. Normally there is one
+ * stream; a server with separate streams has one for each type.
  */
 export class ServerChannel {
   readonly server: ServerConfig;
   readonly policy: ServerPolicy;
   /** Names the server and the node in messages. */
   readonly description: string;
-  private readonly subscriptions = new AdsSubscriptions<ChannelListener>();
+  private readonly resources: ChannelResources;
   private readonly listeners = new Set<ChannelListener>();
   private readonly variant: VariantChoice;
   private readonly streams = new Map<DiscoveryService, AdsStream>();
   /** By stream, why the last attempt has failed, until an answer comes. */
   private readonly failures = new Map<DiscoveryService, string>();
   private transport: XdsTransport | undefined;
-  /** Whether the server has ever answered. */
-  private hasAnswered = false;
+  /** The server was left for another one since it was last well: targets have resources that it did not send. */
+  private wasLeft = false;
+  private everAnswered = false;
   /** The rejections last logged, by type, so that each is logged once. */
   private readonly loggedRejections = new Map<string, string>();
   /** Types that were received without a request, so that each is logged once. */
@@ -99,6 +74,8 @@ export class ServerChannel {
     this.policy = policy;
     this.description = describeServer(server, node.id);
     const serverKey = server.key;
+    const { clock, logger } = options;
+    this.resources = new ChannelResources({ channel: this, clock, logger });
     this.variant = new VariantChoice({ mode: policy.delta, node, withoutDelta, serverKey });
   }
 
@@ -107,36 +84,46 @@ export class ServerChannel {
     return this.server.snapshot !== undefined;
   }
 
+  /** Whether the server has ever answered. */
+  get hasAnswered(): boolean {
+    return this.everAnswered;
+  }
+
   /** Why nothing can be had from the server now, as a sentence; `undefined` if nothing is known against it. */
   get failure(): string | undefined {
     for (const failure of this.failures.values()) return failure;
     return undefined;
   }
 
-  /** Adds somebody to be told what the server does. */
+  /** Adds a listener of what the server does. */
   attach(listener: ChannelListener): void {
     this.listeners.add(listener);
   }
 
-  /** Takes somebody away, who must have unsubscribed from everything. */
+  /** Removes a listener, which must have unsubscribed from everything. */
   detach(listener: ChannelListener): void {
     this.listeners.delete(listener);
   }
 
-  /** Asks for a resource. */
+  /**
+   * Requests a resource for a listener. One that is subscribed to already is not requested again: the listener gets
+   * what is known of it.
+   */
   subscribe(type: ResourceType<unknown>, name: string, listener: ChannelListener): void {
-    this.subscriptions.add(type, name, listener);
-    this.streamOf(type).addName(type.typeUrl, name);
+    const known = this.resources.subscribe(type, name, listener);
+    if (known === undefined) this.streamOf(type).addName(type.typeUrl, name);
+    else this.resources.share(known, listener);
   }
 
-  /** Asks for a resource no longer. */
-  unsubscribe(type: ResourceType<unknown>, name: string): void {
-    this.subscriptions.remove(type.typeUrl, name);
-    this.streamOf(type).dropName(type.typeUrl, name);
+  /** Ends a listener's subscription to a resource. */
+  unsubscribe(type: ResourceType<unknown>, name: string, listener: ChannelListener): void {
+    const isLast = this.resources.unsubscribe(type.typeUrl, name, listener);
+    if (isLast) this.streamOf(type).dropName(type.typeUrl, name);
   }
 
-  /** See `AdsStream.forgetVersions`. */
+  /** A target turns to another server, whose resources take the place of this one's. See `AdsStream.forgetVersions`. */
   forgetVersions(): void {
+    this.wasLeft = true;
     for (const stream of this.streams.values()) stream.forgetVersions();
   }
 
@@ -205,14 +192,14 @@ export class ServerChannel {
   }
 
   private createHandler(service: DiscoveryService): AdsStreamHandler {
-    const { subscriptions } = this;
+    const { resources } = this;
     return {
-      names: (typeUrl) => subscriptions.names(typeUrl),
-      typeUrls: () => subscriptions.typeUrls((type) => this.serviceOf(type) === service),
-      heldVersions: (typeUrl) => this.heldVersions(typeUrl),
+      names: (typeUrl) => resources.names(typeUrl),
+      typeUrls: () => resources.typeUrls((type) => this.serviceOf(type) === service),
+      heldVersions: (typeUrl) => resources.heldVersions(typeUrl),
       isMissing: (typeUrl, name) => {
-        const listener = subscriptions.get(typeUrl, name);
-        return listener !== undefined && listener.cached(typeUrl, name) === undefined;
+        const resource = resources.get(typeUrl, name);
+        return resource !== undefined && resource.accepted === undefined;
       },
       isFailing: () => this.failures.has(service),
       onAlive: () => this.recover(service),
@@ -221,23 +208,14 @@ export class ServerChannel {
       onFailure: (reason, retryInMs) => this.onFailure(service, reason, retryInMs),
       onOverdue: (typeUrl, name) => this.onOverdue(typeUrl, name),
       onResourceTimeout: (typeUrl, name, serverAnswered) =>
-        subscriptions.get(typeUrl, name)?.onResourceTimeout(this, typeUrl, name, serverAnswered),
+        resources.onTimeout(typeUrl, name, serverAnswered),
     };
-  }
-
-  private heldVersions(typeUrl: string): Map<string, string> {
-    const versions = new Map<string, string>();
-    for (const [name, listener] of this.subscriptions.entries(typeUrl)) {
-      const accepted = listener.cached(typeUrl, name);
-      if (accepted?.serverKey === this.server.key) versions.set(name, accepted.version);
-    }
-    return versions;
   }
 
   private onResponse(service: DiscoveryService, response: AdsResponse): string | undefined {
     this.recover(service);
     const { typeUrl, version } = response;
-    const type = this.subscriptions.type(typeUrl);
+    const type = this.resources.type(typeUrl);
     // Every type that was requested has been subscribed to.
     if (type === undefined) return undefined;
     const { violations } = this.read(response, type);
@@ -288,7 +266,7 @@ export class ServerChannel {
   }
 
   private onOverdue(typeUrl: string, name: string): void {
-    const typeName = this.subscriptions.type(typeUrl)?.typeName ?? typeUrl;
+    const typeName = this.resources.type(typeUrl)?.typeName ?? typeUrl;
     this.options.logger.info(
       () =>
         `${describeResource({ typeName, name })}: ${this.description} has not sent it yet; ` +
@@ -301,11 +279,14 @@ export class ServerChannel {
     const wasBroken = this.failures.delete(service);
     if (this.failures.size > 0) return;
     if (wasBroken) this.options.logger.info(() => `${this.description} answers again`);
-    if ((wasBroken || !this.hasAnswered) && diagnostics.serverConnected.hasSubscribers) {
+    if ((wasBroken || !this.everAnswered) && diagnostics.serverConnected.hasSubscribers) {
       diagnostics.serverConnected.publish(this.eventBase());
     }
-    this.hasAnswered = true;
+    this.everAnswered = true;
     for (const listener of this.listeners) listener.onServerResponded(this);
+    if (!this.wasLeft) return;
+    this.wasLeft = false;
+    for (const [other, stream] of this.streams) if (other !== service) stream.renew();
   }
 
   private eventBase(): ServerEvent {
@@ -320,8 +301,8 @@ export class ServerChannel {
       server: this.server,
       nowMs: this.options.clock.now(),
       readResourceErrors: this.policy.readResourceErrors,
-      isWanted: (name) => this.subscriptions.get(typeUrl, name) !== undefined,
-      cached: (name) => this.subscriptions.get(typeUrl, name)?.cached(typeUrl, name),
+      isWanted: (name) => this.resources.get(typeUrl, name) !== undefined,
+      cached: (name) => this.resources.get(typeUrl, name)?.accepted,
     });
     const stream = this.streamOf(type);
     let valid = 0;
@@ -332,8 +313,8 @@ export class ServerChannel {
     }
     for (const name of read.removed) stream.settle(typeUrl, name);
     if (read.isComplete) stream.endOverdue(typeUrl);
-    const update: ResourcesUpdate = { read, type, version: response.version };
-    for (const listener of this.listeners) listener.onResources(this, update);
+    this.resources.onResponse(typeUrl, response.version, read);
+    if (this.isSaved) for (const listener of this.listeners) listener.onSavedRead(this, typeUrl);
     this.options.events.onResponse(this.server, typeUrl, valid, read.invalid);
     return read;
   }

@@ -1,8 +1,9 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { Handle } from '../util/handle';
+import type { Channel, ChannelListener } from './channel-listener';
 import { diagnostics, type FallbackEvent } from './diagnostics';
 import type { ResourceType } from './resource-type';
-import type { ChannelListener, ServerChannel } from './server-channel';
+import type { ServerChannel } from './server-channel';
 import type { WatchedResource } from './watched-resource';
 
 /** A hold on the channel of a server. */
@@ -10,6 +11,8 @@ export type ChannelHold = Handle & { readonly value: ServerChannel };
 
 /** What the servers of an authority are chosen from, and for. */
 export interface ServerChoiceOptions {
+  /** The target of the client; `undefined` if it has none. */
+  readonly target: string | undefined;
   /** Of the authority; `undefined` for that of the names in the old style. */
   readonly name: string | undefined;
   /** `node.id`, for whoever observes the process. */
@@ -22,7 +25,7 @@ export interface ServerChoiceOptions {
 }
 
 /**
- * The servers that the resources of an authority are had from (gRFC A71): the first ones of the list, normally one,
+ * The servers that one target has the resources of an authority from (gRFC A71): the first ones of the list, normally one,
  * and one more each time the last of them fails while something is missing. All of them are subscribed to everything.
  * The first answer of one of them makes those after it superfluous.
  */
@@ -36,12 +39,22 @@ export class ServerChoice {
     private readonly resources: () => Iterable<WatchedResource>,
   ) {}
 
+  /** The servers that are asked at the moment. */
+  get asked(): readonly ServerChannel[] {
+    return this.channels.map(({ value }) => value);
+  }
+
+  /** Whether resources are taken from a server: from the last one, because those before it are down. */
+  isInUse(channel: Channel): boolean {
+    return this.channels.at(-1)?.value === channel;
+  }
+
   subscribe(type: ResourceType<unknown>, name: string): void {
     for (const { value } of this.channels) value.subscribe(type, name, this.listener);
   }
 
   unsubscribe(type: ResourceType<unknown>, name: string): void {
-    for (const { value } of this.channels) value.unsubscribe(type, name);
+    for (const { value } of this.channels) value.unsubscribe(type, name, this.listener);
   }
 
   /**
@@ -79,7 +92,7 @@ export class ServerChoice {
   }
 
   /** Does without the servers after the one that has answered. */
-  settleOn(channel: ServerChannel): void {
+  settleOn(channel: Channel): void {
     const index = this.channels.findIndex(({ value }) => value === channel);
     const last = this.channels.at(-1)?.value;
     this.closeAfter(index);
@@ -131,7 +144,8 @@ export class ServerChoice {
 
   private closeAfter(index: number): void {
     for (const hold of this.channels.splice(index + 1)) {
-      for (const { type, name } of this.resources()) hold.value.unsubscribe(type, name);
+      for (const { type, name } of this.resources())
+        hold.value.unsubscribe(type, name, this.listener);
       hold.value.detach(this.listener);
       hold.release();
     }
@@ -152,7 +166,14 @@ export class ServerChoice {
     { serverUri: toServerUri }: ServerConfig,
   ): void {
     if (!diagnostics.fallback.hasSubscribers) return;
-    const { nodeId, name: authority } = this.options;
-    diagnostics.fallback.publish({ nodeId, authority, direction, fromServerUri, toServerUri });
+    const { nodeId, target, name: authority } = this.options;
+    diagnostics.fallback.publish({
+      nodeId,
+      target,
+      authority,
+      direction,
+      fromServerUri,
+      toServerUri,
+    });
   }
 }

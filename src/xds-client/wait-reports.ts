@@ -11,32 +11,41 @@ export interface WaitReportsOptions {
   readonly clock: Clock;
   readonly queue: SerialQueue;
   /** Called once per wait, with all that have become long at the same time, the oldest first. */
-  readonly onLong: (resources: readonly WatchedResource[]) => void;
+  readonly onLong: (waits: readonly LongWait[]) => void;
 }
 
-/** Sees to it that no wait goes unmentioned: those of one authority, with one timer for all of them. */
+/** A resource that has been pending for long. */
+export interface LongWait {
+  readonly resource: WatchedResource;
+  /** The target that watches it; `undefined` if the client has none. */
+  readonly target: string | undefined;
+  /** Describes since when it has been pending and what each server is doing about it. */
+  readonly describe: () => string;
+}
+
+interface Wait extends LongWait {
+  /** On the monotonic clock. */
+  readonly sinceMs: number;
+}
+
+/** Reports what has been pending for long: for every target of a bootstrap, with one timer for all of it. */
 export class WaitReports {
-  /** When the waits began that have not been reported, on the monotonic clock; the oldest first. */
-  private readonly waits = new Map<WatchedResource, number>();
+  /** Those that have not been reported, the oldest first. */
+  private readonly waits = new Map<WatchedResource, Wait>();
   private timer: Handle | undefined;
 
   constructor(private readonly options: WaitReportsOptions) {}
 
-  /** Nothing has been heard of a resource yet. */
-  begin(resource: WatchedResource): void {
-    this.waits.set(resource, this.options.clock.monotonicMs());
+  /** A resource has become pending. */
+  begin(wait: LongWait): void {
+    this.waits.set(wait.resource, { ...wait, sinceMs: this.options.clock.monotonicMs() });
     this.timer ??= this.startTimer(PATIENCE_MS);
   }
 
-  /** Something has been heard of a resource, or nobody wants to hear of it any more. */
+  /** A resource is no longer pending, or no longer watched. */
   end(resource: WatchedResource): void {
     this.waits.delete(resource);
-    if (this.waits.size === 0) this.clear();
-  }
-
-  /** Forgets everything. */
-  clear(): void {
-    this.waits.clear();
+    if (this.waits.size > 0) return;
     this.timer?.release();
     this.timer = undefined;
   }
@@ -49,16 +58,16 @@ export class WaitReports {
   private onTimer(): void {
     if (this.timer === undefined) return;
     this.timer = undefined;
-    const long: WatchedResource[] = [];
+    const long: LongWait[] = [];
     const nowMs = this.options.clock.monotonicMs();
-    for (const [resource, sinceMs] of this.waits) {
-      const restMs = sinceMs + PATIENCE_MS - nowMs;
+    for (const wait of this.waits.values()) {
+      const restMs = wait.sinceMs + PATIENCE_MS - nowMs;
       if (restMs > 0) {
         this.timer = this.startTimer(restMs);
         break;
       }
-      this.waits.delete(resource);
-      long.push(resource);
+      this.waits.delete(wait.resource);
+      long.push(wait);
     }
     if (long.length > 0) this.options.onLong(long);
   }

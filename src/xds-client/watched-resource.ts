@@ -46,6 +46,8 @@ export interface WatchedResourceOptions {
   readonly clock: Clock;
   /** `node.id`, for whoever observes the process. */
   readonly nodeId: string;
+  /** The target that watches it; `undefined` if the client has none. */
+  readonly target: string | undefined;
   /** Called when something has been heard of the resource for the first time. */
   readonly onAnswered: (resource: WatchedResource) => void;
   /** Called when the last watch has been taken away, possibly more than once. */
@@ -179,7 +181,8 @@ export class WatchedResource {
 
   private publish(before: ResourceState<unknown>, serverUri: string | undefined): void {
     const { typeUrl } = this.type;
-    const about = { nodeId: this.options.nodeId, typeUrl, name: this.name, serverUri };
+    const { nodeId, target } = this.options;
+    const about = { nodeId, target, typeUrl, name: this.name, serverUri };
     publishResourceChange(before, this.current, about);
   }
 

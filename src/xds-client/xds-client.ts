@@ -1,40 +1,21 @@
-import type { Bootstrap, ServerConfig } from '../bootstrap/bootstrap';
+import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { Node } from '../generated/envoy/config/core/v3/base';
-import type { Clock } from '../util/clock';
-import { errorMessage } from '../util/error-message';
 import { createHandle, type Handle } from '../util/handle';
-import type { Logger } from '../util/logger';
-import type { Random } from '../util/random';
-import { RefCountedMap } from '../util/ref-counted-map';
 import { err, ok, type Result } from '../util/result';
-import { SerialQueue } from '../util/serial-queue';
 import { Authority } from './authority';
-import { noClientEvents, type ClientEvents } from './client-events';
 import type { ClientSnapshot } from './client-snapshot';
-import { createNode, type UserAgent } from './node';
+import { ManagementServers, type ManagementServersOptions } from './management-servers';
 import { parseResourceName } from './resource-name';
 import type { ResourceType } from './resource-type';
 import type { ResourceWatcher } from './resource-watcher';
-import { ServerChannel } from './server-channel';
-import { serverPolicy } from './server-policy';
-import type { XdsTransportFactory } from './transport';
+import type { ServerChannel } from './server-channel';
 import { Watch, type WatchedResource } from './watched-resource';
 import { badNameError, describePending } from './xds-errors';
 
-/** What a client is made of. */
-export interface XdsClientOptions {
-  readonly bootstrap: Bootstrap;
-  readonly transportFactory: XdsTransportFactory;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly userAgent: UserAgent;
-  /** What servers are told that the client can do, besides what it always can. Default: nothing. */
-  readonly clientFeatures?: readonly string[];
-  /** Default: nobody listens. */
-  readonly events?: ClientEvents;
-  /** Whether gRFC A88 applies: errors of servers about resources, and its rules for deletions. Default false. */
-  readonly dataErrorHandling?: boolean;
+/** What a client needs. */
+export interface XdsClientOptions extends ManagementServersOptions {
+  /** The target that the client is for, in diagnostics. Default: none is named. */
+  readonly target?: string;
 }
 
 /** Servers and rules of one authority, as the bootstrap has them. */
@@ -44,35 +25,24 @@ interface AuthoritySource {
 }
 
 /**
- * The xDS client of one bootstrap: watches resources of any type by name. It connects to nothing before the
- * first watch and keeps nothing after the last. Everything runs in one queue; when it has become empty,
- * everybody has dealt with what happened, and only then are responses acknowledged and more of them read.
+ * The xDS client of one target (gRFC A71): watches resources of any type by name, and decides for each authority which
+ * server they are taken from. It requests nothing before the first watch and keeps nothing after the last. Streams and
+ * decoded resources are shared with the other clients of the same `ManagementServers`.
  */
 export class XdsClient {
-  /** Who this client is to management servers, as it tells them. */
-  readonly node: Node;
-  private readonly queue: SerialQueue;
-  private readonly channels: RefCountedMap<ServerConfig, ServerChannel>;
   /** By name of the authority; names in the old style belong to `undefined`. */
   private readonly authorities = new Map<string | undefined, Authority>();
-  private readonly types = new Map<string, ResourceType<unknown>>();
-  /** One object for each server, so that servers can be compared by identity. */
-  private readonly servers = new Map<string, ServerConfig>();
-  /** Keys of servers that were found not to have the incremental variant of the protocol. */
-  private readonly withoutDelta = new Set<string>();
   private closed = false;
 
-  constructor(private readonly options: XdsClientOptions) {
-    const { bootstrap, logger, userAgent, clientFeatures } = options;
-    this.queue = new SerialQueue(
-      (error) => logger.error(() => `unexpected error in the xDS client: ${describeBug(error)}`),
-      () => this.settle(),
-    );
-    this.node = createNode(bootstrap.node, userAgent, clientFeatures);
-    this.channels = new RefCountedMap(
-      (server) => this.createChannel(server),
-      (channel) => channel.close(),
-    );
+  /** @param servers Shared by the clients of one bootstrap. Default: the client shares nothing. */
+  constructor(
+    private readonly options: XdsClientOptions,
+    private readonly servers = new ManagementServers(options),
+  ) {}
+
+  /** Identifies this process to management servers. */
+  get node(): Node {
+    return this.servers.node;
   }
 
   /**
@@ -81,28 +51,32 @@ export class XdsClient {
    * @returns ends the watch: the watcher is not called after its release.
    */
   watch<T>(type: ResourceType<T>, name: string, watcher: ResourceWatcher<T>): Handle {
-    this.registerType(type);
+    this.servers.registerType(type);
     const watch = new Watch(watcher);
     let resource: WatchedResource | undefined;
-    this.queue.run(() => {
+    this.servers.queue.run(() => {
       if (!this.closed) resource = this.startWatch(type, name, watch);
     });
     return createHandle(() => {
       watch.end();
-      this.queue.run(() => resource?.removeWatch(watch));
+      this.servers.queue.run(() => resource?.removeWatch(watch));
     });
   }
 
   /** Runs a task in the client's queue: now, or after everything that is in it already. */
   run(task: () => void): void {
-    this.queue.run(task);
+    this.servers.queue.run(task);
   }
 
   /** Everything the client knows, copied. */
   snapshot(): ClientSnapshot {
     const authorities = [...this.authorities.values()];
+    const channels = new Set<ServerChannel>();
+    for (const { askedServers } of authorities) {
+      for (const channel of askedServers) channels.add(channel);
+    }
     return {
-      servers: [...this.channels.values()].map((channel) => channel.snapshot()),
+      servers: [...channels].map((channel) => channel.snapshot()),
       resources: authorities.flatMap((authority) =>
         [...authority.allResources()].map((resource) => resource.snapshot()),
       ),
@@ -126,21 +100,23 @@ export class XdsClient {
     return left === 0 ? lines : [...lines, `and ${describePending(left)}`];
   }
 
-  /** Ends every watch and every connection. Nothing can be watched afterwards. */
+  /** Forgets the resources and authorities that are no longer watched. Called when the queue has become empty. */
+  sweep(): void {
+    for (const [key, authority] of this.authorities) {
+      authority.sweep();
+      if (!authority.isUnused) continue;
+      authority.close();
+      this.authorities.delete(key);
+    }
+  }
+
+  /** Ends every watch, and the use of every server. Nothing can be watched afterwards. */
   close(): void {
-    this.queue.run(() => {
+    this.servers.queue.run(() => {
       this.closed = true;
       for (const authority of this.authorities.values()) authority.close();
       this.authorities.clear();
     });
-  }
-
-  private registerType(type: ResourceType<unknown>): void {
-    const known = this.types.get(type.typeUrl);
-    if (known !== undefined && known !== type) {
-      throw new Error(`two different resource types claim the type URL ${type.typeUrl}`);
-    }
-    this.types.set(type.typeUrl, type);
   }
 
   private startWatch(
@@ -152,7 +128,7 @@ export class XdsClient {
     if (!found.ok) {
       const id = { typeName: type.typeName, name };
       const error = badNameError(id, found.error, this.options.bootstrap.node.id);
-      this.queue.run(() => watch.notify({ kind: 'changed', update: err(error) }));
+      this.servers.queue.run(() => watch.notify({ kind: 'changed', update: err(error) }));
       return undefined;
     }
     return found.value.authority.watch(type, found.value.canonical, watch);
@@ -188,54 +164,19 @@ export class XdsClient {
   }
 
   private createAuthority(name: string | undefined, source: AuthoritySource): Authority {
-    const { clock, logger, bootstrap } = this.options;
+    const { clock, bootstrap, target } = this.options;
+    const { servers } = this;
     return new Authority({
       name,
+      target,
       nodeId: bootstrap.node.id,
-      servers: source.servers.map((server) => this.sameServer(server)),
+      servers: source.servers,
       fallbackOnReachabilityOnly: source.fallbackOnReachabilityOnly,
-      acquireChannel: (server) => this.channels.acquire(server),
-      queue: this.queue,
+      acquireChannel: (server) => servers.acquire(server),
+      queue: servers.queue,
       clock,
-      logger,
+      waitReports: servers.waitReports,
+      onUnwatched: () => servers.sweepLater(this),
     });
   }
-
-  private sameServer(server: ServerConfig): ServerConfig {
-    const known = this.servers.get(server.key);
-    if (known !== undefined) return known;
-    this.servers.set(server.key, server);
-    return server;
-  }
-
-  private createChannel(server: ServerConfig): ServerChannel {
-    const { transportFactory, clock, random, logger, events, dataErrorHandling } = this.options;
-    return new ServerChannel({
-      server,
-      policy: serverPolicy(server.features, dataErrorHandling ?? false),
-      node: this.node,
-      withoutDelta: this.withoutDelta,
-      transportFactory,
-      queue: this.queue,
-      clock,
-      random,
-      logger,
-      events: events ?? noClientEvents,
-    });
-  }
-
-  /** Runs whenever the queue has become empty: forgets what is no longer watched, sends and reads. */
-  private settle(): void {
-    for (const [key, authority] of this.authorities) {
-      authority.sweep();
-      if (!authority.isUnused) continue;
-      authority.close();
-      this.authorities.delete(key);
-    }
-    for (const channel of this.channels.values()) channel.flush();
-  }
-}
-
-function describeBug(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : errorMessage(error);
 }

@@ -26,7 +26,7 @@ function resource(name: string, size: number): ResourceSnapshot {
 function clientWith(id: string, count: number, size = 10): ObservedClient {
   const resources = Array.from({ length: count }, (_, i) => resource(`thing-${i}`, size));
   const snapshot = { servers: [], resources, waitingFor: [] };
-  return { node: Node.create({ id }), scopes: ['xds:///a'], snapshot };
+  return { node: Node.create({ id }), scope: 'xds:///a', snapshot };
 }
 
 /** The response as the generated code encodes the whole of it. */

@@ -79,7 +79,7 @@ describe('the client status service', () => {
     });
   });
 
-  it('has one client for all targets of a bootstrap, and names them', async () => {
+  it('has a client for each target, with the resources of that target', async () => {
     const backend = await mesh.backend('a');
     mesh.serve(simpleResources([backend.port]));
     await mesh.client().say();
@@ -89,13 +89,22 @@ describe('the client status service', () => {
       .catch(() => {});
     const answer = await eventually(
       () => csds.fetch(),
-      ({ config }) => config[0]?.client_scope.includes(',') === true,
+      ({ config }) => config.length === 2,
     );
-    expect(answer.config).toHaveLength(1);
-    expect(answer.config[0]?.client_scope).toBe(`xds:///${SERVICE}, xds:///other.test`);
-    const waiting = answer.config[0]?.generic_xds_configs.find(({ name }) => name === 'other.test');
-    expect(waiting).toMatchObject({ client_status: 'REQUESTED', version_info: '' });
-    expect(waiting?.xds_config).toBeNull();
+    const namesOf = (scope: string) =>
+      answer.config
+        .find(({ client_scope }) => client_scope === scope)
+        ?.generic_xds_configs.map(({ name }) => name)
+        .sort();
+    expect(namesOf(`xds:///${SERVICE}`)).toEqual(['echo', 'echo', SERVICE, `${SERVICE}-routes`]);
+    expect(namesOf('xds:///other.test')).toEqual(['other.test']);
+    const waiting = answer.config.flatMap((config) => config.generic_xds_configs).at(-1);
+    expect(waiting).toMatchObject({
+      client_status: 'REQUESTED',
+      version_info: '',
+      xds_config: null,
+    });
+    expect(mesh.controlPlane.clients()).toHaveLength(1);
   });
 
   it('keeps the last good version beside the one that was rejected', async () => {

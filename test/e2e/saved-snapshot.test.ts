@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { register } from '../../src';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, Mesh, simpleResources } from '../support/mesh';
+import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../support/mesh';
+import { listenerJson } from '../support/xds-json';
 
 describe('a process that keeps what it was sent', () => {
   let mesh: Mesh;
@@ -40,6 +41,27 @@ describe('a process that keeps what it was sent', () => {
   it('can make calls when no server can be reached at its start', async () => {
     await earlierRun();
     await expect(mesh.client({ 'grpc-xds.test': 2 }).say()).resolves.toBe('as saved');
+  });
+
+  it('keeps the resources of all targets in one file', async () => {
+    const backend = await mesh.backend('as saved');
+    const resources = simpleResources([backend.port]);
+    const other = listenerJson('other.test', `${SERVICE}-routes`);
+    mesh.serve({ ...resources, listeners: [...resources.listeners, other] });
+    const clients = [1, 2].map((i) =>
+      mesh.client({ 'grpc-xds.test': i }, i === 1 ? `xds:///${SERVICE}` : 'xds:///other.test'),
+    );
+    for (const client of clients) await client.say();
+    await eventually(
+      () => existsSync(snapshotPath) && readFileSync(snapshotPath, 'latin1'),
+      (content) => content !== false && content.includes(SERVICE) && content.includes('other.test'),
+    );
+    for (const client of clients) client.close();
+    await mesh.untilNoClients();
+    mesh.killControlPlane();
+    await expect(mesh.client({ 'grpc-xds.test': 3 }).say()).resolves.toBe('as saved');
+    const late = mesh.client({ 'grpc-xds.test': 3 }, 'xds:///other.test');
+    await expect(late.say()).resolves.toBe('as saved');
   });
 
   it('goes by what the server says as soon as it answers', async () => {

@@ -5,22 +5,37 @@ import { authorityConfig, bootstrap, serverConfig } from './harness';
 class PooledThing {
   closed = 0;
 
-  constructor(readonly bootstrap: Bootstrap) {}
+  constructor(
+    readonly bootstrap: Bootstrap,
+    readonly scope: string,
+  ) {}
 
   close(): void {
     this.closed++;
   }
 }
 
-const pool = () => new ClientPool((made) => new PooledThing(made));
+class ThingGroup {
+  constructor(
+    readonly bootstrap: Bootstrap,
+    readonly clients: () => Iterable<PooledThing>,
+  ) {}
+
+  createClient(scope: string): PooledThing {
+    return new PooledThing(this.bootstrap, scope);
+  }
+}
+
+const pool = () =>
+  new ClientPool<PooledThing, ThingGroup>((made, clients) => new ThingGroup(made, clients));
 
 describe('a client pool', () => {
-  it('has one client for all whose bootstraps say the same, wherever they were read', () => {
+  it('has one client for a target whose bootstraps say the same, wherever they were read', () => {
     const clients = pool();
     const first = clients.acquire(bootstrap(), 'xds:a');
     const second = clients.acquire({ ...bootstrap(), source: 'elsewhere.json' }, 'xds:a');
     expect(second.client).toBe(first.client);
-    expect(clients.clients()).toEqual([{ client: first.client, scopes: ['xds:a'] }]);
+    expect(clients.clients()).toEqual([{ client: first.client, scope: 'xds:a' }]);
   });
 
   it.each<[string, Partial<Bootstrap>]>([
@@ -54,16 +69,20 @@ describe('a client pool', () => {
     expect(clients.clients()).toEqual([]);
   });
 
-  it('knows for what each client is in use', () => {
+  it('has a client for each target, with one group for those of a bootstrap', () => {
     const clients = pool();
-    clients.acquire(bootstrap(), 'xds:b');
-    clients.acquire(bootstrap(), 'xds:a');
+    const b = clients.acquire(bootstrap(), 'xds:b');
+    const a = clients.acquire(bootstrap(), 'xds:a');
     const again = clients.acquire(bootstrap(), 'xds:a');
     const shortLived = clients.acquire(bootstrap(), 'xds:c');
     again.release();
     shortLived.release();
-    clients.acquire({ ...bootstrap(), servers: [] }, 'xds:d');
-    expect(clients.clients().map(({ scopes }) => scopes)).toEqual([['xds:a', 'xds:b'], ['xds:d']]);
+    const other = clients.acquire({ ...bootstrap(), servers: [] }, 'xds:a');
+    expect(clients.clients().map(({ scope }) => scope)).toEqual(['xds:b', 'xds:a', 'xds:a']);
+    expect(shortLived.client.closed).toBe(1);
+    expect(a.group).toBe(b.group);
+    expect(other.group).not.toBe(a.group);
+    expect([...a.group.clients()]).toEqual([b.client, a.client]);
   });
 
   it('makes a new client after the last one was closed', () => {

@@ -1,4 +1,6 @@
+import type { FakeServer, FakeStream } from '../support/fake-transport';
 import { authorityConfig, Harness, serverConfig, type HarnessOptions } from './harness';
+import { seconds, wrapper } from './test-resource';
 
 const PRIMARY = 'management server primary (node "node-1")';
 const SECOND = 'management server second (node "node-1")';
@@ -267,4 +269,125 @@ describe('fallback (gRFC A71)', () => {
     expect(h.network.openConnections).toBe(0);
     expect(h.clock.pendingTimers).toBe(0);
   });
+
+  // 1. The first server is back, was told the version of "a", and has nothing to send. 2. Before it is known to be
+  // well, something new is requested, and the second server sends "a", too. 3. The first server must send it again.
+  it.each([
+    ['state of the world', []],
+    ['incremental', ['grpc_xds_delta']],
+  ])(
+    'does not keep the resources of the second server after a silent reconnect (%s)',
+    (_, features) => {
+      const h = new FallbackHarness({
+        servers: [serverConfig('primary', features), serverConfig('second')],
+      });
+      const isDelta = features.length > 0;
+      const send = (values: Record<string, string>) => {
+        if (!isDelta) h.reply('primary', '5', values);
+        else {
+          h.primary.stream.respondDelta({
+            typeUrl: h.endpoints.typeUrl,
+            resources: Object.entries(values).map(([name, v]) =>
+              wrapper(name, h.endpoints.resource(name, v), { version: '5' }),
+            ),
+          });
+        }
+      };
+      const claims = () =>
+        isDelta
+          ? [...h.primary.stream.deltaRequest.initialResourceVersions.values()].join()
+          : h.primary.stream.request.versionInfo;
+      const a = h.watch(h.endpoints, 'a');
+      send({ a: 'one' });
+      h.clock.advance(1000);
+      h.primary.stream.end();
+      h.primary.stream.end();
+      h.clock.advance(1000);
+      expect(claims()).toBe('5');
+
+      const b = h.watch(h.endpoints, 'b');
+      h.reply('second', '9', { a: 'from second', b: 'two' });
+      expect(a.values.at(-1)?.text).toBe('from second');
+      expect(claims()).toBe('');
+      h.clock.advance(60_000);
+      expect(h.second.openConnections).toBe(1);
+
+      a.take();
+      b.take();
+      send({ a: 'one', b: 'own' });
+      expect([a.take(), b.take()]).toEqual([['value one'], ['value own']]);
+      expect(h.second.openConnections).toBe(0);
+    },
+  );
+
+  // 1. The stream of one type fails, the one of the other type works. 2. The second server sends both types. 3. When the
+  // first server is well again, its working stream must send its type again.
+  it('does not keep the resources of the second server whose stream of the first never failed', () => {
+    const h = new FallbackHarness({
+      servers: [serverConfig('primary', ['grpc_xds_separate_streams']), serverConfig('second')],
+    });
+    const listener = h.watch(h.listener, 'l');
+    const answer = (version: string, text: string) =>
+      streamOf(h.primary, 'test.ListenerDiscoveryService').respond({
+        typeUrl: h.listener.typeUrl,
+        versionInfo: version,
+        resources: [h.listener.resource('l', text)],
+      });
+    answer('1', 'own');
+    h.watch(h.endpoints, 'e');
+    streamOf(h.primary, 'test.EndpointDiscoveryService').end();
+    h.second.stream.respond({
+      typeUrl: h.listener.typeUrl,
+      versionInfo: '9',
+      resources: [h.listener.resource('l', 'from second')],
+    });
+    expect(listener.take()).toEqual(['value own', 'value from second']);
+    h.clock.advance(1000);
+    streamOf(h.primary, 'test.EndpointDiscoveryService').respond({
+      typeUrl: h.endpoints.typeUrl,
+      versionInfo: '1',
+      resources: [h.endpoints.resource('e', 'own')],
+    });
+    expect(h.second.openConnections).toBe(0);
+    expect(streamOf(h.primary, 'test.ListenerDiscoveryService').request.versionInfo).toBe('');
+    answer('1', 'own');
+    expect(listener.take()).toEqual(['value own']);
+  });
+
+  // 1. The second server has sent a value. 2. The first server is back, and renews the one that it sent before.
+  it('returns to the value of the first server that a heartbeat renews', () => {
+    const h = new FallbackHarness({
+      servers: [serverConfig('primary', ['grpc_xds_delta']), serverConfig('second')],
+    });
+    const respond = (name: string, value: string | undefined) =>
+      h.primary.stream.respondDelta({
+        typeUrl: h.endpoints.typeUrl,
+        resources: [
+          wrapper(name, value === undefined ? undefined : h.endpoints.resource(name, value), {
+            version: '1',
+            ttl: seconds(100),
+          }),
+        ],
+      });
+    const a = h.watch(h.endpoints, 'a');
+    respond('a', 'own');
+    h.clock.advance(1000);
+    h.primary.stream.end();
+    h.primary.stream.end();
+    h.watch(h.endpoints, 'b');
+    h.reply('second', '9', { a: 'from second', b: 'two' });
+    a.take();
+    h.clock.advance(2000);
+    respond('a', undefined);
+    expect(a.take()).toEqual(['value own']);
+    h.clock.advance(100_000);
+    expect(a.errors).toHaveLength(1);
+  });
 });
+
+/** The newest stream of a service. */
+function streamOf(server: FakeServer, service: string): FakeStream {
+  const stream = server.streams.findLast(({ method }) => method.startsWith(`/${service}/`));
+  if (stream === undefined) throw new Error(`there is no stream of ${service}`);
+  return stream;
+}

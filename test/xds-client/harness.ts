@@ -4,7 +4,8 @@ import type { Logger } from '../../src/util/logger';
 import type { Result } from '../../src/util/result';
 import type { ClientEvents } from '../../src/xds-client/client-events';
 import type { ResourceWatcher, XdsError } from '../../src/xds-client/resource-watcher';
-import { XdsClient } from '../../src/xds-client/xds-client';
+import { ManagementServers } from '../../src/xds-client/management-servers';
+import { XdsClient, type XdsClientOptions } from '../../src/xds-client/xds-client';
 import { FakeClock } from '../support/fake-clock';
 import { FakeNetwork, type FakeServer, type FakeStream } from '../support/fake-transport';
 import { TestResourceType, wrapper, type TestValue } from './test-resource';
@@ -109,11 +110,15 @@ export class Harness {
     noun: 'Endpoints',
   });
   readonly client: XdsClient;
+  /** The clients of other targets. */
+  readonly others: XdsClient[] = [];
+  private readonly options: XdsClientOptions;
+  private readonly servers: ManagementServers;
   /** Whether a test is about errors that are bugs. */
   expectsBugs = false;
 
   constructor(options: HarnessOptions = {}) {
-    this.client = new XdsClient({
+    this.options = {
       bootstrap: bootstrap(options),
       transportFactory: this.network,
       clock: this.clock,
@@ -122,8 +127,17 @@ export class Harness {
       userAgent: { name: 'test-agent', version: '1.2.3' },
       dataErrorHandling: options.dataErrorHandling ?? false,
       ...(options.events === undefined ? {} : { events: options.events }),
-    });
+    };
+    this.servers = new ManagementServers(this.options);
+    this.client = new XdsClient(this.options, this.servers);
     harnesses.push(this);
+  }
+
+  /** The client of another target of the same bootstrap. */
+  clientOf(target: string): XdsClient {
+    const client = new XdsClient({ ...this.options, target }, this.servers);
+    this.others.push(client);
+    return client;
   }
 
   /** The first server of the default bootstrap. */
@@ -141,8 +155,9 @@ export class Harness {
     type: TestResourceType,
     name: string,
     watcher = new RecordingWatcher(),
+    client = this.client,
   ): RecordingWatcher & Handle {
-    const handle = this.client.watch(type, name, watcher);
+    const handle = client.watch(type, name, watcher);
     this.clock.flush();
     return Object.assign(watcher, {
       release: () => {
@@ -196,8 +211,9 @@ const harnesses: Harness[] = [];
 
 // No test leaves an unexpected error behind, and none leaves a timer or a connection behind once closed.
 afterEach(() => {
-  for (const { client, clock, logger, network, expectsBugs } of harnesses.splice(0)) {
-    client.close();
+  for (const harness of harnesses.splice(0)) {
+    const { client, others, clock, logger, network, expectsBugs } = harness;
+    for (const each of [client, ...others]) each.close();
     clock.flush();
     const bugs = logger.errors.filter((text) => text.startsWith('unexpected error'));
     if (!expectsBugs) expect(bugs).toEqual([]);

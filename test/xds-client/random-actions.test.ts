@@ -1,4 +1,5 @@
 import type { Handle } from '../../src/util/handle';
+import type { XdsClient } from '../../src/xds-client/xds-client';
 import type { FakeStream } from '../support/fake-transport';
 import { seededRandom } from '../support/seeded-random';
 import { DeltaHarness, Harness, RecordingWatcher } from './harness';
@@ -118,6 +119,8 @@ class Scenario {
   private readonly random: () => number;
   private readonly server: ThriftyServer | ThriftyDeltaServer;
   private readonly types: readonly TestResourceType[];
+  /** Of three targets. */
+  private readonly clients: readonly XdsClient[];
   private readonly watches: RunningWatch[] = [];
   private counter = 0;
 
@@ -126,6 +129,7 @@ class Scenario {
     this.h = isDelta ? new DeltaHarness() : new Harness();
     this.server = isDelta ? new ThriftyDeltaServer() : new ThriftyServer();
     this.types = [this.h.listener, this.h.endpoints];
+    this.clients = [this.h.client, this.h.clientOf('xds:///b'), this.h.clientOf('xds:///c')];
   }
 
   step(): void {
@@ -186,7 +190,8 @@ class Scenario {
 
   private watch(): void {
     const [type, name, watcher] = [this.pick(this.types), this.pick(NAMES), new RecordingWatcher()];
-    this.watches.push({ type, name, watcher, handle: this.h.client.watch(type, name, watcher) });
+    const handle = this.pick(this.clients).watch(type, name, watcher);
+    this.watches.push({ type, name, watcher, handle });
   }
 
   private release(): void {

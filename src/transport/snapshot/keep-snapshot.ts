@@ -1,13 +1,12 @@
 import type { ClientEvents } from '../../xds-client/client-events';
-import type { ClientSnapshot } from '../../xds-client/client-snapshot';
 import { SnapshotWriter, type SnapshotWriterOptions } from './snapshot-writer';
 
-/** Keeps the resources of one client. */
+/** Keeps the resources of the clients of one bootstrap. */
 export interface SnapshotKeeper {
-  /** For the client. */
+  /** For the clients' servers. */
   readonly events: ClientEvents;
-  /** Begins, once there is a client. */
-  start(read: () => ClientSnapshot): void;
+  /** Begins. */
+  start(read: SnapshotWriterOptions['read']): void;
 }
 
 /** Saves what servers send, and not what was saved and is used in their place. */

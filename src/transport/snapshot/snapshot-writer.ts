@@ -11,8 +11,8 @@ import { encodeSnapshot, MAX_SNAPSHOT_BYTES, type SavedResource } from './snapsh
 /** What a writer is made of. */
 export interface SnapshotWriterOptions {
   readonly config: SavedSnapshotConfig;
-  /** What the client knows now. */
-  readonly read: () => ClientSnapshot;
+  /** The resources of the clients, each once. */
+  readonly read: () => Pick<ClientSnapshot, 'resources'>;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Writes a file. Default: the file system. */
@@ -75,7 +75,7 @@ export class SnapshotWriter {
   }
 }
 
-function acceptedResources({ resources }: ClientSnapshot): SavedResource[] {
+function acceptedResources({ resources }: Pick<ClientSnapshot, 'resources'>): SavedResource[] {
   const saved: SavedResource[] = [];
   for (const { typeUrl, name, accepted } of resources) {
     if (accepted === undefined) continue;

@@ -22,7 +22,7 @@ class Scene {
       config,
       clock: this.clock,
       logger: { trace() {}, info() {}, error: (text) => this.errors.push(text()) },
-      read: () => ({ servers: [], waitingFor: [], resources: this.accepted.map(resource) }),
+      read: () => ({ resources: this.accepted.map(resource) }),
       write: (_path, content) => {
         this.files.push(content);
         return new Promise((resolve, reject) => {

@@ -1,0 +1,87 @@
+import type { Clock } from '../util/clock';
+import type { ChannelListener } from './channel-listener';
+import { expiryEvent, type EventOrigin } from './resource-events';
+import {
+  nextResourceState,
+  type Accepted,
+  type ResourceEvent,
+  type ResourceState,
+} from './resource-state';
+import type { ResourceType } from './resource-type';
+import type { ResourceId } from './xds-errors';
+
+/** What a channel resource needs. */
+export interface ChannelResourceOptions {
+  readonly type: ResourceType<unknown>;
+  readonly name: string;
+  readonly clock: Clock;
+  /** The server, as messages name it. */
+  readonly origin: () => EventOrigin;
+}
+
+/** The time to live of a value. */
+interface Lifetime {
+  readonly ttlMs: number;
+  /** On the monotonic clock. */
+  readonly endsAtMs: number;
+}
+
+/**
+ * A resource as one management server has sent it, decoded once for every target that watches it. It lives as long
+ * as one of them is subscribed to it.
+ */
+export class ChannelResource {
+  readonly type: ResourceType<unknown>;
+  readonly name: string;
+  /** The targets subscribed to it. */
+  readonly listeners = new Set<ChannelListener>();
+  /** Whether it was concluded to be missing although the server had not answered at all. */
+  unansweredTimeout = false;
+  private current: ResourceState<unknown>;
+  private lifetime: Lifetime | undefined;
+
+  constructor(private readonly options: ChannelResourceOptions) {
+    const { type, name, clock } = options;
+    this.type = type;
+    this.name = name;
+    this.current = { kind: 'requested', sinceMs: clock.now(), unreachable: undefined };
+  }
+
+  /** What this server has made of the resource. An expired value is a failure. */
+  get state(): ResourceState<unknown> {
+    const { lifetime } = this;
+    if (lifetime !== undefined && this.options.clock.monotonicMs() >= lifetime.endsAtMs) {
+      this.apply(expiryEvent(this.id, lifetime.ttlMs, this.options.origin()));
+    }
+    return this.current;
+  }
+
+  /** The last value accepted from this server. */
+  get accepted(): Accepted<unknown> | undefined {
+    const { state } = this;
+    return state.kind === 'accepted' ? state.accepted : undefined;
+  }
+
+  /** The name in messages. */
+  get id(): ResourceId {
+    return { typeName: this.type.typeName, name: this.name };
+  }
+
+  /** Milliseconds until the value expires; `undefined`: never. */
+  get remainingMs(): number | undefined {
+    return this.lifetime && this.lifetime.endsAtMs - this.options.clock.monotonicMs();
+  }
+
+  /** Applies what the server did. */
+  apply(event: ResourceEvent<unknown>): void {
+    this.current = nextResourceState(this.current, event);
+    this.unansweredTimeout = false;
+    if (this.current.kind !== 'accepted') this.lifetime = undefined;
+  }
+
+  /** Sets when the value expires. */
+  keepFor(ttlMs: number | undefined): void {
+    const endsAtMs = this.options.clock.monotonicMs() + (ttlMs ?? 0);
+    this.lifetime = ttlMs === undefined ? undefined : { ttlMs, endsAtMs };
+  }
+}

@@ -1,0 +1,126 @@
+import type { Bootstrap, ServerConfig } from '../bootstrap/bootstrap';
+import type { Node } from '../generated/envoy/config/core/v3/base';
+import type { Clock } from '../util/clock';
+import { errorMessage } from '../util/error-message';
+import type { Handle } from '../util/handle';
+import type { Logger } from '../util/logger';
+import type { Random } from '../util/random';
+import { RefCountedMap } from '../util/ref-counted-map';
+import { SerialQueue } from '../util/serial-queue';
+import { noClientEvents, type ClientEvents } from './client-events';
+import { createNode, type UserAgent } from './node';
+import { reportLongWaits } from './report-long-waits';
+import type { ResourceType } from './resource-type';
+import { ServerChannel } from './server-channel';
+import { serverPolicy } from './server-policy';
+import type { XdsTransportFactory } from './transport';
+import { WaitReports } from './wait-reports';
+
+/** What the clients of one bootstrap share. */
+export interface ManagementServersOptions {
+  readonly bootstrap: Bootstrap;
+  readonly transportFactory: XdsTransportFactory;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly userAgent: UserAgent;
+  /** Client features that are sent to servers besides the ones every client has. Default: none. */
+  readonly clientFeatures?: readonly string[];
+  /** Default: events are dropped. */
+  readonly events?: ClientEvents;
+  /** Whether gRFC A88 applies: errors of servers about resources, and its rules for deletions. Default false. */
+  readonly dataErrorHandling?: boolean;
+}
+
+/** Something to be done once the queue is empty. */
+export interface Sweepable {
+  /** Forgets what is no longer watched. */
+  sweep(): void;
+}
+
+/**
+ * The management servers of one bootstrap: one channel, and so one ADS stream, per server for all clients of the
+ * bootstrap. A channel exists while a client uses it. Everything runs in one queue; when it has become empty, every
+ * client has dealt with what happened, and only then are responses acknowledged and more of them read.
+ */
+export class ManagementServers {
+  /** Identifies this process to management servers. */
+  readonly node: Node;
+  readonly queue: SerialQueue;
+  /** Of the resources of every client. */
+  readonly waitReports: WaitReports;
+  private readonly channels: RefCountedMap<ServerConfig, ServerChannel>;
+  private readonly types = new Map<string, ResourceType<unknown>>();
+  /** One object for each server, so that servers can be compared by identity. */
+  private readonly servers = new Map<string, ServerConfig>();
+  /** Keys of servers that were found not to have the incremental variant of the protocol. */
+  private readonly withoutDelta = new Set<string>();
+  private readonly toSweep = new Set<Sweepable>();
+
+  constructor(private readonly options: ManagementServersOptions) {
+    const { bootstrap, clock, logger, userAgent, clientFeatures } = options;
+    this.queue = new SerialQueue(
+      (error) => logger.error(() => `unexpected error in the xDS client: ${describeBug(error)}`),
+      () => this.settle(),
+    );
+    const { queue } = this;
+    this.node = createNode(bootstrap.node, userAgent, clientFeatures);
+    const nodeId = bootstrap.node.id;
+    this.waitReports = new WaitReports({
+      ...{ clock, queue },
+      onLong: (waits) => reportLongWaits(waits, { logger, nodeId }),
+    });
+    this.channels = new RefCountedMap(
+      (server) => this.createChannel(server),
+      (channel) => channel.close(),
+    );
+  }
+
+  /** Acquires the channel of a server. */
+  acquire(server: ServerConfig): Handle & { readonly value: ServerChannel } {
+    const known = this.servers.get(server.key) ?? server;
+    this.servers.set(server.key, known);
+    return this.channels.acquire(known);
+  }
+
+  /** Registers a resource type. @throws Error if another one has its type URL. */
+  registerType(type: ResourceType<unknown>): void {
+    const known = this.types.get(type.typeUrl);
+    if (known !== undefined && known !== type) {
+      throw new Error(`two different resource types claim the type URL ${type.typeUrl}`);
+    }
+    this.types.set(type.typeUrl, type);
+  }
+
+  /** Sweeps a client once the queue is empty. */
+  sweepLater(client: Sweepable): void {
+    this.toSweep.add(client);
+  }
+
+  private createChannel(server: ServerConfig): ServerChannel {
+    const { transportFactory, clock, random, logger, events, dataErrorHandling } = this.options;
+    return new ServerChannel({
+      server,
+      policy: serverPolicy(server.features, dataErrorHandling ?? false),
+      node: this.node,
+      withoutDelta: this.withoutDelta,
+      transportFactory,
+      queue: this.queue,
+      clock,
+      random,
+      logger,
+      events: events ?? noClientEvents,
+    });
+  }
+
+  /** Runs whenever the queue has become empty: forgets what is no longer watched, sends and reads. */
+  private settle(): void {
+    for (const client of this.toSweep) client.sweep();
+    this.toSweep.clear();
+    for (const channel of this.channels.values()) channel.flush();
+  }
+}
+
+function describeBug(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : errorMessage(error);
+}
