@@ -23,6 +23,9 @@ async function outcomeOf(scenario: string, copyPath = ''): Promise<Outcome> {
   return JSON.parse(stdout) as Outcome;
 }
 
+// Each test starts a process that loads and compiles everything.
+jest.setTimeout(120_000);
+
 /** How a call fails that this package resolves. */
 const RESOLVED_HERE = 'xDS bootstrap is missing';
 

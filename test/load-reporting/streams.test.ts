@@ -169,6 +169,14 @@ describe('the stream of load reports', () => {
       expectNothingLeft();
     });
 
+    it('keeps the process alive until the last report is sent, for a second at most', () => {
+      const hold = lrs.acquire();
+      lrs.order({ intervalMs: TEN_SECONDS });
+      const setTimer = jest.spyOn(lrs.clock, 'setTimer');
+      hold.release();
+      expect(setTimer.mock.calls).toEqual([[expect.any(Function), 1000, true]]);
+    });
+
     it('sends the last report after the one that is on its way', () => {
       const hold = lrs.acquire();
       lrs.order({ intervalMs: TEN_SECONDS });
