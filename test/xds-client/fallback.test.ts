@@ -304,10 +304,13 @@ describe('fallback (gRFC A71)', () => {
       h.primary.stream.end();
       h.clock.advance(1000);
       expect(claims()).toBe('5');
+      const silent = h.primary.stream;
 
       const b = h.watch(h.endpoints, 'b');
       h.reply('second', '9', { a: 'from second', b: 'two' });
       expect(a.values.at(-1)?.text).toBe('from second');
+      // On the stream on which it was told the version, it would not send "a" again.
+      expect(silent.isOpen).toBe(false);
       expect(claims()).toBe('');
       h.clock.advance(60_000);
       expect(h.second.openConnections).toBe(1);
