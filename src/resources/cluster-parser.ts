@@ -1,8 +1,7 @@
 import type { CircuitBreakers } from '../generated/envoy/config/cluster/v3/circuit_breaker';
 import { Cluster, type Cluster_CommonLbConfig } from '../generated/envoy/config/cluster/v3/cluster';
-import { RoutingPriority, type TransportSocket } from '../generated/envoy/config/core/v3/base';
+import { RoutingPriority } from '../generated/envoy/config/core/v3/base';
 import type { TypedExtensionConfig } from '../generated/envoy/config/core/v3/extension';
-import { UpstreamTlsContext } from '../generated/envoy/extensions/transport_sockets/tls/v3/tls';
 import { HttpProtocolOptions } from '../generated/envoy/extensions/upstreams/http/v3/http_protocol_options';
 import { durationToMs } from '../util/duration';
 import type { Violations } from '../util/violations';
@@ -18,15 +17,13 @@ import { unpackAny } from './shared/any';
 import { checkConfigSource } from './shared/config-source-parser';
 import { parseHealthStatus } from './shared/health-status-parser';
 import { createResourceType } from './shared/resource-decoder';
+import type { UpstreamTls } from './tls-context';
+import { parseUpstreamTls } from './upstream-tls-context-parser';
 
 const DEFAULT_MAX_REQUESTS = 1024;
 const DEFAULT_IDLE_TIMEOUT_MS = 3_600_000;
 const defaultOverrideHostStatuses: ReadonlySet<HealthStatus> = new Set(['UNKNOWN', 'HEALTHY']);
 
-const upstreamTlsContextType = {
-  typeName: 'envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext',
-  decoder: UpstreamTlsContext,
-};
 const httpProtocolOptionsType = {
   typeName: 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions',
   decoder: HttpProtocolOptions,
@@ -44,21 +41,26 @@ export function createClusterResourceType(
       service: 'envoy.service.cluster.v3.ClusterDiscoveryService',
       noun: 'Clusters',
     },
-    parse: (message, { server }, violations) =>
-      parseCluster(message, createParseContext(extensions, server), violations),
+    parse: (message, { server, certificateProviders }, violations) =>
+      parseCluster(
+        message,
+        { ...createParseContext(extensions, server), certificateProviders },
+        violations,
+      ),
   });
 }
 
 function parseCluster(
   message: Cluster,
-  { extensions, server }: ParseContext,
+  context: ParseContext,
   violations: Violations,
 ): ClusterResource | undefined {
+  const { extensions, server } = context;
   const { name, lrsServer, outlierDetection } = message;
   const discovery = parseClusterDiscovery(message, violations);
   const lbConfig = parseClusterLbPolicy(message, extensions, violations);
   if (lrsServer !== undefined) checkConfigSource(lrsServer, ['self'], violations.at('lrs_server'));
-  checkTransportSecurity(message, violations);
+  const tls = parseTransportSecurity(message, context, violations);
   const connectionIdleTimeoutMs = parseIdleTimeout(
     message.upstreamConfig,
     violations.at('upstream_config'),
@@ -76,25 +78,26 @@ function parseCluster(
     outlierDetection: parsedOutlierDetection,
     overrideHostStatuses: parseOverrideHostStatuses(message.commonLbConfig),
     connectionIdleTimeoutMs,
+    tls,
   };
 }
 
 /**
- * Transport security is checked whether or not the application wants it from the control plane. Whoever has
- * not asked for it by the credentials of the channel keeps those (gRFC A29).
+ * Parses the transport security, which is validated whether or not the credentials of the channel leave it to the
+ * control plane (gRFC A29).
  */
-function checkTransportSecurity(message: Cluster, violations: Violations): void {
-  const { transportSocket, transportSocketMatches } = message;
+function parseTransportSecurity(
+  { transportSocket, transportSocketMatches }: Cluster,
+  { extensions, regexes, certificateProviders = new Set() }: ParseContext,
+  violations: Violations,
+): UpstreamTls | undefined {
   if (transportSocketMatches.length > 0) {
     violations.at('transport_socket_matches').add('unsupported: use transport_socket');
   }
-  if (transportSocket !== undefined) {
-    checkTransportSocket(transportSocket, violations.at('transport_socket'));
-  }
-}
-
-function checkTransportSocket({ configType }: TransportSocket, violations: Violations): void {
-  unpackAny(configType?.value, upstreamTlsContextType, violations.at('typed_config'));
+  if (transportSocket === undefined) return undefined;
+  const { systemRootCerts: readSystemRoots = false, sni: readSni = false } = extensions;
+  const context = { regexes, certificateProviders, readSystemRoots, readSni };
+  return parseUpstreamTls(transportSocket, context, violations.at('transport_socket'));
 }
 
 /** The idle timeout concerns session affinity alone (gRFC A75); a wrong one is refused all the same. */

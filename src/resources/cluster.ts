@@ -2,6 +2,7 @@ import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { LbConfig } from './extension-points';
 import type { HealthStatus } from './endpoints';
 import type { OutlierDetectionConfig } from './outlier-detection';
+import type { UpstreamTls } from './tls-context';
 
 /** How the endpoints of a cluster are found (gRFC A37). */
 export type ClusterDiscovery =
@@ -29,4 +30,6 @@ export interface ClusterResource {
   readonly overrideHostStatuses: ReadonlySet<HealthStatus>;
   /** Milliseconds a connection is kept for sessions after the last call of any (gRFC A75); default one hour. */
   readonly connectionIdleTimeoutMs: number;
+  /** The TLS that the control plane asks for (gRFC A29); `undefined` if it asks for none. */
+  readonly tls: UpstreamTls | undefined;
 }

@@ -99,4 +99,8 @@ export interface ExtensionPoints {
   readonly endpointCollections?: boolean;
   /** Whether retry policies of routes and virtual hosts apply (gRFC A44). Default: they do. */
   readonly retries?: boolean;
+  /** Whether clusters may use the root certificates of the system (gRFC A82). Default: not read. */
+  readonly systemRootCerts?: boolean;
+  /** Whether clusters choose the server name of TLS connections (gRFC A101). Default: not read. */
+  readonly sni?: boolean;
 }

@@ -1,4 +1,5 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
+import type { CertificateProviders } from '../xds-client/resource-type';
 import type { ExtensionPoints, RegexCompiler } from './extension-points';
 
 /** What the parsers of one resource share. */
@@ -8,6 +9,8 @@ export interface ParseContext {
   readonly regexes: RegexCompiler;
   /** The server the resource came from. */
   readonly server: ServerConfig;
+  /** The provider instances of the bootstrap (gRFC A29). Default: none. */
+  readonly certificateProviders?: CertificateProviders | undefined;
 }
 
 /** The context of one resource. */

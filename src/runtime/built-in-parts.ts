@@ -46,5 +46,7 @@ export function createRuntimeResourceTypes(
     customLbConfig: flags.customLbConfig,
     endpointCollections: flags.endpointFallback,
     retries: flags.retry,
+    systemRootCerts: flags.systemRootCerts,
+    sni: flags.sni,
   });
 }

@@ -7,7 +7,7 @@ import type { AdsResponse, ResponseItem } from './ads-protocol';
 import { MAX_NAME_LENGTH, MAX_RESOURCES_PER_RESPONSE } from './limits';
 import { parseResourceName } from './resource-name';
 import type { Accepted } from './resource-state';
-import type { Decoded, ResourceType } from './resource-type';
+import type { CertificateProviders, Decoded, ResourceType } from './resource-type';
 import type { StreamStatus } from './transport';
 import { describeResource } from './xds-errors';
 
@@ -50,6 +50,7 @@ export interface ReadResources {
 export interface ReadContext {
   readonly type: ResourceType<unknown>;
   readonly server: ServerConfig;
+  readonly certificateProviders: CertificateProviders;
   /** Milliseconds since the epoch. */
   readonly nowMs: number;
   /** Whether the errors listed for single resources count (gRFC A88). */
@@ -238,10 +239,10 @@ class ResponseReader implements ReadResources {
   }
 
   private decode(bytes: Uint8Array): Decoded<unknown> {
-    const { type, server } = this.context;
+    const { type, server, certificateProviders } = this.context;
     try {
       return type.decode(bytes, {
-        server,
+        ...{ server, certificateProviders },
         previous: (name) => this.context.cached(this.canonical(name))?.value,
       });
     } catch (error) {

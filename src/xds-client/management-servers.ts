@@ -101,6 +101,7 @@ export class ManagementServers {
     const { transportFactory, clock, random, logger, events, dataErrorHandling } = this.options;
     return new ServerChannel({
       server,
+      certificateProviders: this.options.bootstrap.certificateProviders,
       policy: serverPolicy(server.features, dataErrorHandling ?? false),
       node: this.node,
       withoutDelta: this.withoutDelta,

@@ -1,10 +1,17 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { Result } from '../util/result';
 
+/** The certificate provider instances of a bootstrap, by name (gRFC A29). */
+export interface CertificateProviders {
+  has(instanceName: string): boolean;
+}
+
 /** What a decoder may know besides the bytes. */
 export interface DecodeContext<T> {
   /** The server the resource came from (`lrs_server.self`, `trusted_xds_server`). */
   readonly server: ServerConfig;
+  /** Those of the bootstrap of the client. Default: none. */
+  readonly certificateProviders?: CertificateProviders;
   /**
    * The last accepted value of the named resource, so that unchanged parts keep their identity.
    * `undefined` when nothing is cached under that name.

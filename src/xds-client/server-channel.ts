@@ -15,7 +15,7 @@ import type { ClientEvents } from './client-events';
 import type { ServerSnapshot } from './client-snapshot';
 import { diagnostics, type ServerEvent } from './diagnostics';
 import { MAX_LOGGED_UNREQUESTED } from './limits';
-import type { DiscoveryService, ResourceType } from './resource-type';
+import type { CertificateProviders, DiscoveryService, ResourceType } from './resource-type';
 import type { ServerPolicy } from './server-policy';
 import type { XdsTransport, XdsTransportFactory } from './transport';
 import { VariantChoice } from './variant-choice';
@@ -23,6 +23,7 @@ import { describeResource, describeServer, joinBounded, MAX_SHOWN_NAME } from '.
 
 /** What a channel is made of. */
 export interface ServerChannelOptions {
+  readonly certificateProviders: CertificateProviders;
   readonly server: ServerConfig;
   readonly policy: ServerPolicy;
   readonly node: Node;
@@ -299,6 +300,7 @@ export class ServerChannel {
     const read = readResources(response, {
       type,
       server: this.server,
+      certificateProviders: this.options.certificateProviders,
       nowMs: this.options.clock.now(),
       readResourceErrors: this.policy.readResourceErrors,
       isWanted: (name) => this.resources.get(typeUrl, name) !== undefined,

@@ -600,7 +600,12 @@ describe('what else a cluster says', () => {
     ],
     [
       'a transport socket it does not know',
-      { transport_socket: { typed_config: any('google.protobuf.Struct', { value: {} }) } },
+      {
+        transport_socket: {
+          name: 'envoy.transport_sockets.tls',
+          typed_config: any('google.protobuf.Struct', { value: {} }),
+        },
+      },
       [
         'transport_socket.typed_config: must be envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext, not google.protobuf.Struct',
       ],
@@ -637,6 +642,7 @@ describe('what else a cluster says', () => {
           edsConfig: { configSourceSpecifier: { $case: 'ads', value: {} } },
         },
         transportSocket: {
+          name: 'envoy.transport_sockets.tls',
           configType: {
             $case: 'typedConfig',
             value: {

@@ -62,6 +62,9 @@ export function serverWith(...features: readonly string[]): ServerConfig {
   };
 }
 
+/** The certificate provider instances of the bootstrap. */
+const certificateProviders: ReadonlySet<string> = new Set(['default', 'other']);
+
 /** What a decoder is told besides the bytes. */
 export interface DecodeOptions<T> {
   readonly server?: ServerConfig;
@@ -86,7 +89,7 @@ export function decodeBytes<T>(
   bytes: Uint8Array,
   { server = serverWith(), previous }: DecodeOptions<T> = {},
 ): Decoded<T> {
-  return type.decode(bytes, { server, previous: () => previous });
+  return type.decode(bytes, { server, certificateProviders, previous: () => previous });
 }
 
 /** The value of a resource that must be valid. */

@@ -140,6 +140,7 @@ function cluster(name: string, discovery: ClusterDiscovery): ClusterResource {
     outlierDetection: undefined,
     overrideHostStatuses: new Set(['UNKNOWN', 'HEALTHY']),
     connectionIdleTimeoutMs: 3_600_000,
+    tls: undefined,
   };
 }
 

@@ -45,6 +45,7 @@ function read(
     type,
     server,
     nowMs: 3,
+    certificateProviders: new Set(),
     readResourceErrors: false,
     isWanted: (name) => wanted.includes(name),
     cached: (name) => cached.get(name),

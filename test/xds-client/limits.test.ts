@@ -125,6 +125,7 @@ describe('a response with too many resources', () => {
           type,
           server: serverConfig('xds.test:1'),
           nowMs: 0,
+          certificateProviders: new Set(),
           readResourceErrors: true,
           isWanted: () => true,
           cached: () => undefined,

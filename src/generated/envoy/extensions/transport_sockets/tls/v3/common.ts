@@ -4,7 +4,7 @@
 /* eslint-disable */
 import { enter, leave, skip } from "../../../../../decoding";
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
-import { BoolValue } from "../../../../../google/protobuf/wrappers";
+import { BoolValue, UInt32Value } from "../../../../../google/protobuf/wrappers";
 import { DataSource } from "../../../../config/core/v3/base";
 import { TypedExtensionConfig } from "../../../../config/core/v3/extension";
 import { StringMatcher } from "../../../../type/matcher/v3/string";
@@ -47,6 +47,7 @@ export interface CertificateValidationContext {
   matchSubjectAltNames: StringMatcher[];
   requireSignedCertificateTimestamp: boolean | undefined;
   crl: DataSource | undefined;
+  maxVerifyDepth: number | undefined;
   customValidatorConfig: TypedExtensionConfig | undefined;
 }
 
@@ -248,6 +249,7 @@ function createBaseCertificateValidationContext(): CertificateValidationContext 
     matchSubjectAltNames: [],
     requireSignedCertificateTimestamp: undefined,
     crl: undefined,
+    maxVerifyDepth: undefined,
     customValidatorConfig: undefined,
   };
 }
@@ -280,6 +282,9 @@ export const CertificateValidationContext: MessageFns<CertificateValidationConte
     }
     if (message.crl !== undefined) {
       DataSource.encode(message.crl, writer.uint32(58).fork()).join();
+    }
+    if (message.maxVerifyDepth !== undefined) {
+      UInt32Value.encode({ value: message.maxVerifyDepth! }, writer.uint32(130).fork()).join();
     }
     if (message.customValidatorConfig !== undefined) {
       TypedExtensionConfig.encode(message.customValidatorConfig, writer.uint32(98).fork()).join();
@@ -339,6 +344,11 @@ export const CertificateValidationContext: MessageFns<CertificateValidationConte
             message.crl = DataSource.decode(reader, reader.uint32());
             continue;
           }
+          case 130: {
+
+            message.maxVerifyDepth = UInt32Value.decode(reader, reader.uint32()).value;
+            continue;
+          }
           case 98: {
 
             message.customValidatorConfig = TypedExtensionConfig.decode(reader, reader.uint32());
@@ -372,6 +382,7 @@ export const CertificateValidationContext: MessageFns<CertificateValidationConte
     message.matchSubjectAltNames = object.matchSubjectAltNames?.map((e) => StringMatcher.fromPartial(e)) || [];
     message.requireSignedCertificateTimestamp = object.requireSignedCertificateTimestamp ?? undefined;
     message.crl = (object.crl !== undefined && object.crl !== null) ? DataSource.fromPartial(object.crl) : undefined;
+    message.maxVerifyDepth = object.maxVerifyDepth ?? undefined;
     message.customValidatorConfig =
       (object.customValidatorConfig !== undefined && object.customValidatorConfig !== null)
         ? TypedExtensionConfig.fromPartial(object.customValidatorConfig)
