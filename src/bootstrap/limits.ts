@@ -21,6 +21,12 @@ export interface Limits {
    */
   readonly maxClustersPerTarget: number;
   /**
+   * Percent of the time that configuration may take of the clients of one bootstrap, from decoding to applying
+   * it, once it has taken 2 s at once. Responses are not read meanwhile; of those that supersede each other, a server
+   * sends the last one. Acknowledgements and requests are not delayed. 100 is no limit. Default: 25.
+   */
+  readonly maxUpdateTimePercent: number;
+  /**
    * Size of the program of one regular expression, estimated from above: instructions and ranges of characters, with
    * repetitions written out; a Unicode class such as `\pL` has up to 744 ranges. A resource with a larger one is
    * rejected (NACK) without compiling it. Default: 10,000.
@@ -45,6 +51,7 @@ export const DEFAULT_LIMITS: Limits = {
   maxMessageBytes: 64 * 1024 * 1024,
   maxRingSize: 4096,
   maxClustersPerTarget: 20_000,
+  maxUpdateTimePercent: 25,
   maxRegexSize: 10_000,
   maxRegexSizePerResource: 100_000,
   maxRegexStepsPerCall: 2_500_000,

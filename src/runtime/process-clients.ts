@@ -16,11 +16,12 @@ export interface XdsClientGroup extends ClientGroup<XdsClient> {
 
 /** Creates the clients of the process: one for each target, with what all targets of a bootstrap share. */
 export function createClientPool(
-  { clock, random, logger, flags }: PolicyEnvironment,
+  { clock, random, logger, flags, limits }: PolicyEnvironment,
   transportFactory: XdsTransportFactory,
 ): ClientPool<XdsClient, XdsClientGroup> {
   const userAgent = { name: 'grpc-xds (Node.js)', version: PACKAGE_VERSION };
   const { dataErrorHandling, endpointFallback, lrsPropagation: choosesMetrics } = flags;
+  const { maxUpdateTimePercent } = limits;
   const clientFeatures = endpointFallback ? ['xds.endpoint.supports_lb_endpoint_collection'] : [];
   return new ClientPool((bootstrap, clients) => {
     const config = bootstrap.servers.at(-1)?.snapshot;
@@ -28,7 +29,7 @@ export function createClientPool(
     keeper?.start(() => mergeSnapshots(clients()));
     const options = {
       ...{ bootstrap, transportFactory, userAgent, clientFeatures, dataErrorHandling },
-      ...{ clock, random, logger },
+      ...{ clock, random, logger, maxUpdateTimePercent },
       ...(keeper && { events: keeper.events }),
     };
     const servers = new ManagementServers(options);

@@ -49,10 +49,11 @@ export class FakeClock implements Clock {
       const due = [...this.timers].filter((t) => t.at <= end).sort((a, b) => a.at - b.at)[0];
       if (due === undefined) break;
       this.timers.delete(due);
-      this.time = due.at;
+      // A callback may have moved it forward itself, as something that takes time would.
+      this.time = Math.max(this.time, due.at);
       due.callback();
       this.flush();
     }
-    this.time = end;
+    this.time = Math.max(this.time, end);
   }
 }

@@ -12,10 +12,12 @@ export class SerialQueue {
   /**
    * @param onError Told of an exception a task threw. It never stops the drain.
    * @param onDrained Called each time the queue has become empty; may call `run` again.
+   * @param onStarted Called before the first task of an idle queue runs.
    */
   constructor(
     private readonly onError: (error: unknown) => void,
     private readonly onDrained: () => void = () => {},
+    private readonly onStarted: () => void = () => {},
   ) {}
 
   /** Runs the task now, or after those already waiting. */
@@ -23,6 +25,7 @@ export class SerialQueue {
     this.tasks.push(task);
     if (this.draining) return;
     this.draining = true;
+    this.onStarted();
     try {
       this.drain();
     } finally {

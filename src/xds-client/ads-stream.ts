@@ -8,9 +8,11 @@ import type { SerialQueue } from '../util/serial-queue';
 import type { AdsConversation, AdsProtocol, AdsResponse, NextRequest } from './ads-protocol';
 import type { AdsStreamHandler } from './ads-stream-handler';
 import type { ServerSnapshot } from './client-snapshot';
+import { MIN_READ_PAUSE_MS } from './limits';
 import { NackPacing } from './nack-pacing';
 import { NO_DEADLINES, ResourceWaits, type Deadlines } from './resource-waits';
 import { responseDigest } from './response-digest';
+import type { TimeBudget } from './time-budget';
 import type { StreamStatus, XdsStream, XdsTransport } from './transport';
 import type { VariantChoice } from './variant-choice';
 import { describeStreamEnd } from './xds-errors';
@@ -24,6 +26,8 @@ export interface AdsStreamOptions {
   readonly method: (verb: AdsProtocol['verb']) => string;
   readonly variant: VariantChoice;
   readonly queue: SerialQueue;
+  /** Responses are read only while there is time left in it. */
+  readonly time: TimeBudget;
   readonly clock: Clock;
   readonly random: Random;
   readonly resourceTimeoutMs: number;
@@ -167,6 +171,12 @@ export class AdsStream {
     if (this.state.kind !== 'open') return;
     this.sendNext(this.state);
     if (!this.state.readDue || this.state.readPause !== undefined) return;
+    const { time, clock } = this.options;
+    const waitMs = this.state.sawResponse ? time.waitMs(clock.monotonicMs()) : 0;
+    if (waitMs > 0) {
+      this.pauseReading(this.state, Math.max(waitMs, MIN_READ_PAUSE_MS));
+      return;
+    }
     this.state.readDue = false;
     this.state.stream.read();
   }
@@ -368,12 +378,16 @@ export class AdsStream {
     const content = responseDigest(response);
     const { isHeld, readPauseMs } = open.nacks.reject(response.typeUrl, content, readMs);
     open.conversation.answer(response, rejection, isHeld);
-    if (readPauseMs === 0) return;
+    if (readPauseMs > 0) this.pauseReading(open, readPauseMs);
+  }
+
+  /** Reads nothing for a while: what the server sends meanwhile waits in the connection, by flow control. */
+  private pauseReading(open: OpenState, pauseMs: number): void {
     const resume = () =>
       this.whileOpen(open.stream, (current) => {
         current.readPause = undefined;
       });
-    open.readPause = this.options.clock.setTimer(resume, readPauseMs);
+    open.readPause = this.options.clock.setTimer(resume, pauseMs);
   }
 
   private onClosed(open: OpenState, status: StreamStatus): void {

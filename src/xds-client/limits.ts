@@ -50,3 +50,12 @@ export const UPDATE_BURST = 500;
 
 /** Updates of one resource that are passed on per second after that: of several in between, the last one. */
 export const UPDATES_PER_SECOND = 100;
+
+/** Milliseconds of configuration that may be spent at once, such as at the start, before it is limited to its share. */
+export const TIME_BURST_MS = 2000;
+
+/** Milliseconds beyond the burst that are made up for: at a share of a quarter, 10 s without reading. */
+export const MAX_TIME_DEBT_MS = 2500;
+
+/** Share of the time that configuration may take then, in percent, unless the application sets another one. */
+export const DEFAULT_TIME_PERCENT = 25;

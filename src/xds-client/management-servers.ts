@@ -8,11 +8,13 @@ import type { Random } from '../util/random';
 import { RefCountedMap } from '../util/ref-counted-map';
 import { SerialQueue } from '../util/serial-queue';
 import { noClientEvents, type ClientEvents } from './client-events';
+import { DEFAULT_TIME_PERCENT } from './limits';
 import { createNode, type UserAgent } from './node';
 import { reportLongWaits } from './report-long-waits';
 import type { ResourceType } from './resource-type';
 import { ServerChannel } from './server-channel';
 import { serverPolicy } from './server-policy';
+import { TimeBudget } from './time-budget';
 import type { XdsTransportFactory } from './transport';
 import { WaitReports } from './wait-reports';
 
@@ -30,6 +32,8 @@ export interface ManagementServersOptions {
   readonly events?: ClientEvents;
   /** Whether gRFC A88 applies: errors of servers about resources, and its rules for deletions. Default false. */
   readonly dataErrorHandling?: boolean;
+  /** See `Limits`. Default: 25. */
+  readonly maxUpdateTimePercent?: number;
 }
 
 /** Something to be done once the queue is empty. */
@@ -55,6 +59,10 @@ export class ManagementServers {
   private readonly servers = new Map<string, ServerConfig>();
   /** Keys of servers that were found not to have the incremental variant of the protocol. */
   private readonly withoutDelta = new Set<string>();
+  /** What happens in the queue is charged to it. */
+  private readonly time: TimeBudget;
+  /** When the work that is in the queue began, on the monotonic clock. */
+  private startedAtMs = 0;
   private readonly toSweep = new Set<Sweepable>();
 
   constructor(private readonly options: ManagementServersOptions) {
@@ -62,7 +70,10 @@ export class ManagementServers {
     this.queue = new SerialQueue(
       (error) => logger.error(() => `unexpected error in the xDS client: ${describeBug(error)}`),
       () => this.settle(),
+      () => (this.startedAtMs = clock.monotonicMs()),
     );
+    const { maxUpdateTimePercent = DEFAULT_TIME_PERCENT } = options;
+    this.time = new TimeBudget(Math.min(maxUpdateTimePercent, 100) / 100, clock.monotonicMs());
     const { queue } = this;
     this.node = createNode(bootstrap.node, userAgent, clientFeatures);
     const nodeId = bootstrap.node.id;
@@ -107,6 +118,7 @@ export class ManagementServers {
       withoutDelta: this.withoutDelta,
       transportFactory,
       queue: this.queue,
+      time: this.time,
       clock,
       random,
       logger,
@@ -118,6 +130,9 @@ export class ManagementServers {
   private settle(): void {
     for (const client of this.toSweep) client.sweep();
     this.toSweep.clear();
+    const now = this.options.clock.monotonicMs();
+    this.time.spend(now - this.startedAtMs, now);
+    this.startedAtMs = now;
     for (const channel of this.channels.values()) channel.flush();
   }
 }

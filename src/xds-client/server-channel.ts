@@ -17,6 +17,7 @@ import { diagnostics, type ServerEvent } from './diagnostics';
 import { MAX_LOGGED_UNREQUESTED } from './limits';
 import type { CertificateProviders, DiscoveryService, ResourceType } from './resource-type';
 import type { ServerPolicy } from './server-policy';
+import type { TimeBudget } from './time-budget';
 import type { XdsTransport, XdsTransportFactory } from './transport';
 import { VariantChoice } from './variant-choice';
 import { describeResource, describeServer, joinBounded, MAX_SHOWN_NAME } from './xds-errors';
@@ -31,6 +32,7 @@ export interface ServerChannelOptions {
   readonly withoutDelta: Set<string>;
   readonly transportFactory: XdsTransportFactory;
   readonly queue: SerialQueue;
+  readonly time: TimeBudget;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -179,13 +181,14 @@ export class ServerChannel {
   }
 
   private createStream(service: DiscoveryService): AdsStream {
-    const { queue, clock, random } = this.options;
+    const { queue, time, clock, random } = this.options;
     return new AdsStream({
       handler: this.createHandler(service),
       connect: () => this.connect(),
       method: (verb) => `/${service.service}/${verb}${service.noun}`,
       variant: this.variant,
       queue,
+      time,
       clock,
       random,
       resourceTimeoutMs: this.policy.resourceTimeoutMs,

@@ -1,0 +1,66 @@
+import { MAX_TIME_DEBT_MS, TIME_BURST_MS } from '../../src/xds-client/limits';
+import { TimeBudget } from '../../src/xds-client/time-budget';
+import { Harness, RecordingWatcher } from './harness';
+
+describe('TimeBudget', () => {
+  it('allows a burst, and then the share of the time that passes', () => {
+    const budget = new TimeBudget(0.25, 1000);
+    budget.spend(TIME_BURST_MS, 1000);
+    expect(budget.waitMs(1000)).toBe(0);
+    budget.spend(100, 1000);
+    expect(budget.waitMs(1000)).toBe(400);
+    expect(budget.waitMs(1300)).toBe(100);
+    expect(budget.waitMs(1400)).toBe(0);
+  });
+
+  it('makes up for no more than some seconds of one update', () => {
+    const budget = new TimeBudget(0.25, 0);
+    budget.spend(1_000_000, 0);
+    expect(budget.waitMs(0)).toBe(4 * MAX_TIME_DEBT_MS);
+  });
+
+  it('is full again after a while, and no fuller', () => {
+    const budget = new TimeBudget(0.25, 0);
+    budget.spend(TIME_BURST_MS, 0);
+    budget.spend(TIME_BURST_MS + 10, 1_000_000);
+    expect(budget.waitMs(1_000_000)).toBe(40);
+  });
+});
+
+describe('updates that each take 100 ms to apply', () => {
+  /** Sends updates as fast as they are read. @returns the time each of them was applied. */
+  function flap(updates: number) {
+    const h = new Harness();
+    const times: number[] = [];
+    const watcher = new RecordingWatcher(() => {
+      times.push(h.clock.monotonicMs());
+      h.clock.advance(100);
+    });
+    h.watch(h.endpoints, 'a', watcher);
+    for (let i = 0; i < updates; i++) {
+      // The server sends it as soon as the client reads it.
+      h.send(h.endpoints, `${i}`, { a: `value ${i}` });
+      while (times.length === i) h.clock.advance(10);
+    }
+    return { h, times };
+  }
+
+  it('are not delayed while the burst lasts', () => {
+    const { times } = flap(20);
+    expect(times.at(-1)).toBe(19 * 100);
+  });
+
+  it('take a quarter of the time after that', () => {
+    const { times } = flap(80);
+    const [from = 0, to = 0] = [times[39], times[79]];
+    expect((to - from) / 40).toBeGreaterThanOrEqual(390);
+    expect((to - from) / 40).toBeLessThanOrEqual(420);
+  });
+
+  it('are acknowledged at once all the same, and new names are requested', () => {
+    const { h } = flap(40);
+    expect(h.stream.request.versionInfo).toBe('39');
+    h.watch(h.endpoints, 'b');
+    expect(h.stream.request.resourceNames).toEqual(['a', 'b']);
+  });
+});
