@@ -209,9 +209,11 @@ export class XdsDependencyManager implements ClusterSubscriber {
         ? published.ok && published.value === update.value
         : !published.ok && published.error === update.error);
     if (same) return;
-    this.published = update;
     if (update.ok) this.latestConfig = update.value;
+    // Counts as published only once it was received: if the receiver throws, the next rebuild publishes it again.
+    this.published = undefined;
     this.options.onUpdate(update);
+    this.published = update;
   }
 
   private watchesOf<T>(

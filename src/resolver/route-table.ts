@@ -39,18 +39,17 @@ export class RouteTable {
   constructor(config: XdsConfig, clusters: ClusterRefs, preparer: FilterPreparer) {
     const { virtualHost, listener } = config;
     const { maxStreamDurationMs } = listener.httpConnectionManager;
-    this.routes = virtualHost.routes.map((route) => {
-      const filters = compileRouteFilters(config, route, preparer);
-      return {
-        route,
-        choice:
-          route.action.kind === 'forward'
-            ? ClusterChoice.hold(route.action.clusters, clusters, filters)
-            : undefined,
-        hashPolicies: route.action.kind === 'forward' ? route.action.hashPolicies : [],
-        methodConfig: buildMethodConfig(route, virtualHost, maxStreamDurationMs),
-      };
-    });
+    // All filters first: they are made by code that may throw, and then no cluster may be left referenced.
+    const filters = virtualHost.routes.map((route) => compileRouteFilters(config, route, preparer));
+    this.routes = virtualHost.routes.map((route, i) => ({
+      route,
+      choice:
+        route.action.kind === 'forward'
+          ? ClusterChoice.hold(route.action.clusters, clusters, filters[i] ?? [])
+          : undefined,
+      hashPolicies: route.action.kind === 'forward' ? route.action.hashPolicies : [],
+      methodConfig: buildMethodConfig(route, virtualHost, maxStreamDurationMs),
+    }));
     this.readsUserAgent = virtualHost.routes.some(readsUserAgent);
     this.paths =
       this.routes.length > MAX_UNINDEXED_ROUTES

@@ -249,27 +249,35 @@ export class XdsResolver implements Resolver {
     if (current === undefined) return;
     this.errorDue = undefined;
     const selector = this.createSelector(resolution, current.table);
-    const policy = this.currentLbConfig(resolution);
-    const isAccepted = this.listener(
-      statusOrFromValue([]),
-      {
-        [CHANNEL_ARGS_CONFIG_SELECTOR_KEY]: selector,
-        ...xdsLbContextArg({
-          config: current.config,
-          clusters: resolution.manager,
-          loads: resolution.client.loads,
-        }),
-      },
-      statusOrFromValue({
-        loadBalancingConfig: [{ [policy.policyName]: policy }],
-        methodConfig: [],
-      }),
-      failure ?? '',
-    );
+    const isAccepted = this.deliver(resolution, current.config, selector);
     // The channel has not taken the selector and will never let go of it.
     if (!isAccepted) selector.unref();
     else if (failure === undefined) this.lateCalls.routeBy(selector);
     else this.lateCalls.fail(failure);
+  }
+
+  /** Gives the channel its config. @returns whether the channel took the selector. */
+  private deliver(resolution: Resolution, config: XdsConfig, selector: ExpiringSelector): boolean {
+    const { manager: clusters, client } = resolution;
+    const policy = this.currentLbConfig(resolution);
+    try {
+      return this.listener(
+        statusOrFromValue([]),
+        {
+          [CHANNEL_ARGS_CONFIG_SELECTOR_KEY]: selector,
+          ...xdsLbContextArg({ config, clusters, loads: client.loads }),
+        },
+        statusOrFromValue({
+          loadBalancingConfig: [{ [policy.policyName]: policy }],
+          methodConfig: [],
+        }),
+        resolution.failure ?? '',
+      );
+    } catch (error) {
+      selector.unref();
+      resolution.lbConfig = undefined;
+      throw error;
+    }
   }
 
   /** Once there is no config any more, calls go where those of an idle channel go: they fail, or wait for one. */

@@ -666,3 +666,31 @@ describe('XdsDependencyManager: the number of clusters', () => {
     expect(scene.source.watched(fakeTypes.cluster)).toEqual([]);
   });
 });
+
+describe('an update whose receiver throws', () => {
+  it.each<[string, (scene: Scene) => void]>([
+    ['a config', (scene) => scene.complete()],
+    [
+      'an error',
+      (scene) => {
+        scene.manager.start();
+        scene.source.fail(fakeTypes.listener, 'svc', xdsError('gone'));
+      },
+    ],
+  ])('is published again with the next observation: %s', (_, begin) => {
+    const scene = new Scene();
+    let throws = true;
+    scene.onUpdate = () => {
+      if (throws) throw new Error('The receiver threw');
+    };
+    expect(() => begin(scene)).toThrow('The receiver threw');
+    const [first] = scene.updates;
+    throws = false;
+    // A cluster that is never received is subscribed to for a moment, which leads to the config of before.
+    scene.manager.subscribeCluster('extra').release();
+    expect(scene.updates).toEqual([first, first]);
+    // Once it was received, it is not published again.
+    scene.manager.subscribeCluster('extra').release();
+    expect(scene.updates).toHaveLength(2);
+  });
+});

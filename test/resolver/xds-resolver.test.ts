@@ -917,3 +917,19 @@ describe('XdsResolver: calls on the selector of before, when resolution begins a
     expect(await outcome).toBe('sent');
   });
 });
+
+describe('XdsResolver: a channel that throws', () => {
+  it('keeps no cluster for the config it did not take, and gets the next one', () => {
+    const scene = new Scene().serveListener().serveClusters('a', 'b').routeTo('a');
+    scene.channel.accepts = false;
+    scene.channel.onTold = () => {
+      throw new Error('The channel threw');
+    };
+    expect(() => scene.resolver.updateResolution()).toThrow('The channel threw');
+    scene.channel.accepts = true;
+    scene.channel.onTold = () => {};
+    scene.routeTo('b');
+    expect(clusterOf(scene.channel.call('/s/m'))).toBe('cluster:b');
+    expect(scene.source.watched(fakeTypes.cluster)).toEqual(['b']);
+  });
+});
