@@ -14,6 +14,8 @@ const ranks = [
   ['runtime'],
 ];
 const island = ['control-plane', 'cli', 'orca'];
+/** `grpc-xds check` judges resources by the decoders of the client: the one way from the island to the client. */
+const crossing = '^src/cli/client-decoders\\.ts$';
 
 const client = ranks.flat();
 const any = (names) => `(${names.join('|')})`;
@@ -101,8 +103,20 @@ module.exports = {
     forbid(
       'island',
       'control-plane, cli and orca never import the client: a test oracle must not share its mistakes, nor a server load it',
-      { path: inFolders(island) },
+      { path: inFolders(island), pathNot: crossing },
       { path: '^src/', pathNot: inFolders(['util', 'generated', 'proto-json', ...island]) },
+    ),
+    forbid(
+      'crossing-for-check-only',
+      'the client is loaded by the command that needs its verdict, and by no other',
+      { path: '^src/', pathNot: '^src/cli/commands/check\\.ts$' },
+      { path: crossing },
+    ),
+    forbid(
+      'crossing-sees-the-client-only',
+      'what the verdict is made of shares nothing with the management server',
+      { path: crossing },
+      { path: inFolders(island) },
     ),
     forbid(
       'no-bridge-to-the-island',

@@ -48,7 +48,10 @@ function createProgram(version: string, io: CliIo, setCode: (code: number) => vo
 
   addFileCommand(program, 'check')
     .summary('say what is wrong with a resource file')
-    .description('Reads a resource file and lists everything that is wrong with it.')
+    .description(
+      'Reads a resource file and lists everything that is wrong with it, and everything for which a client\n' +
+        'would reject it (NACK). The environment variables that switch features of the client on and off apply.',
+    )
     .action((file: string, flags: FileFlags) => setCode(check(file, flags, io)));
 
   return program;

@@ -66,6 +66,34 @@ describe('grpc-xds check', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
+  const eds = { type: 'EDS', eds_cluster_config: { eds_config: { ads: {} } } };
+
+  it('lists what clients reject', async () => {
+    const HCM = 'envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager';
+    const manager = {
+      '@type': `type.googleapis.com/${HCM}`,
+      route_config: { name: 'r', virtual_hosts: [] },
+    };
+    const resources = {
+      listeners: [{ name: 'l', api_listener: { api_listener: manager } }],
+      clusters: [
+        { name: 'c', ...eds, lb_policy: 'MAGLEV' },
+        { name: 'good', ...eds },
+      ],
+      endpoints: [{ cluster_name: 'c', endpoints: [{ load_balancing_weight: 1 }] }],
+    };
+    writeFileSync(file, JSON.stringify(resources));
+    expect(await io.run('check', '--allow-inconsistent', file)).toBe(1);
+    expect(io.out).toEqual([]);
+    expect(io.errors.sort()).toEqual(
+      [
+        'cluster "c": clients reject it (NACK): lb_policy: must be ROUND_ROBIN, LEAST_REQUEST or RING_HASH, not MAGLEV',
+        'endpoint assignment "c": clients reject it (NACK): endpoints[0].locality: field not present',
+        'listener "l": clients reject it (NACK): api_listener.api_listener.http_filters: must have at least one supported filter, the router',
+      ].map((line) => `${file}: ${line}`),
+    );
+  });
+
   it('says what is in a good file', async () => {
     expect(await io.run('check', example)).toBe(0);
     expect(io.errors).toEqual([]);
@@ -80,8 +108,8 @@ describe('grpc-xds check', () => {
 
   it('shows the first names of many', async () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
-    writeFileSync(file, JSON.stringify({ clusters: names.map((name) => ({ name })) }));
-    expect(await io.run('check', file)).toBe(0);
+    writeFileSync(file, JSON.stringify({ clusters: names.map((name) => ({ name, ...eds })) }));
+    expect(await io.run('check', '--allow-inconsistent', file)).toBe(0);
     expect(io.out.slice(1)).toEqual([
       '  listeners     0',
       '  routes        0',
@@ -98,7 +126,10 @@ describe('grpc-xds check', () => {
   });
 
   it('lists references to nothing, unless told otherwise', async () => {
-    writeFileSync(file, 'clusters: [{ name: a, type: EDS, alt_stat_name: b }]');
+    writeFileSync(
+      file,
+      'clusters: [{ name: a, type: EDS, alt_stat_name: b, eds_cluster_config: { eds_config: { ads: {} } } }]',
+    );
     expect(await io.run('check', file, '--ignore-unknown-fields')).toBe(1);
     expect(io.errors).toEqual([
       `${file}:1:14: cluster "a": name: there is no endpoint assignment "a"`,

@@ -1,5 +1,6 @@
-import { loadResourceFile } from '../../control-plane';
+import { loadResourceFile, type Snapshot } from '../../control-plane';
 import type { CliIo } from '../cli-io';
+import type * as Decoders from '../client-decoders';
 import { formatSnapshot } from '../snapshot-table';
 
 /** Flags of every command that reads a resource file. */
@@ -11,7 +12,8 @@ export interface FileFlags {
 }
 
 /**
- * Reads a resource file and says what is wrong with it, or what is in it.
+ * Reads a resource file and prints what is in it, or everything that is wrong with it: what the management server
+ * cannot serve, and otherwise what clients reject.
  *
  * @returns the exit code.
  */
@@ -21,7 +23,28 @@ export function check(file: string, flags: FileFlags, io: CliIo): number {
     io.printError(snapshot.error.message);
     return 1;
   }
+  const rejections = findRejections(snapshot.value);
+  for (const rejection of rejections) io.printError(`${file}: ${rejection}`);
+  if (rejections.length > 0) return 1;
   io.print(`${file} is good:`);
   for (const line of formatSnapshot(snapshot.value)) io.print(line);
   return 0;
+}
+
+/** Lists what clients reject, with a line for each violation. */
+function findRejections(snapshot: Snapshot): readonly string[] {
+  const judge = loadDecoders().createResourceJudge();
+  return snapshot.kinds().flatMap((kind) =>
+    [...snapshot.set(kind).byName.values()].flatMap(({ name, value }) => {
+      const violations = judge({ typeUrl: kind.typeUrl, name, value });
+      const subject = `${kind.label} ${JSON.stringify(name)}: clients reject it (NACK)`;
+      return violations.map((violation) => `${subject}: ${violation}`);
+    }),
+  );
+}
+
+/** Only this command needs the client, which takes longer to load than everything else. */
+function loadDecoders(): typeof Decoders {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- the only way to load a module late without waiting for it; the type is that of the module
+  return require('../client-decoders');
 }

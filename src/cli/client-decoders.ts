@@ -1,0 +1,60 @@
+import type { ServerConfig } from '../bootstrap/bootstrap';
+import { DEFAULT_LIMITS } from '../bootstrap/limits';
+import { XxHash64 } from '../hash/xx-hash';
+import { HttpFilterRegistry } from '../http-filters/registry';
+import { routerFilter } from '../http-filters/router/router-filter';
+import { createPolicyRegistry, type PolicyEnvironment } from '../lb/create-policy-registry';
+import { addHttpFilters, createRuntimeResourceTypes } from '../runtime/built-in-parts';
+import { systemClock } from '../util/clock';
+import { currentFeatureFlags } from '../util/feature-flags';
+import { silentLogger } from '../util/logger';
+import { systemRandom } from '../util/random';
+import { parseResourceName } from '../xds-client/resource-name';
+import type { ResourceType } from '../xds-client/resource-type';
+
+/** A resource as it is sent to clients. */
+export interface SentResource {
+  readonly typeUrl: string;
+  readonly name: string;
+  readonly value: Uint8Array;
+}
+
+/** Lists the violations for which a client rejects a resource. */
+export type ResourceJudge = (resource: SentResource) => readonly string[];
+
+/** A server without features: nothing of a resource is trusted that a client would not trust by default. */
+const SERVER: ServerConfig = {
+  serverUri: 'grpc-xds check',
+  channelCreds: { type: 'insecure', config: undefined },
+  callCreds: [],
+  features: new Set(),
+  key: '',
+};
+
+/**
+ * Creates the decoders of the client, with every policy and filter of this package that the environment variables
+ * leave on. This is the one file of the command line that imports the client; see docs/architecture.md.
+ *
+ * @returns the judge. It finds nothing wrong with resources of types that clients do not request.
+ */
+export function createResourceJudge(): ResourceJudge {
+  const environment: PolicyEnvironment = {
+    ...{ clock: systemClock, random: systemRandom, logger: silentLogger },
+    ...{ flags: currentFeatureFlags(), hash: new XxHash64(), limits: DEFAULT_LIMITS },
+  };
+  const httpFilters = new HttpFilterRegistry([routerFilter]);
+  addHttpFilters(httpFilters, environment);
+  const policies = createPolicyRegistry(environment);
+  const types = createRuntimeResourceTypes(policies, httpFilters, environment);
+  const byUrl = new Map<string, ResourceType<unknown>>(
+    Object.values(types).map((type: ResourceType<unknown>) => [type.typeUrl, type]),
+  );
+  return ({ typeUrl, name, value }) => {
+    const type = byUrl.get(typeUrl);
+    if (type === undefined) return [];
+    const parsed = parseResourceName(name, typeUrl);
+    if (!parsed.ok) return [`not a usable resource name: ${parsed.error}`];
+    const { result } = type.decode(value, { server: SERVER, previous: () => undefined });
+    return result.ok ? [] : result.error;
+  };
+}
