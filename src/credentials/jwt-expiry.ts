@@ -11,7 +11,8 @@ export function readJwtExpiry(token: string): Result<number, string> {
   if (claims === undefined) return err('not a JWT: the second part is not a JSON object');
   const { exp } = claims;
   if (typeof exp !== 'number' || !Number.isFinite(exp)) return err('a JWT without the claim "exp"');
-  return ok(exp * 1000);
+  const expiryMs = exp * 1000;
+  return Number.isFinite(expiryMs) ? ok(expiryMs) : err('a JWT whose claim "exp" is not a time');
 }
 
 function parseClaims(payload: string): { readonly exp?: unknown } | undefined {

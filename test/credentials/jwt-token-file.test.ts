@@ -25,6 +25,7 @@ describe('the expiry of a JWT', () => {
     [tokenOf(null), 'not a JWT: the second part is not a JSON object'],
     [tokenOf({}), 'a JWT without the claim "exp"'],
     [tokenOf({ exp: '1700000000' }), 'a JWT without the claim "exp"'],
+    [tokenOf({ exp: 1e308 }), 'a JWT whose claim "exp" is not a time'],
   ])('is missing in %j', (token, error) => {
     expect(readJwtExpiry(token)).toEqual({ ok: false, error });
   });

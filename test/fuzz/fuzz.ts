@@ -57,15 +57,23 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
     const problem = attempt(target, input);
     if (problem !== undefined) fail(target, input, problem);
     // Being slow is only a suspicion: the process may not have been running.
-    if (performance.now() - startedAt > limitMs) {
+    const allowedMs = allowedFor(target, input.length, limitMs);
+    if (performance.now() - startedAt > allowedMs) {
       const ms = cpuMs(target, input);
       if (ms > slowest.ms) slowest = { target: target.name, ms, bytes: input.length };
-      if (ms > limitMs) fail(target, input, `takes ${ms.toFixed(1)} ms`);
+      if (ms > allowedMs)
+        fail(target, input, `takes ${ms.toFixed(1)} ms, more than ${allowedMs.toFixed(1)}`);
     }
     if (index % INPUTS_PER_TURN === 0) await setImmediate();
     if (index % part === 0) onProgress?.(index);
   }
   return { inputs: counts, failures, failureCount, slowest };
+}
+
+/** Milliseconds that an input may take. */
+function allowedFor({ maxMsPerKiB }: FuzzTarget, bytes: number, limitMs: number): number {
+  if (maxMsPerKiB === undefined) return limitMs;
+  return Math.min(limitMs, limitMs / 10 + (bytes / 1024) * maxMsPerKiB);
 }
 
 /** The CPU time of the fastest of some attempts, in milliseconds. */

@@ -25,6 +25,7 @@ import { parseResourceName } from '../../src/xds-client/resource-name';
 import type { ResourceType } from '../../src/xds-client/resource-type';
 import { serverWith } from '../resources/decode-json';
 import { FakeClock } from '../support/fake-clock';
+import { createEdgeTargets } from './edge-targets';
 import { JsonMutations } from './json-mutations';
 import { checkRouting } from './routing';
 import { bootstrapSample } from './samples/bootstrap';
@@ -39,6 +40,11 @@ export interface FuzzTarget {
   readonly name: string;
   /** How often it has its turn, compared with the others. Default 4. */
   readonly share?: number;
+  /**
+   * Milliseconds of CPU that a KiB of input may take, above a tenth of the limit that applies to every input: a small
+   * input must not cost as much as the largest one may. Default: only that limit applies.
+   */
+  readonly maxMsPerKiB?: number;
   /** Makes up an input. */
   make(): Uint8Array | string;
   /** Takes an input. @returns what is wrong with what came of it, if anything. */
@@ -114,6 +120,7 @@ export function createTargets(random: Random): readonly FuzzTarget[] {
       ),
       name: 'binary file',
     },
+    ...createEdgeTargets({ random, wire, json }),
     {
       name: 'resource name',
       make: () =>
