@@ -9,9 +9,10 @@ import {
   createCredentials,
   createRuntimeResourceTypes,
 } from '../../src/runtime/built-in-parts';
-import { createClientPool } from '../../src/runtime/process-clients';
+import { createClientPool, createLoadReporters } from '../../src/runtime/process-clients';
 import { readFeatureFlags, type FeatureFlags } from '../../src/util/feature-flags';
 import { silentLogger } from '../../src/util/logger';
+import type { XdsClient } from '../../src/xds-client/xds-client';
 import { serverWith } from '../resources/decode-json';
 import { FakeClock } from '../support/fake-clock';
 
@@ -51,9 +52,9 @@ function hasRetries(environment: PolicyEnvironment): boolean {
   return result.ok && result.value.virtualHosts[0]?.retryPolicy !== undefined;
 }
 
-/** Whether the client announces that it supports list collections of endpoints. */
-function hasCollections(environment: PolicyEnvironment): boolean {
-  const noTransport = { create: () => ({ ok: false, error: 'none' }) as const };
+const noTransport = { create: () => ({ ok: false, error: 'none' }) as const };
+
+function clientOf(environment: PolicyEnvironment): XdsClient {
   const bootstrap = {
     source: 'test',
     servers: [serverWith()],
@@ -62,8 +63,22 @@ function hasCollections(environment: PolicyEnvironment): boolean {
     clientDefaultListenerResourceNameTemplate: '%s',
     certificateProviders: new Map(),
   };
-  const { client } = createClientPool(environment, noTransport).acquire(bootstrap, 'xds:///a');
-  return client.node.clientFeatures.includes('xds.endpoint.supports_lb_endpoint_collection');
+  return createClientPool(environment, noTransport).acquire(bootstrap, 'xds:///a').client;
+}
+
+/** Whether the client announces that it supports list collections of endpoints. */
+const hasCollections = (environment: PolicyEnvironment) =>
+  clientOf(environment).node.clientFeatures.includes(
+    'xds.endpoint.supports_lb_endpoint_collection',
+  );
+
+/** Whether a cluster that names no metrics reports none. */
+function choosesMetrics(environment: PolicyEnvironment): boolean {
+  const reporter = createLoadReporters(environment, noTransport)(clientOf(environment));
+  const source = { server: serverWith(), cluster: 'c', edsServiceName: '', metrics: [] };
+  const hold = reporter.acquire(source);
+  hold.release();
+  return hold.metrics === undefined;
 }
 
 const hasTokens = (environment: PolicyEnvironment) =>
@@ -80,6 +95,7 @@ describe('a feature flag', () => {
     ['weightedRoundRobin', 'weighted_round_robin', hasPolicy('weighted_round_robin')],
     ['retry', 'retry policies of routes', hasRetries],
     ['endpointFallback', 'list collections of endpoints', hasCollections],
+    ['lrsPropagation', 'the choice of metrics in load reports', choosesMetrics],
     ['bootstrapCallCreds', 'tokens for management servers', hasTokens],
   ])('%s switches on and off: %s', (flag, _what, isThere) => {
     expect(isThere(environmentOf({ [flag]: true }))).toBe(true);
