@@ -4,6 +4,7 @@ import { XxHash64 } from '../hash/xx-hash';
 import { HttpFilterRegistry } from '../http-filters/registry';
 import { routerFilter } from '../http-filters/router/router-filter';
 import { createPolicyRegistry, type PolicyEnvironment } from '../lb/create-policy-registry';
+import { RegexMeter } from '../regex/regex-meter';
 import { addHttpFilters, createRuntimeResourceTypes } from '../runtime/built-in-parts';
 import { systemClock } from '../util/clock';
 import { currentFeatureFlags } from '../util/feature-flags';
@@ -45,7 +46,8 @@ export function createResourceJudge(): ResourceJudge {
   const httpFilters = new HttpFilterRegistry([routerFilter]);
   addHttpFilters(httpFilters, environment);
   const policies = createPolicyRegistry(environment);
-  const types = createRuntimeResourceTypes(policies, httpFilters, environment);
+  const regexes = new RegexMeter(environment.limits.maxRegexStepsPerCall, silentLogger);
+  const types = createRuntimeResourceTypes(policies, httpFilters, { ...environment, regexes });
   const byUrl = new Map<string, ResourceType<unknown>>(
     Object.values(types).map((type: ResourceType<unknown>) => [type.typeUrl, type]),
   );
