@@ -147,7 +147,7 @@ function statusTarget({ wire }: EdgeTargetOptions): FuzzTarget {
       };
       const resources = new Array<ResourceSnapshot>(1 + (bytes.length % 600)).fill(one);
       const snapshot = { servers: [], resources, waitingFor: [] };
-      const client = { node: Node.create(), scopes: [bytes.toString()], snapshot };
+      const client = { node: Node.create(), scope: bytes.toString(), snapshot };
       return checkStatus(client, resources.length, bytes);
     },
   };

@@ -9,7 +9,7 @@ import {
   createCredentials,
   createRuntimeResourceTypes,
 } from '../../src/runtime/built-in-parts';
-import { createClientPool, createLoadReporters } from '../../src/runtime/process-clients';
+import { createClientPool } from '../../src/runtime/process-clients';
 import { readFeatureFlags, type FeatureFlags } from '../../src/util/feature-flags';
 import { silentLogger } from '../../src/util/logger';
 import type { XdsClient } from '../../src/xds-client/xds-client';
@@ -72,15 +72,6 @@ const hasCollections = (environment: PolicyEnvironment) =>
     'xds.endpoint.supports_lb_endpoint_collection',
   );
 
-/** Whether a cluster that names no metrics reports none. */
-function choosesMetrics(environment: PolicyEnvironment): boolean {
-  const reporter = createLoadReporters(environment, noTransport)(clientOf(environment));
-  const source = { server: serverWith(), cluster: 'c', edsServiceName: '', metrics: [] };
-  const hold = reporter.acquire(source);
-  hold.release();
-  return hold.metrics === undefined;
-}
-
 const hasTokens = (environment: PolicyEnvironment) =>
   createCredentials(environment).support.callCreds.has('jwt_token_file');
 
@@ -95,7 +86,6 @@ describe('a feature flag', () => {
     ['weightedRoundRobin', 'weighted_round_robin', hasPolicy('weighted_round_robin')],
     ['retry', 'retry policies of routes', hasRetries],
     ['endpointFallback', 'list collections of endpoints', hasCollections],
-    ['lrsPropagation', 'the choice of metrics in load reports', choosesMetrics],
     ['bootstrapCallCreds', 'tokens for management servers', hasTokens],
   ])('%s switches on and off: %s', (flag, _what, isThere) => {
     expect(isThere(environmentOf({ [flag]: true }))).toBe(true);
