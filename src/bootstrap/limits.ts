@@ -21,6 +21,11 @@ export interface Limits {
    */
   readonly maxClustersPerTarget: number;
   /**
+   * Endpoints of one assignment (EDS), counted before it is decoded. An assignment with more is rejected (NACK).
+   * Default: 200,000.
+   */
+  readonly maxEndpointsPerAssignment: number;
+  /**
    * Percent of the time that configuration may take of the clients of one bootstrap, from decoding to applying
    * it, once it has taken 2 s at once. Responses are not read meanwhile; of those that supersede each other, a server
    * sends the last one. Acknowledgements and requests are not delayed. 100 is no limit. Default: 25.
@@ -51,6 +56,7 @@ export const DEFAULT_LIMITS: Limits = {
   maxMessageBytes: 64 * 1024 * 1024,
   maxRingSize: 4096,
   maxClustersPerTarget: 20_000,
+  maxEndpointsPerAssignment: 200_000,
   maxUpdateTimePercent: 25,
   maxRegexSize: 10_000,
   maxRegexSizePerResource: 100_000,

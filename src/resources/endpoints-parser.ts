@@ -3,6 +3,7 @@ import {
   type ClusterLoadAssignment_Policy_DropOverload,
 } from '../generated/envoy/config/endpoint/v3/endpoint';
 import { Violations } from '../util/violations';
+import { DEFAULT_LIMITS } from '../bootstrap/limits';
 import type { ResourceType } from '../xds-client/resource-type';
 import { AddressHashChange, rememberAddressHashes } from './address-hashes';
 import { decodeChangedAssignment, rememberAssignment } from './changed-endpoints-parser';
@@ -17,10 +18,21 @@ import {
   parseLocalityEndpoints,
   type LocalityContext,
 } from './locality-endpoints-parser';
+import { countElements } from './shared/count-elements';
 import { parseFraction } from './shared/fraction-parser';
 import { createResourceType } from './shared/resource-decoder';
 import { MAX_TOTAL_WEIGHT } from './shared/total-weight';
 import { describeUnusable, UnusableAddresses } from './unusable-addresses';
+
+// `endpoints` of the assignment, and `lb_endpoints` of each of them.
+const ENDPOINTS_PATH = [2, 2];
+
+/** Counts before decoding: a decoded endpoint takes some fifty times the memory of its bytes. */
+function checkEndpointCount(bytes: Uint8Array, max: number, violations: Violations): void {
+  // An endpoint has at least a tag and a length.
+  if (bytes.length <= 2 * max || countElements(bytes, ENDPOINTS_PATH, max) <= max) return;
+  violations.at('endpoints').add(`exceed the limit maxEndpointsPerAssignment of ${max}`);
+}
 
 /** Localities by name, by priority. */
 type Priorities = ReadonlyMap<number, ReadonlyMap<string, LocalityEndpoints>>;
@@ -30,9 +42,10 @@ export function createEndpointsResourceType({
   keepDraining = false,
   additionalAddresses = true,
   endpointCollections: readCollections = false,
+  maxEndpointsPerAssignment = DEFAULT_LIMITS.maxEndpointsPerAssignment,
 }: Pick<
   ExtensionPoints,
-  'keepDraining' | 'additionalAddresses' | 'endpointCollections'
+  'keepDraining' | 'additionalAddresses' | 'endpointCollections' | 'maxEndpointsPerAssignment'
 >): ResourceType<EndpointsResource> {
   const reading = { keepDraining, additionalAddresses };
   return createResourceType({
@@ -42,6 +55,9 @@ export function createEndpointsResourceType({
     discoveryService: {
       service: 'envoy.service.endpoint.v3.EndpointDiscoveryService',
       noun: 'Endpoints',
+    },
+    checkSize(bytes, violations) {
+      checkEndpointCount(bytes, maxEndpointsPerAssignment, violations);
     },
     describeSkipped: ({ unusableEndpoints }) => describeUnusable(unusableEndpoints),
     parse(message, context, violations, bytes) {

@@ -91,6 +91,8 @@ export interface ExtensionPoints {
   readonly regexes: RegexCompilers;
   /** Whether DRAINING endpoints are kept, for policies that know the state (gRFC A55). Default: left out. */
   readonly keepDraining?: boolean;
+  /** See `Limits`. */
+  readonly maxEndpointsPerAssignment?: number;
   /** Whether endpoints may have several addresses (gRFC A61). Default: they may. */
   readonly additionalAddresses?: boolean;
   /** Whether `Cluster.load_balancing_policy` is read (gRFC A52). Default: it is. */

@@ -42,6 +42,7 @@ export function createRuntimeResourceTypes(
     ...{ lbConfigs, httpFilters },
     regexes: new Re2Compiler(limits, regexes),
     keepDraining: flags.overrideHost,
+    maxEndpointsPerAssignment: limits.maxEndpointsPerAssignment,
     additionalAddresses: flags.dualstackEndpoints,
     customLbConfig: flags.customLbConfig,
     endpointCollections: flags.endpointFallback,

@@ -16,6 +16,8 @@ export interface ResourceParser<M, T> extends AnyType<M> {
   readonly discoveryService?: DiscoveryService | undefined;
   /** See {@link ResourceType.describeSkipped}. */
   describeSkipped?(value: T): string | undefined;
+  /** Adds a violation for bytes that are too much to be decoded. */
+  checkSize?(bytes: Uint8Array, violations: Violations): void;
   /** Validates a message. @returns `undefined` only after adding a violation. */
   parse(
     message: M,
@@ -46,9 +48,11 @@ export function createResourceType<M, T>(parser: ResourceParser<M, T>): Resource
     describeSkipped: (value) => parser.describeSkipped?.(value),
     decode(bytes, context): Decoded<T> {
       const name = peekName(bytes);
+      const violations = Violations.root();
+      parser.checkSize?.(bytes, violations);
+      if (violations.count > 0) return { name, result: err(violations.all) };
       const change = name === undefined ? undefined : parser.parseChange?.(bytes, name, context);
       if (change !== undefined) return { name, result: ok(change) };
-      const violations = Violations.root();
       const message = decodeMessage(parser.decoder, bytes, violations);
       const value = message && parser.parse(message, context, violations, bytes);
       return {
