@@ -46,7 +46,7 @@ export interface Limits {
    * Steps that matching regular expressions may take for one call: for each expression the instructions of its program
    * (and 16) times the characters of the path or header it is matched against. A call that needs more fails with
    * UNAVAILABLE, since its route cannot be determined; a hash policy whose rewrite needs more yields no hash. Default:
-   * 2,500,000, at most some 75 ms.
+   * 2,500,000, less than 100 ms.
    */
   readonly maxRegexStepsPerCall: number;
 }
