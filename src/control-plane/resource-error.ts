@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { err, ok, type Result } from '../util/result';
+import { MAX_STATUS_CODE } from '../util/status-code';
 import type { ResourceKind } from './resource-kind';
 import type { SnapshotProblem } from './snapshot-problem';
 
@@ -25,9 +26,6 @@ export interface ResourceError extends ResourceErrorInput {
 /** Errors by kind and name. */
 export type ErrorsByKind = ReadonlyMap<ResourceKind, ReadonlyMap<string, ResourceError>>;
 
-/** The highest status code gRPC has: UNAUTHENTICATED. */
-const lastCode = 16;
-
 /**
  * Sorts errors by kind and name.
  *
@@ -46,8 +44,8 @@ export function createResourceErrors(
       problems.push({ list: 'errors', index, name, path: [field], reason });
     if (name === '') add('name', 'must not be empty');
     else if (errors.has(name)) add('name', `another error is for this ${kind.label}`);
-    if (!Number.isInteger(code) || code < 1 || code > lastCode) {
-      add('code', `must be from 1 to ${lastCode}, not ${code}`);
+    if (!Number.isInteger(code) || code < 1 || code > MAX_STATUS_CODE) {
+      add('code', `must be from 1 to ${MAX_STATUS_CODE}, not ${code}`);
     }
     errors.set(name, createResourceError(input));
   });

@@ -1,4 +1,5 @@
 import type { Clock } from '../util/clock';
+import { StatusCode } from '../util/status-code';
 import { constructorOf } from './constructor-of';
 import { experimentalOf, type OtherCopy } from './other-copies';
 
@@ -10,7 +11,6 @@ interface OtherHost {
 
 /** The policy without which neither implementation of xDS has registered its resolver. */
 const ROOT_POLICIES = ['xds_cluster_manager_experimental', 'xds_cluster_manager'];
-const UNAVAILABLE = 14;
 
 /** Whether `xds:` targets of that copy are served already, by another copy of this package or another package. */
 export function servesXds(copy: OtherCopy): boolean {
@@ -30,7 +30,7 @@ export function refuseXds(copy: OtherCopy, details: string, clock: Clock): boole
   const { Metadata } = copy.exports;
   const resolver = constructorOf((_target: unknown, listener: unknown) => ({
     updateResolution() {
-      const error = { code: UNAVAILABLE, details, metadata: new Metadata() };
+      const error = { code: StatusCode.UNAVAILABLE, details, metadata: new Metadata() };
       clock.soon(() => report(listener, error));
     },
     destroy: () => undefined,

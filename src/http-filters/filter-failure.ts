@@ -1,8 +1,7 @@
 import { Metadata, Status, type StatusObject } from '../grpc-js';
 import { errorMessage } from '../util/error-message';
+import { MAX_STATUS_CODE } from '../util/status-code';
 import { CallFailedError, type CallFailure } from './call-filter';
-
-const MAX_STATUS: number = Status.UNAUTHENTICATED;
 
 /**
  * What a filter's exception fails the call with: what a `CallFailedError` says, and INTERNAL for everything
@@ -26,7 +25,7 @@ export function toStatusObject({ code, details, metadata }: CallFailure): Status
 }
 
 function isStatus(code: number): code is Status {
-  return Number.isInteger(code) && code >= 0 && code <= MAX_STATUS;
+  return Number.isInteger(code) && code >= 0 && code <= MAX_STATUS_CODE;
 }
 
 function internalError(where: string, reason: string): CallFailedError {

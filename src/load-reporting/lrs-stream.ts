@@ -7,8 +7,8 @@ import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';
 import type { Result } from '../util/result';
 import type { SerialQueue } from '../util/serial-queue';
+import { StatusCode, statusName } from '../util/status-code';
 import type { StreamStatus, XdsStream, XdsTransport } from '../xds-client/transport';
-import { statusName } from '../xds-client/xds-errors';
 import type { TakenClusterCounts } from './cluster-load';
 import { toClusterStats } from './load-report';
 import { parseLrsOrder, type LrsOrder } from './lrs-order';
@@ -280,9 +280,9 @@ export class LrsStream {
 
 /** Why a stream ended, to follow the name of the server. */
 function describeEnd({ code, details }: StreamStatus): string {
-  if (code === 0) return 'closed the LRS stream';
-  if (statusName(code) === 'UNAVAILABLE') return `cannot be reached: ${details}`;
-  if (statusName(code) === 'UNIMPLEMENTED') {
+  if (code === StatusCode.OK) return 'closed the LRS stream';
+  if (code === StatusCode.UNAVAILABLE) return `cannot be reached: ${details}`;
+  if (code === StatusCode.UNIMPLEMENTED) {
     return `takes no load reports, though it sets lrs_server in its clusters: ${details}`;
   }
   return `ended the LRS stream with ${statusName(code)}: ${details}`;

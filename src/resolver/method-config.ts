@@ -1,9 +1,10 @@
 import type { MethodConfig } from '../grpc-js';
 import type { RetryPolicy, RetryableCode, Route, VirtualHost } from '../resources/route-config';
+import type { StatusCode } from '../util/status-code';
 
 type RetryPolicyConfig = NonNullable<MethodConfig['retryPolicy']>;
 
-const STATUS_NAMES: Readonly<Record<RetryableCode, string>> = {
+const STATUS_NAMES: Readonly<Record<RetryableCode, keyof typeof StatusCode>> = {
   cancelled: 'CANCELLED',
   'deadline-exceeded': 'DEADLINE_EXCEEDED',
   internal: 'INTERNAL',

@@ -1,12 +1,13 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
 import { DEFAULT_LIMITS, type Limits } from '../bootstrap/limits';
 import { channelTarget } from '../bootstrap/server-uri';
-import { Channel, ConnectivityState, Status, type ChannelCredentials } from '../grpc-js';
+import { Channel, ConnectivityState, type ChannelCredentials } from '../grpc-js';
 import type { Clock } from '../util/clock';
 import { errorMessage } from '../util/error-message';
 import type { Handle } from '../util/handle';
 import { err, ok, type Result } from '../util/result';
 import { sanitizeText } from '../util/sanitize-text';
+import { StatusCode } from '../util/status-code';
 import type {
   StreamStatus,
   XdsStream,
@@ -51,8 +52,6 @@ const DEFAULT_KEEPALIVE: KeepaliveOptions = { timeMs: 20_000, timeoutMs: 10_000 
 /** Just above the least interval that gRPC servers accept by default. */
 const RELAXED_KEEPALIVE_MS = 310_000;
 const DEFAULT_CONNECT_TIMEOUT_MS = 20_000;
-// Statuses off the wire are any number.
-const RESOURCE_EXHAUSTED: number = Status.RESOURCE_EXHAUSTED;
 
 /** Makes transports that are grpc-js channels. */
 export class GrpcTransportFactory implements XdsTransportFactory {
@@ -167,7 +166,7 @@ class GrpcTransport implements XdsTransport {
     const details = sanitizeText(this.secrets.redact(describeDetails(status.details)));
     const state = stateOf(connection);
     // That is how a GOAWAY with ENHANCE_YOUR_CALM comes out: this status, and the connection is gone.
-    if (code === RESOURCE_EXHAUSTED && state === ConnectivityState.IDLE) {
+    if (code === StatusCode.RESOURCE_EXHAUSTED && state === ConnectivityState.IDLE) {
       this.keepalive = { ...this.keepalive, timeMs: RELAXED_KEEPALIVE_MS };
       this.disconnect(connection);
       const consequence = `keepalive pings are sent every ${RELAXED_KEEPALIVE_MS / 1000} s from now on`;
@@ -181,7 +180,7 @@ class GrpcTransport implements XdsTransport {
     if (stateOf(connection) === ConnectivityState.READY) return;
     this.disconnect(connection);
     const details = `no connection within ${this.connectTimeoutMs / 1000} s`;
-    stream.abort({ code: Status.UNAVAILABLE, details });
+    stream.abort({ code: StatusCode.UNAVAILABLE, details });
   }
 
   private forget(stream: GrpcStream): void {

@@ -2,6 +2,7 @@ import type { ResourceError } from '../generated/envoy/service/discovery/v3/disc
 import type { Any } from '../generated/google/protobuf/any';
 import type { Status } from '../generated/google/rpc/status';
 import type { Result } from '../util/result';
+import { StatusCode } from '../util/status-code';
 
 /** What must be known beyond the stream to compose its requests. */
 export interface RequestSource {
@@ -96,10 +97,8 @@ export interface AdsProtocol {
   forgetVersions(): void;
 }
 
-const INVALID_ARGUMENT = 3;
-
 /** How a rejection looks on the wire (gRFC A46). */
 export function errorDetail(rejection: string | undefined): Status | undefined {
   if (rejection === undefined) return undefined;
-  return { code: INVALID_ARGUMENT, message: rejection, details: [] };
+  return { code: StatusCode.INVALID_ARGUMENT, message: rejection, details: [] };
 }

@@ -5,6 +5,7 @@ import type { Handle } from '../util/handle';
 import type { Random } from '../util/random';
 import type { Result } from '../util/result';
 import type { SerialQueue } from '../util/serial-queue';
+import { StatusCode } from '../util/status-code';
 import type { AdsConversation, AdsProtocol, AdsResponse, NextRequest } from './ads-protocol';
 import type { AdsStreamHandler } from './ads-stream-handler';
 import type { ServerSnapshot } from './client-snapshot';
@@ -87,9 +88,6 @@ const MIN_RENEWAL_INTERVAL_MS = 30_000;
  * long: that is how incremental servers, and some of the others, answer a client that comes back.
  */
 const SILENT_CONSENT_MS = 5000;
-
-// Statuses off the wire are any number.
-const UNIMPLEMENTED = 12;
 
 /**
  * An ADS stream to one server, and its replacement when it ends: flow control, backoff, and the timers of
@@ -392,7 +390,7 @@ export class AdsStream {
 
   private onClosed(open: OpenState, status: StreamStatus): void {
     if (!open.sawResponse && !this.isSilentConsent(open)) {
-      const lacksVariant = status.code === UNIMPLEMENTED && this.protocol.isDelta;
+      const lacksVariant = status.code === StatusCode.UNIMPLEMENTED && this.protocol.isDelta;
       if (lacksVariant && this.options.variant.onDeltaUnimplemented()) {
         this.open(open.backoff);
         return;

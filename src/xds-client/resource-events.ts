@@ -1,4 +1,5 @@
 import { assertNever } from '../util/assert-never';
+import { StatusCode } from '../util/status-code';
 import type { ResourceOutcome } from './ads-response';
 import type { Failure, ResourceEvent } from './resource-state';
 import type { XdsError } from './resource-watcher';
@@ -124,10 +125,7 @@ function createFailure(
   return { status, error, version, atMs: nowMs, rejected: undefined };
 }
 
-const NOT_FOUND = 5;
-const PERMISSION_DENIED = 7;
-
 /** Errors about the resource; any other code is about the server's present state (gRFC A88). */
 function isDataError(code: number): boolean {
-  return code === NOT_FOUND || code === PERMISSION_DENIED;
+  return code === StatusCode.NOT_FOUND || code === StatusCode.PERMISSION_DENIED;
 }

@@ -1,5 +1,6 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
 import { sanitizeText } from '../util/sanitize-text';
+import { StatusCode, statusName } from '../util/status-code';
 import type { XdsError } from './resource-watcher';
 import type { StreamStatus } from './transport';
 
@@ -15,29 +16,6 @@ const MAX_LIST_LENGTH = 8192;
 export const MAX_SHOWN_NAME = 512;
 
 const SEPARATOR = '; ';
-
-const UNAVAILABLE = 14;
-
-/** gRPC's names of status codes, by number. */
-const STATUS_NAMES = [
-  'OK',
-  'CANCELLED',
-  'UNKNOWN',
-  'INVALID_ARGUMENT',
-  'DEADLINE_EXCEEDED',
-  'NOT_FOUND',
-  'ALREADY_EXISTS',
-  'PERMISSION_DENIED',
-  'RESOURCE_EXHAUSTED',
-  'FAILED_PRECONDITION',
-  'ABORTED',
-  'OUT_OF_RANGE',
-  'UNIMPLEMENTED',
-  'INTERNAL',
-  'UNAVAILABLE',
-  'DATA_LOSS',
-  'UNAUTHENTICATED',
-] as const;
 
 /** What a message is about. */
 export interface ResourceId {
@@ -64,17 +42,12 @@ export function describePending(count: number): string {
     : `${count} more resources are also pending`;
 }
 
-/** A gRPC status code in words. */
-export function statusName(code: number): string {
-  return STATUS_NAMES[code] ?? `code ${code}`;
-}
-
 /** Why a stream that got no answer ended, to follow the name of the server. */
 export function describeStreamEnd(status: StreamStatus): string {
   const { code } = status;
   const details = sanitizeText(status.details);
-  if (code === UNAVAILABLE) return `cannot be reached: ${details}`;
-  if (code === 0) return 'closed the ADS stream without answering';
+  if (code === StatusCode.UNAVAILABLE) return `cannot be reached: ${details}`;
+  if (code === StatusCode.OK) return 'closed the ADS stream without answering';
   return `ended the ADS stream with ${statusName(code)}: ${details}`;
 }
 
@@ -150,12 +123,10 @@ export function timeoutError(id: ResourceId, server: string, timeout: ResourceTi
   };
 }
 
-const NOT_FOUND = 5;
-
 /** A server's own word that it cannot supply a resource (gRFC A88). */
 export function serverError(id: ResourceId, server: string, status: StreamStatus): XdsError {
   return {
-    kind: status.code === NOT_FOUND ? 'does-not-exist' : 'server-error',
+    kind: status.code === StatusCode.NOT_FOUND ? 'does-not-exist' : 'server-error',
     message: `${describeResource(id)}: ${server} reports ${statusName(status.code)}: ${sanitizeText(status.details)}`,
   };
 }

@@ -1,7 +1,7 @@
+import { StatusCode } from '../../src/util/status-code';
 import { LrsHarness, zone } from './harness';
 
 const TEN_SECONDS = 10_000;
-const UNIMPLEMENTED = 12;
 
 describe('the stream of load reports', () => {
   let lrs: LrsHarness;
@@ -66,7 +66,7 @@ describe('the stream of load reports', () => {
 
     it('takes no load reports, and says what to do', () => {
       lrs.acquire();
-      lrs.stream.end(UNIMPLEMENTED, 'unknown service');
+      lrs.stream.end(StatusCode.UNIMPLEMENTED, 'unknown service');
       expect(lrs.logger.errors[0]).toContain(
         'takes no load reports, though it sets lrs_server in its clusters: unknown service',
       );

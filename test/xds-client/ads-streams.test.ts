@@ -1,7 +1,7 @@
+import { StatusCode } from '../../src/util/status-code';
 import { Harness, RecordingWatcher } from './harness';
 
 const SERVER = 'management server xds.test:1 (node "node-1")';
-const UNIMPLEMENTED = 12;
 
 describe('requests', () => {
   it('says who is asking in the first request of a stream only', () => {
@@ -174,7 +174,7 @@ describe('a stream that ends before any response', () => {
     h.clock.advance(1000);
     h.stream.end();
     h.clock.advance(1600);
-    h.stream.end(UNIMPLEMENTED, 'no such method');
+    h.stream.end(StatusCode.UNIMPLEMENTED, 'no such method');
     h.clock.advance(2560);
     h.send(h.listener, '1', { a: 'one' });
     expect(h.logger.errors).toEqual([

@@ -1,9 +1,7 @@
+import { StatusCode } from '../../src/util/status-code';
 import { Harness, serverConfig } from './harness';
 
 const SERVER = 'management server xds.test:1 (node "node-1")';
-const NOT_FOUND = 5;
-const PERMISSION_DENIED = 7;
-const UNAVAILABLE = 14;
 
 function harness(...features: string[]): Harness {
   return new Harness({
@@ -69,7 +67,7 @@ describe('with data error handling (gRFC A88)', () => {
   it('an error about a resource ends the wait for it at once', () => {
     const h = harness();
     const watcher = h.watch(h.endpoints, 'a');
-    sendError(h, 'a', PERMISSION_DENIED, 'not for you');
+    sendError(h, 'a', StatusCode.PERMISSION_DENIED, 'not for you');
     expect(watcher.told).toEqual([
       `error Endpoints "a": ${SERVER} reports PERMISSION_DENIED: not for you`,
     ]);
@@ -80,10 +78,10 @@ describe('with data error handling (gRFC A88)', () => {
   });
 
   it.each([
-    [NOT_FOUND, 'NOT_FOUND', [], 'ambient'],
-    [NOT_FOUND, 'NOT_FOUND', ['fail_on_data_errors'], 'error'],
-    [PERMISSION_DENIED, 'PERMISSION_DENIED', ['fail_on_data_errors'], 'error'],
-    [UNAVAILABLE, 'UNAVAILABLE', ['fail_on_data_errors'], 'ambient'],
+    [StatusCode.NOT_FOUND, 'NOT_FOUND', [], 'ambient'],
+    [StatusCode.NOT_FOUND, 'NOT_FOUND', ['fail_on_data_errors'], 'error'],
+    [StatusCode.PERMISSION_DENIED, 'PERMISSION_DENIED', ['fail_on_data_errors'], 'error'],
+    [StatusCode.UNAVAILABLE, 'UNAVAILABLE', ['fail_on_data_errors'], 'ambient'],
     [99, 'code 99', ['fail_on_data_errors'], 'ambient'],
   ])(
     'an error %i (%s) about a cached resource, with features %j, is %s',
@@ -102,7 +100,7 @@ describe('with data error handling (gRFC A88)', () => {
   it('an error about a resource that nobody watches is ignored', () => {
     const h = harness();
     const watcher = h.watch(h.endpoints, 'a');
-    sendError(h, 'b', NOT_FOUND, 'sorry');
+    sendError(h, 'b', StatusCode.NOT_FOUND, 'sorry');
     expect(watcher.told).toEqual([]);
   });
 });
@@ -111,7 +109,7 @@ describe('without data error handling', () => {
   it('errors about resources are not read', () => {
     const h = new Harness();
     const watcher = h.watch(h.endpoints, 'a');
-    sendError(h, 'a', NOT_FOUND, 'sorry');
+    sendError(h, 'a', StatusCode.NOT_FOUND, 'sorry');
     expect(watcher.told).toEqual([]);
     h.clock.advance(15_000);
     expect(watcher.told).toHaveLength(1);

@@ -1,9 +1,9 @@
+import { StatusCode } from '../../src/util/status-code';
 import { DeltaHarness, RecordingWatcher, serverConfig, Harness } from './harness';
 import { wrapper } from './test-resource';
 
 const SERVER = 'management server xds.test:1 (node "node-1")';
 const ADS = '/envoy.service.discovery.v3.AggregatedDiscoveryService';
-const UNIMPLEMENTED = 12;
 
 describe('an incremental stream', () => {
   it('asks for what is wanted, and passes on and acknowledges what comes', () => {
@@ -352,7 +352,7 @@ describe('grpc_xds_delta_auto', () => {
   it('turns to state of the world at once when the server does not have it, and for good', () => {
     const h = new Harness({ servers });
     const watcher = h.watch(h.listener, 'a');
-    h.stream.end(UNIMPLEMENTED, 'unknown method');
+    h.stream.end(StatusCode.UNIMPLEMENTED, 'unknown method');
     expect(h.server.streams.map(({ isDelta }) => isDelta)).toEqual([true, false]);
     h.send(h.listener, '1', { a: 'one' });
     h.clock.advance(1000);
@@ -413,8 +413,8 @@ describe('grpc_xds_delta_auto', () => {
   it('reports a server that has neither variant', () => {
     const h = new Harness({ servers });
     const watcher = h.watch(h.listener, 'a');
-    h.stream.end(UNIMPLEMENTED, 'unknown method');
-    h.stream.end(UNIMPLEMENTED, 'unknown method');
+    h.stream.end(StatusCode.UNIMPLEMENTED, 'unknown method');
+    h.stream.end(StatusCode.UNIMPLEMENTED, 'unknown method');
     expect(watcher.told).toEqual([
       `error Listener "a": ${SERVER} ended the ADS stream with UNIMPLEMENTED: unknown method`,
     ]);
@@ -423,7 +423,7 @@ describe('grpc_xds_delta_auto', () => {
   it('insists on what grpc_xds_delta says', () => {
     const h = new DeltaHarness();
     const watcher = h.watch(h.listener, 'a');
-    h.stream.end(UNIMPLEMENTED, 'unknown method');
+    h.stream.end(StatusCode.UNIMPLEMENTED, 'unknown method');
     h.clock.advance(1000);
     expect(h.server.streams.map(({ isDelta }) => isDelta)).toEqual([true, true]);
     expect(watcher.told).toHaveLength(1);

@@ -1,8 +1,8 @@
+import { StatusCode } from '../../src/util/status-code';
 import { Harness, serverConfig } from './harness';
 import { TestResourceType, wrapper } from './test-resource';
 
 const SERVER = 'management server xds.test:1 (node "node-1")';
-const UNIMPLEMENTED = 12;
 
 function harness(...features: string[]): Harness {
   return new Harness({
@@ -87,7 +87,8 @@ describe('with grpc_xds_separate_streams', () => {
     const h = harness('grpc_xds_delta_auto');
     const a = h.watch(h.listener, 'a');
     h.watch(h.endpoints, 'e');
-    for (const stream of [...h.server.streams]) stream.end(UNIMPLEMENTED, 'unknown method');
+    for (const stream of [...h.server.streams])
+      stream.end(StatusCode.UNIMPLEMENTED, 'unknown method');
     expect(h.server.streams.map(({ isDelta }) => isDelta)).toEqual([true, true, false, false]);
     expect([a.told, h.logger.errors]).toEqual([[], []]);
   });

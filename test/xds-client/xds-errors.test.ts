@@ -5,7 +5,6 @@ import {
   joinBounded,
   rejectedError,
   serverError,
-  statusName,
 } from '../../src/xds-client/xds-errors';
 
 describe('joinBounded', () => {
@@ -39,16 +38,6 @@ describe('describeStreamEnd', () => {
     [77, 'odd', 'ended the ADS stream with code 77: odd'],
   ])('names code %i', (code, details, text) => {
     expect(describeStreamEnd({ code, details })).toBe(text);
-  });
-});
-
-describe('statusName', () => {
-  it('knows every code of gRPC', () => {
-    expect(statusName(0)).toBe('OK');
-    expect(statusName(5)).toBe('NOT_FOUND');
-    expect(statusName(16)).toBe('UNAUTHENTICATED');
-    expect(statusName(17)).toBe('code 17');
-    expect(statusName(-1)).toBe('code -1');
   });
 });
 

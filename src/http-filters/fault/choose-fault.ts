@@ -1,8 +1,9 @@
 import type { Metadata } from '../../grpc-js';
 import type { Random } from '../../util/random';
+import { MAX_STATUS_CODE, statusOfHttp } from '../../util/status-code';
 import { drawShare } from '../draw-share';
 import type { FaultAbort, FaultConfig, FaultDelay, FaultShare } from './fault-config';
-import { MAX_GRPC_STATUS, MAX_HTTP_STATUS, MIN_HTTP_STATUS, statusOfHttp } from './http-status';
+import { MAX_HTTP_STATUS, MIN_HTTP_STATUS } from './http-status';
 
 /** What happens to one call: at least one of the two. */
 export interface Fault {
@@ -58,7 +59,7 @@ function chooseAbort(
 
 /** The gRPC status counts more than the HTTP one, which says less. */
 function readAbortCode(headers: Metadata): number | undefined {
-  const code = readNumber(headers, 'x-envoy-fault-abort-grpc-request', 0, MAX_GRPC_STATUS);
+  const code = readNumber(headers, 'x-envoy-fault-abort-grpc-request', 0, MAX_STATUS_CODE);
   if (code !== undefined) return code;
   const name = 'x-envoy-fault-abort-request';
   const httpStatus = readNumber(headers, name, MIN_HTTP_STATUS, MAX_HTTP_STATUS);

@@ -8,10 +8,11 @@ import type { ExtensionConfig } from '../../resources/shared/extension-parser';
 import { MILLION, parseUnit } from '../../resources/shared/fraction-parser';
 import { assertNever } from '../../util/assert-never';
 import { durationToMs } from '../../util/duration';
+import { MAX_STATUS_CODE, statusOfHttp } from '../../util/status-code';
 import type { Violations } from '../../util/violations';
 import { decodeFilterMessage } from '../filter-message';
 import { FaultConfig, type FaultAbort, type FaultDelay, type FaultShare } from './fault-config';
-import { MAX_GRPC_STATUS, MAX_HTTP_STATUS, MIN_HTTP_STATUS, statusOfHttp } from './http-status';
+import { MAX_HTTP_STATUS, MIN_HTTP_STATUS } from './http-status';
 
 const nobody: FaultShare = { perMillion: 0, unit: 10_000 };
 
@@ -66,8 +67,8 @@ function parseAbort(
     }
     case 'grpcStatus': {
       const code = errorType.value;
-      if (code > MAX_GRPC_STATUS) {
-        violations.at('grpc_status').add(`must not exceed ${MAX_GRPC_STATUS}, but is ${code}`);
+      if (code > MAX_STATUS_CODE) {
+        violations.at('grpc_status').add(`must not exceed ${MAX_STATUS_CODE}, but is ${code}`);
       }
       return { share, source: { kind: 'status', code } };
     }

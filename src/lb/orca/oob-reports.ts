@@ -1,11 +1,12 @@
 import type { OrcaLoadReport } from '../../generated/xds/data/orca/v3/orca_load_report';
-import { ConnectivityState, Status } from '../../grpc-js';
+import { ConnectivityState } from '../../grpc-js';
 import type { Subchannel } from '../../grpc-js';
 import { connectionBackoff, firstBackoffStep, type BackoffStep } from '../../util/backoff';
 import type { Clock } from '../../util/clock';
 import { createHandle, type Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import type { Random } from '../../util/random';
+import { StatusCode } from '../../util/status-code';
 import type { OobStreamStatus, OpenOobStream } from './oob-stream';
 
 /** What out-of-band reports need. */
@@ -65,8 +66,6 @@ type ProducerState =
 
 const IDLE: ProducerState = { kind: 'idle' };
 const TRACER = 'orca_client';
-// Statuses off the wire are any number.
-const UNIMPLEMENTED: number = Status.UNIMPLEMENTED;
 
 /** The reports that come over one connection. */
 class OobProducer {
@@ -125,7 +124,7 @@ class OobProducer {
 
   private onEnd(status: OobStreamStatus, openedAtMs: number): void {
     const { clock, random, logger } = this.options;
-    if (status.code === UNIMPLEMENTED) {
+    if (status.code === StatusCode.UNIMPLEMENTED) {
       logger.error(
         () =>
           `Backend ${this.subchannel.getAddress()} does not report its load out of band, so its load is unknown: ${status.details}`,

@@ -4,6 +4,7 @@ import {
 } from '../../generated/envoy/service/discovery/v3/discovery';
 import type { Clock } from '../../util/clock';
 import type { Logger } from '../../util/logger';
+import { StatusCode } from '../../util/status-code';
 import type { XdsStream, XdsStreamHandler } from '../../xds-client/transport';
 import { canonicalName } from './file-resource';
 import { NOTHING, type ResourceContent, type TypeContent } from './resource-content';
@@ -30,7 +31,6 @@ interface TypeProgress {
 }
 
 const TRACER = 'xds_client';
-const NOT_FOUND = 5;
 
 // What is referred to goes before what refers to it.
 const order = ['Cluster', 'ClusterLoadAssignment', 'Listener', 'RouteConfiguration'];
@@ -154,7 +154,11 @@ export class FileStream implements XdsStream {
       resources: selected.map(({ item }) => item),
       resourceErrors: [...missing.values()].map((name) => ({
         resourceName: { name },
-        errorDetail: { code: NOT_FOUND, message: `not in ${this.options.path}`, details: [] },
+        errorDetail: {
+          code: StatusCode.NOT_FOUND,
+          message: `not in ${this.options.path}`,
+          details: [],
+        },
       })),
     };
   }

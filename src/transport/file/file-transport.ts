@@ -6,6 +6,7 @@ import { errorMessage } from '../../util/error-message';
 import type { FileWatchOptions } from '../../util/file-watch';
 import type { Logger } from '../../util/logger';
 import { err, ok, type Result } from '../../util/result';
+import { StatusCode } from '../../util/status-code';
 import type { XdsStream, XdsStreamHandler, XdsTransport } from '../../xds-client/transport';
 import { isServedWithoutGrpc } from '../served-methods';
 import { FileStream } from './file-stream';
@@ -20,9 +21,6 @@ export interface FileTransportOptions {
   /** A file is one message. Default: the limits of an application that sets none. */
   readonly limits?: Pick<Limits, 'maxMessageBytes'>;
 }
-
-const UNIMPLEMENTED = 12;
-const UNAVAILABLE = 14;
 
 /**
  * A file of resources, or a directory of such files, that takes the place of a management server: what the xDS
@@ -69,12 +67,12 @@ class FileTransport implements XdsTransport {
     const stream = new FileStream({ path: this.path, handler, clock, logger, onEnd });
     this.streams.add(stream);
     if (!isServedWithoutGrpc(method)) {
-      stream.fail(UNIMPLEMENTED, `a file does not serve ${method}`);
+      stream.fail(StatusCode.UNIMPLEMENTED, `a file does not serve ${method}`);
       return stream;
     }
     const content = this.resources.get();
     if (content.ok) stream.update(content.value);
-    else stream.fail(UNAVAILABLE, content.error);
+    else stream.fail(StatusCode.UNAVAILABLE, content.error);
     return stream;
   }
 

@@ -1,3 +1,5 @@
+import { statusOfHttp } from '../../util/status-code';
+
 /** Why nothing can be had from a server, in gRPC's terms. */
 export interface Refusal {
   /** A gRPC status code. */
@@ -11,18 +13,6 @@ interface HttpFailure {
   readonly body: string;
 }
 
-// As gRPC has it for HTTP statuses that take the place of its own.
-const codes: ReadonlyMap<number, number> = new Map([
-  [400, 13],
-  [401, 16],
-  [403, 7],
-  [404, 12],
-  [429, 14],
-  [502, 14],
-  [503, 14],
-  [504, 14],
-]);
-const UNKNOWN = 2;
 const MAX_BODY = 200;
 
 /** Puts an answer that is none into words. */
@@ -31,5 +21,5 @@ export function describeRefusal(path: string, { status, body }: HttpFailure): Re
   const shown = text.length > MAX_BODY ? `${text.slice(0, MAX_BODY)}…` : text;
   const fact = `${path} was answered with HTTP status ${status}`;
   const details = shown === '' ? fact : `${fact}: ${shown}`;
-  return { code: codes.get(status) ?? UNKNOWN, details };
+  return { code: statusOfHttp(status), details };
 }

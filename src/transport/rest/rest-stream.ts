@@ -3,6 +3,7 @@ import { DiscoveryRequest } from '../../generated/envoy/service/discovery/v3/dis
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import type { Result } from '../../util/result';
+import { StatusCode } from '../../util/status-code';
 import type { XdsStream, XdsStreamHandler } from '../../xds-client/transport';
 import type { HttpAnswer } from './http-client';
 import type { Refusal } from './refusal';
@@ -66,7 +67,7 @@ export class RestStream implements XdsStream {
 
   /** See `XdsStream`. Nothing is owed to one who has nothing more to say. */
   halfClose(): void {
-    this.fail({ code: 0, details: '' });
+    this.fail({ code: StatusCode.OK, details: '' });
   }
 
   /** See `XdsStream`. */

@@ -5,6 +5,7 @@ import {
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import type { Result } from '../../util/result';
+import { StatusCode } from '../../util/status-code';
 import { discoveryPath, readResponse } from './discovery-json';
 import type { HttpAnswer } from './http-client';
 import { describeRefusal, type Refusal } from './refusal';
@@ -37,7 +38,6 @@ type State =
 
 const OK = 200;
 const NOT_MODIFIED = 304;
-const INTERNAL = 13;
 
 /**
  * Asks for the resources of one type, again and again, and finds out what is new. The state-of-the-world protocol
@@ -134,7 +134,7 @@ export class TypePoll {
     const response = readResponse(body);
     if (!response.ok) {
       const details = `the answer to ${path} cannot be read: ${response.error}`;
-      this.owner.onRefusal({ code: INTERNAL, details });
+      this.owner.onRefusal({ code: StatusCode.INTERNAL, details });
       return;
     }
     this.body = body;

@@ -1,5 +1,4 @@
 import { parseFaultConfig } from '../../../src/http-filters/fault/fault-parser';
-import { statusOfHttp } from '../../../src/http-filters/fault/http-status';
 import { Violations } from '../../../src/util/violations';
 import { encodeMessage } from '../../resources/decode-json';
 import type { Json } from '../../support/xds-json';
@@ -101,23 +100,5 @@ describe('a fault', () => {
       `must be a ${FAULT} itself, not a TypedStruct that stands for one`,
       'malformed message: premature EOF',
     ]);
-  });
-});
-
-describe('an HTTP status', () => {
-  it.each([
-    [200, 2],
-    [400, 13],
-    [401, 16],
-    [403, 7],
-    [404, 12],
-    [409, 2],
-    [429, 14],
-    [500, 2],
-    [502, 14],
-    [503, 14],
-    [504, 14],
-  ])('of %i is the gRPC status %i', (httpStatus, expected) => {
-    expect(statusOfHttp(httpStatus)).toBe(expected);
   });
 });
