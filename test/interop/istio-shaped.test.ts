@@ -23,9 +23,14 @@ async function generate(services: readonly Json[], push: number): Promise<MeshRe
   return made;
 }
 
-/** `node` of the bootstrap that Istio's agent writes. */
-function istioNode(): Promise<unknown> {
-  return runModule("import { istioNode } from './interop/harness/istio.mjs'; answer(istioNode);");
+/** What is in the bootstrap that Istio's agent writes besides the servers. */
+async function istioAgentParts(): Promise<object> {
+  const parts = await runModule(`
+    import { istioCertificates, istioNode } from './interop/harness/istio.mjs';
+    answer({ node: istioNode, certificate_providers: istioCertificates });
+  `);
+  if (typeof parts !== 'object' || parts === null) throw new Error('not an object');
+  return parts;
 }
 
 function isMeshResources(value: unknown): value is MeshResources {
@@ -97,7 +102,9 @@ describe.each(VARIANTS.slice(0, 2))('a mesh as istiod describes it: %s', (_, fea
   beforeAll(async () => {
     mesh = await Mesh.start(features);
     counters = LEVELS.map(([level, type]) => [level, countUpdates(type)]);
-    register({ bootstrap: { ...bootstrapFor(mesh.address, features), node: await istioNode() } });
+    register({
+      bootstrap: { ...bootstrapFor(mesh.address, features), ...(await istioAgentParts()) },
+    });
     backends = await Promise.all(['a', 'b', 'c'].map((name) => mesh.backend(name)));
     mesh.serve(await generate(services(), pushes));
     client = mesh.client({}, `xds:///orders.shop.svc.cluster.local:${PORT}`);

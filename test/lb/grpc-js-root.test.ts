@@ -195,7 +195,11 @@ describe('registerLbPolicies', () => {
     const targets = new Map([['a', { weight: 2, childPolicy: createRoundRobinConfig() }]]);
     expect(parsed).toEqual(new RootConfig(new WeightedTargetConfig(targets)));
     expect(parsed.getLoadBalancerName()).toBe('weighted_target_experimental');
-    expect(parsed.toJsonObject()).toEqual({ weighted_target_experimental: {} });
+    expect(parsed.toJsonObject()).toEqual({
+      weighted_target_experimental: {
+        targets: { a: { weight: 2, childPolicy: [{ round_robin: {} }] } },
+      },
+    });
   });
 
   it('takes a parsed config as it is', () => {
