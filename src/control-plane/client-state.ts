@@ -1,79 +1,55 @@
-import type { NodeMetadata } from './node-metadata';
+import type { ClientIdentity, ClientNode } from './client-node';
 
-/** Who is at the other end of a stream. */
-export interface ClientIdentity {
-  /** Counts the streams of this server since it was made; tells two streams of one node apart. */
-  readonly streamId: number;
-  /** `node.id` of the stream's first request; empty if that had none. */
-  readonly nodeId: string;
-  /** Address of the client, or of the proxy before it. */
-  readonly peer: string;
-}
-
-/** What a client says of itself in the first request of a stream. */
-export interface ClientNode {
-  readonly id: string;
-  readonly cluster: string;
-  readonly userAgentName: string;
-  /** Empty if the client does not say. */
-  readonly userAgentVersion: string;
-  readonly clientFeatures: readonly string[];
-  readonly locality:
-    { readonly region: string; readonly zone: string; readonly subZone: string } | undefined;
-  /** The members of `node.metadata` as plain JSON; empty if there are none. */
-  readonly metadata: NodeMetadata;
-}
-
-/** A request as it came in. */
+/** A received state-of-the-world request. */
 export interface ClientRequest {
   readonly typeUrl: string;
   readonly resourceNames: readonly string[];
-  /** The last version of the type the client has accepted; empty before the first. */
+  /** The last version of the type the client has acknowledged; empty before the first. */
   readonly versionInfo: string;
-  /** Nonce of the response this request answers; empty if it answers none. */
+  /** Nonce of the response this request acknowledges or rejects; empty if none. */
   readonly responseNonce: string;
-  /** Why the client refused that response; undefined when it did not. */
+  /** `error_detail.message`, with which the client rejects that response; undefined if it does not. */
   readonly errorMessage: string | undefined;
-  /** In the first request of a stream. */
+  /** Set in the first request of a stream. */
   readonly node: ClientNode | undefined;
 }
 
-/** An incremental request as it came in. */
+/** A received incremental request. */
 export interface DeltaClientRequest extends Pick<
   ClientRequest,
   'typeUrl' | 'responseNonce' | 'errorMessage' | 'node'
 > {
-  /** Names to add to the subscription, or to be sent again. */
+  /** Names to subscribe to; names already subscribed to are sent again. */
   readonly subscribe: readonly string[];
   readonly unsubscribe: readonly string[];
-  /** Version of each resource the client has from an earlier stream; in the first request of a type. */
+  /** Versions of the resources cached from an earlier stream; in the first request of a type. */
   readonly initialVersions: ReadonlyMap<string, string>;
 }
 
-/** A response the client refused. */
+/** A response the client rejected (NACK). */
 export interface Rejection {
-  /** `version_info` of the refused response. */
+  /** `version_info` of the rejected response. */
   readonly version: string;
-  /** The client's words. */
+  /** `error_detail.message` of the request. */
   readonly message: string;
 }
 
-/** What one client and this server have said to each other about one type. */
+/** The subscription state of one type on one stream. */
 export interface TypeState {
   readonly typeUrl: string;
-  /** Names the client asks for, in its order. */
+  /** Requested names, in the order of the request. */
   readonly subscribed: readonly string[];
-  /** Whether the client asks for everything of the type. */
+  /** Whether the client subscribes to all resources of the type. */
   readonly wildcard: boolean;
   /** Version of the last response; undefined before the first. */
   readonly sentVersion: string | undefined;
-  /** Version the client last accepted; undefined before the first. */
+  /** Version last acknowledged; undefined before the first. */
   readonly ackedVersion: string | undefined;
-  /** The last response if the client refused it; undefined once it accepts a later one. */
+  /** The last rejected response; undefined after the client acknowledges a later one. */
   readonly rejection: Rejection | undefined;
 }
 
-/** A connected client. */
+/** The state of a connected client on one stream. */
 export interface ClientState extends ClientIdentity {
   /** The gRPC method of the stream, such as `StreamAggregatedResources`. */
   readonly method: string;
@@ -83,7 +59,7 @@ export interface ClientState extends ClientIdentity {
   readonly types: ReadonlyMap<string, TypeState>;
 }
 
-/** Something that happened between a client and this server. */
+/** An event on a stream. */
 export type ClientEvent =
   | { readonly kind: 'connected'; readonly client: ClientIdentity }
   | {
@@ -100,16 +76,16 @@ export type ClientEvent =
       readonly version: string;
       /** Names of the resources. */
       readonly names: readonly string[];
-      /** Names an incremental client was told to forget. */
+      /** Names in `removed_resources` of an incremental response. */
       readonly removed: readonly string[];
-      /** Names the client was sent an error for. */
+      /** Names in `resource_errors`. */
       readonly failed: readonly string[];
     }
   | {
       readonly kind: 'heartbeat';
       readonly client: ClientIdentity;
       readonly typeUrl: string;
-      /** Names of the resources kept alive. */
+      /** Names of the resources whose time to live is renewed. */
       readonly names: readonly string[];
     }
   | {

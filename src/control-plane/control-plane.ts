@@ -1,22 +1,71 @@
-import { Server, status } from '@grpc/grpc-js';
+import { Server } from '@grpc/grpc-js';
 import { systemClock, type Clock } from '../util/clock';
 import { errorMessage } from '../util/error-message';
 import { silentLogger, type Logger } from '../util/logger';
-import type { AdsStreamHost, DiscoveryStream } from './ads-stream';
-import type { ClientIdentity, ClientState } from './client-state';
-import type {
-  ControlPlaneOptions,
-  ListeningAddress,
-  SetSnapshotOptions,
-} from './control-plane-options';
-import { addDiscoveryServices } from './discovery-services';
-import { HeartbeatTimer } from './heartbeat-timer';
-import type { ClusterLoad } from './load-report';
-import { LoadService } from './load-service';
-import type { LoadReporting } from './load-stream';
+import { AdsService } from './ads/ads-service';
+import type { ImitatedServer } from './ads/subscriptions';
+import type { ClientIdentity, ClientNode } from './client-node';
+import type { ClientEvent, ClientRequest, ClientState, DeltaClientRequest } from './client-state';
 import { GrpcListener, joinHostPort } from './grpc-listener';
-import type { Snapshot } from './snapshot';
-import { SnapshotStore } from './snapshot-store';
+import type { ClusterLoad, LoadReport } from './lrs/load-report';
+import { LoadService, type LoadReporting } from './lrs/load-service';
+import type { Snapshot } from './snapshot/snapshot';
+import { SnapshotStore, type SetSnapshotOptions } from './snapshot/snapshot-store';
+
+/** The options of a control plane. */
+export interface ControlPlaneOptions {
+  /** The initial snapshot; must be consistent. Default: empty. */
+  readonly snapshot?: Snapshot;
+  /**
+   * Returns the group of a client by its node, such as its metadata or locality; undefined for none. `setSnapshot` can
+   * set the snapshot of a group. Called for each stream and again after each `setSnapshot`; a node for which it throws
+   * has no group.
+   */
+  readonly groupOf?: (node: ClientNode) => string | undefined;
+  /** IP address or name to listen on. Default `127.0.0.1`: this server has no authentication. */
+  readonly host?: string;
+  /** `control_plane.identifier` of every response. Default `grpc-xds`. */
+  readonly identifier?: string;
+  /**
+   * Sends resources in `envoy.service.discovery.v3.Resource` wrappers to clients with the feature
+   * `xds.config.resource-in-sotw`. Default false.
+   */
+  readonly wrapResources?: boolean;
+  /**
+   * Handles requests as another server does, to test clients against it. `istiod` ignores each request that rejects a
+   * response or that holds the nonce of an earlier response than the last, with its names; treats a state-of-the-world
+   * request without a nonce as the first of its type; and sends each client every subscribed resource after every
+   * `setSnapshot`. Default: no imitation.
+   */
+  readonly imitate?: ImitatedServer;
+  /**
+   * Sends heartbeats for resources with a time to live, twice in the shortest one. Times to live are sent only to
+   * clients with the feature `xds.config.supports-resource-ttl` and, on state-of-the-world streams,
+   * `xds.config.resource-in-sotw`. Default true.
+   */
+  readonly heartbeats?: boolean;
+  /** Called with each event on a discovery stream. */
+  readonly onClientEvent?: (event: ClientEvent) => void;
+  /** Called with each state-of-the-world request before its response is sent. */
+  readonly onRequest?: (client: ClientIdentity, request: ClientRequest) => void;
+  /** Called with each incremental request before its response is sent. */
+  readonly onDeltaRequest?: (client: ClientIdentity, request: DeltaClientRequest) => void;
+  /** The load reports that clients are requested to send. */
+  readonly loadReporting?: LoadReporting;
+  /** Called with each LRS request that contains loads. */
+  readonly onLoadReport?: (client: ClientIdentity, report: LoadReport) => void;
+  /** Default: no output. */
+  readonly logger?: Logger;
+  /** Default: the system clock. */
+  readonly clock?: Clock;
+}
+
+/** The address a control plane listens on. */
+export interface ListeningAddress {
+  readonly port: number;
+  /** `host:port`, the form of `server_uri` in a bootstrap. */
+  readonly address: string;
+}
 
 type State =
   | { readonly kind: 'stopped' }
@@ -25,60 +74,51 @@ type State =
 
 const stopped: State = { kind: 'stopped' };
 
-/** How long `stop` waits for clients to hang up before it hangs up itself, in milliseconds. */
+/** How long `stop` waits for clients to close their connections, in milliseconds. */
 const stopGraceMs = 1000;
 
 /**
- * An xDS management server inside this process: for development, tests and demonstrations. Serves
- * listeners, routes, clusters and endpoints over every kind of stream the protocol has (aggregated or one per
- * type, state-of-the-world or incremental), and takes load reports, without authentication or encryption.
+ * An xDS management server in this process, for development, tests and demonstrations. Serves listeners, routes,
+ * clusters and endpoints over all variants of the protocol (aggregated or one stream per type, state-of-the-world or
+ * incremental) and receives load reports, without authentication or encryption.
  *
- * It shares no code with the client, so that one can be tested against the other.
+ * It shares no code with the client, so that each can be tested against the other.
  */
 export class ControlPlane {
   private readonly host: string;
   private readonly logger: Logger;
   private readonly clock: Clock;
-  private readonly streamHost: AdsStreamHost;
-  private readonly loadService: LoadService;
-  private readonly heartbeatTimer: HeartbeatTimer;
-
+  private readonly ads: AdsService;
+  private readonly lrs: LoadService;
   private readonly snapshots = new SnapshotStore((node) =>
-    this.guard(() => this.options.groupOf?.(node), 'groupOf'),
+    this.callSafely(() => this.options.groupOf?.(node), 'groupOf'),
   );
-  private readonly streams = new Set<DiscoveryStream>();
   private streamCount = 0;
   private state: State = stopped;
 
-  /** @throws `ConsistencyError` when the first snapshot is not consistent. */
+  /** @throws `ConsistencyError` if the initial snapshot is not consistent. */
   constructor(private readonly options: ControlPlaneOptions = {}) {
     this.host = options.host ?? '127.0.0.1';
     this.logger = options.logger ?? silentLogger;
     this.clock = options.clock ?? systemClock;
-    this.streamHost = this.createStreamHost();
-    this.loadService = this.createLoadService();
-    this.heartbeatTimer = new HeartbeatTimer(this.clock, () => this.heartbeat());
+    this.ads = this.createAdsService();
+    this.lrs = this.createLoadService();
     if (options.snapshot !== undefined) this.setSnapshot(options.snapshot);
   }
 
   /**
-   * Starts to listen. May be called again after `stop` or `kill`, with the same port for clients
-   * that are to find this server again.
+   * Starts to listen. May be called again after `stop` or `kill`; with the same port, clients reconnect.
    *
-   * @param port Default 0: any that is free.
-   * @throws when the address cannot be used, or when already started.
+   * @param port Default 0: any free port.
+   * @throws if the address cannot be used, or if already started.
    */
   async start(port = 0): Promise<ListeningAddress> {
     if (this.state.kind !== 'stopped') throw new Error('the control plane is already started');
     const starting: State = { kind: 'starting' };
     this.state = starting;
     const server = new Server({ 'grpc.max_receive_message_length': -1 });
-    addDiscoveryServices(server, {
-      host: this.streamHost,
-      nextStreamId: () => ++this.streamCount,
-      accept: (stream) => this.streams.add(stream),
-    });
-    this.loadService.addTo(server);
+    this.ads.addTo(server);
+    this.lrs.addTo(server);
     try {
       const listener = await GrpcListener.listen(server, this.host, port);
       if (this.state !== starting) {
@@ -96,73 +136,66 @@ export class ControlPlane {
   }
 
   /**
-   * Replaces what clients are told, and tells them what changed. A snapshot that equals the old one
-   * sends nothing.
+   * Replaces the snapshot and sends clients the changes. A snapshot equal to the current one sends nothing.
    *
-   * @throws `ConsistencyError` when the snapshot refers to resources it does not hold; the old one
-   *   then stays.
+   * @throws `ConsistencyError` if the snapshot refers to resources it does not hold; the current one stays.
    */
   setSnapshot(snapshot: Snapshot, options: SetSnapshotOptions = {}): void {
     this.snapshots.set(snapshot, options);
-    for (const stream of [...this.streams]) stream.onSnapshotChanged();
-    this.loadService.refresh();
+    this.ads.onSnapshotChanged();
+    this.lrs.refresh();
     this.scheduleHeartbeats();
   }
 
   /**
-   * Tells every client now that the resources it has and that expire are still good, without repeating them.
-   * Needed only with the option `heartbeats: false`.
+   * Sends each client a heartbeat for its resources with a time to live. Needed only with the option
+   * `heartbeats: false`.
    */
   heartbeat(): void {
-    for (const stream of [...this.streams]) stream.heartbeat();
+    this.ads.heartbeat();
   }
 
-  /** Changes what clients report of their calls, and tells those that are connected. */
+  /** Changes the requested load reports, also of connected clients. */
   setLoadReporting(reporting: LoadReporting): void {
-    this.loadService.setReporting(reporting);
+    this.lrs.setReporting(reporting);
   }
 
   /**
-   * Everything clients have reported since the start, or since `clearLoads`, added up per cluster and locality.
-   * Calls in progress are those of clients that are connected.
+   * Returns the totals of all load reports since the creation of the server or the last `clearLoads`, by cluster and
+   * locality. Calls in progress are those of connected clients.
    *
-   * @param nodeId Default: all nodes together.
+   * @param nodeId Default: all nodes.
    */
   loads(nodeId?: string): readonly ClusterLoad[] {
-    return this.loadService.ledger.totals(nodeId);
+    return this.lrs.totals.list(nodeId);
   }
 
-  /** Forgets what clients have reported. */
+  /** Removes all reported loads. */
   clearLoads(): void {
-    this.loadService.ledger.clear();
+    this.lrs.totals.clear();
   }
 
-  /** The clients that have a stream for load reports, in the order they came. */
+  /** Returns the clients with an LRS stream, in the order of their streams. */
   loadClients(): readonly ClientIdentity[] {
-    return this.loadService.clients();
+    return this.lrs.clients();
   }
 
-  /** The clients connected now, in the order they came. A client with two streams counts twice. */
+  /** Returns the clients with a discovery stream, in the order of their streams. A client with two streams appears twice. */
   clients(): readonly ClientState[] {
-    const states: ClientState[] = [];
-    for (const stream of this.streams) {
-      const state = stream.describe();
-      if (state !== undefined) states.push(state);
-    }
-    return states;
+    return this.ads.clients();
   }
 
   /** Ends all streams with UNAVAILABLE, closes the connections and stops listening. */
   async stop(): Promise<void> {
     const { state } = this;
     this.state = stopped;
-    this.heartbeatTimer.schedule(undefined);
+    this.ads.scheduleHeartbeats(undefined);
     if (state.kind !== 'started') return;
     const { server, listener } = state;
     listener.close();
-    const farewell = 'the control plane is shutting down';
-    for (const stream of [...this.streams]) stream.fail(status.UNAVAILABLE, farewell);
-    this.loadService.stop(farewell);
+    for (const service of [this.ads, this.lrs]) {
+      service.endStreams('the control plane is shutting down');
+    }
     const timer = this.clock.setTimer(() => listener.destroy(), stopGraceMs);
     await new Promise<void>((resolve) => {
       server.tryShutdown(() => resolve());
@@ -170,11 +203,11 @@ export class ControlPlane {
     timer.release();
   }
 
-  /** Drops all connections and stops listening at once, as a crash would. */
+  /** Closes all connections and stops listening at once, as a crash does. */
   kill(): void {
     const { state } = this;
     this.state = stopped;
-    this.heartbeatTimer.schedule(undefined);
+    this.ads.scheduleHeartbeats(undefined);
     if (state.kind !== 'started') return;
     state.listener.destroy();
     state.server.forceShutdown();
@@ -182,22 +215,22 @@ export class ControlPlane {
 
   private scheduleHeartbeats(): void {
     if (this.state.kind !== 'started' || this.options.heartbeats === false) return;
-    this.heartbeatTimer.schedule(this.snapshots.shortestTtlMs);
+    this.ads.scheduleHeartbeats(this.snapshots.shortestTtlMs);
   }
 
-  private createStreamHost(): AdsStreamHost {
+  private createAdsService(): AdsService {
     const { onClientEvent, onRequest, onDeltaRequest } = this.options;
-    return {
+    return new AdsService({
       identifier: this.options.identifier ?? 'grpc-xds',
       wrapResources: this.options.wrapResources ?? false,
       imitate: this.options.imitate,
-      now: () => this.clock.now(),
+      clock: this.clock,
+      nextStreamId: () => ++this.streamCount,
       snapshotFor: (node) => this.snapshots.for(node),
-      onEvent: (event) => this.guard(() => onClientEvent?.(event)),
-      onRequest: (client, request) => this.guard(() => onRequest?.(client, request)),
-      onDeltaRequest: (client, request) => this.guard(() => onDeltaRequest?.(client, request)),
-      onClosed: (stream) => this.streams.delete(stream),
-    };
+      onEvent: (event) => this.callSafely(() => onClientEvent?.(event)),
+      onRequest: (client, request) => this.callSafely(() => onRequest?.(client, request)),
+      onDeltaRequest: (client, request) => this.callSafely(() => onDeltaRequest?.(client, request)),
+    });
   }
 
   private createLoadService(): LoadService {
@@ -205,16 +238,16 @@ export class ControlPlane {
     return new LoadService(this.options.loadReporting ?? {}, {
       nextStreamId: () => ++this.streamCount,
       snapshotFor: (node) => this.snapshots.for(node),
-      onLoadReport: (client, report) => this.guard(() => onLoadReport?.(client, report)),
+      onLoadReport: (client, report) => this.callSafely(() => onLoadReport?.(client, report)),
     });
   }
 
-  /** Calls a function of the application. One that throws must not take the stream or the process with it. */
-  private guard<Answer>(call: () => Answer, what = 'an observer'): Answer | undefined {
+  /** Calls a function of the application. An exception is logged and does not end the stream. */
+  private callSafely<Value>(call: () => Value, name = 'an observer'): Value | undefined {
     try {
       return call();
     } catch (error) {
-      this.logger.error(() => `control plane: ${what} threw: ${errorMessage(error)}`);
+      this.logger.error(() => `control plane: ${name} threw: ${errorMessage(error)}`);
       return undefined;
     }
   }

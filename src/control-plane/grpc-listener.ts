@@ -2,9 +2,9 @@ import { ServerCredentials, type ConnectionInjector, type Server } from '@grpc/g
 import { createServer, type AddressInfo, type Server as TcpServer, type Socket } from 'node:net';
 
 /**
- * The listening socket of a gRPC server and the connections it accepted. `Server.bindAsync` would
- * keep both to itself: it cannot drop connections without a parting word, as a crash does, and does
- * not say why an address cannot be used.
+ * The listening socket of a gRPC server and its connections. Replaces `Server.bindAsync`, which cannot close connections
+ * without a GOAWAY, as a crash does, and does not report why an address cannot be used
+ * (https://github.com/grpc/grpc-node/blob/%40grpc/grpc-js%401.14.0/packages/grpc-js/src/server.ts).
  */
 export class GrpcListener {
   private readonly sockets = new Set<Socket>();
@@ -18,9 +18,9 @@ export class GrpcListener {
   }
 
   /**
-   * Listens on behalf of a server that has all its services.
+   * Starts to listen for a server to which all services have been added.
    *
-   * @throws with the system's words when the address cannot be used.
+   * @throws the system's error if the address cannot be used.
    */
   static listen(server: Server, host: string, port: number): Promise<GrpcListener> {
     const listener = new GrpcListener(server);
@@ -28,7 +28,7 @@ export class GrpcListener {
       listener.tcp.once('error', reject);
       listener.tcp.listen({ host, port }, () => {
         listener.tcp.off('error', reject);
-        // What fails later is one accept, and the client of that one sees it.
+        // A later error is that of one accept; its client sees the failed connection.
         listener.tcp.on('error', () => {});
         resolve(listener);
       });
@@ -41,22 +41,22 @@ export class GrpcListener {
     return isAddressInfo(address) ? address.port : 0;
   }
 
-  /** How many connections there have been. */
+  /** The number of connections accepted so far. */
   get accepted(): number {
     return this.acceptedCount;
   }
 
-  /** How many connections there are. */
+  /** The number of open connections. */
   get open(): number {
     return this.sockets.size;
   }
 
-  /** Takes no new connections; those there are stay. */
+  /** Stops accepting connections; open connections stay. */
   close(): void {
     this.tcp.close();
   }
 
-  /** Takes no new connections and drops those there are. */
+  /** Stops accepting connections and closes the open ones. */
   destroy(): void {
     this.tcp.close();
     for (const socket of this.sockets) socket.destroy();
@@ -74,7 +74,7 @@ function isAddressInfo(address: AddressInfo | string | null): address is Address
   return typeof address === 'object' && address !== null;
 }
 
-/** `host:port`, with the brackets an IPv6 address needs. */
+/** Returns `host:port`, with brackets around an IPv6 address. */
 export function joinHostPort(host: string, port: number): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }

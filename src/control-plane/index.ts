@@ -4,33 +4,27 @@
 
 // The server.
 export { ControlPlane } from './control-plane';
-export type {
-  ControlPlaneOptions,
-  ListeningAddress,
-  SetSnapshotOptions,
-} from './control-plane-options';
+export type { ControlPlaneOptions, ListeningAddress } from './control-plane';
+export type { ImitatedServer } from './ads/subscriptions';
+export type { ClientIdentity, ClientNode, NodeMetadata } from './client-node';
 export type {
   ClientEvent,
-  ClientIdentity,
-  ClientNode,
   ClientRequest,
   ClientState,
   DeltaClientRequest,
   Rejection,
   TypeState,
 } from './client-state';
-export type { ImitatedServer } from './imitation';
-export type { NodeMetadata } from './node-metadata';
 
-// What clients report.
-export type { LoadReporting } from './load-stream';
-export type { ClusterLoad, LoadReport, LocalityLoad, MetricSum } from './load-report';
+// Load reports.
+export type { LoadReporting } from './lrs/load-service';
+export type { ClusterLoad, LoadReport, LocalityLoad, MetricSum } from './lrs/load-report';
 
-// What it serves.
-export { Snapshot } from './snapshot';
-export type { SnapshotInput } from './snapshot';
-export type { EncodedResource, ResourceInput } from './resource-draft';
-export type { ResourceError, ResourceErrorInput } from './resource-error';
+// Snapshots.
+export { Snapshot } from './snapshot/snapshot';
+export type { SnapshotInput } from './snapshot/snapshot';
+export type { SetSnapshotOptions } from './snapshot/snapshot-store';
+export type { EncodedResource, ResourceInput } from './snapshot/resource-input';
 export type { JsonOptions } from '../proto-json/encode-json';
 export {
   clusterKind,
@@ -39,18 +33,30 @@ export {
   listenerKind,
   otherResourceKind,
   routeKind,
-} from './resource-kind';
-export type { ResourceKind } from './resource-kind';
-export type { ResourceSet, SnapshotResource } from './resource-set';
-export { SnapshotError } from './snapshot-problem';
-export type { SnapshotProblem } from './snapshot-problem';
+} from './snapshot/resource-kind';
+export type { ResourceKind } from './snapshot/resource-kind';
+export type {
+  ResourceError,
+  ResourceErrorInput,
+  ResourceSet,
+  SnapshotResource,
+} from './snapshot/resource-set';
+export { SnapshotError } from './snapshot/snapshot-builder';
+export type { SnapshotProblem } from './snapshot/snapshot-builder';
 export type { JsonProblem, PathSegment } from '../proto-json/json-problem';
-export { checkConsistency, ConsistencyError } from './consistency';
+export { checkConsistency, ConsistencyError } from './snapshot/consistency';
 
 // Snapshots from files.
-export { loadResourceFile, parseResourceFile, ResourceFileError } from './resource-file';
-export type { ResourceFileOptions, ResourceFileProblem } from './resource-file';
-export { watchResourceFile } from './resource-file-watch';
-export type { ResourceFileListener } from './resource-file-watch';
+export {
+  loadResourceFile,
+  parseResourceFile,
+  ResourceFileError,
+  watchResourceFile,
+} from './snapshot/resource-file';
+export type {
+  ResourceFileListener,
+  ResourceFileOptions,
+  ResourceFileProblem,
+} from './snapshot/resource-file';
 export type { FileWatchOptions } from '../util/file-watch';
 export type { TextPosition } from '../proto-json/yaml-document';

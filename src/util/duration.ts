@@ -29,3 +29,12 @@ export function durationToMs(
   if (!nanosValid) violations.at('nanos').add(`must be from 0 to ${MAX_NANOS}, not ${nanos}`);
   return secondsValid && nanosValid ? Number(seconds) * 1000 + nanos / 1e6 : undefined;
 }
+
+/** Converts milliseconds, which may have a fraction. */
+export function msToDuration(ms: number): ProtoDuration {
+  const seconds = Math.floor(ms / 1000);
+  return {
+    seconds: BigInt(seconds),
+    nanos: Math.min(Math.round((ms - seconds * 1000) * 1e6), MAX_NANOS),
+  };
+}

@@ -4,11 +4,9 @@ import {
   type ImitatedServer,
   type SnapshotInput,
 } from '../../src/control-plane';
-import {
-  DeltaSubscriptions,
-  type PlannedDeltaResponse,
-} from '../../src/control-plane/delta-subscriptions';
-import { clusterKind } from '../../src/control-plane/resource-kind';
+import { createDeltaSubscriptions } from '../../src/control-plane/ads/delta-subscription';
+import type { PlannedResponse } from '../../src/control-plane/ads/subscriptions';
+import { clusterKind } from '../../src/control-plane/snapshot/resource-kind';
 import { cluster, endpoints, listener, route } from './resources';
 
 const LDS = 'type.googleapis.com/envoy.config.listener.v3.Listener';
@@ -23,7 +21,7 @@ const shortNames = new Map([
 ]);
 
 /** `CDS#1: +a -b`: type, nonce, resources and removals. */
-function show({ typeUrl, nonce, resources, removed, errors }: PlannedDeltaResponse): string {
+function show({ typeUrl, nonce, resources, removed, errors }: PlannedResponse): string {
   const names = [
     ...resources.map(({ name }) => `+${name}`).sort(),
     ...removed.map((name) => `-${name}`).sort(),
@@ -42,11 +40,11 @@ interface Ask {
 
 /** A stream whose answers are written down. */
 class Stream {
-  readonly subscriptions: DeltaSubscriptions;
+  readonly subscriptions: ReturnType<typeof createDeltaSubscriptions>;
 
   constructor(input: SnapshotInput | Snapshot = {}, imitated?: ImitatedServer) {
     const snapshot = input instanceof Snapshot ? input : Snapshot.from(input);
-    this.subscriptions = new DeltaSubscriptions(snapshot, imitated);
+    this.subscriptions = createDeltaSubscriptions(snapshot, imitated);
   }
 
   request(typeUrl: string, { sub = [], unsub = [], have = {}, nonce = '', error }: Ask) {
@@ -228,15 +226,15 @@ describe('the verdict of an incremental client', () => {
     const stream = new Stream(clusters('a'));
     stream.ask(CDS, { sub: ['a'] });
     const { sentVersion } = stream.state(CDS) ?? {};
-    const { verdict } = stream.request(CDS, { nonce: '1', error: 'bad' });
-    expect(verdict).toEqual({ kind: 'nacked', version: sentVersion, message: 'bad' });
+    const { acknowledgement } = stream.request(CDS, { nonce: '1', error: 'bad' });
+    expect(acknowledgement).toEqual({ kind: 'nacked', version: sentVersion, message: 'bad' });
     expect(stream.state(CDS)).toMatchObject({ rejection: { message: 'bad' } });
     expect(stream.change(clusters('a'))).toEqual([]);
     const changed = { clusters: [{ ...cluster('a'), lb_policy: 'RANDOM' }] };
     expect(stream.change(changed)).toEqual(['CDS#2: +a']);
-    expect(stream.request(CDS, { nonce: '2' }).verdict).toMatchObject({ kind: 'acked' });
+    expect(stream.request(CDS, { nonce: '2' }).acknowledgement).toMatchObject({ kind: 'acked' });
     expect(stream.state(CDS)?.rejection).toBeUndefined();
-    expect(stream.request(CDS, { nonce: '2' }).verdict).toBeUndefined();
+    expect(stream.request(CDS, { nonce: '2' }).acknowledgement).toBeUndefined();
   });
 });
 

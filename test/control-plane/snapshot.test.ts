@@ -1,5 +1,9 @@
 import { SnapshotError, Snapshot, type ResourceInput } from '../../src/control-plane';
-import { clusterKind, endpointKind, listenerKind } from '../../src/control-plane/resource-kind';
+import {
+  clusterKind,
+  endpointKind,
+  listenerKind,
+} from '../../src/control-plane/snapshot/resource-kind';
 import { Cluster } from '../../src/generated/envoy/config/cluster/v3/cluster';
 import { decodeOfficial } from './ads-client';
 import { cluster, echo, endpoints, listener } from './resources';

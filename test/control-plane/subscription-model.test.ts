@@ -5,12 +5,10 @@ import {
   type ResourceKind,
   type SnapshotInput,
 } from '../../src/control-plane';
-import {
-  DeltaSubscriptions,
-  type PlannedDeltaResponse,
-} from '../../src/control-plane/delta-subscriptions';
-import { digestOf } from '../../src/control-plane/resource-set';
-import { Subscriptions, type PlannedResponse } from '../../src/control-plane/subscriptions';
+import { createDeltaSubscriptions } from '../../src/control-plane/ads/delta-subscription';
+import { createSotwSubscriptions } from '../../src/control-plane/ads/sotw-subscription';
+import type { PlannedResponse } from '../../src/control-plane/ads/subscriptions';
+import { digestOf } from '../../src/control-plane/snapshot/resource-set';
 import type { Random } from '../../src/util/random';
 import { seededRandom } from '../support/seeded-random';
 
@@ -68,10 +66,10 @@ class DeltaModel {
   private readonly wanted = new Set<string>();
   private wildcard = false;
   private isNewStream = true;
-  private stream: DeltaSubscriptions;
+  private stream: ReturnType<typeof createDeltaSubscriptions>;
 
   constructor(private snapshot: Snapshot) {
-    this.stream = new DeltaSubscriptions(snapshot);
+    this.stream = createDeltaSubscriptions(snapshot);
   }
 
   /** The names this has to know about. */
@@ -114,7 +112,7 @@ class DeltaModel {
     // Errors are of a stream: the next one tells again of those that still hold.
     for (const name of names) if (!this.versions.has(name)) this.forget(name);
     this.snapshot = snapshot;
-    this.stream = new DeltaSubscriptions(snapshot);
+    this.stream = createDeltaSubscriptions(snapshot);
     this.isNewStream = true;
     this.ask([...(this.wildcard ? ['*'] : []), ...this.wanted], []);
   }
@@ -124,7 +122,7 @@ class DeltaModel {
     expect(sorted(this.cache)).toEqual(sorted(expected));
   }
 
-  private take(response: PlannedDeltaResponse | undefined): void {
+  private take(response: PlannedResponse | undefined): void {
     if (response === undefined) return;
     for (const { name, digest, version } of response.resources) {
       this.cache.set(name, digest);
@@ -150,7 +148,7 @@ class SotwModel {
   private nonce = '';
 
   constructor(
-    private readonly stream: Subscriptions,
+    private readonly stream: ReturnType<typeof createSotwSubscriptions>,
     private readonly kind: ResourceKind,
   ) {}
 
@@ -198,7 +196,7 @@ describe.each(seeds)('a client that does what it is told (seed %i)', (seed) => {
   it('has what it asks for on a state-of-the-world stream', () => {
     const random = seededRandom(seed);
     let snapshot = randomSnapshot(random);
-    const stream = new Subscriptions(snapshot);
+    const stream = createSotwSubscriptions(snapshot);
     const clients = [clusterKind, endpointKind].map((kind) => new SotwModel(stream, kind));
     for (let step = 0; step < stepsPerStory; step++) {
       if (random() < 0.5) {

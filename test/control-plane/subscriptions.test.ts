@@ -4,8 +4,9 @@ import {
   type ResourceKind,
   type SnapshotInput,
 } from '../../src/control-plane';
-import { clusterKind, endpointKind } from '../../src/control-plane/resource-kind';
-import { Subscriptions, type PlannedResponse } from '../../src/control-plane/subscriptions';
+import { clusterKind, endpointKind } from '../../src/control-plane/snapshot/resource-kind';
+import { createSotwSubscriptions } from '../../src/control-plane/ads/sotw-subscription';
+import type { PlannedResponse } from '../../src/control-plane/ads/subscriptions';
 import { cluster, endpoints, listener, route } from './resources';
 
 const LDS = 'type.googleapis.com/envoy.config.listener.v3.Listener';
@@ -28,10 +29,10 @@ function show({ typeUrl, nonce, resources, errors }: PlannedResponse): string {
 
 /** A stream whose answers are written down. */
 class Stream {
-  readonly subscriptions: Subscriptions;
+  readonly subscriptions: ReturnType<typeof createSotwSubscriptions>;
 
   constructor(input: SnapshotInput = {}, imitated?: ImitatedServer) {
-    this.subscriptions = new Subscriptions(Snapshot.from(input), imitated);
+    this.subscriptions = createSotwSubscriptions(Snapshot.from(input), imitated);
   }
 
   ask(typeUrl: string, names: readonly string[], responseNonce = '', errorMessage?: string) {
@@ -44,7 +45,7 @@ class Stream {
     return response === undefined ? 'nothing' : show(response);
   }
 
-  verdict(
+  acknowledge(
     typeUrl: string,
     names: readonly string[],
     responseNonce: string,
@@ -55,7 +56,7 @@ class Stream {
       ...{ typeUrl, resourceNames: names, responseNonce, versionInfo },
       errorMessage: error,
     };
-    return this.subscriptions.onRequest(request).verdict;
+    return this.subscriptions.onRequest(request).acknowledgement;
   }
 
   change(input: SnapshotInput): readonly string[] {
@@ -187,8 +188,8 @@ describe('the verdict of the client', () => {
     stream.ask(CDS, ['a']);
     const version = stream.state(CDS)?.sentVersion ?? '';
     expect(stream.state(CDS)?.ackedVersion).toBeUndefined();
-    expect(stream.verdict(CDS, ['a'], '1')).toEqual({ kind: 'acked', version });
-    expect(stream.verdict(CDS, ['a', 'b'], '1')).toBeUndefined();
+    expect(stream.acknowledge(CDS, ['a'], '1')).toEqual({ kind: 'acked', version });
+    expect(stream.acknowledge(CDS, ['a', 'b'], '1')).toBeUndefined();
     expect(stream.state(CDS)).toMatchObject({ sentVersion: version, ackedVersion: version });
   });
 
@@ -196,7 +197,7 @@ describe('the verdict of the client', () => {
     const stream = new Stream(clusters('a'));
     stream.ask(CDS, ['a']);
     const version = stream.state(CDS)?.sentVersion ?? '';
-    expect(stream.verdict(CDS, ['a'], '1', 'bad')).toEqual({
+    expect(stream.acknowledge(CDS, ['a'], '1', 'bad')).toEqual({
       kind: 'nacked',
       version,
       message: 'bad',
@@ -225,18 +226,18 @@ describe('the verdict of the client', () => {
     const stream = new Stream(assignments('a'));
     stream.ask(EDS, ['a']);
     stream.change({ endpoints: [endpoints('a', 2)] });
-    expect(stream.verdict(EDS, ['a'], '1', 'bad')).toMatchObject({ kind: 'nacked' });
-    expect(stream.verdict(EDS, ['a'], '2')).toMatchObject({ kind: 'acked' });
-    expect(stream.verdict(EDS, ['a'], '1')).toBeUndefined();
-    expect(stream.verdict(EDS, ['a'], '99')).toBeUndefined();
+    expect(stream.acknowledge(EDS, ['a'], '1', 'bad')).toMatchObject({ kind: 'nacked' });
+    expect(stream.acknowledge(EDS, ['a'], '2')).toMatchObject({ kind: 'acked' });
+    expect(stream.acknowledge(EDS, ['a'], '1')).toBeUndefined();
+    expect(stream.acknowledge(EDS, ['a'], '99')).toBeUndefined();
   });
 
   it('on a response is not needed after one on a later response', () => {
     const stream = new Stream(assignments('a'));
     stream.ask(EDS, ['a']);
     stream.change({ endpoints: [endpoints('a', 2)] });
-    expect(stream.verdict(EDS, ['a'], '2')).toMatchObject({ kind: 'acked' });
-    expect(stream.verdict(EDS, ['a'], '1', 'late')).toBeUndefined();
+    expect(stream.acknowledge(EDS, ['a'], '2')).toMatchObject({ kind: 'acked' });
+    expect(stream.acknowledge(EDS, ['a'], '1', 'late')).toBeUndefined();
   });
 });
 
@@ -389,16 +390,18 @@ describe('a request with the nonce of the last response and an earlier version',
   it('changes names and acknowledges nothing, so that a rejection may still follow', () => {
     const stream = new Stream(assignments('a', 'b'));
     stream.ask(EDS, ['a']);
-    expect(stream.verdict(EDS, ['a', 'b'], '1', undefined, '')).toBeUndefined();
+    expect(stream.acknowledge(EDS, ['a', 'b'], '1', undefined, '')).toBeUndefined();
     expect(stream.state(EDS)).toMatchObject({ subscribed: ['a', 'b'], ackedVersion: undefined });
-    expect(stream.verdict(EDS, ['a', 'b'], '1', 'bad', '')).toMatchObject({ kind: 'nacked' });
+    expect(stream.acknowledge(EDS, ['a', 'b'], '1', 'bad', '')).toMatchObject({ kind: 'nacked' });
   });
 
   it('acknowledges with the version of the response', () => {
     const stream = new Stream(assignments('a'));
     stream.ask(EDS, ['a']);
     const version = stream.state(EDS)?.sentVersion;
-    expect(stream.verdict(EDS, ['a'], '1', undefined, version)).toMatchObject({ kind: 'acked' });
+    expect(stream.acknowledge(EDS, ['a'], '1', undefined, version)).toMatchObject({
+      kind: 'acked',
+    });
   });
 });
 

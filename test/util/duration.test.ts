@@ -1,4 +1,4 @@
-import { durationToMs } from '../../src/util/duration';
+import { durationToMs, msToDuration } from '../../src/util/duration';
 import { Violations } from '../../src/util/violations';
 
 describe('a duration', () => {
@@ -11,6 +11,15 @@ describe('a duration', () => {
     [315_576_000_000n, 0, 315_576_000_000_000],
   ])('of %s s and %s ns is %s ms', (seconds, nanos, expected) => {
     expect(durationToMs({ seconds, nanos }, Violations.root())).toBe(expected);
+  });
+
+  it.each<[number, bigint, number]>([
+    [0, 0n, 0],
+    [2500, 2n, 500_000_000],
+    [0.000001, 0n, 1],
+    [999.9999999, 0n, 999_999_999],
+  ])('of %s ms is %s s and %s ns', (ms, seconds, nanos) => {
+    expect(msToDuration(ms)).toEqual({ seconds, nanos });
   });
 
   it.each<[bigint, number, readonly string[]]>([

@@ -1,11 +1,11 @@
-import { Cluster } from '../generated/envoy/config/cluster/v3/cluster';
-import { ClusterLoadAssignment } from '../generated/envoy/config/endpoint/v3/endpoint';
-import { Listener } from '../generated/envoy/config/listener/v3/listener';
-import { RouteConfiguration } from '../generated/envoy/config/route/v3/route';
+import { Cluster } from '../../generated/envoy/config/cluster/v3/cluster';
+import { ClusterLoadAssignment } from '../../generated/envoy/config/endpoint/v3/endpoint';
+import { Listener } from '../../generated/envoy/config/listener/v3/listener';
+import { RouteConfiguration } from '../../generated/envoy/config/route/v3/route';
 
-/** A type of resource this server can hold, and what the protocol says about it. */
+/** A resource type this server can hold, with its protocol properties. */
 export interface ResourceKind {
-  /** What people call one of these, as in `cluster "echo"`. */
+  /** The word for one such resource in messages, as in `cluster "echo"`. */
   readonly label: string;
   /** The `type_url` of requests and responses. */
   readonly typeUrl: string;
@@ -14,15 +14,15 @@ export interface ResourceKind {
   /** The field that holds the resource's name, as proto and as JSON spell it. */
   readonly nameField: { readonly proto: string; readonly json: string };
   /**
-   * Whether a response holds everything the client subscribed to, so that leaving a resource out
-   * deletes it. True of listeners and clusters; the other types cannot be deleted this way.
+   * Whether a state-of-the-world response holds every subscribed resource, so that a resource left out of it is
+   * deleted. True of listeners and clusters.
    */
   readonly isComplete: boolean;
-  /** Reads the name out of an encoded resource; throws when the bytes are not a valid message. */
+  /** Reads the name of an encoded resource; throws when the bytes are not a valid message. */
   readNameFromBytes(value: Uint8Array): string;
 }
 
-/** The `type_url` of a message. */
+/** Returns the `type_url` of a message. */
 export function typeUrlOf(messageName: string): string {
   return `type.googleapis.com/${messageName}`;
 }
@@ -70,8 +70,8 @@ export const endpointKind: ResourceKind = createKind({
 });
 
 /**
- * The kinds gRPC clients ask for, in the order their changes are sent: what is referred to goes before what
- * refers to it (make before break, as the xDS protocol recommends for an aggregated stream).
+ * The kinds gRPC clients request, in the order their updates are sent (make before break:
+ * https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#eventual-consistency-considerations).
  */
 export const resourceKinds: readonly ResourceKind[] = [
   clusterKind,
@@ -82,15 +82,14 @@ export const resourceKinds: readonly ResourceKind[] = [
 
 const kindsByTypeUrl = new Map(resourceKinds.map((kind) => [kind.typeUrl, kind]));
 
-/** The kind with this `type_url`: one of the four gRPC clients ask for, or one `otherResourceKind` has made. */
+/** Returns the kind with this `type_url`: one of the four above, or one that `otherResourceKind` created. */
 export function findResourceKind(typeUrl: string): ResourceKind | undefined {
   return kindsByTypeUrl.get(typeUrl);
 }
 
 /**
- * The kind with this `type_url`, made if need be: for resources this server hands out without knowing what is in
- * them, such as secrets or the collections of gRFC A95. Their names have to be given with them, and clients are
- * sent what is new, not everything.
+ * Returns the kind with this `type_url`, and creates it on first use: for resources this server has no schema of, such as
+ * secrets or the collections of gRFC A95. Such resources need an explicit name, and responses hold changed ones only.
  */
 export function otherResourceKind(typeUrl: string): ResourceKind {
   const known = kindsByTypeUrl.get(typeUrl);
@@ -106,16 +105,4 @@ export function otherResourceKind(typeUrl: string): ResourceKind {
   };
   kindsByTypeUrl.set(typeUrl, kind);
   return kind;
-}
-
-/** The types of a stream in the order their changes are sent; those this server does not know come first. */
-export function sendingOrder<T>(types: ReadonlyMap<string, T>): readonly T[] {
-  const ordered: T[] = [];
-  for (const kind of resourceKinds) {
-    const type = types.get(kind.typeUrl);
-    if (type !== undefined) ordered.push(type);
-  }
-  if (ordered.length === types.size) return ordered;
-  const known = new Set(ordered);
-  return [...[...types.values()].filter((type) => !known.has(type)), ...ordered];
 }

@@ -1,29 +1,29 @@
 import type {
   ClusterStats,
   UpstreamLocalityStats,
-} from '../generated/envoy/config/endpoint/v3/load_report';
-import type { LoadStatsRequest } from '../generated/envoy/service/load_stats/v3/lrs';
+} from '../../generated/envoy/config/endpoint/v3/load_report';
+import type { LoadStatsRequest } from '../../generated/envoy/service/load_stats/v3/lrs';
 
-/** The loads in one message of a client (gRFC A27): what happened since the one before. */
+/** The loads in one LRS request (gRFC A27), counted since the one before. */
 export interface LoadReport {
   readonly clusters: readonly ClusterLoad[];
 }
 
-/** Calls to one cluster. */
+/** The load of one cluster. */
 export interface ClusterLoad {
   readonly cluster: string;
-  /** EDS name; empty when it is that of the cluster. */
+  /** EDS service name; empty if it is the name of the cluster. */
   readonly serviceName: string;
-  /** Time the counters cover, in milliseconds; 0 when the client does not say. */
+  /** The interval the counters cover, in milliseconds; 0 if absent. */
   readonly intervalMs: number;
   readonly localities: readonly LocalityLoad[];
-  /** Calls that were dropped, with or without a category. */
+  /** Dropped calls, with or without a category. */
   readonly totalDropped: number;
-  /** Calls that were dropped, by category. */
+  /** Dropped calls, by category. */
   readonly droppedByCategory: ReadonlyMap<string, number>;
 }
 
-/** Calls to one locality of a cluster. */
+/** The load of one locality of a cluster. */
 export interface LocalityLoad {
   readonly region: string;
   readonly zone: string;
@@ -32,10 +32,10 @@ export interface LocalityLoad {
   readonly issued: number;
   readonly succeeded: number;
   readonly failed: number;
-  /** Calls running at the time of the report. */
+  /** Calls in progress at the time of the report. */
   readonly inProgress: number;
   /**
-   * What backends reported, by name. CPU, memory and application utilization have the names `cpu_utilization`,
+   * The metrics backends reported, by name. CPU, memory and application utilization are named `cpu_utilization`,
    * `mem_utilization` and `application_utilization` (gRFC A85).
    */
   readonly metrics: ReadonlyMap<string, MetricSum>;
@@ -43,12 +43,12 @@ export interface LocalityLoad {
 
 /** The sum of one metric of the backends. */
 export interface MetricSum {
-  /** Number of calls that reported it. */
+  /** The number of calls that reported it. */
   readonly calls: number;
   readonly total: number;
 }
 
-/** Reads the loads of a request. */
+/** Converts the loads of a request. */
 export function readLoadReport({ clusterStats }: LoadStatsRequest): LoadReport {
   return { clusters: clusterStats.map(readCluster) };
 }

@@ -1,4 +1,4 @@
-import type { JsonOptions } from '../proto-json/encode-json';
+import type { JsonOptions } from '../../proto-json/encode-json';
 import {
   clusterKind,
   endpointKind,
@@ -9,13 +9,12 @@ import {
 import {
   createResourceSet,
   emptyResourceSet,
+  type ResourceErrorInput,
   type ResourceSet,
   type SnapshotResource,
 } from './resource-set';
-import type { ResourceInput } from './resource-draft';
-import { createResourceErrors, type ResourceErrorInput } from './resource-error';
-import { buildResources, type ResourceList } from './snapshot-builder';
-import { SnapshotError } from './snapshot-problem';
+import type { ResourceInput } from './resource-input';
+import { buildErrors, buildResources, SnapshotError, type ResourceList } from './snapshot-builder';
 
 /** Resources for a snapshot, by kind. */
 export interface SnapshotInput {
@@ -23,35 +22,35 @@ export interface SnapshotInput {
   readonly routes?: readonly ResourceInput[];
   readonly clusters?: readonly ResourceInput[];
   readonly endpoints?: readonly ResourceInput[];
-  /** Resources of any type, each with its `@type` or `typeUrl`; also types that this server knows nothing of. */
+  /** Resources of any type, each with its `@type` or `typeUrl`; also of types without a schema in this server. */
   readonly resources?: readonly ResourceInput[];
-  /** Names for which clients get an error; it takes the place of a resource of that name. */
+  /** Errors sent to clients in place of the resources of these names. */
   readonly errors?: readonly ResourceErrorInput[];
 }
 
 /**
- * Everything a client may be told at one moment. Snapshots are immutable; a new one shares the
- * encoded resources that did not change, and their versions, with the one it was made from.
+ * The resources and errors served to clients at one moment. Snapshots are immutable; a derived snapshot shares the
+ * unchanged encoded resources, and their versions, with the original.
  */
 export class Snapshot {
-  /** No resources at all. */
+  /** The snapshot without resources. */
   static readonly empty: Snapshot = new Snapshot(new Map());
 
-  /** Takes over sets that were made elsewhere; `Snapshot.from` makes them, too. */
+  /** Creates a snapshot of existing sets; `Snapshot.from` encodes resources. */
   constructor(private readonly sets: ReadonlyMap<ResourceKind, ResourceSet>) {}
 
   /**
-   * Makes a snapshot of these resources.
+   * Creates a snapshot of these resources.
    *
-   * @throws `SnapshotError` listing every resource that cannot be encoded, and why.
+   * @throws `SnapshotError` with every problem of the input.
    */
   static from(input: SnapshotInput, options: JsonOptions = {}): Snapshot {
     return Snapshot.empty.with(input, options);
   }
 
   /**
-   * A snapshot in which each list that is given replaces all resources of its kind, `resources` those of
-   * every kind it holds, and `errors` all errors. What is not given stays as it is.
+   * Returns a snapshot in which each given list replaces all resources of its kind, `resources` those of every kind it
+   * holds, and `errors` all errors. Lists that are not given leave their resources unchanged.
    *
    * @throws `SnapshotError` as `from` does.
    */
@@ -63,7 +62,7 @@ export class Snapshot {
   }
 
   /**
-   * A snapshot in which each resource that is given is added, or replaces the one of its name.
+   * Returns a snapshot in which each given resource is added or replaces the one of the same name.
    *
    * @throws `SnapshotError` as `from` does.
    */
@@ -74,22 +73,22 @@ export class Snapshot {
     });
   }
 
-  /** All resources of a kind. */
+  /** Returns the resources and errors of a kind. */
   set(kind: ResourceKind): ResourceSet {
     return this.sets.get(kind) ?? emptyResourceSet;
   }
 
-  /** The kinds of which there is or was something. */
+  /** Returns the kinds that have or had resources or errors. */
   kinds(): readonly ResourceKind[] {
     return [...this.sets.keys()];
   }
 
-  /** One resource. */
+  /** Returns one resource. */
   get(kind: ResourceKind, name: string): SnapshotResource | undefined {
     return this.sets.get(kind)?.byName.get(name);
   }
 
-  /** The shortest time to live of any resource, in milliseconds; undefined when none has one. */
+  /** The shortest time to live of any resource, in milliseconds; undefined if none expires. */
   get shortestTtlMs(): number | undefined {
     let shortest: number | undefined;
     for (const { byName } of this.sets.values()) {
@@ -102,7 +101,7 @@ export class Snapshot {
 
   private change(input: SnapshotInput, options: JsonOptions, merge: Merge): Snapshot {
     const built = buildResources(listsOf(input), this, options);
-    const errors = createResourceErrors(input.errors ?? []);
+    const errors = buildErrors(input.errors ?? []);
     const problems = [...(built.ok ? [] : built.error), ...(errors.ok ? [] : errors.error)];
     if (!built.ok || !errors.ok) throw new SnapshotError(problems);
     const kinds = new Set([...built.value.keys(), ...errors.value.keys()]);
@@ -120,7 +119,7 @@ export class Snapshot {
   }
 }
 
-/** How what is given and what is there come together. */
+/** Combines the given and the existing resources and errors of one kind. */
 interface Merge {
   resources(given: ResourceSet['byName'], kind: ResourceKind): ResourceSet['byName'];
   errors(given: ResourceSet['errors'], kind: ResourceKind): ResourceSet['errors'];

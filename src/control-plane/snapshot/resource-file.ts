@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { errorMessage } from '../util/error-message';
-import { err, ok, type Result } from '../util/result';
+import { errorMessage } from '../../util/error-message';
+import { watchFile, type FileWatchOptions } from '../../util/file-watch';
+import type { Handle } from '../../util/handle';
+import { err, ok, type Result } from '../../util/result';
 import { findInconsistencies, formatInconsistency, type Inconsistency } from './consistency';
-import { describeJson, isJsonObject } from '../proto-json/explain-json';
-import type { PathSegment } from '../proto-json/json-problem';
-import type { JsonOptions } from '../proto-json/encode-json';
+import { describeJson, isJsonObject } from '../../proto-json/explain-json';
+import type { PathSegment } from '../../proto-json/json-problem';
+import type { JsonOptions } from '../../proto-json/encode-json';
 import {
   clusterKind,
   endpointKind,
@@ -12,34 +14,38 @@ import {
   routeKind,
   type ResourceKind,
 } from './resource-kind';
-import { unwrapJson } from './resource-draft';
+import { unwrapJson } from './resource-input';
 import { Snapshot } from './snapshot';
 import { createResourceSet } from './resource-set';
-import { buildResources, type ResourceList } from './snapshot-builder';
-import { formatSnapshotProblem, type SnapshotProblem } from './snapshot-problem';
-import { YamlDocument, type TextPosition } from '../proto-json/yaml-document';
+import {
+  buildResources,
+  formatSnapshotProblem,
+  type ResourceList,
+  type SnapshotProblem,
+} from './snapshot-builder';
+import { YamlDocument, type TextPosition } from '../../proto-json/yaml-document';
 
-/** How a resource file is read. */
+/** The options of `loadResourceFile` and `parseResourceFile`. */
 export interface ResourceFileOptions extends JsonOptions {
   /** Accepts references to resources the file does not hold. Default false. */
   readonly allowInconsistent?: boolean | undefined;
 }
 
-/** Something wrong with a resource file. */
+/** One problem of a resource file. */
 export interface ResourceFileProblem {
-  /** Where; undefined when the file could not be read. */
+  /** Undefined if the file could not be read. */
   readonly position: TextPosition | undefined;
-  /** What, with the resource and the field. */
+  /** The resource, the field and the problem. */
   readonly text: string;
 }
 
-/** A resource file that cannot be used. The message has one line `file:line:column: …` per problem. */
+/** Returned for an invalid resource file. The message has one line `file:line:column: …` per problem. */
 export class ResourceFileError extends Error {
   override readonly name = 'ResourceFileError';
 
   constructor(
     readonly path: string,
-    /** Everything that is wrong, in the order of the file as far as possible. */
+    /** All problems, in the order in which they were found. */
     readonly problems: readonly ResourceFileProblem[],
   ) {
     const lines = problems.map(({ position, text }) => {
@@ -50,7 +56,7 @@ export class ResourceFileError extends Error {
   }
 }
 
-/** What each key of a file holds; undefined where each resource says so with `@type`. */
+/** The kind of each list of a file; undefined if each resource has its own `@type`. */
 const lists: ReadonlyMap<string, ResourceKind | undefined> = new Map([
   ['resources', undefined],
   ['listeners', listenerKind],
@@ -60,7 +66,7 @@ const lists: ReadonlyMap<string, ResourceKind | undefined> = new Map([
   ['endpoints', endpointKind],
 ]);
 
-/** Reads a resource file; see `parseResourceFile`. */
+/** Reads and parses a resource file; see `parseResourceFile`. */
 export function loadResourceFile(
   path: string,
   options: ResourceFileOptions = {},
@@ -69,8 +75,7 @@ export function loadResourceFile(
   return text.ok ? parseResourceFile(text.value, path, options) : text;
 }
 
-/** Reads the text of a resource file. */
-export function readText(path: string): Result<string, ResourceFileError> {
+function readText(path: string): Result<string, ResourceFileError> {
   try {
     return ok(readFileSync(path, 'utf8'));
   } catch (error) {
@@ -80,12 +85,12 @@ export function readText(path: string): Result<string, ResourceFileError> {
 }
 
 /**
- * Reads the text of a resource file: YAML or JSON with the keys `listeners`, `routes` (or, as Envoy
- * says, `route_configs`), `clusters` and `endpoints`, and `resources` for any of these with an `@type`
- * each, as in the files of Envoy's path config source. Keys that start with `x-` are free for anchors.
+ * Parses the text of a resource file: YAML or JSON with the keys `listeners`, `routes` (or Envoy's name,
+ * `route_configs`), `clusters` and `endpoints`, and `resources` for any of these with an `@type` each, as in the files
+ * of Envoy's `path_config_source`. Keys that start with `x-` are ignored and may hold anchors.
  *
- * @param path Goes into messages.
- * @param previous What did not change is taken from here.
+ * @param path The path in error messages.
+ * @param previous The snapshot whose unchanged resources are reused.
  */
 export function parseResourceFile(
   text: string,
@@ -124,7 +129,7 @@ export function parseResourceFile(
   );
 }
 
-/** A snapshot of nothing but these lists. */
+/** Returns a snapshot of these lists. */
 function createSnapshot(
   from: readonly ResourceList[],
   previous: Snapshot,
@@ -138,14 +143,14 @@ function createSnapshot(
   return ok(new Snapshot(new Map(sets)));
 }
 
-/** The lists in a document, none of them looked into. */
+/** Returns the lists in a document, without validating their items. */
 function findLists(
   document: YamlDocument,
 ): Result<readonly ResourceList[], readonly ResourceFileProblem[]> {
   const { value } = document;
   const names = [...lists.keys()].join(', ');
   if (!isJsonObject(value)) {
-    // An empty file is no empty configuration: editors truncate before they write.
+    // An empty file is an error rather than an empty configuration: editors truncate before they write.
     const text = `expected an object with ${names}, got ${value === null ? 'nothing' : describeJson(value)}`;
     return err([{ position: document.locate([]), text }]);
   }
@@ -166,7 +171,7 @@ function findLists(
   return problems.length > 0 ? err(problems) : ok(found);
 }
 
-/** The path in the document of the field that makes a snapshot inconsistent. */
+/** Returns the path in the document of the field that causes an inconsistency. */
 function originOf(
   { resource: { kind, name }, path }: Inconsistency,
   found: readonly ResourceList[],
@@ -174,11 +179,11 @@ function originOf(
   for (const { list, kind: listKind, items } of found) {
     const index = items.findIndex((item) => {
       if (!isJsonObject(item)) return false;
-      const inside = unwrapJson(item);
-      const content = inside ?? item;
+      const unwrapped = unwrapJson(item);
+      const content = unwrapped ?? item;
       if (listKind !== kind && content['@type'] !== kind.typeUrl) return false;
       const ownName = content[kind.nameField.proto] ?? content[kind.nameField.json];
-      return (inside && item.name ? item.name : ownName) === name;
+      return (unwrapped && item.name ? item.name : ownName) === name;
     });
     if (index < 0) continue;
     const item: unknown = items[index];
@@ -186,4 +191,57 @@ function originOf(
     return [list, index, ...(isWrapped ? ['resource'] : []), ...path];
   }
   return [];
+}
+
+/** Notified of changes to a watched resource file. */
+export interface ResourceFileListener {
+  /** The file is valid; also called if it is valid again after an error. */
+  onSnapshot(snapshot: Snapshot): void;
+  /** The file is invalid or missing. The last snapshot stays in use. */
+  onError(error: ResourceFileError): void;
+}
+
+/**
+ * Loads a resource file synchronously, and again whenever its text changes.
+ *
+ * @returns a handle whose `release()` ends the watch.
+ */
+export function watchResourceFile(
+  path: string,
+  listener: ResourceFileListener,
+  options: ResourceFileOptions & FileWatchOptions = {},
+): Handle {
+  const loader = new Loader(path, listener, options);
+  // The watch starts first, so that a change during the load is not missed.
+  const watch = watchFile(path, () => loader.load(), options);
+  loader.load();
+  return watch;
+}
+
+class Loader {
+  private snapshot: Snapshot | undefined;
+  /** The text or the read error of the last load. */
+  private lastRead: string | undefined;
+
+  constructor(
+    private readonly path: string,
+    private readonly listener: ResourceFileListener,
+    private readonly options: ResourceFileOptions,
+  ) {}
+
+  load(): void {
+    const text = readText(this.path);
+    const read = text.ok ? `text ${text.value}` : `error ${text.error.message}`;
+    if (read === this.lastRead) return;
+    this.lastRead = read;
+    const snapshot = text.ok
+      ? parseResourceFile(text.value, this.path, this.options, this.snapshot)
+      : text;
+    if (snapshot.ok) {
+      this.snapshot = snapshot.value;
+      this.listener.onSnapshot(snapshot.value);
+    } else {
+      this.listener.onError(snapshot.error);
+    }
+  }
 }

@@ -1,78 +1,75 @@
 import type { JsonObject } from '@bufbuild/protobuf';
-import { Resource } from '../generated/envoy/service/discovery/v3/discovery';
-import { encodeJson, type JsonOptions } from '../proto-json/encode-json';
-import { describeJson, isJsonObject } from '../proto-json/explain-json';
-import type { JsonProblem } from '../proto-json/json-problem';
-import { errorMessage } from '../util/error-message';
-import { err, ok, type Result } from '../util/result';
+import { Resource } from '../../generated/envoy/service/discovery/v3/discovery';
+import { encodeJson, type JsonOptions } from '../../proto-json/encode-json';
+import { describeJson, isJsonObject } from '../../proto-json/explain-json';
+import type { JsonProblem } from '../../proto-json/json-problem';
+import { errorMessage } from '../../util/error-message';
+import { err, ok, type Result } from '../../util/result';
 import { findResourceKind, otherResourceKind, typeUrlOf, type ResourceKind } from './resource-kind';
-import type { ResourceParts } from './resource-set';
+import type { ResourceOptions } from './resource-set';
 
-/** A resource in its wire form, for configurations the schema cannot express or that must be wrong. */
+/** An encoded resource, for messages that JSON cannot express or that are invalid on purpose. */
 export interface EncodedResource {
-  /**
-   * Must be the type of the list it is in. In the list `resources` it may be any, also one that this server knows
-   * nothing of.
-   */
+  /** The type of the list that holds it; in the list `resources`, any type, also one without a schema in this server. */
   readonly typeUrl: string;
   readonly value: Uint8Array;
-  /** Default: the name inside the bytes. Needed when the bytes are not a valid message, or of a type not known. */
+  /** Default: the name in `value`. Required if `value` is not a valid message or its type is unknown. */
   readonly name?: string;
-  /** What clients are told as the version. Default: a digest of the resource. */
+  /** The version clients receive. Default: a digest of the resource. */
   readonly version?: string;
-  /** Other names under which incremental clients may ask for the resource. Default: none. */
+  /** Other names under which incremental clients may request the resource. Default: none. */
   readonly aliases?: readonly string[];
-  /** How long clients may use the resource without a heartbeat, in milliseconds. Default: for ever. */
+  /** Time to live without a heartbeat, in milliseconds. Default: the resource does not expire. */
   readonly ttlMs?: number;
 }
 
 /**
- * A resource: proto3-JSON as in Envoy's configuration, or encoded. JSON with the `@type` of
- * `envoy.service.discovery.v3.Resource` is a wrapper, with which a resource gets a version, aliases or a time to
- * live (`ttl`), and one of a type without names its name.
+ * A resource as proto3 JSON (the format of Envoy's configuration) or as bytes. JSON with the `@type`
+ * `envoy.service.discovery.v3.Resource` is a wrapper that sets the version, the aliases, the time to live (`ttl`), and
+ * the name of a resource whose type has no name field.
  */
 export type ResourceInput = Readonly<Record<string, unknown>> | EncodedResource;
 
-/** What an input says, before it is a resource. */
-export interface ResourceDraft {
+/** A valid input. */
+export interface ParsedResource {
   readonly kind: ResourceKind;
-  readonly parts: ResourceParts;
+  readonly options: ResourceOptions;
 }
 
-/** What is wrong with an input. */
-export interface DraftFailure {
-  /** The name of the resource, if it could be read. */
+/** The problems of an invalid input. */
+export interface InputFailure {
+  /** The name of the resource; absent if it could not be read. */
   readonly name?: string;
   readonly problems: readonly JsonProblem[];
 }
 
-type Outcome = Result<ResourceDraft, DraftFailure>;
+type Parsed = Result<ParsedResource, InputFailure>;
 
 const wrapperName = 'envoy.service.discovery.v3.Resource';
 const wrapperUrl = typeUrlOf(wrapperName);
 
 /**
- * Reads one input.
+ * Parses one input.
  *
- * @param expected What its list holds; undefined when the input has to say so.
+ * @param expected The kind of its list; undefined if the input has its own type.
  */
-export function draftResource(
+export function parseResourceInput(
   expected: ResourceKind | undefined,
   item: unknown,
   options: JsonOptions,
-): Outcome {
-  if (isEncodedResource(item)) return draftFromBytes(expected, item);
+): Parsed {
+  if (isEncodedResource(item)) return parseBytes(expected, item);
   if (!isJsonObject(item)) return fail([], `expected an object, got ${describeJson(item)}`);
-  if (item['@type'] === wrapperUrl) return draftFromWrapper(expected, item, options);
-  return draftFromJson(expected, item, options);
+  if (item['@type'] === wrapperUrl) return parseWrapper(expected, item, options);
+  return parseJson(expected, item, options);
 }
 
-/** What is inside a wrapper, as it stands there; undefined when the input is not one. */
+/** Returns the resource in a JSON wrapper; undefined if the input is not a wrapper. */
 export function unwrapJson(item: JsonObject): JsonObject | undefined {
   return item['@type'] === wrapperUrl && isJsonObject(item.resource) ? item.resource : undefined;
 }
 
-function fail(path: JsonProblem['path'], reason: string): Result<never, DraftFailure> {
+function fail(path: JsonProblem['path'], reason: string): Result<never, InputFailure> {
   return err({ problems: [{ path, reason }] });
 }
 
@@ -82,17 +79,17 @@ function isEncodedResource(item: unknown): item is EncodedResource {
   );
 }
 
-function draftFromBytes(expected: ResourceKind | undefined, item: EncodedResource): Outcome {
+function parseBytes(expected: ResourceKind | undefined, item: EncodedResource): Parsed {
   const kind = resolveKind(expected, item.typeUrl, 'typeUrl', item.name !== undefined);
   if (!kind.ok) return kind;
   const { value, version, aliases, ttlMs } = item;
   if (ttlMs !== undefined && !(ttlMs > 0)) return fail(['ttlMs'], 'must be more than 0');
   const name = item.name ?? readName(kind.value, value);
   if (typeof name !== 'string') return name;
-  return ok({ kind: kind.value, parts: { name, value, version, aliases, ttlMs } });
+  return ok({ kind: kind.value, options: { name, value, version, aliases, ttlMs } });
 }
 
-function readName(kind: ResourceKind, value: Uint8Array): string | Result<never, DraftFailure> {
+function readName(kind: ResourceKind, value: Uint8Array): string | Result<never, InputFailure> {
   try {
     const name = kind.readNameFromBytes(value);
     return name === '' ? fail(['value'], 'the resource has no name') : name;
@@ -102,15 +99,15 @@ function readName(kind: ResourceKind, value: Uint8Array): string | Result<never,
   }
 }
 
-/** Reads a resource with what is known about it, as Envoy's files may have it, too. */
-function draftFromWrapper(
+/** Parses a `Resource` wrapper, which Envoy's file subscriptions also accept. */
+function parseWrapper(
   expected: ResourceKind | undefined,
   item: JsonObject,
-  options: JsonOptions,
-): Outcome {
+  jsonOptions: JsonOptions,
+): Parsed {
   const { resource, ...rest } = item;
   delete rest['@type'];
-  const encoded = encodeJson(wrapperName, rest, options);
+  const encoded = encodeJson(wrapperName, rest, jsonOptions);
   if (!encoded.ok) return err({ problems: encoded.error });
   const wrapper = Resource.decode(encoded.value);
   if (!isJsonObject(resource)) {
@@ -119,41 +116,41 @@ function draftFromWrapper(
   const ttlMs =
     wrapper.ttl && Number(wrapper.ttl.seconds) * 1000 + Math.round(wrapper.ttl.nanos / 1e6);
   if (ttlMs !== undefined && ttlMs <= 0) return fail(['ttl'], 'must be more than 0');
-  const draft = draftFromJson(expected, resource, options, wrapper.name);
-  if (!draft.ok) {
-    const problems = draft.error.problems.map((problem) => ({
+  const parsed = parseJson(expected, resource, jsonOptions, wrapper.name);
+  if (!parsed.ok) {
+    const problems = parsed.error.problems.map((problem) => ({
       ...problem,
       path: ['resource', ...problem.path],
     }));
-    return err({ ...draft.error, problems });
+    return err({ ...parsed.error, problems });
   }
-  const { kind, parts } = draft.value;
+  const { kind, options } = parsed.value;
   const version = wrapper.version === '' ? undefined : wrapper.version;
-  return ok({ kind, parts: { ...parts, version, aliases: wrapper.aliases, ttlMs } });
+  return ok({ kind, options: { ...options, version, aliases: wrapper.aliases, ttlMs } });
 }
 
-function draftFromJson(
+function parseJson(
   expected: ResourceKind | undefined,
   item: JsonObject,
   options: JsonOptions,
-  givenName = '',
-): Outcome {
+  explicitName = '',
+): Parsed {
   const { '@type': typeUrl, ...content } = item;
   if (expected === undefined && typeUrl === undefined) return fail([], '"@type" is missing');
-  const resolved = resolveKind(expected, typeUrl, '@type', givenName !== '');
+  const resolved = resolveKind(expected, typeUrl, '@type', explicitName !== '');
   if (!resolved.ok) return resolved;
   const kind = resolved.value;
   const value = encodeContent(kind, content, options);
-  const inside = content[kind.nameField.proto] ?? content[kind.nameField.json];
-  const name = givenName === '' ? inside : givenName;
+  const ownName = content[kind.nameField.proto] ?? content[kind.nameField.json];
+  const name = explicitName === '' ? ownName : explicitName;
   if (typeof name !== 'string' || name === '') {
     const problems = value.ok ? [] : value.error;
-    const alreadyTold = problems.some((problem) => problem.path[0] === kind.nameField.proto);
+    const isReported = problems.some((problem) => problem.path[0] === kind.nameField.proto);
     const missing = { path: [kind.nameField.proto], reason: 'field not present' };
-    return err({ problems: alreadyTold ? problems : [missing, ...problems] });
+    return err({ problems: isReported ? problems : [missing, ...problems] });
   }
   if (!value.ok) return err({ name, problems: value.error });
-  return ok({ kind, parts: { name, value: value.value } });
+  return ok({ kind, options: { name, value: value.value } });
 }
 
 function encodeContent(
@@ -164,18 +161,18 @@ function encodeContent(
   try {
     return encodeJson(kind.messageName, content, options);
   } catch (error) {
-    // A type this server hands out without knowing it can be given as bytes only.
+    // A type without a schema can be given as bytes only.
     return err([{ path: ['@type'], reason: errorMessage(error) }]);
   }
 }
 
-/** The kind of a resource from its list, its type, or both, which must then agree. */
+/** Returns the kind of a resource, from its list or its type. If both are given, they must agree. */
 function resolveKind(
   expected: ResourceKind | undefined,
   typeUrl: unknown,
   field: string,
   isNamed: boolean,
-): Result<ResourceKind, DraftFailure> {
+): Result<ResourceKind, InputFailure> {
   if (expected !== undefined && (typeUrl === undefined || typeUrl === expected.typeUrl)) {
     return ok(expected);
   }

@@ -1,18 +1,31 @@
-import type { ClientNode } from './client-state';
+import type { ClientNode } from '../client-node';
 import { checkConsistency, ConsistencyError } from './consistency';
-import type { SetSnapshotOptions } from './control-plane-options';
 import { Snapshot } from './snapshot';
 
-/** What each node is told. */
+/** The options of `ControlPlane.setSnapshot`. */
+export interface SetSnapshotOptions {
+  /** The node that receives the snapshot. Default: every node without a snapshot of its own or of its group. */
+  readonly nodeId?: string;
+  /** The group that receives it, as returned by `groupOf`: its nodes without a snapshot of their own. */
+  readonly group?: string;
+  /** Accepts a snapshot with references to resources it does not hold. Default false. */
+  readonly allowInconsistent?: boolean;
+}
+
+/** The current snapshots: the shared one, and those of groups and nodes. */
 export class SnapshotStore {
   private shared: Snapshot = Snapshot.empty;
   private readonly byNode = new Map<string, Snapshot>();
   private readonly byGroup = new Map<string, Snapshot>();
 
-  /** @param groupOf The group of a node; undefined for none. */
+  /** @param groupOf Returns the group of a node; undefined if it has none. */
   constructor(private readonly groupOf: (node: ClientNode) => string | undefined) {}
 
-  /** @throws `ConsistencyError` when the snapshot refers to resources it does not hold; the old one then stays. */
+  /**
+   * Replaces a snapshot.
+   *
+   * @throws `ConsistencyError` if the snapshot refers to resources it does not hold; the current one stays.
+   */
   set(snapshot: Snapshot, { nodeId, group, allowInconsistent = false }: SetSnapshotOptions): void {
     if (!allowInconsistent) {
       const problems = checkConsistency(snapshot);
@@ -23,7 +36,7 @@ export class SnapshotStore {
     if (nodeId === undefined && group === undefined) this.shared = snapshot;
   }
 
-  /** A node's own snapshot or, failing that, the one of its group or, failing that, the one of all. */
+  /** Returns the snapshot of a node: its own, else that of its group, else the shared one. */
   for(node: ClientNode): Snapshot {
     return this.byNode.get(node.id) ?? this.forGroup(this.groupOf(node)) ?? this.shared;
   }
@@ -32,7 +45,7 @@ export class SnapshotStore {
     return group === undefined ? undefined : this.byGroup.get(group);
   }
 
-  /** The shortest time to live in any snapshot, in milliseconds; undefined when nothing expires. */
+  /** The shortest time to live in any snapshot, in milliseconds; undefined if no resource expires. */
   get shortestTtlMs(): number | undefined {
     const lives = [this.shared, ...this.byNode.values(), ...this.byGroup.values()].flatMap(
       ({ shortestTtlMs }) => (shortestTtlMs === undefined ? [] : [shortestTtlMs]),

@@ -1,38 +1,56 @@
 import { createHash } from 'node:crypto';
-import type { ResourceError } from './resource-error';
 import type { ResourceKind } from './resource-kind';
 
-/** A resource as it goes over the wire. */
+/** An encoded resource in a snapshot. */
 export interface SnapshotResource {
   readonly kind: ResourceKind;
   readonly name: string;
   /** The encoded message. */
   readonly value: Uint8Array;
-  /** What clients are told as its version: the digest, unless the input gave one. */
+  /** The version clients receive. Default: the digest. */
   readonly version: string;
-  /** Other names under which incremental clients may ask for it. */
+  /** Other names under which incremental clients may request it. */
   readonly aliases: readonly string[];
-  /** How long clients may use it without a heartbeat, in milliseconds; undefined for ever. */
+  /** Time to live without a heartbeat, in milliseconds; undefined if the resource does not expire. */
   readonly ttlMs: number | undefined;
   /**
-   * 16 hexadecimal digits, the same in any process for the same resource. Decides what is sent: a resource is
-   * news to a client when its digest is.
+   * 16 hexadecimal digits, the same in any process for the same resource. A resource is sent to a client when its digest
+   * differs from the one last sent.
    */
   readonly digest: string;
 }
 
-/** All that a snapshot holds of one kind. */
+/** An error clients receive in place of a resource (xRFC TP3, gRFC A88). */
+export interface ResourceErrorInput {
+  /** The type of the resource. */
+  readonly kind: ResourceKind;
+  readonly name: string;
+  /**
+   * A gRPC status code other than OK. Clients treat NOT_FOUND (5) and PERMISSION_DENIED (7) as data errors, and all
+   * other codes as transient.
+   */
+  readonly code: number;
+  readonly message: string;
+}
+
+/** A resource error in a snapshot. */
+export interface ResourceError extends ResourceErrorInput {
+  /** 16 hexadecimal digits, the same in any process for the same error. */
+  readonly digest: string;
+}
+
+/** The resources and errors of one kind in a snapshot. */
 export interface ResourceSet {
   readonly byName: ReadonlyMap<string, SnapshotResource>;
-  /** Names clients get an error for instead of a resource. */
+  /** The errors sent in place of resources, by resource name. */
   readonly errors: ReadonlyMap<string, ResourceError>;
   readonly byAlias: ReadonlyMap<string, SnapshotResource>;
-  /** Digest of the whole set, whatever the order of its resources; 16 hexadecimal digits. */
+  /** Digest of the set, independent of the order of its resources; 16 hexadecimal digits. */
   readonly version: string;
 }
 
-/** What a resource is made of; its digest follows from it. */
-export type ResourceParts = Pick<SnapshotResource, 'name' | 'value'> & {
+/** The options of `createResource`. */
+export type ResourceOptions = Pick<SnapshotResource, 'name' | 'value'> & {
   /** Default: the digest. */
   readonly version?: string | undefined;
   /** Default: none. */
@@ -40,10 +58,10 @@ export type ResourceParts = Pick<SnapshotResource, 'name' | 'value'> & {
   readonly ttlMs?: number | undefined;
 };
 
-/** Makes a resource, or returns `previous` when that one is made of the same. */
+/** Creates a resource, or returns `previous` if it is equal. */
 export function createResource(
   kind: ResourceKind,
-  { name, value, version, aliases = [], ttlMs }: ResourceParts,
+  { name, value, version, aliases = [], ttlMs }: ResourceOptions,
   previous: SnapshotResource | undefined,
 ): SnapshotResource {
   const isPlain = version === undefined && aliases.length === 0 && ttlMs === undefined;
@@ -55,9 +73,16 @@ export function createResource(
   return { kind, name, value, version: version ?? digest, aliases, ttlMs, digest };
 }
 
+/** Creates an error with its digest. */
+export function createResourceError(input: ResourceErrorInput): ResourceError {
+  const { kind, name, code, message } = input;
+  const hash = createHash('sha256').update(JSON.stringify(['error', name, code, message]));
+  return { kind, name, code, message, digest: hash.digest('hex').slice(0, 16) };
+}
+
 const noErrors: ReadonlyMap<string, ResourceError> = new Map();
 
-/** No resources. */
+/** The set without resources. */
 export const emptyResourceSet: ResourceSet = {
   byName: new Map(),
   errors: noErrors,
@@ -65,7 +90,7 @@ export const emptyResourceSet: ResourceSet = {
   version: '0'.repeat(16),
 };
 
-/** Makes a set, or returns `previous` when that one holds the same. */
+/** Creates a set, or returns `previous` if it is equal. */
 export function createResourceSet(
   byName: ReadonlyMap<string, SnapshotResource>,
   previous: ResourceSet = emptyResourceSet,
@@ -82,12 +107,12 @@ export function createResourceSet(
   return version === previous.version ? previous : { byName, errors, byAlias, version };
 }
 
-/** What a client that asks for this name is told. Of a resource and an error, it is the error. */
+/** Returns the digest of what is sent for this name. An error takes precedence over a resource. */
 export function digestOf(set: ResourceSet, name: string): string | undefined {
   return set.errors.get(name)?.digest ?? findResource(set, name)?.digest;
 }
 
-/** The resource with this name or, failing that, this alias. */
+/** Returns the resource with this name or, if none has it, with this alias. */
 export function findResource(set: ResourceSet, name: string): SnapshotResource | undefined {
   return set.byName.get(name) ?? set.byAlias.get(name);
 }
@@ -95,8 +120,8 @@ export function findResource(set: ResourceSet, name: string): SnapshotResource |
 const changes = new WeakMap<ResourceSet, readonly [ResourceSet, readonly string[]]>();
 
 /**
- * The names and aliases for which two sets have different answers. Found once for all streams that make the
- * same step, so that each does work in proportion to what changed.
+ * Returns the names and aliases whose digests differ between two sets. The result is cached, so that streams that move
+ * from the same set to the same set share one comparison.
  */
 export function changedNames(previous: ResourceSet, next: ResourceSet): readonly string[] {
   if (previous.version === next.version) return [];
@@ -106,7 +131,7 @@ export function changedNames(previous: ResourceSet, next: ResourceSet): readonly
   const compare = (name: string) => {
     if (digestOf(previous, name) !== digestOf(next, name)) names.add(name);
   };
-  // Most resources are the same object in both sets.
+  // Unchanged resources are the same object in both sets.
   for (const [name, resource] of previous.byName) {
     if (next.byName.get(name) !== resource) compare(name);
   }

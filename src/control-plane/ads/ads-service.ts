@@ -1,0 +1,163 @@
+import { status, type Server, type ServerDuplexStream } from '@grpc/grpc-js';
+import type { Clock } from '../../util/clock';
+import type { Handle } from '../../util/handle';
+import type { ClientState } from '../client-state';
+import { createStreamMethod } from '../server-stream';
+import { clusterKind, endpointKind, listenerKind, routeKind } from '../snapshot/resource-kind';
+import { AdsStream, type AdsStreamContext, type DiscoveryStream } from './ads-stream';
+import {
+  deltaVariant,
+  sotwVariant,
+  type AnyRequest,
+  type ProtocolVariant,
+} from './protocol-variants';
+
+/** A discovery service: the aggregated one, or one for a single type. */
+interface DiscoveryService {
+  /** Full name, as in the path of a call. */
+  readonly service: string;
+  /** Suffix of its two methods, after `Stream` and `Delta`. */
+  readonly suffix: string;
+  /** The only type it serves; undefined for the aggregated service. */
+  readonly typeUrl: string | undefined;
+}
+
+const services: readonly DiscoveryService[] = [
+  {
+    service: 'envoy.service.discovery.v3.AggregatedDiscoveryService',
+    suffix: 'AggregatedResources',
+    typeUrl: undefined,
+  },
+  {
+    service: 'envoy.service.listener.v3.ListenerDiscoveryService',
+    suffix: 'Listeners',
+    typeUrl: listenerKind.typeUrl,
+  },
+  {
+    service: 'envoy.service.route.v3.RouteDiscoveryService',
+    suffix: 'Routes',
+    typeUrl: routeKind.typeUrl,
+  },
+  {
+    service: 'envoy.service.cluster.v3.ClusterDiscoveryService',
+    suffix: 'Clusters',
+    typeUrl: clusterKind.typeUrl,
+  },
+  {
+    service: 'envoy.service.endpoint.v3.EndpointDiscoveryService',
+    suffix: 'Endpoints',
+    typeUrl: endpointKind.typeUrl,
+  },
+];
+
+/** The options of `AdsService`. */
+export interface AdsServiceOptions extends AdsStreamContext {
+  nextStreamId(): number;
+}
+
+/**
+ * The discovery services: the aggregated one and one per type, each in the state-of-the-world and the incremental
+ * variant.
+ */
+export class AdsService {
+  private readonly streams = new Set<DiscoveryStream>();
+  private readonly heartbeatTimer: HeartbeatTimer;
+
+  constructor(private readonly options: AdsServiceOptions) {
+    this.heartbeatTimer = new HeartbeatTimer(options.clock, () => this.heartbeat());
+  }
+
+  /** Adds the services to a server. */
+  addTo(server: Server): void {
+    for (const service of services) {
+      const [sotw, delta] = [`Stream${service.suffix}`, `Delta${service.suffix}`];
+      const path = `/${service.service}`;
+      server.addService(
+        {
+          [sotw]: createStreamMethod(`${path}/${sotw}`, sotwVariant.request, sotwVariant.response),
+          [delta]: createStreamMethod(
+            `${path}/${delta}`,
+            deltaVariant.request,
+            deltaVariant.response,
+          ),
+        },
+        {
+          [sotw]: this.createHandler(service, sotwVariant),
+          [delta]: this.createHandler(service, deltaVariant),
+        },
+      );
+    }
+  }
+
+  /** Sends each client the changes of its snapshot. */
+  onSnapshotChanged(): void {
+    for (const stream of [...this.streams]) stream.onSnapshotChanged();
+  }
+
+  /** Renews the time to live of the resources of each client. */
+  heartbeat(): void {
+    for (const stream of [...this.streams]) stream.heartbeat();
+  }
+
+  /** Sends heartbeats as often as this time to live requires, in milliseconds; undefined for none. */
+  scheduleHeartbeats(ttlMs: number | undefined): void {
+    this.heartbeatTimer.schedule(ttlMs);
+  }
+
+  /** Returns the connected clients, in the order of their streams. */
+  clients(): readonly ClientState[] {
+    return [...this.streams].flatMap((stream) => stream.describe() ?? []);
+  }
+
+  /** Ends all streams with UNAVAILABLE. */
+  endStreams(details: string): void {
+    for (const stream of [...this.streams]) stream.fail(status.UNAVAILABLE, details);
+  }
+
+  private createHandler<Request extends AnyRequest, Response>(
+    { suffix, typeUrl }: DiscoveryService,
+    variant: ProtocolVariant<Request, Response>,
+  ) {
+    return (call: ServerDuplexStream<Request, Response>) => {
+      const options = {
+        streamId: this.options.nextStreamId(),
+        method: `${variant.methodPrefix}${suffix}`,
+        typeUrl,
+        variant,
+        onClosed: () => this.streams.delete(stream),
+      };
+      const stream: DiscoveryStream = new AdsStream(call, options, this.options);
+      this.streams.add(stream);
+    };
+  }
+}
+
+/** Heartbeats within one time to live, so that one of them may be late. */
+const heartbeatsPerTtl = 2;
+
+/** Calls back at a fraction of the shortest time to live; stopped while no resource expires. */
+class HeartbeatTimer {
+  private running: { readonly ttlMs: number; timer: Handle } | undefined;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly onBeat: () => void,
+  ) {}
+
+  /** Changes the time to live, in milliseconds; undefined stops the timer. */
+  schedule(ttlMs: number | undefined): void {
+    const { running } = this;
+    if (running?.ttlMs === ttlMs) return;
+    running?.timer.release();
+    this.running = ttlMs === undefined ? undefined : { ttlMs, timer: this.startTimer(ttlMs) };
+    // A heartbeat at each change, so that frequent changes do not postpone heartbeats.
+    if (running !== undefined && ttlMs !== undefined) this.onBeat();
+  }
+
+  private startTimer(ttlMs: number): Handle {
+    return this.clock.setTimer(() => {
+      if (this.running !== undefined) this.running.timer = this.startTimer(ttlMs);
+      this.onBeat();
+    }, ttlMs / heartbeatsPerTtl);
+  }
+}

@@ -1,0 +1,175 @@
+import { status, type ServerDuplexStream } from '@grpc/grpc-js';
+import type { Node } from '../../generated/envoy/config/core/v3/base';
+import type { Clock } from '../../util/clock';
+import { readNode, type ClientIdentity, type ClientNode } from '../client-node';
+import type { ClientEvent, ClientRequest, ClientState, DeltaClientRequest } from '../client-state';
+import { ServerStream } from '../server-stream';
+import type { Snapshot } from '../snapshot/snapshot';
+import type { AnyRequest, ProtocolVariant, StreamProtocol } from './protocol-variants';
+import type { ImitatedServer, PlannedResponse } from './subscriptions';
+
+/** The settings and callbacks that all streams of a server share. */
+export interface AdsStreamContext {
+  /** `control_plane.identifier` of responses. */
+  readonly identifier: string;
+  /** Whether clients that support the `Resource` wrapper receive it. */
+  readonly wrapResources: boolean;
+  readonly imitate: ImitatedServer | undefined;
+  readonly clock: Clock;
+  /** Returns the current snapshot of a node. */
+  snapshotFor(node: ClientNode): Snapshot;
+  onEvent(event: ClientEvent): void;
+  onRequest(client: ClientIdentity, request: ClientRequest): void;
+  onDeltaRequest(client: ClientIdentity, request: DeltaClientRequest): void;
+}
+
+/** The options of one stream. */
+export interface AdsStreamOptions<Request extends AnyRequest, Response> {
+  /** Number of the stream. */
+  readonly streamId: number;
+  /** Name of the gRPC method. */
+  readonly method: string;
+  /** The only type of the stream; undefined for aggregated streams. */
+  readonly typeUrl: string | undefined;
+  readonly variant: ProtocolVariant<Request, Response>;
+  /** Called once, when the stream has ended. */
+  readonly onClosed: () => void;
+}
+
+/** A discovery stream of either variant. */
+export interface DiscoveryStream {
+  /** Returns the state of the client; undefined before the first request. */
+  describe(): ClientState | undefined;
+  /** Sends the changes of the client's snapshot. */
+  onSnapshotChanged(): void;
+  /** Renews the time to live of the resources last sent. */
+  heartbeat(): void;
+  /** Ends the stream with an error status. */
+  fail(code: status, details: string): void;
+}
+
+/** The state of a stream after its first request, which holds the node. */
+interface IdentifiedClient<Request, Response> {
+  readonly client: ClientIdentity;
+  readonly node: ClientNode;
+  readonly connectedAtMs: number;
+  readonly protocol: StreamProtocol<Request, Response>;
+}
+
+/** The server's end of one discovery stream. */
+export class AdsStream<Request extends AnyRequest, Response> implements DiscoveryStream {
+  private readonly stream: ServerStream<Request, Response>;
+  private identified: IdentifiedClient<Request, Response> | undefined;
+
+  constructor(
+    call: ServerDuplexStream<Request, Response>,
+    private readonly options: AdsStreamOptions<Request, Response>,
+    private readonly context: AdsStreamContext,
+  ) {
+    this.stream = new ServerStream(call, {
+      onRequest: (request) => this.onRequest(request),
+      onClosed: () => this.onClosed(),
+    });
+  }
+
+  describe(): ClientState | undefined {
+    if (this.identified === undefined) return undefined;
+    const { client, connectedAtMs, protocol } = this.identified;
+    const { method } = this.options;
+    return { ...client, method, connectedAtMs, types: protocol.subscriptions.describe() };
+  }
+
+  onSnapshotChanged(): void {
+    if (this.identified === undefined) return;
+    const { node, protocol } = this.identified;
+    const responses = protocol.subscriptions.onSnapshot(this.context.snapshotFor(node));
+    this.send(this.identified, responses);
+  }
+
+  heartbeat(): void {
+    if (this.identified === undefined || !this.stream.isOpen) return;
+    const { client, protocol } = this.identified;
+    const heartbeats = protocol.hasTtl ? protocol.subscriptions.heartbeats() : [];
+    for (const heartbeat of heartbeats) this.stream.write(protocol.encodeHeartbeat(heartbeat));
+    for (const { typeUrl, resources } of heartbeats) {
+      this.context.onEvent({ kind: 'heartbeat', client, typeUrl, names: namesOf(resources) });
+    }
+  }
+
+  fail(code: status, details: string): void {
+    this.stream.fail(code, details);
+  }
+
+  private onRequest(request: Request): void {
+    const typeUrl = request.typeUrl === '' ? (this.options.typeUrl ?? '') : request.typeUrl;
+    const problem = this.findTypeProblem(typeUrl);
+    if (problem !== undefined) {
+      this.fail(status.INVALID_ARGUMENT, problem);
+      return;
+    }
+    const identified = this.identified ?? this.identify(request.node);
+    const { client, protocol } = identified;
+    const { acknowledgement, subscribed, response } = protocol.onRequest({ ...request, typeUrl });
+    const events: ClientEvent[] = [];
+    if (acknowledgement !== undefined) events.push({ ...acknowledgement, client, typeUrl });
+    if (subscribed !== undefined) {
+      const { subscribed: names, wildcard } = subscribed;
+      events.push({ kind: 'subscribed', client, typeUrl, names, wildcard });
+    }
+    this.send(identified, response === undefined ? [] : [response], events);
+  }
+
+  private findTypeProblem(typeUrl: string): string | undefined {
+    if (typeUrl === '') return 'type_url: field not present';
+    const { typeUrl: only, method } = this.options;
+    if (only === undefined || only === typeUrl) return undefined;
+    return `type_url: ${method} is for ${only}, not ${typeUrl}`;
+  }
+
+  private identify(message: Node | undefined): IdentifiedClient<Request, Response> {
+    const { context, options, stream } = this;
+    const node = readNode(message);
+    const client = { streamId: options.streamId, nodeId: node.id, peer: stream.peer };
+    const protocol = options.variant.createProtocol({
+      snapshot: context.snapshotFor(node),
+      identifier: context.identifier,
+      wrapResources: context.wrapResources,
+      imitate: context.imitate,
+      features: new Set(node.clientFeatures),
+      onRequest: (request) => context.onRequest(client, request),
+      onDeltaRequest: (request) => context.onDeltaRequest(client, request),
+    });
+    this.identified = { client, node, connectedAtMs: context.clock.now(), protocol };
+    context.onEvent({ kind: 'connected', client });
+    return this.identified;
+  }
+
+  /**
+   * Writes responses, then reports `earlier` and the responses as events. A callback that sets a snapshot must not send
+   * its responses before these.
+   */
+  private send(
+    { client, protocol }: IdentifiedClient<Request, Response>,
+    responses: readonly PlannedResponse[],
+    earlier: readonly ClientEvent[] = [],
+  ): void {
+    // A callback may have stopped the server.
+    if (!this.stream.isOpen) return;
+    for (const response of responses) this.stream.write(protocol.encode(response));
+    for (const event of earlier) this.context.onEvent(event);
+    for (const { typeUrl, version, resources, removed, errors } of responses) {
+      const [names, failed] = [namesOf(resources), namesOf(errors)];
+      this.context.onEvent({ kind: 'sent', client, typeUrl, version, names, removed, failed });
+    }
+  }
+
+  private onClosed(): void {
+    this.options.onClosed();
+    if (this.identified === undefined) return;
+    this.context.onEvent({ kind: 'disconnected', client: this.identified.client });
+  }
+}
+
+function namesOf(items: readonly { readonly name: string }[]): readonly string[] {
+  return items.map(({ name }) => name);
+}

@@ -1,0 +1,205 @@
+import type { Node } from '../../generated/envoy/config/core/v3/base';
+import {
+  DeltaDiscoveryRequest,
+  DeltaDiscoveryResponse,
+  DiscoveryRequest,
+  DiscoveryResponse,
+  Resource,
+  type ResourceError as ProtoResourceError,
+} from '../../generated/envoy/service/discovery/v3/discovery';
+import type { Any } from '../../generated/google/protobuf/any';
+import { msToDuration } from '../../util/duration';
+import { clientFeatures, readNode } from '../client-node';
+import type { ClientRequest, DeltaClientRequest } from '../client-state';
+import type { MessageCodec } from '../server-stream';
+import { typeUrlOf } from '../snapshot/resource-kind';
+import type { ResourceError, SnapshotResource } from '../snapshot/resource-set';
+import type { Snapshot } from '../snapshot/snapshot';
+import { createDeltaSubscriptions, type DeltaRequest } from './delta-subscription';
+import { createSotwSubscriptions, type SotwRequest } from './sotw-subscription';
+import type {
+  ImitatedServer,
+  PlannedResponse,
+  RequestOutcome,
+  Subscriptions,
+} from './subscriptions';
+
+/** The options of the protocol of one stream. */
+export interface ProtocolOptions {
+  readonly snapshot: Snapshot;
+  /** `control_plane.identifier` of responses. */
+  readonly identifier: string;
+  /** Whether state-of-the-world responses hold resources in `Resource` wrappers for clients that support them. */
+  readonly wrapResources: boolean;
+  readonly imitate: ImitatedServer | undefined;
+  /** `client_features` of the node. */
+  readonly features: ReadonlySet<string>;
+  /** Called with a state-of-the-world request before it is applied. */
+  onRequest(request: ClientRequest): void;
+  /** Called with an incremental request before it is applied. */
+  onDeltaRequest(request: DeltaClientRequest): void;
+}
+
+/** The protocol of one stream: its subscription state, and the encoding of its messages. */
+export interface StreamProtocol<Request, Response> {
+  readonly subscriptions: Pick<
+    Subscriptions<SotwRequest> | Subscriptions<DeltaRequest>,
+    'onSnapshot' | 'heartbeats' | 'describe'
+  >;
+  /** Whether the client supports times to live. */
+  readonly hasTtl: boolean;
+  onRequest(request: Request): RequestOutcome;
+  encode(response: PlannedResponse): Response;
+  /** Encodes a response without the bytes of its resources. */
+  encodeHeartbeat(response: PlannedResponse): Response;
+}
+
+/** The fields that the messages of both variants' requests have. */
+export interface AnyRequest {
+  readonly typeUrl: string;
+  readonly node: Node | undefined;
+}
+
+/** A variant of the xDS transport protocol. */
+export interface ProtocolVariant<Request extends AnyRequest, Response> {
+  /** Prefix of its gRPC methods. */
+  readonly methodPrefix: string;
+  readonly request: MessageCodec<Request>;
+  readonly response: MessageCodec<Response>;
+  createProtocol(options: ProtocolOptions): StreamProtocol<Request, Response>;
+}
+
+/** The state-of-the-world variant. */
+export const sotwVariant: ProtocolVariant<DiscoveryRequest, DiscoveryResponse> = {
+  methodPrefix: 'Stream',
+  request: DiscoveryRequest,
+  response: DiscoveryResponse,
+  createProtocol(options) {
+    const { features, identifier } = options;
+    const subscriptions = createSotwSubscriptions(options.snapshot, options.imitate);
+    const canWrap =
+      features.has(clientFeatures.resourceInSotw) ||
+      features.has(clientFeatures.supportsResourceInSotw);
+    const hasTtl = canWrap && features.has(clientFeatures.resourceTtl);
+    const toAny = (resource: SnapshotResource) => {
+      const hasOwnTtl = hasTtl && resource.ttlMs !== undefined;
+      const isWrapped = hasOwnTtl || (canWrap && options.wrapResources);
+      return isWrapped ? wrap(toResource(resource, hasTtl)) : toPlainAny(resource);
+    };
+    const encode = (response: PlannedResponse, resources: Any[]): DiscoveryResponse => ({
+      versionInfo: response.version,
+      resources,
+      typeUrl: response.typeUrl,
+      nonce: response.nonce,
+      controlPlane: { identifier },
+      resourceErrors: response.errors.map(toProtoError),
+    });
+    return {
+      subscriptions,
+      hasTtl,
+      onRequest(message) {
+        const request = readRequest(message);
+        options.onRequest(request);
+        return subscriptions.onRequest(request);
+      },
+      encode: (response) => encode(response, response.resources.map(toAny)),
+      encodeHeartbeat: (response) =>
+        encode(
+          response,
+          response.resources.map((resource) => wrap(toHeartbeat(resource, true))),
+        ),
+    };
+  },
+};
+
+/** The incremental variant. */
+export const deltaVariant: ProtocolVariant<DeltaDiscoveryRequest, DeltaDiscoveryResponse> = {
+  methodPrefix: 'Delta',
+  request: DeltaDiscoveryRequest,
+  response: DeltaDiscoveryResponse,
+  createProtocol(options) {
+    const subscriptions = createDeltaSubscriptions(options.snapshot, options.imitate);
+    const hasTtl = options.features.has(clientFeatures.resourceTtl);
+    const encode = (response: PlannedResponse, resources: Resource[]): DeltaDiscoveryResponse => ({
+      systemVersionInfo: response.version,
+      resources,
+      typeUrl: response.typeUrl,
+      removedResources: [...response.removed],
+      removedResourceNames: [],
+      nonce: response.nonce,
+      controlPlane: { identifier: options.identifier },
+      resourceErrors: response.errors.map(toProtoError),
+    });
+    return {
+      subscriptions,
+      hasTtl,
+      onRequest(message) {
+        const request = readDeltaRequest(message);
+        options.onDeltaRequest(request);
+        return subscriptions.onRequest(request);
+      },
+      encode: (response) =>
+        encode(
+          response,
+          response.resources.map((resource) => toResource(resource, hasTtl)),
+        ),
+      encodeHeartbeat: (response) =>
+        encode(
+          response,
+          response.resources.map((resource) => toHeartbeat(resource, true)),
+        ),
+    };
+  },
+};
+
+function readRequest(message: DiscoveryRequest): ClientRequest {
+  const { typeUrl, resourceNames, versionInfo, responseNonce, errorDetail, node } = message;
+  return {
+    typeUrl,
+    resourceNames,
+    versionInfo,
+    responseNonce,
+    errorMessage: errorDetail?.message,
+    node: node && readNode(node),
+  };
+}
+
+function readDeltaRequest(message: DeltaDiscoveryRequest): DeltaClientRequest {
+  const { typeUrl, initialResourceVersions, responseNonce, errorDetail, node } = message;
+  return {
+    typeUrl,
+    subscribe: message.resourceNamesSubscribe,
+    unsubscribe: message.resourceNamesUnsubscribe,
+    initialVersions: initialResourceVersions,
+    responseNonce,
+    errorMessage: errorDetail?.message,
+    node: node && readNode(node),
+  };
+}
+
+function toPlainAny({ kind, value }: SnapshotResource): Any {
+  return { typeUrl: kind.typeUrl, value };
+}
+
+const resourceTypeUrl = typeUrlOf('envoy.service.discovery.v3.Resource');
+
+function wrap(resource: Resource): Any {
+  return { typeUrl: resourceTypeUrl, value: Resource.encode(resource).finish() };
+}
+
+function toResource(resource: SnapshotResource, hasTtl: boolean): Resource {
+  return Resource.create({ ...toHeartbeat(resource, hasTtl), resource: toPlainAny(resource) });
+}
+
+function toHeartbeat(
+  { name, version, aliases, ttlMs }: SnapshotResource,
+  hasTtl: boolean,
+): Resource {
+  const ttl = hasTtl && ttlMs !== undefined ? msToDuration(ttlMs) : undefined;
+  return Resource.create({ name, version, aliases: [...aliases], ttl });
+}
+
+/** Encodes a resource error (xRFC TP3). */
+function toProtoError({ name, code, message }: ResourceError): ProtoResourceError {
+  return { resourceName: { name }, errorDetail: { code, message, details: [] } };
+}

@@ -1,0 +1,201 @@
+import type { TypeState } from '../client-state';
+import { findResourceKind, type ResourceKind } from '../snapshot/resource-kind';
+import {
+  digestOf,
+  emptyResourceSet,
+  type ResourceError,
+  type ResourceSet,
+  type SnapshotResource,
+} from '../snapshot/resource-set';
+import type { Snapshot } from '../snapshot/snapshot';
+import {
+  SentResponses,
+  Subscriptions,
+  type DeferredRemoval,
+  type ImitatedServer,
+  type SubscriptionRequest,
+  type TypeSubscription,
+  type TypeUpdate,
+} from './subscriptions';
+
+/** A state-of-the-world request. */
+export interface SotwRequest extends SubscriptionRequest {
+  readonly resourceNames: readonly string[];
+}
+
+/** Creates the subscription state of a state-of-the-world stream. */
+export function createSotwSubscriptions(
+  snapshot: Snapshot,
+  imitate?: ImitatedServer,
+): Subscriptions<SotwRequest> {
+  return new Subscriptions(snapshot, {
+    createType: (typeUrl) => new SotwSubscription(typeUrl),
+    imitate,
+    // istiod treats a request without a nonce as the first of its type:
+    // https://github.com/istio/istio/blob/1.27.0/pkg/xds/server.go#L163
+    restartsWithoutNonce: imitate === 'istiod',
+  });
+}
+
+const wildcardName = '*';
+
+/**
+ * The subscription to one type on a state-of-the-world stream. Updates of listeners and clusters hold every subscribed
+ * resource, those of other types only the changed ones.
+ */
+class SotwSubscription implements TypeSubscription<SotwRequest> {
+  readonly responses = new SentResponses();
+  private names: ReadonlySet<string> = new Set();
+  private wildcard = false;
+  private isFirst = true;
+  private hasNamedBefore = false;
+
+  /**
+   * Digest last sent for each name; undefined if the client received that it does not exist. Unsubscribed names are
+   * deleted, so that subscribing again sends the resource again.
+   */
+  private readonly sent = new Map<string, string | undefined>();
+
+  constructor(readonly typeUrl: string) {}
+
+  get kind(): ResourceKind | undefined {
+    return findResourceKind(this.typeUrl);
+  }
+
+  /** The client repeats the names of a stale request when it acknowledges the last response. */
+  isStale(nonce: string): boolean {
+    const { lastNonce } = this.responses;
+    return lastNonce !== undefined && nonce !== lastNonce;
+  }
+
+  onRequest({ resourceNames }: SotwRequest, snapshot: Snapshot) {
+    const isChanged = this.subscribe(resourceNames);
+    const update = isChanged || this.isFirst ? this.update(this.setOf(snapshot)) : undefined;
+    this.isFirst = false;
+    return { isChanged, update };
+  }
+
+  onSnapshot(next: Snapshot, previous: Snapshot, resendAll: boolean): TypeUpdate | undefined {
+    const set = this.setOf(next);
+    if (resendAll) return this.completeUpdate(set);
+    return set.version === this.setOf(previous).version ? undefined : this.update(set);
+  }
+
+  /** The first update holds the resources to remove, too; the last one leaves them out. */
+  deferRemovals(update: TypeUpdate, previous: Snapshot): DeferredRemoval | undefined {
+    const removed = this.isComplete ? this.removedBy(update, previous) : [];
+    if (removed.length === 0) return undefined;
+    const hasChanges = update.resources.some(({ name, digest }) => this.sent.get(name) !== digest);
+    const first: TypeUpdate = {
+      ...update,
+      version: `${this.setOf(previous).version}..${update.version}`,
+      resources: [...update.resources, ...removed],
+    };
+    return { first: hasChanges ? first : undefined, last: update };
+  }
+
+  markSent(update: TypeUpdate, nonce: string): void {
+    this.responses.markSent(nonce, update.version);
+    if (this.isComplete) {
+      this.sent.clear();
+      for (const name of this.names) this.sent.set(name, undefined);
+    }
+    for (const list of [update.resources, update.errors]) {
+      for (const { name, digest } of list) this.sent.set(name, digest);
+    }
+  }
+
+  expiring(snapshot: Snapshot): readonly SnapshotResource[] {
+    const set = this.setOf(snapshot);
+    const found: SnapshotResource[] = [];
+    for (const [name, digest] of this.sent) {
+      const resource = set.byName.get(name);
+      if (resource?.ttlMs !== undefined && resource.digest === digest) found.push(resource);
+    }
+    return found;
+  }
+
+  describe(): TypeState {
+    const { typeUrl, names, wildcard, responses } = this;
+    return { typeUrl, subscribed: [...names], wildcard, ...responses.describe() };
+  }
+
+  private get isComplete(): boolean {
+    return this.kind?.isComplete ?? false;
+  }
+
+  private setOf(snapshot: Snapshot): ResourceSet {
+    return this.kind === undefined ? emptyResourceSet : snapshot.set(this.kind);
+  }
+
+  /** Replaces the subscribed names. @returns whether they changed. */
+  private subscribe(names: readonly string[]): boolean {
+    const next = new Set(names);
+    // A request without names subscribes to all resources until the first request with names:
+    // https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#how-the-client-specifies-what-resources-to-return
+    const nextWildcard =
+      next.delete(wildcardName) || (next.size === 0 && !this.hasNamedBefore && this.isComplete);
+    if (names.length > 0) this.hasNamedBefore = true;
+    const isChanged = nextWildcard !== this.wildcard || !areEqual(next, this.names);
+    this.names = next;
+    this.wildcard = nextWildcard;
+    if (isChanged && !nextWildcard) {
+      for (const name of this.sent.keys()) if (!next.has(name)) this.sent.delete(name);
+    }
+    return isChanged;
+  }
+
+  private update(set: ResourceSet): TypeUpdate | undefined {
+    if (this.isComplete) return this.isOutdated(set) ? this.completeUpdate(set) : undefined;
+    const update = this.updateOf(set, (name) => {
+      const digest = digestOf(set, name);
+      return digest !== undefined && this.sent.get(name) !== digest;
+    });
+    return update.resources.length + update.errors.length === 0 ? undefined : update;
+  }
+
+  private isOutdated(set: ResourceSet): boolean {
+    if (this.wildcard) return this.responses.sentVersion !== set.version;
+    return [...this.names].some(
+      (name) => !this.sent.has(name) || this.sent.get(name) !== digestOf(set, name),
+    );
+  }
+
+  private completeUpdate(set: ResourceSet): TypeUpdate {
+    return this.updateOf(set, () => true);
+  }
+
+  /** Returns the subscribed resources that match. An error takes the place of its resource. */
+  private updateOf(set: ResourceSet, matches: (name: string) => boolean): TypeUpdate {
+    const resources: SnapshotResource[] = [];
+    const errors: ResourceError[] = [];
+    for (const name of this.wildcard ? namesIn(set) : this.names) {
+      if (!matches(name)) continue;
+      const error = set.errors.get(name);
+      const resource = set.byName.get(name);
+      if (error !== undefined) errors.push(error);
+      else if (resource !== undefined) resources.push(resource);
+    }
+    return { version: set.version, resources, removed: [], errors };
+  }
+
+  /** Returns the resources last sent that are absent from an update. */
+  private removedBy(update: TypeUpdate, previous: Snapshot): readonly SnapshotResource[] {
+    const kept = new Set([...update.resources, ...update.errors].map(({ name }) => name));
+    const removed: SnapshotResource[] = [];
+    for (const [name, digest] of this.sent) {
+      if (digest === undefined || kept.has(name)) continue;
+      const resource = this.setOf(previous).byName.get(name);
+      if (resource !== undefined) removed.push(resource);
+    }
+    return removed;
+  }
+}
+
+function namesIn({ byName, errors }: ResourceSet): Iterable<string> {
+  return errors.size === 0 ? byName.keys() : new Set([...byName.keys(), ...errors.keys()]);
+}
+
+function areEqual(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
+  return a.size === b.size && [...a].every((item) => b.has(item));
+}

@@ -1,0 +1,282 @@
+import type { Rejection, TypeState } from '../client-state';
+import {
+  clusterKind,
+  endpointKind,
+  listenerKind,
+  resourceKinds,
+  routeKind,
+  type ResourceKind,
+} from '../snapshot/resource-kind';
+import type { ResourceError, SnapshotResource } from '../snapshot/resource-set';
+import type { Snapshot } from '../snapshot/snapshot';
+
+/** A management server whose handling of requests can be imitated. */
+export type ImitatedServer = 'istiod';
+
+/** The fields that requests of both variants have. */
+export interface SubscriptionRequest {
+  readonly typeUrl: string;
+  /** Nonce of the response this request acknowledges or rejects; empty if none. */
+  readonly responseNonce: string;
+  /** `error_detail.message`; undefined if the request does not reject the response. */
+  readonly errorMessage?: string | undefined;
+  /** The last version acknowledged; undefined in the incremental variant, in which the nonce alone acknowledges. */
+  readonly versionInfo?: string | undefined;
+}
+
+/** The resources of one type to send, without a nonce. */
+export interface TypeUpdate {
+  /** Version of all resources of the type. */
+  readonly version: string;
+  readonly resources: readonly SnapshotResource[];
+  /** Names that do not exist; empty in the state-of-the-world variant, in which absence expresses it. */
+  readonly removed: readonly string[];
+  readonly errors: readonly ResourceError[];
+}
+
+/** A response before it is encoded. */
+export interface PlannedResponse extends TypeUpdate {
+  readonly typeUrl: string;
+  readonly nonce: string;
+}
+
+/** The acknowledgement (ACK) or rejection (NACK) of a response. */
+export type Acknowledgement =
+  | { readonly kind: 'acked'; readonly version: string }
+  | { readonly kind: 'nacked'; readonly version: string; readonly message: string };
+
+/** The result of a request. */
+export interface RequestOutcome {
+  /** Undefined if the request neither acknowledges nor rejects a response for the first time. */
+  readonly acknowledgement: Acknowledgement | undefined;
+  /** The subscription after the request; undefined if unchanged. */
+  readonly subscribed: TypeState | undefined;
+  readonly response: PlannedResponse | undefined;
+}
+
+/** An update in two parts, so that a resource is removed after the references to it. */
+export interface DeferredRemoval {
+  /** The update without the removals; undefined if it contains no changes. */
+  readonly first: TypeUpdate | undefined;
+  readonly last: TypeUpdate;
+}
+
+/** The subscription to one type on one stream, in one variant of the protocol. */
+export interface TypeSubscription<Request> {
+  readonly typeUrl: string;
+  /** Undefined while no snapshot has held a resource of the type. */
+  readonly kind: ResourceKind | undefined;
+  readonly responses: SentResponses;
+  /** Whether a request precedes the last response and is to be ignored. */
+  isStale(nonce: string): boolean;
+  /** Applies a request. */
+  onRequest(
+    request: Request,
+    snapshot: Snapshot,
+  ): { readonly isChanged: boolean; readonly update: TypeUpdate | undefined };
+  /** Returns the update after a change of snapshot; undefined if there is none. */
+  onSnapshot(next: Snapshot, previous: Snapshot, resendAll: boolean): TypeUpdate | undefined;
+  /** Splits an update that removes resources; undefined if it removes none. */
+  deferRemovals(update: TypeUpdate, previous: Snapshot): DeferredRemoval | undefined;
+  /** Records that an update was sent. */
+  markSent(update: TypeUpdate, nonce: string): void;
+  /** Returns the resources last sent that have a time to live. */
+  expiring(snapshot: Snapshot): readonly SnapshotResource[];
+  describe(): TypeState;
+}
+
+/** The options of `Subscriptions`. */
+export interface SubscriptionsOptions<Request> {
+  createType(typeUrl: string): TypeSubscription<Request>;
+  readonly imitate: ImitatedServer | undefined;
+  /** Whether a request without a nonce replaces the subscription to its type. */
+  readonly restartsWithoutNonce: boolean;
+}
+
+/**
+ * The subscription state of one ADS stream. Plans responses and does no I/O: a returned response counts as sent. Nonces
+ * are valid for the stream only.
+ */
+export class Subscriptions<Request extends SubscriptionRequest> {
+  private readonly types = new Map<string, TypeSubscription<Request>>();
+  private nonces = 0;
+
+  constructor(
+    private snapshot: Snapshot,
+    private readonly options: SubscriptionsOptions<Request>,
+  ) {}
+
+  /** Applies a request. A rejected response is not repeated. */
+  onRequest(request: Request): RequestOutcome {
+    const { typeUrl, responseNonce, errorMessage, versionInfo } = request;
+    if (this.options.restartsWithoutNonce && responseNonce === '') this.types.delete(typeUrl);
+    const known = this.types.get(typeUrl);
+    const lastNonce = known?.responses.lastNonce;
+    const acknowledgement = known?.responses.acknowledge(responseNonce, errorMessage, versionInfo);
+    const isIgnored =
+      known?.isStale(responseNonce) === true ||
+      (this.options.imitate === 'istiod' && isIgnoredByIstiod(request, lastNonce));
+    if (isIgnored) return { acknowledgement, subscribed: undefined, response: undefined };
+    const type = known ?? this.addType(typeUrl);
+    const { isChanged, update } = type.onRequest(request, this.snapshot);
+    return {
+      acknowledgement,
+      subscribed: isChanged ? type.describe() : undefined,
+      response: update && this.plan(type, update),
+    };
+  }
+
+  /**
+   * Replaces the snapshot. Returns the responses in make-before-break order: clusters, endpoints, listeners, routes, and
+   * clusters and endpoints are removed after the listeners and routes that referred to them have changed.
+   */
+  onSnapshot(next: Snapshot): readonly PlannedResponse[] {
+    const previous = this.snapshot;
+    this.snapshot = next;
+    const updates = this.pendingUpdates(previous);
+    const isRerouted = updates.some(
+      ({ type: { kind } }) => kind === listenerKind || kind === routeKind,
+    );
+    const responses: PlannedResponse[] = [];
+    const last: PendingUpdate<Request>[] = [];
+    for (const { type, update } of updates) {
+      const isTarget = type.kind === clusterKind || type.kind === endpointKind;
+      const deferred = isRerouted && isTarget ? type.deferRemovals(update, previous) : undefined;
+      if (deferred !== undefined) last.push({ type, update: deferred.last });
+      const first = deferred === undefined ? update : deferred.first;
+      if (first !== undefined) responses.push(this.plan(type, first));
+    }
+    return [...responses, ...last.map(({ type, update }) => this.plan(type, update))];
+  }
+
+  /** Returns the responses that renew the time to live of the resources last sent. */
+  heartbeats(): readonly PlannedResponse[] {
+    const heartbeats: PlannedResponse[] = [];
+    for (const type of this.types.values()) {
+      const resources = type.expiring(this.snapshot);
+      if (resources.length === 0) continue;
+      const nonce = String(++this.nonces);
+      const version = type.responses.sentVersion ?? '';
+      type.responses.markSent(nonce, version);
+      const update = { version, resources, removed: [], errors: [] };
+      heartbeats.push({ ...update, typeUrl: type.typeUrl, nonce });
+    }
+    return heartbeats;
+  }
+
+  /** Returns a copy of the state of each type, in the order of first subscription. */
+  describe(): ReadonlyMap<string, TypeState> {
+    return new Map([...this.types].map(([typeUrl, type]) => [typeUrl, type.describe()]));
+  }
+
+  private addType(typeUrl: string): TypeSubscription<Request> {
+    const type = this.options.createType(typeUrl);
+    this.types.set(typeUrl, type);
+    return type;
+  }
+
+  private pendingUpdates(previous: Snapshot): readonly PendingUpdate<Request>[] {
+    const updates: PendingUpdate<Request>[] = [];
+    const resendAll = this.options.imitate === 'istiod';
+    for (const type of inSendingOrder(this.types)) {
+      if (type.kind === undefined) continue;
+      const update = type.onSnapshot(this.snapshot, previous, resendAll);
+      if (update !== undefined) updates.push({ type, update });
+    }
+    return updates;
+  }
+
+  private plan(type: TypeSubscription<Request>, update: TypeUpdate): PlannedResponse {
+    const nonce = String(++this.nonces);
+    type.markSent(update, nonce);
+    return { ...update, typeUrl: type.typeUrl, nonce };
+  }
+}
+
+interface PendingUpdate<Request> {
+  readonly type: TypeSubscription<Request>;
+  readonly update: TypeUpdate;
+}
+
+/**
+ * Whether istiod ignores a request with its names: one that rejects a response, and one with the nonce of an earlier
+ * response than the last (https://github.com/istio/istio/blob/1.27.0/pkg/xds/server.go#L163,
+ * https://github.com/istio/istio/blob/1.27.0/pilot/pkg/xds/delta.go#L353).
+ */
+function isIgnoredByIstiod(
+  { responseNonce, errorMessage }: SubscriptionRequest,
+  lastNonce: string | undefined,
+): boolean {
+  if (errorMessage !== undefined) return true;
+  return responseNonce !== '' && lastNonce !== undefined && responseNonce !== lastNonce;
+}
+
+/** Returns types without a sending order first, then the others in the order of `resourceKinds`. */
+function inSendingOrder<Type>(types: ReadonlyMap<string, Type>): readonly Type[] {
+  const ordered = new Set<Type>();
+  for (const { typeUrl } of resourceKinds) {
+    const type = types.get(typeUrl);
+    if (type !== undefined) ordered.add(type);
+  }
+  return [...[...types.values()].filter((type) => !ordered.has(type)), ...ordered];
+}
+
+/** The responses of one type on one stream, and their acknowledgements. */
+export class SentResponses {
+  /** Versions of the responses not acknowledged yet, by nonce, oldest first. */
+  private readonly unacknowledged = new Map<string, string>();
+  private last: { readonly nonce: string; readonly version: string } | undefined;
+  private ackedVersion: string | undefined;
+  private rejection: Rejection | undefined;
+
+  /** Nonce of the last response; undefined before the first. */
+  get lastNonce(): string | undefined {
+    return this.last?.nonce;
+  }
+
+  /** Version of the last response; undefined before the first. */
+  get sentVersion(): string | undefined {
+    return this.last?.version;
+  }
+
+  /** Records that a response was sent. */
+  markSent(nonce: string, version: string): void {
+    this.last = { nonce, version };
+    this.unacknowledged.set(nonce, version);
+  }
+
+  /**
+   * Records the acknowledgement of a response. Returns undefined for a repeated one.
+   *
+   * @param accepted `version_info` of the request. If it is not the version of the response, the request only changes
+   *   names. Undefined if the nonce alone acknowledges.
+   */
+  acknowledge(
+    nonce: string,
+    errorMessage: string | undefined,
+    accepted: string | undefined,
+  ): Acknowledgement | undefined {
+    const version = this.unacknowledged.get(nonce);
+    if (version === undefined) return undefined;
+    if (errorMessage === undefined && accepted !== undefined && accepted !== version) {
+      return undefined;
+    }
+    for (const older of this.unacknowledged.keys()) {
+      this.unacknowledged.delete(older);
+      if (older === nonce) break;
+    }
+    if (errorMessage !== undefined) {
+      this.rejection = { version, message: errorMessage };
+      return { kind: 'nacked', version, message: errorMessage };
+    }
+    this.ackedVersion = version;
+    this.rejection = undefined;
+    return { kind: 'acked', version };
+  }
+
+  /** Returns a copy of the state. */
+  describe(): Pick<TypeState, 'sentVersion' | 'ackedVersion' | 'rejection'> {
+    const { sentVersion, ackedVersion, rejection } = this;
+    return { sentVersion, ackedVersion, rejection };
+  }
+}

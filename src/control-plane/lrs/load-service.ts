@@ -1,0 +1,169 @@
+import { status, type Server, type ServerDuplexStream } from '@grpc/grpc-js';
+import type { Node } from '../../generated/envoy/config/core/v3/base';
+import {
+  LoadStatsRequest,
+  LoadStatsResponse,
+} from '../../generated/envoy/service/load_stats/v3/lrs';
+import { msToDuration } from '../../util/duration';
+import { clientFeatures, readNode, type ClientIdentity, type ClientNode } from '../client-node';
+import { createStreamMethod, ServerStream } from '../server-stream';
+import { clusterKind } from '../snapshot/resource-kind';
+import type { Snapshot } from '../snapshot/snapshot';
+import { readLoadReport, type LoadReport } from './load-report';
+import { LoadTotals } from './load-totals';
+
+/** The load reports that clients are requested to send. */
+export interface LoadReporting {
+  /** Interval of reports, in milliseconds. Default 10,000. */
+  readonly intervalMs?: number;
+  /**
+   * Clusters to report. Default: all. Clients without the feature `envoy.lrs.supports_send_all_clusters` receive the
+   * names of the clusters in their snapshot.
+   */
+  readonly clusters?: readonly string[];
+  /** Requests loads per endpoint, which no gRPC client reports. Default false. */
+  readonly reportEndpointGranularity?: boolean;
+}
+
+/** The options of `LoadService`. */
+export interface LoadServiceOptions {
+  nextStreamId(): number;
+  snapshotFor(node: ClientNode): Snapshot;
+  onLoadReport(client: ClientIdentity, report: LoadReport): void;
+}
+
+const path = '/envoy.service.load_stats.v3.LoadReportingService/StreamLoadStats';
+
+type LoadCall = ServerDuplexStream<LoadStatsRequest, LoadStatsResponse>;
+
+/** The load reporting service (LRS, gRFC A27). Requests load reports and totals them. */
+export class LoadService {
+  readonly totals = new LoadTotals();
+  private readonly streams = new Set<LoadStream>();
+
+  constructor(
+    private reporting: LoadReporting,
+    private readonly options: LoadServiceOptions,
+  ) {}
+
+  /** Adds the service to a server. */
+  addTo(server: Server): void {
+    server.addService(
+      { StreamLoadStats: createStreamMethod(path, LoadStatsRequest, LoadStatsResponse) },
+      { StreamLoadStats: (call: LoadCall) => this.accept(call) },
+    );
+  }
+
+  /** Changes the requested reports, also of connected clients. */
+  setReporting(reporting: LoadReporting): void {
+    this.reporting = reporting;
+    this.refresh();
+  }
+
+  /** Sends each client its response if it has changed. */
+  refresh(): void {
+    for (const stream of [...this.streams]) stream.refresh();
+  }
+
+  /** Returns the connected clients, in the order of their streams. */
+  clients(): readonly ClientIdentity[] {
+    return [...this.streams].flatMap(({ client }) => client ?? []);
+  }
+
+  /** Ends all streams with UNAVAILABLE. */
+  endStreams(details: string): void {
+    for (const stream of [...this.streams]) stream.fail(status.UNAVAILABLE, details);
+  }
+
+  private accept(call: LoadCall): void {
+    const streamId = this.options.nextStreamId();
+    const stream = new LoadStream(call, {
+      streamId,
+      createResponse: (node) => this.createResponse(node),
+      onReport: (client, report) => {
+        this.totals.add(client, report);
+        this.options.onLoadReport(client, report);
+      },
+      onClosed: () => {
+        this.streams.delete(stream);
+        this.totals.removeStream(streamId);
+      },
+    });
+    this.streams.add(stream);
+  }
+
+  private createResponse(node: ClientNode): LoadStatsResponse {
+    const { clusters, intervalMs = 10_000, reportEndpointGranularity = false } = this.reporting;
+    const canSendAll = node.clientFeatures.includes(clientFeatures.sendAllClusters);
+    const sendAllClusters = clusters === undefined && canSendAll;
+    const inSnapshot = () => this.options.snapshotFor(node).set(clusterKind).byName.keys();
+    return {
+      clusters: sendAllClusters ? [] : [...(clusters ?? inSnapshot())],
+      sendAllClusters,
+      loadReportingInterval: msToDuration(intervalMs),
+      reportEndpointGranularity,
+    };
+  }
+}
+
+/** The options of `LoadStream`. */
+interface LoadStreamOptions {
+  readonly streamId: number;
+  /** Returns the current response to a node. */
+  createResponse(node: ClientNode): LoadStatsResponse;
+  onReport(client: ClientIdentity, report: LoadReport): void;
+  /** Called once, when the stream has ended. */
+  onClosed(): void;
+}
+
+/** The server's end of one LRS stream. */
+class LoadStream {
+  private readonly stream: ServerStream<LoadStatsRequest, LoadStatsResponse>;
+  private identified: { readonly client: ClientIdentity; readonly node: ClientNode } | undefined;
+  /** The last response, encoded; undefined before the first. */
+  private lastResponse: Buffer | undefined;
+
+  constructor(
+    call: LoadCall,
+    private readonly options: LoadStreamOptions,
+  ) {
+    this.stream = new ServerStream<LoadStatsRequest, LoadStatsResponse>(call, {
+      onRequest: (request) => this.onRequest(request),
+      onClosed: () => options.onClosed(),
+    });
+  }
+
+  /** Undefined before the first request. */
+  get client(): ClientIdentity | undefined {
+    return this.identified?.client;
+  }
+
+  /** Sends the response if it differs from the last one. */
+  refresh(): void {
+    if (this.identified === undefined || !this.stream.isOpen) return;
+    const response = this.options.createResponse(this.identified.node);
+    const encoded = Buffer.from(LoadStatsResponse.encode(response).finish());
+    if (this.lastResponse?.equals(encoded) === true) return;
+    this.lastResponse = encoded;
+    this.stream.write(response);
+  }
+
+  /** Ends the stream with an error status. */
+  fail(code: status, details: string): void {
+    this.stream.fail(code, details);
+  }
+
+  private onRequest(request: LoadStatsRequest): void {
+    const client = this.client ?? this.identify(request.node);
+    // The first request holds the node and no loads.
+    if (request.clusterStats.length > 0) this.options.onReport(client, readLoadReport(request));
+  }
+
+  private identify(message: Node | undefined): ClientIdentity {
+    const node = readNode(message);
+    const client = { streamId: this.options.streamId, nodeId: node.id, peer: this.stream.peer };
+    this.identified = { client, node };
+    this.refresh();
+    return client;
+  }
+}
