@@ -5,8 +5,9 @@
  */
 export interface Limits {
   /**
-   * Bytes of one message from a management server, be it a gRPC message, the body of an HTTP response or a file. The stream ends with RESOURCE_EXHAUSTED when it is exceeded,
-   * because nothing of the message has been read. Default: 64 MiB.
+   * Bytes of one message from a management server, be it a gRPC message, the body of an HTTP response or a file. The
+   * stream ends with RESOURCE_EXHAUSTED when it is exceeded, because nothing of the message has been read. Default:
+   * 64 MiB.
    */
   readonly maxMessageBytes: number;
   /**
