@@ -50,6 +50,17 @@ export interface Limits {
    * 2,500,000, less than 100 ms.
    */
   readonly maxRegexStepsPerCall: number;
+  /**
+   * Characters of the substitution of a `regex_rewrite` of a hash policy. A resource with a longer one is rejected
+   * (NACK). Default: 256.
+   */
+  readonly maxRegexSubstitutionLength: number;
+  /**
+   * Characters that the `regex_rewrite` of a hash policy reads of a header, and characters of its result. Both are cut
+   * there, so that calls with equal headers still have equal hashes. Headers without a rewrite are hashed whole.
+   * Default: 4,096.
+   */
+  readonly maxHashInputLength: number;
 }
 
 /** The limits of an application that sets none. */
@@ -62,6 +73,8 @@ export const DEFAULT_LIMITS: Limits = {
   maxRegexSize: 10_000,
   maxRegexSizePerResource: 100_000,
   maxRegexStepsPerCall: 2_500_000,
+  maxRegexSubstitutionLength: 256,
+  maxHashInputLength: 4096,
 };
 
 /**

@@ -9,10 +9,11 @@ import type { RegexMeter } from './regex-meter';
 const REASON_PREFIX = 'error parsing regexp: ';
 const MAX_REASON_LENGTH = 160;
 
-/** How large regular expressions may be; see `Limits`. */
+/** How large regular expressions and their substitutions may be; see `Limits`. */
 export interface RegexLimits {
   readonly maxRegexSize: number;
   readonly maxRegexSizePerResource: number;
+  readonly maxRegexSubstitutionLength: number;
 }
 
 /**
@@ -80,6 +81,10 @@ export class ResourceRegexes {
     private readonly compiler: Re2Compiler,
     private readonly limits: RegexLimits,
   ) {}
+
+  get maxSubstitutionLength(): number {
+    return this.limits.maxRegexSubstitutionLength;
+  }
 
   /** @returns `undefined` after adding a violation. */
   compile(pattern: string, violations: Violations): Re2Pattern | undefined {

@@ -55,26 +55,32 @@ export class Re2Pattern {
    *
    * @param substitution See {@link parseSubstitution}; one that is malformed replaces nothing. A group that
    * took no part in the match is empty.
+   * @param maxLength The result is cut after as many characters, and no further match is searched for.
    * @returns `undefined` if the call has no steps left for it.
    */
-  replaceAll(text: string, substitution: string): string | undefined {
+  replaceAll(text: string, substitution: string, maxLength: number): string | undefined {
     const parts = this.partsOf(substitution);
-    if (parts === undefined) return text;
+    if (parts === undefined) return text.slice(0, maxLength);
     const matcher = this.engine.matcher(text);
     let result = '';
     let end = -1;
-    // Each search may go through the rest of the text, and prepares tables for the whole of it.
-    while (this.spend(text.length - Math.max(end, 0) + text.length / 16, text)) {
-      if (!matcher.find()) return result + text.slice(Math.max(end, 0));
+    while (result.length < maxLength) {
+      // Each search may go through the rest of the text, and prepares tables for the whole of it.
+      if (!this.spend(text.length - Math.max(end, 0) + text.length / 16, text)) return undefined;
+      if (!matcher.find()) {
+        result += text.slice(Math.max(end, 0));
+        break;
+      }
       if (matcher.end() === end && matcher.start() === end) continue;
       result += text.slice(Math.max(end, 0), matcher.start());
       for (const part of parts) {
+        if (result.length >= maxLength) break;
         if (typeof part === 'string') result += part;
         else if (part <= this.groupCount) result += matcher.group(part) ?? '';
       }
       end = matcher.end();
     }
-    return undefined;
+    return result.slice(0, maxLength);
   }
 
   /** @returns false if the call has no steps left to go through as many characters. */

@@ -13,7 +13,7 @@ import { createCallFilterFactories } from './call-filters';
 import type { RouteSelector } from './expiring-selector';
 import { failCall } from './fail-call';
 import { FilteredCall } from './filtered-call';
-import { RequestHasher, type TextHash } from './request-hash';
+import { RequestHasher, type HashLimits, type TextHash } from './request-hash';
 import type { CompiledRoute, RouteTable } from './route-table';
 import { RoutedCall } from './routed-call';
 
@@ -28,6 +28,7 @@ export interface ConfigSelectorOptions {
   readonly channelOptions: ChannelOptions;
   /** Counts the steps of the regular expressions that a call is matched against. */
   readonly regexes: RegexMeter;
+  readonly limits: HashLimits;
 }
 
 /** Chooses route and cluster for each call of a target (gRFC A31). */

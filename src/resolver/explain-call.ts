@@ -9,7 +9,7 @@ import type {
 import type { FilterPreparer } from './filter-chain';
 import { effectiveRetryPolicy, effectiveTimeoutMs } from './method-config';
 import { compileRouteFilters } from './route-filters';
-import { hashContributions } from './request-hash';
+import { hashContributions, type HashLimits } from './request-hash';
 import { headerValue, matchesHeader, matchesPath } from './route-matcher';
 
 /** A route that was looked at, in the order of the virtual host. */
@@ -75,6 +75,7 @@ export interface ExplainInput {
   readonly method: string;
   readonly headers: Metadata;
   readonly filters: FilterPreparer;
+  readonly limits: HashLimits;
   /** For hash policies that go by it. Default 0. */
   readonly channelId?: number;
 }
@@ -144,11 +145,11 @@ function explainOutcome(route: Route, input: ExplainInput): RouteOutcome {
     };
   }
   const { virtualHost, listener } = input.config;
-  const contributions = hashContributions({
-    policies: action.hashPolicies,
-    metadata: input.headers,
-    channelId: input.channelId ?? 0,
-  });
+  const { headers: metadata, channelId = 0, limits } = input;
+  const contributions = hashContributions(
+    { policies: action.hashPolicies, metadata, channelId },
+    limits,
+  );
   return {
     kind: 'forward',
     clusters: explainClusters(route, action.clusters, input),

@@ -1,3 +1,4 @@
+import type { Limits } from '../bootstrap/limits';
 import type { Metadata } from '../grpc-js';
 import type { RegexMeter } from '../regex/regex-meter';
 import type { HashPolicy } from '../resources/route-config';
@@ -14,6 +15,9 @@ export interface RequestHashInput {
   /** Random, and the same for every call of a channel. */
   readonly channelId: number;
 }
+
+/** How much of a header is rewritten; see `Limits`. */
+export type HashLimits = Pick<Limits, 'maxHashInputLength'>;
 
 /** The value one policy takes from a call, before it is rewritten. */
 interface HashSource {
@@ -51,10 +55,13 @@ function readHashSources(input: RequestHashInput): readonly HashSource[] {
 }
 
 /** The texts that are hashed for a call, in the order of the policies. */
-export function hashContributions(input: RequestHashInput): readonly HashContribution[] {
+export function hashContributions(
+  input: RequestHashInput,
+  limits: HashLimits,
+): readonly HashContribution[] {
   return readHashSources(input).map((source) => ({
     policy: source.policy,
-    text: hashedText(source),
+    text: hashedText(source, limits),
   }));
 }
 
@@ -66,6 +73,7 @@ export interface RequestHasherOptions {
   readonly random: Random;
   /** Counts the steps of the rewrites of a call. */
   readonly regexes: RegexMeter;
+  readonly limits: HashLimits;
 }
 
 /** Computes the hashes of calls by the hash policies of their routes (gRFC A42). */
@@ -84,11 +92,11 @@ export class RequestHasher {
 
   /** Random if no source has a value. */
   private combine(sources: readonly HashSource[]): bigint {
-    const { hash, random, regexes, target } = this.options;
+    const { hash, random, regexes, target, limits } = this.options;
     let combined: bigint | undefined;
     regexes.begin();
     for (const source of sources) {
-      const text = hashedText(source);
+      const text = hashedText(source, limits);
       const part = text === undefined ? undefined : hash(text);
       if (part === undefined) continue;
       combined = combined === undefined ? part : rotateLeft(combined) ^ part;
@@ -113,9 +121,13 @@ function sourceValue(policy: HashPolicy, input: RequestHashInput): string | unde
     : headerValue(policy.headerName, input.metadata);
 }
 
-function hashedText({ policy, value }: HashSource): string | undefined {
+function hashedText(
+  { policy, value }: HashSource,
+  { maxHashInputLength }: HashLimits,
+): string | undefined {
   if (value === undefined || policy.kind !== 'header' || policy.rewrite === undefined) return value;
-  return policy.rewrite.regex.replaceAll(value, policy.rewrite.substitution);
+  const { regex, substitution } = policy.rewrite;
+  return regex.replaceAll(value.slice(0, maxHashInputLength), substitution, maxHashInputLength);
 }
 
 function rotateLeft(value: bigint): bigint {

@@ -282,11 +282,11 @@ export class XdsResolver implements Resolver {
 
   /** Once there is no config any more, calls go where those of an idle channel go: they fail, or wait for one. */
   private createSelector(resolution: Resolution, table: RouteTable): ExpiringSelector {
-    const { random, hash, regexes } = this.shared;
+    const { random, hash, regexes, limits } = this.shared;
     const target = uriToString(this.target);
     return new ExpiringSelector(
       new XdsConfigSelector({
-        ...{ table, target, random, hash, regexes },
+        ...{ table, target, random, hash, regexes, limits },
         channelOptions: this.options,
       }),
       () => this.resolution !== resolution || resolution.failure !== undefined,

@@ -63,13 +63,16 @@ export interface CompiledRegex {
   matches(text: string): boolean;
   /**
    * Replaces every match; `\1` to `\9` in the substitution stand for groups, `\0` for the whole match.
+   * @param maxLength The result is cut after as many characters.
    * @returns `undefined` if a call has no steps left for it.
    */
-  replaceAll(text: string, substitution: string): string | undefined;
+  replaceAll(text: string, substitution: string, maxLength: number): string | undefined;
 }
 
 /** Compiles the RE2 patterns of one resource, as far as they are within the limits. */
 export interface RegexCompiler {
+  /** See `Limits.maxRegexSubstitutionLength`. */
+  readonly maxSubstitutionLength: number;
   /** @returns `undefined` after adding a violation. */
   compile(pattern: string, violations: Violations): CompiledRegex | undefined;
   /**

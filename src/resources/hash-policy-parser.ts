@@ -51,8 +51,21 @@ function parseRewrite(
   const patternAt = violations.at('pattern');
   if (pattern === undefined) patternAt.add('field not present');
   const regex = pattern && parseRegex(pattern, regexes, patternAt);
-  if (parseSubstitution(substitution) === undefined) {
-    violations.at('substitution').add('a backslash must be followed by a digit or a backslash');
-  }
+  checkSubstitution(substitution, regexes, violations.at('substitution'));
   return regex && { regex, substitution };
+}
+
+function checkSubstitution(
+  substitution: string,
+  { maxSubstitutionLength }: RegexCompiler,
+  violations: Violations,
+): void {
+  const { length } = substitution;
+  if (length > maxSubstitutionLength) {
+    violations.add(
+      `${length} characters are more than the limit maxRegexSubstitutionLength (${maxSubstitutionLength})`,
+    );
+  } else if (parseSubstitution(substitution) === undefined) {
+    violations.add('a backslash must be followed by a digit or a backslash');
+  }
 }

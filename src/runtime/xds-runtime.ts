@@ -101,6 +101,7 @@ export class XdsRuntime {
       method,
       headers: seen,
       filters: processHttpFilters,
+      limits: this.environment.limits,
     });
   }
 

@@ -4,6 +4,7 @@ import type { RegexCompiler, RegexCompilers } from '../../src/resources/extensio
 import { Violations } from '../../src/util/violations';
 
 const compilers: RegexCompilers = new Re2Compiler({
+  ...DEFAULT_LIMITS,
   maxRegexSize: 10_000_000,
   maxRegexSizePerResource: 10_000_000,
 });
@@ -59,15 +60,28 @@ describe('a compiled pattern', () => {
     ['a', 'a', '\\q', 'a'],
     ['\\d+$', 'user-17', '', 'user-'],
   ])('%j in %j replaced by %j gives %j', (pattern, text, substitution, expected) => {
-    expect(compile(pattern).replaceAll(text, substitution)).toBe(expected);
+    expect(compile(pattern).replaceAll(text, substitution, Infinity)).toBe(expected);
   });
+
+  it.each([
+    ['a', 'aaaa', '<\\0>', 5, '<a><a'],
+    ['x*', 'a'.repeat(1000), '\\0'.repeat(1000), 3, 'aaa'],
+    ['.', 'b'.repeat(1000), '\\0'.repeat(1000), 4, 'bbbb'],
+    ['x', 'abc', '-', 2, 'ab'],
+    ['a', 'abc', '\\q', 2, 'ab'],
+  ])(
+    '%j cuts its result after the characters given',
+    (pattern, text, substitution, max, expected) => {
+      expect(compile(pattern).replaceAll(text, substitution, max)).toBe(expected);
+    },
+  );
 
   it('replaces with another text after one', () => {
     const regex = compile('(a)');
     expect([
-      regex.replaceAll('a', '<\\1>'),
-      regex.replaceAll('a', 'b'),
-      regex.replaceAll('a', '<\\1>'),
+      regex.replaceAll('a', '<\\1>', Infinity),
+      regex.replaceAll('a', 'b', Infinity),
+      regex.replaceAll('a', '<\\1>', Infinity),
     ]).toEqual(['<a>', 'b', '<a>']);
   });
 
@@ -78,7 +92,7 @@ describe('a compiled pattern', () => {
       const text = `${'a'.repeat(20_000)}!`;
       const startedAt = performance.now();
       expect(regex.matches(text)).toBe(false);
-      regex.replaceAll(text, '');
+      regex.replaceAll(text, '', Infinity);
       // A backtracking engine would outlive the machine.
       expect(performance.now() - startedAt).toBeLessThan(1000);
     },
@@ -139,7 +153,7 @@ describe('the compiler', () => {
 });
 
 describe('the limits of a resource', () => {
-  const limits = { maxRegexSize: 40, maxRegexSizePerResource: 50 };
+  const limits = { ...DEFAULT_LIMITS, maxRegexSize: 40, maxRegexSizePerResource: 50 };
   let violations: Violations;
   beforeEach(() => {
     violations = Violations.root();

@@ -58,9 +58,18 @@ describe('the steps of a call', () => {
   it('bound a replacement, which goes through the text once for each match', () => {
     const regex = compile('b|(?:a[^c]*c)');
     meter.begin();
-    expect(regex.replaceAll('b'.repeat(5), '-')).toBe('-----');
-    expect(regex.replaceAll('b'.repeat(500), '-')).toBeUndefined();
+    expect(regex.replaceAll('b'.repeat(5), '-', Infinity)).toBe('-----');
+    expect(regex.replaceAll('b'.repeat(500), '-', Infinity)).toBeUndefined();
     expect(meter.exceeded?.textLength).toBe(500);
+  });
+
+  it('are not spent on a replacement whose result is long enough', () => {
+    const regex = compile('b');
+    meter.begin();
+    expect(regex.replaceAll('b'.repeat(400), '--', 2)).toBe('--');
+    meter.begin();
+    const onlyOneSearchFits = 'b'.repeat(400);
+    expect(regex.replaceAll(onlyOneSearchFits, '--', 3)).toBeUndefined();
   });
 
   it('are logged once for each pattern that exceeds them', () => {

@@ -1,3 +1,4 @@
+import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import type { XdsConfig } from '../../src/dependency-manager/xds-config';
 import { Metadata } from '../../src/grpc-js';
 import { createFaultFilter } from '../../src/http-filters/fault/fault-filter';
@@ -45,7 +46,13 @@ function explain(
   method: string,
   headers: Readonly<Record<string, string>> = {},
 ): CallExplanation {
-  return explainCall({ config, method, headers: headersOf(headers), filters: noFilters });
+  return explainCall({
+    config,
+    method,
+    headers: headersOf(headers),
+    filters: noFilters,
+    limits: DEFAULT_LIMITS,
+  });
 }
 
 const exactHeader = (name: string, text: string): HeaderMatcher => ({
@@ -151,7 +158,13 @@ describe('explainCall', () => {
     const filters = new HttpFilterRegistry([
       createFaultFilter({ clock: new FakeClock(), random: seededRandom(1) }),
     ]);
-    const input = { config, method: '/a.B/C', headers: new Metadata(), filters };
+    const input = {
+      config,
+      method: '/a.B/C',
+      headers: new Metadata(),
+      filters,
+      limits: DEFAULT_LIMITS,
+    };
     expect(explainCall(input).decisions[0]?.outcome).toMatchObject({
       clusters: [
         { name: 'a', filters: [{ name: 'fault', config: { abort } }] },
@@ -182,7 +195,13 @@ describe('explainCall', () => {
       const table = new RouteTable(config, refs(), noFilters);
       const method = `/${word()}`;
       const headers = headersOf({ h: word() });
-      const { decisions } = explainCall({ config, method, headers, filters: noFilters });
+      const { decisions } = explainCall({
+        config,
+        method,
+        headers,
+        filters: noFilters,
+        limits: DEFAULT_LIMITS,
+      });
       const found = table.find(method, headers, random);
       expect(decisions[0]?.index).toBe(found && routes.indexOf(found.route));
     }

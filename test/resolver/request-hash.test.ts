@@ -8,6 +8,7 @@ import { RegexMeter } from '../../src/regex/regex-meter';
 import { ClusterRefs } from '../../src/resolver/cluster-refs';
 import { XdsConfigSelector } from '../../src/resolver/config-selector';
 import type { FilterPreparer } from '../../src/resolver/filter-chain';
+import type { HashLimits } from '../../src/resolver/request-hash';
 import { RouteTable } from '../../src/resolver/route-table';
 import type { HashPolicy } from '../../src/resources/route-config';
 import { createHandle } from '../../src/util/handle';
@@ -15,7 +16,14 @@ import { silentLogger } from '../../src/util/logger';
 import { Violations } from '../../src/util/violations';
 import { createReadyHash } from '../support/ready-hash';
 import { seededRandom } from '../support/seeded-random';
-import { forwardTo, listener, route, routeConfig, virtualHost } from '../support/xds-builders';
+import {
+  forwardTo,
+  listener,
+  regex,
+  route,
+  routeConfig,
+  virtualHost,
+} from '../support/xds-builders';
 
 const byUser: HashPolicy = {
   kind: 'header',
@@ -40,7 +48,13 @@ class Scene {
   });
   readonly selector: XdsConfigSelector;
 
-  constructor(hashPolicies: readonly HashPolicy[], filter?: CallFilter) {
+  constructor(
+    hashPolicies: readonly HashPolicy[],
+    {
+      filter,
+      limits = DEFAULT_LIMITS,
+    }: { filter?: CallFilter | undefined; limits?: HashLimits } = {},
+  ) {
     const httpFilters =
       filter === undefined ? [] : [{ name: 'f', config: { configType: 'test' }, disabled: false }];
     const host = virtualHost([route(forwardTo('a', { hashPolicies }))]);
@@ -70,6 +84,7 @@ class Scene {
       hash: (text) => hash(text),
       channelOptions: {},
       regexes: this.regexes,
+      limits,
     });
   }
 
@@ -106,7 +121,7 @@ describe.each<[string, CallFilter | undefined]>([
     ['has no hash policies', []],
     ['has hash policies that find nothing', [byUser]],
   ])('is random, and the same for every pick, where the route %s', (_case, policies) => {
-    const scene = new Scene(policies, filter);
+    const scene = new Scene(policies, { filter });
     const [first, second] = [scene.call(), scene.call()];
     const hashes = [hashOf(first), hashOf(first), hashOf(second), hashOf(first)];
     expect(hashes[0]).toBeDefined();
@@ -116,14 +131,14 @@ describe.each<[string, CallFilter | undefined]>([
   });
 
   it('is not drawn for a call that no picker hashes', () => {
-    const scene = new Scene([], filter);
+    const scene = new Scene([], { filter });
     scene.call();
     expect(scene.draws).toBe(0);
   });
 
   it('is that of the headers as they were when the call was routed', async () => {
     const headers = headersOf('user', 'me');
-    const call = new Scene([byUser], filter).call(headers);
+    const call = new Scene([byUser], { filter }).call(headers);
     for (const factory of call.dynamicFilterFactories) {
       await factory.createFilter().sendMetadata(Promise.resolve(headers));
     }
@@ -151,5 +166,33 @@ describe('a hash policy whose rewrite takes more steps than a call may spend', (
       'xds:///svc: a hash policy yields no hash: matching the regular expressions takes more than ' +
         '100000 steps (limit maxRegexStepsPerCall), at "b|(?:a[^c]*c)" and a text of 1000 characters',
     ]);
+  });
+});
+
+describe('the hash by a header that is rewritten', () => {
+  const limits = { maxHashInputLength: 8 };
+  const rewritten = (pattern: string, substitution: string): HashPolicy => ({
+    ...byUser,
+    rewrite: { regex: regex(pattern), substitution },
+  });
+
+  it.each([
+    [
+      'reads only the first characters of a long header',
+      rewritten('a', 'b'),
+      'a'.repeat(20),
+      'bbbbbbbb',
+    ],
+    [
+      'hashes only the first characters of a long result',
+      rewritten('a', 'bcd'),
+      'aaaa',
+      'bcdbcdbc',
+    ],
+    ['hashes the whole of a header that is not rewritten', byUser, 'a'.repeat(20), 'a'.repeat(20)],
+  ])('%s', (_, policy, value, hashed) => {
+    expect(hashOf(new Scene([policy], { limits }).call(headersOf('user', value)))).toBe(
+      hash(hashed),
+    );
   });
 });

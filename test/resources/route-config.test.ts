@@ -754,7 +754,7 @@ describe('a hash policy', () => {
     });
     if (policy?.kind !== 'header' || policy.rewrite === undefined) throw new Error();
     const { regex, substitution } = policy.rewrite;
-    expect(regex.replaceAll('ann-17', substitution)).toBe('ann');
+    expect(regex.replaceAll('ann-17', substitution, Infinity)).toBe('ann');
   });
 
   it.each<[Json, readonly string[]]>([
@@ -763,6 +763,15 @@ describe('a hash policy', () => {
     [
       { header_name: 'h', regex_rewrite: { pattern: {} } },
       ['header.regex_rewrite.pattern.regex: must not be empty'],
+    ],
+    [
+      {
+        header_name: 'h',
+        regex_rewrite: { pattern: { regex: '.' }, substitution: 'x'.repeat(257) },
+      },
+      [
+        'header.regex_rewrite.substitution: 257 characters are more than the limit maxRegexSubstitutionLength (256)',
+      ],
     ],
     [
       { header_name: 'h', regex_rewrite: { pattern: { regex: '*' }, substitution: '\\x' } },

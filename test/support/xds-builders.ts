@@ -173,6 +173,7 @@ export function regex(pattern: string): CompiledRegex {
     pattern,
     size: pattern.length,
     matches: (text) => whole.test(text),
-    replaceAll: (text, substitution) => text.replaceAll(new RegExp(pattern, 'g'), substitution),
+    replaceAll: (text, substitution, maxLength) =>
+      text.replaceAll(new RegExp(pattern, 'g'), substitution).slice(0, maxLength),
   };
 }
