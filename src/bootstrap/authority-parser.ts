@@ -1,6 +1,6 @@
+import { readBoolean, readObject, readString, type JsonFields } from '../util/json-fields';
 import type { Violations } from '../util/violations';
 import type { AuthorityConfig, ServerConfig } from './bootstrap';
-import { readBoolean, readObject, readString, type JsonFields } from './json-reader';
 import { percentEncodeAuthority } from './percent-encoding';
 import { parseServers, type BootstrapSupport } from './server-config-parser';
 

@@ -1,10 +1,11 @@
 import type { FeatureFlags } from '../util/feature-flags';
+import { readObject, readRequiredString, type JsonFields } from '../util/json-fields';
 import { err, ok, type Result } from '../util/result';
 import { Violations } from '../util/violations';
 import { parseAuthorities } from './authority-parser';
 import type { Bootstrap, CertificateProviderConfig, ServerConfig } from './bootstrap';
-import { readObject, readOpaqueObject, readRequiredString, type JsonFields } from './json-reader';
 import { parseNode } from './node-parser';
+import { readOpaqueObject } from './opaque-object';
 import { parseServers, type BootstrapSupport } from './server-config-parser';
 
 /** The features that a bootstrap can have members of. */

@@ -1,6 +1,7 @@
+import { readObject, readString, type JsonFields } from '../util/json-fields';
 import type { Violations } from '../util/violations';
 import type { LocalityConfig, NodeConfig } from './bootstrap';
-import { readObject, readOpaqueObject, readString, type JsonFields } from './json-reader';
+import { readOpaqueObject } from './opaque-object';
 
 const ANONYMOUS: NodeConfig = { id: '', cluster: '', locality: undefined, metadata: undefined };
 

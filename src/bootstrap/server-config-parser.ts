@@ -1,15 +1,14 @@
-import type { Violations } from '../util/violations';
-import type { CredentialConfig, FetchConfig, ServerConfig } from './bootstrap';
 import {
   readArray,
   readBoolean,
-  readDurationMs,
   readObject,
-  readOpaqueObject,
+  readPositiveDurationMs,
   readRequiredString,
   type JsonFields,
-  type JsonObject,
-} from './json-reader';
+} from '../util/json-fields';
+import type { Violations } from '../util/violations';
+import type { CredentialConfig, FetchConfig, ServerConfig } from './bootstrap';
+import { readOpaqueObject, type JsonObject } from './opaque-object';
 import { checkServerUri, serverProtocol, type ServerProtocol } from './server-uri';
 import { stableJson } from './stable-json';
 
@@ -113,8 +112,13 @@ function checkSecurity(
 
 function parseFetch(fields: JsonFields, violations: Violations): FetchConfig {
   return {
-    refreshDelayMs: readDurationMs(fields, 'refresh_delay', DEFAULT_REFRESH_DELAY_MS, violations),
-    requestTimeoutMs: readDurationMs(
+    refreshDelayMs: readPositiveDurationMs(
+      fields,
+      'refresh_delay',
+      DEFAULT_REFRESH_DELAY_MS,
+      violations,
+    ),
+    requestTimeoutMs: readPositiveDurationMs(
       fields,
       'request_timeout',
       DEFAULT_REQUEST_TIMEOUT_MS,

@@ -1,6 +1,6 @@
-import { readObject } from '../bootstrap/json-reader';
 import type { ChannelCredentials } from '../grpc-js';
 import { errorMessage } from '../util/error-message';
+import { readObject } from '../util/json-fields';
 import { err, ok } from '../util/result';
 import type { Violations } from '../util/violations';
 import type { ChannelCredentialsType } from './channel-credentials-type';

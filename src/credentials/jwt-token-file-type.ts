@@ -1,5 +1,5 @@
-import { readObject, readRequiredString } from '../bootstrap/json-reader';
 import { CallCredentials, Metadata } from '../grpc-js';
+import { readObject, readRequiredString } from '../util/json-fields';
 import type { CallCredentialsType } from './call-credentials-type';
 import type * as TokenFiles from './jwt-token-file';
 import { TokenError } from './token-error';

@@ -1,11 +1,11 @@
-import {
-  readDurationMs,
-  readObject,
-  readRequiredString,
-  type JsonFields,
-} from '../bootstrap/json-reader';
 import { createCertificateProviderChannelCredentials } from '../grpc-js';
 import type { Clock } from '../util/clock';
+import {
+  readObject,
+  readPositiveDurationMs,
+  readRequiredString,
+  type JsonFields,
+} from '../util/json-fields';
 import type { Logger } from '../util/logger';
 import { ok } from '../util/result';
 import type { Violations } from '../util/violations';
@@ -59,7 +59,7 @@ function parseConfig(
     ca: readPath(fields, 'ca_certificate_file', violations),
     identity: readIdentity(fields, violations),
   };
-  const refreshIntervalMs = readDurationMs(
+  const refreshIntervalMs = readPositiveDurationMs(
     fields,
     'refresh_interval',
     DEFAULT_REFRESH_INTERVAL_MS,

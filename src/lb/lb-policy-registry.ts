@@ -1,8 +1,8 @@
 import type { LbConfig, LbConfigParser, TypedBytes } from '../resources/extension-points';
 import { readExtension } from '../resources/shared/extension-parser';
+import { readMap } from '../util/json-fields';
 import type { Violations } from '../util/violations';
 import type { LbConfigConverter } from './converters/lb-config-converter';
-import { readObject } from './json-fields';
 import type { LbChildParser, LbPolicyLookup, LbPolicyType } from './lb-policy';
 
 /** What a registry starts with. */
@@ -126,7 +126,7 @@ function readChoice(
   entry: unknown,
   violations: Violations,
 ): { readonly name: string; readonly config: unknown } | undefined {
-  const fields = readObject(entry, violations);
+  const fields = readMap(entry, violations);
   if (fields === undefined) return undefined;
   const [only, ...others] = fields;
   if (only === undefined || others.length > 0) {

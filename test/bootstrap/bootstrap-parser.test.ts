@@ -212,7 +212,7 @@ describe('parseBootstrap', () => {
       [
         'authorities["a"].xds_servers: must be a list',
         'authorities["a"].client_listener_resource_name_template: must be a string',
-        'authorities["a"].fallback_on_reachability_only: must be true or false',
+        'authorities["a"].fallback_on_reachability_only: must be a boolean',
         'authorities["b"]: must be an object',
       ],
     ],
@@ -528,7 +528,7 @@ describe('a server that does not speak gRPC', () => {
     expect(mistakes({ xds_servers: [{ ...entry, ignore_unknown_fields: 'no' }] })).toEqual([
       'xds_servers[0].refresh_delay: must be a duration above zero, such as "10s"',
       'xds_servers[0].request_timeout: must be a duration above zero, such as "10s"',
-      'xds_servers[0].ignore_unknown_fields: must be true or false',
+      'xds_servers[0].ignore_unknown_fields: must be a boolean',
     ]);
   });
 

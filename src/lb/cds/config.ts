@@ -1,8 +1,8 @@
 import type { LbConfig } from '../../resources/extension-points';
+import { readBoolean, readObject, readRequiredString } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
 import type { LbChildParser } from '../lb-policy';
 import { childPolicyToJson } from '../policy-json';
-import { readBoolean, readObject, readRequiredString } from '../json-fields';
 
 /** The gRPC name of the policy. */
 export const CDS = 'cds_experimental';

@@ -1,7 +1,13 @@
 import type { DropCategory } from '../../resources/endpoints';
 import type { LbConfig } from '../../resources/extension-points';
+import {
+  readInteger,
+  readList,
+  readObject,
+  readRequiredString,
+  readString,
+} from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
-import { readInteger, readList, readObject, readRequiredString, readString } from '../json-fields';
 import type { LbChildParser } from '../lb-policy';
 import { childPolicyToJson } from '../policy-json';
 import type { LoadReporting } from './cluster-loads';
@@ -65,7 +71,7 @@ export function parseClusterImplConfig(
   const fields = readObject(json, violations);
   if (fields === undefined) return undefined;
   const cluster = readRequiredString(fields, 'cluster', violations);
-  const edsServiceName = readString(fields, 'edsServiceName', violations);
+  const edsServiceName = readString(fields, 'edsServiceName', violations) ?? '';
   const maxRequests = readInteger(
     fields.get('maxConcurrentRequests') ?? DEFAULT_MAX_REQUESTS,
     { min: 0, max: 2 ** 32 - 1 },

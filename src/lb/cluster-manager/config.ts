@@ -1,6 +1,6 @@
 import type { LbConfig } from '../../resources/extension-points';
+import { readMap, readObject } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
-import { readObject } from '../json-fields';
 import type { LbChildParser } from '../lb-policy';
 import { childPolicyToJson } from '../policy-json';
 
@@ -32,7 +32,7 @@ export function parseClusterManagerConfig(
   const fields = readObject(json, violations);
   if (fields === undefined) return undefined;
   const at = violations.at('children');
-  const childFields = readObject(fields.get('children') ?? {}, at);
+  const childFields = readMap(fields.get('children') ?? {}, at);
   if (childFields === undefined) return undefined;
   const children = new Map<string, LbConfig>();
   for (const [name, child] of childFields) {

@@ -1,6 +1,6 @@
 import type { LbConfig } from '../../resources/extension-points';
+import { readInteger, readObject } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
-import { readInteger, readObject } from '../json-fields';
 
 /** The gRPC name of the policy. */
 export const LEAST_REQUEST = 'least_request_experimental';

@@ -1,8 +1,8 @@
 import { formatDurationString } from '../../util/duration-string';
+import { readDurationMs, readInteger, readObject, type JsonFields } from '../../util/json-fields';
 import type { LbConfig } from '../../resources/extension-points';
 import type { OutlierDetectionConfig } from '../../resources/outlier-detection';
 import type { Violations } from '../../util/violations';
-import { readDuration, readInteger, readObject, type JsonFields } from '../json-fields';
 import type { LbChildParser } from '../lb-policy';
 import { childPolicyToJson } from '../policy-json';
 
@@ -96,16 +96,16 @@ export function parseOutlierDetectionConfig(
   const before = violations.count;
   const fields = readObject(json, violations);
   if (fields === undefined) return undefined;
-  const baseEjectionTimeMs = readDuration(
+  const baseEjectionTimeMs = readDurationMs(
     fields,
     'baseEjectionTime',
     DEFAULT_BASE_EJECTION_TIME_MS,
     violations,
   );
   const detection: OutlierDetectionConfig = {
-    intervalMs: readDuration(fields, 'interval', 10_000, violations),
+    intervalMs: readDurationMs(fields, 'interval', 10_000, violations),
     baseEjectionTimeMs,
-    maxEjectionTimeMs: readDuration(
+    maxEjectionTimeMs: readDurationMs(
       fields,
       'maxEjectionTime',
       Math.max(DEFAULT_MAX_EJECTION_TIME_MS, baseEjectionTimeMs),
@@ -161,7 +161,7 @@ function parseGate(fields: JsonFields, requestVolume: number, violations: Violat
 }
 
 function readOptionalObject(json: unknown, violations: Violations): JsonFields | undefined {
-  return json === undefined || json === null ? undefined : readObject(json, violations);
+  return json === undefined ? undefined : readObject(json, violations);
 }
 
 function readWithin(

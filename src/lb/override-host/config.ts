@@ -1,8 +1,8 @@
 import { formatDurationString } from '../../util/duration-string';
+import { readDurationMs, readList, readObject, readRequiredString } from '../../util/json-fields';
 import type { HealthStatus } from '../../resources/endpoints';
 import type { LbConfig } from '../../resources/extension-points';
 import type { Violations } from '../../util/violations';
-import { readDuration, readList, readObject, readRequiredString } from '../json-fields';
 import type { LbChildParser } from '../lb-policy';
 import { childPolicyToJson } from '../policy-json';
 
@@ -62,7 +62,7 @@ export function parseOverrideHostConfig(
   const cluster = readRequiredString(fields, 'clusterName', violations);
   const names = readList(fields, 'overrideHostStatus', violations);
   const statuses = parseStatuses(names, violations.at('overrideHostStatus'));
-  const idleTimeoutMs = readDuration(
+  const idleTimeoutMs = readDurationMs(
     fields,
     'connectionIdleTimeout',
     DEFAULT_IDLE_TIMEOUT_MS,

@@ -1,6 +1,6 @@
 import type { LbConfig } from '../../resources/extension-points';
+import { readBoolean, readObject } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
-import { readBoolean, readObject } from '../json-fields';
 
 /** The gRPC name of the policy. */
 export const PICK_FIRST = 'pick_first';

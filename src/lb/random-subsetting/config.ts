@@ -1,6 +1,6 @@
 import type { LbConfig } from '../../resources/extension-points';
+import { readInteger, readObject } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
-import { readInteger, readObject } from '../json-fields';
 import type { LbChildParser } from '../lb-policy';
 import { childPolicyToJson } from '../policy-json';
 

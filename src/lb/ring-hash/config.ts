@@ -1,6 +1,6 @@
 import type { LbConfig } from '../../resources/extension-points';
+import { readInteger, readObject, readString, type JsonFields } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
-import { readInteger, readObject, readString, type JsonFields } from '../json-fields';
 
 /** The gRPC name of the policy. */
 export const RING_HASH = 'ring_hash_experimental';
@@ -69,7 +69,7 @@ function readRingSize(
 }
 
 function readHeaderName(fields: JsonFields, violations: Violations): string {
-  const name = readString(fields, 'requestHashHeader', violations).toLowerCase();
+  const name = readString(fields, 'requestHashHeader', violations)?.toLowerCase() ?? '';
   if (name === '') return name;
   const at = violations.at('requestHashHeader');
   if (!/^[0-9a-z_.-]+$/.test(name))

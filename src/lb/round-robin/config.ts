@@ -1,6 +1,6 @@
 import type { LbConfig } from '../../resources/extension-points';
+import { readObject } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
-import { readObject } from '../json-fields';
 
 /** The gRPC name of the policy. */
 export const ROUND_ROBIN = 'round_robin';

@@ -1,7 +1,13 @@
 import { formatDurationString } from '../../util/duration-string';
+import {
+  readBoolean,
+  readDurationMs,
+  readList,
+  readNumber,
+  readObject,
+} from '../../util/json-fields';
 import type { LbConfig } from '../../resources/extension-points';
 import type { Violations } from '../../util/violations';
-import { readBoolean, readDuration, readList, readNumber, readObject } from '../json-fields';
 import { createUtilizationReader, type LoadReport } from './utilization';
 
 /** The gRPC name of the policy. */
@@ -87,7 +93,7 @@ export function parseWeightedRoundRobinConfig(
   const fields = readObject(json, violations);
   if (fields === undefined) return undefined;
   const duration = (name: string, defaultMs: number) =>
-    readDuration(fields, name, defaultMs, violations);
+    readDurationMs(fields, name, defaultMs, violations);
   const byDefault = DEFAULT_SETTINGS;
   const names = readList(fields, 'metricNamesForComputingUtilization', violations);
   const settings: WeightedRoundRobinSettings = {

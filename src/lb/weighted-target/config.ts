@@ -1,6 +1,6 @@
 import type { LbConfig } from '../../resources/extension-points';
+import { readInteger, readMap, readObject } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
-import { readInteger, readObject } from '../json-fields';
 import type { LbChildParser } from '../lb-policy';
 import { childPolicyToJson } from '../policy-json';
 
@@ -43,7 +43,7 @@ export function parseWeightedTargetConfig(
   const fields = readObject(json, violations);
   if (fields === undefined) return undefined;
   const at = violations.at('targets');
-  const targetFields = readObject(fields.get('targets') ?? {}, at);
+  const targetFields = readMap(fields.get('targets') ?? {}, at);
   if (targetFields === undefined) return undefined;
   const targets = new Map<string, WeightedTarget>();
   for (const [name, target] of targetFields) {

@@ -1,6 +1,6 @@
 import type { LbConfig } from '../../resources/extension-points';
+import { readObject } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
-import { readObject } from '../json-fields';
 import type { LbChildParser } from '../lb-policy';
 import { childPolicyToJson } from '../policy-json';
 

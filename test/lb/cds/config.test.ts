@@ -13,11 +13,8 @@ describe('parseCdsConfig', () => {
 
   it.each([
     ['a', ['must be an object']],
-    [{}, ['cluster: must be a string that is not empty']],
-    [
-      { cluster: '', isDynamic: 1 },
-      ['cluster: must be a string that is not empty', 'isDynamic: must be a boolean'],
-    ],
+    [{}, ['cluster: field not present']],
+    [{ cluster: '', isDynamic: 1 }, ['cluster: must not be empty', 'isDynamic: must be a boolean']],
   ])('refuses %j', (json, expected) => {
     const { config, violations } = parseWith(parseCdsConfig, json);
     expect(config).toBeUndefined();

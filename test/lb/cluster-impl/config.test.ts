@@ -38,13 +38,7 @@ describe('parseClusterImplConfig', () => {
 
   it.each([
     [[], ['must be an object']],
-    [
-      {},
-      [
-        'cluster: must be a string that is not empty',
-        'childPolicy: must be a list of load-balancing policies',
-      ],
-    ],
+    [{}, ['cluster: field not present', 'childPolicy: must be a list of load-balancing policies']],
     [
       { cluster: 'c', childPolicy, edsServiceName: 1, maxConcurrentRequests: -1 },
       [
@@ -60,7 +54,7 @@ describe('parseClusterImplConfig', () => {
       },
       [
         'dropCategories[0]: must be an object',
-        'dropCategories[1].category: must be a string that is not empty',
+        'dropCategories[1].category: field not present',
         'dropCategories[1].requestsPerMillion: must be a whole number from 0 to 1000000',
       ],
     ],

@@ -28,10 +28,7 @@ describe('parseOverrideHostConfig', () => {
     [1, ['must be an object']],
     [
       {},
-      [
-        'clusterName: must be a string that is not empty',
-        'childPolicy: must be a list of load-balancing policies',
-      ],
+      ['clusterName: field not present', 'childPolicy: must be a list of load-balancing policies'],
     ],
     [
       { clusterName: 'c', childPolicy, overrideHostStatus: ['HEALTHY', 'UNHEALTHY', 2] },

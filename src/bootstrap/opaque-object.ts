@@ -1,0 +1,37 @@
+import { isArray, isObject, type JsonFields } from '../util/json-fields';
+import type { Violations } from '../util/violations';
+import type { JsonValue } from './bootstrap';
+
+/** A JSON object that is passed on without being interpreted. */
+export type JsonObject = Readonly<Record<string, JsonValue>>;
+
+// Far beyond any real bootstrap, far below what exhausts the stack.
+const MAX_DEPTH = 100;
+
+/** Reads an optional object that is passed on as it is; `undefined` if it is absent, and after adding a violation. */
+export function readOpaqueObject(
+  fields: JsonFields,
+  name: string,
+  violations: Violations,
+): JsonObject | undefined {
+  const value = fields.get(name);
+  if (value === undefined) return undefined;
+  if (!isObject(value)) {
+    violations.at(name).add('must be an object');
+    return undefined;
+  }
+  if (isJsonObject(value)) return value;
+  violations.at(name).add(`must be JSON of at most ${MAX_DEPTH} levels`);
+  return undefined;
+}
+
+function isJsonObject(json: object): json is JsonObject {
+  return isJson(json, MAX_DEPTH);
+}
+
+function isJson(json: unknown, levels: number): boolean {
+  if (levels === 0) return false;
+  if (isArray(json)) return json.every((element) => isJson(element, levels - 1));
+  if (isObject(json)) return Object.values(json).every((member) => isJson(member, levels - 1));
+  return json === null || ['string', 'number', 'boolean'].includes(typeof json);
+}

@@ -1,0 +1,178 @@
+import { parseDurationString } from './duration-string';
+import type { Violations } from './violations';
+
+/** The fields of a JSON object. A map, so that a field called `__proto__` or `constructor` is an ordinary one. */
+export type JsonFields = ReadonlyMap<string, unknown>;
+
+/**
+ * Reads the fields of an object. Fields that are `null` count as absent, as in the JSON form of protocol buffers.
+ *
+ * @returns `undefined` after adding a violation.
+ */
+export function readObject(json: unknown, violations: Violations): JsonFields | undefined {
+  if (!isObject(json)) {
+    violations.add('must be an object');
+    return undefined;
+  }
+  return new Map(Object.entries(json).filter(([, value]) => value !== null));
+}
+
+/**
+ * Reads an object whose keys are data, not field names. Entries that are `null` are kept.
+ *
+ * @returns `undefined` after adding a violation.
+ */
+export function readMap(json: unknown, violations: Violations): JsonFields | undefined {
+  if (isObject(json)) return new Map(Object.entries(json));
+  violations.add('must be an object');
+  return undefined;
+}
+
+/** Reads a list; `undefined` after adding a violation. */
+export function readArray(json: unknown, violations: Violations): readonly unknown[] | undefined {
+  if (isArray(json)) return json;
+  violations.add('must be a list');
+  return undefined;
+}
+
+/**
+ * Reads an integer within bounds. Proto3 JSON allows a string.
+ *
+ * @returns `undefined` after adding a violation.
+ */
+export function readInteger(
+  json: unknown,
+  bounds: { readonly min: number; readonly max: number },
+  violations: Violations,
+): number | undefined {
+  const value = typeof json === 'string' && json.trim() !== '' ? Number(json) : json;
+  if (
+    typeof value === 'number' &&
+    Number.isInteger(value) &&
+    value >= bounds.min &&
+    value <= bounds.max
+  ) {
+    return value;
+  }
+  violations.add(`must be a whole number from ${bounds.min} to ${bounds.max}`);
+  return undefined;
+}
+
+/** Reads a list field; empty if it is absent, and after adding a violation. */
+export function readList(
+  fields: JsonFields,
+  name: string,
+  violations: Violations,
+): readonly unknown[] {
+  const value = fields.get(name);
+  return value === undefined ? [] : (readArray(value, violations.at(name)) ?? []);
+}
+
+/** Reads an optional string field; `undefined` if it is absent, and after adding a violation. */
+export function readString(
+  fields: JsonFields,
+  name: string,
+  violations: Violations,
+): string | undefined {
+  const value = fields.get(name);
+  if (value === undefined || typeof value === 'string') return value;
+  violations.at(name).add('must be a string');
+  return undefined;
+}
+
+/** Reads a string field that must be present and not empty; `undefined` after adding a violation. */
+export function readRequiredString(
+  fields: JsonFields,
+  name: string,
+  violations: Violations,
+): string | undefined {
+  if (!fields.has(name)) {
+    violations.at(name).add('field not present');
+    return undefined;
+  }
+  const value = readString(fields, name, violations);
+  if (value !== '') return value;
+  violations.at(name).add('must not be empty');
+  return undefined;
+}
+
+/** Reads a boolean field; the fallback if it is absent, and after adding a violation. */
+export function readBoolean(
+  fields: JsonFields,
+  name: string,
+  fallback: boolean,
+  violations: Violations,
+): boolean {
+  const value = fields.get(name);
+  if (value === undefined) return fallback;
+  if (typeof value === 'boolean') return value;
+  violations.at(name).add('must be a boolean');
+  return fallback;
+}
+
+/**
+ * Reads a number field; the fallback if it is absent, and after adding a violation. Proto3 JSON allows a string,
+ * and requires one for `NaN` and `Infinity`.
+ */
+export function readNumber(
+  fields: JsonFields,
+  name: string,
+  fallback: number,
+  violations: Violations,
+): number {
+  const value = fields.get(name);
+  if (value === undefined) return fallback;
+  if (typeof value === 'number') return value;
+  if (value === 'NaN') return NaN;
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : NaN;
+  if (!Number.isNaN(number)) return number;
+  violations.at(name).add('must be a number');
+  return fallback;
+}
+
+/**
+ * Reads a duration field, such as `"1.5s"`, in milliseconds; the fallback if it is absent, and after adding a
+ * violation.
+ */
+export function readDurationMs(
+  fields: JsonFields,
+  name: string,
+  fallbackMs: number,
+  violations: Violations,
+): number {
+  const value = fields.get(name);
+  if (value === undefined) return fallbackMs;
+  const durationMs = parseDurationMs(value);
+  if (durationMs !== undefined) return durationMs;
+  violations.at(name).add('must be a duration that is not negative, such as "1.5s"');
+  return fallbackMs;
+}
+
+/** As `readDurationMs`, for a duration above zero. */
+export function readPositiveDurationMs(
+  fields: JsonFields,
+  name: string,
+  fallbackMs: number,
+  violations: Violations,
+): number {
+  const value = fields.get(name);
+  if (value === undefined) return fallbackMs;
+  const durationMs = parseDurationMs(value);
+  if (durationMs !== undefined && durationMs > 0) return durationMs;
+  violations.at(name).add(`must be a duration above zero, such as "${fallbackMs / 1000}s"`);
+  return fallbackMs;
+}
+
+/** Whether JSON is an object: neither a list nor `null`. */
+export function isObject(json: unknown): json is object {
+  return typeof json === 'object' && json !== null && !isArray(json);
+}
+
+/** Whether JSON is a list. `Array.isArray` narrows `unknown` to `any[]`. */
+export function isArray(json: unknown): json is readonly unknown[] {
+  return Array.isArray(json);
+}
+
+function parseDurationMs(json: unknown): number | undefined {
+  return typeof json === 'string' ? parseDurationString(json) : undefined;
+}
