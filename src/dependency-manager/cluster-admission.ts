@@ -4,7 +4,7 @@ import type { AggregateBounds } from './aggregate-clusters';
  * Steps through aggregates in one build of a config. A step takes about 0.1 µs, and each may add to a list of leaves.
  * Without a bound, n aggregates that share n leaves would take n² of both.
  */
-export const MAX_AGGREGATE_STEPS = 1_000_000;
+const MAX_AGGREGATE_STEPS = 1_000_000;
 
 /**
  * Decides which clusters of a target are watched: those that its routes or subscribers name, and those that

@@ -3,7 +3,7 @@ import { DeltaHarness, type Harness } from './harness';
 import { wrapper, type TestResourceType } from './test-resource';
 
 /** A management server on the newest stream of a harness, for one type. Requests wait until `serve` reads them. */
-export abstract class ModelServer {
+abstract class ModelServer {
   /** By name, what there is. */
   readonly resources = new Map<string, string>();
   /** Requests read so far. */
