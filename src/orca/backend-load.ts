@@ -1,36 +1,36 @@
 import { OrcaLoadReport } from '../generated/xds/data/orca/v3/orca_load_report';
 
 /**
- * The load of a backend as it tells its clients (gRFC A51). Whatever is left out is not reported, and so is a value
- * that is negative, not finite, or above the limit of its kind.
+ * The load a backend reports to its clients (gRFC A51). Omitted values are not reported, nor are values that are negative,
+ * not finite, or above their limit.
  */
 export interface BackendLoad {
-  /** 1 is the full use of the processors the backend has; may exceed 1. */
+  /** Utilization of the processors of the backend; 1 is full use. May exceed 1. */
   readonly cpuUtilization?: number | undefined;
   /** From 0 to 1. */
   readonly memoryUtilization?: number | undefined;
   /**
-   * How busy the application thinks it is; may exceed 1. `weighted_round_robin` goes by it rather than by
-   * `cpuUtilization` if it is above 0 (gRFC A58).
+   * Utilization as defined by the application; may exceed 1. If above 0, `weighted_round_robin` uses it instead of
+   * `cpuUtilization` (gRFC A58).
    */
   readonly applicationUtilization?: number | undefined;
-  /** Calls that come in. */
+  /** Received calls per second. */
   readonly queriesPerSecond?: number | undefined;
-  /** Of the queries, those that failed. */
+  /** Failed calls per second, included in `queriesPerSecond`. */
   readonly errorsPerSecond?: number | undefined;
-  /** Use of further resources, each from 0 to 1. */
+  /** Utilization of other resources, by name, from 0 to 1. */
   readonly utilization?: Readonly<Record<string, number>> | undefined;
-  /** Values only the application can interpret. Clusters can ask for them in load reports (gRFC A85). */
+  /** Metrics of the application, by name. A cluster can forward them in load reports (gRFC A85). */
   readonly namedMetrics?: Readonly<Record<string, number>> | undefined;
 }
 
-/** What one call adds to the load of its backend. */
+/** The load of one call, which is merged into the load of its backend. */
 export interface CallLoad extends BackendLoad {
-  /** What this call cost, by kind. */
+  /** Cost of the call, by name. */
   readonly requestCost?: Readonly<Record<string, number>> | undefined;
 }
 
-/** Both loads as one; the second one wins. */
+/** Merges two loads. Values of the second take precedence. */
 export function mergeLoads(first: CallLoad, second: CallLoad): CallLoad {
   return {
     ...first,
@@ -41,7 +41,7 @@ export function mergeLoads(first: CallLoad, second: CallLoad): CallLoad {
   };
 }
 
-/** Writes a report as it goes over the wire. */
+/** Encodes a report. */
 export function encodeLoad(load: CallLoad): Buffer {
   const report = OrcaLoadReport.create({
     cpuUtilization: within(load.cpuUtilization),
@@ -56,7 +56,7 @@ export function encodeLoad(load: CallLoad): Buffer {
   return Buffer.from(OrcaLoadReport.encode(report).finish());
 }
 
-/** @returns 0, which on the wire is the same as nothing, for what cannot be. */
+/** Returns 0, the proto3 default, for an absent or invalid value. */
 function within(value: number | undefined, limit = Number.MAX_VALUE): number {
   return value !== undefined && value >= 0 && value <= limit ? value : 0;
 }

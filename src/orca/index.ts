@@ -1,9 +1,8 @@
 /**
- * `grpc-xds/orca`: lets a server of `@grpc/grpc-js` report its load to its clients (gRFC A51).
+ * Load reports of `@grpc/grpc-js` servers to their clients (gRFC A51): `import … from 'grpc-xds/orca'`.
  */
 export type { BackendLoad, CallLoad } from './backend-load';
-export { recordCallLoad } from './call-recorder';
-export { OrcaReporter } from './orca-reporter';
+export { OrcaReporter, recordCallLoad } from './orca-reporter';
 export type { OrcaReporterOptions } from './orca-reporter';
 export type { Clock } from '../util/clock';
 export type { Handle } from '../util/handle';

@@ -1,52 +1,52 @@
 import type { Clock } from '../util/clock';
 import type { BackendLoad } from './backend-load';
 
-/** What has happened until some moment. */
-interface Totals {
+/** The counters at one moment. */
+interface Sample {
   readonly atMs: number;
   readonly queries: number;
   readonly errors: number;
-  /** Milliseconds of processor time, of all threads. */
+  /** Processor time of all threads, in milliseconds. */
   readonly cpuMs: number;
 }
 
-/** Rates are those of about this many milliseconds. */
+/** The window of the rates, in milliseconds. */
 const WINDOW_MS = 10_000;
 const SAMPLE_EVERY_MS = 1000;
 
 /**
- * Measures queries and errors per second and the processor time used, as means of the last ten seconds. It has no
- * timer: it looks when it is asked.
+ * Measures queries per second, errors per second and processor utilization, as means of the last ten seconds. Samples are
+ * taken by `read`; there is no timer.
  */
 export class LoadMeter {
   private queries = 0;
   private errors = 0;
-  /** The oldest first; never empty. */
-  private readonly samples: Totals[];
+  /** Oldest first; never empty. */
+  private readonly samples: Sample[];
 
-  /** @param cpuMs Milliseconds of processor time this process has used so far. */
+  /** @param cpuMs Returns the processor time used so far, in milliseconds. */
   constructor(
     private readonly clock: Clock,
     private readonly cpuMs: () => number,
   ) {
-    this.samples = [this.total()];
+    this.samples = [this.takeSample()];
   }
 
-  /** A call has begun. */
+  /** Counts a received call. */
   countQuery(): void {
     this.queries++;
   }
 
-  /** A call has failed. */
+  /** Counts a failed call. */
   countError(): void {
     this.errors++;
   }
 
-  /** The load now; empty before any time has passed. */
+  /** Returns the load; empty if no time has passed since the creation. */
   read(): BackendLoad {
-    const now = this.total();
+    const now = this.takeSample();
     const oldest = this.samples.find(({ atMs }) => now.atMs - atMs <= WINDOW_MS) ?? this.newest;
-    this.keep(now);
+    this.addSample(now);
     const ms = now.atMs - oldest.atMs;
     if (ms <= 0) return {};
     return {
@@ -56,23 +56,23 @@ export class LoadMeter {
     };
   }
 
-  private get newest(): Totals {
-    return this.samples.at(-1) ?? this.total();
+  private get newest(): Sample {
+    return this.samples.at(-1) ?? this.takeSample();
   }
 
-  private keep(now: Totals): void {
+  private addSample(now: Sample): void {
     if (now.atMs - this.newest.atMs < SAMPLE_EVERY_MS) return;
     this.samples.push(now);
     while (now.atMs - (this.samples[0]?.atMs ?? now.atMs) > WINDOW_MS) this.samples.shift();
   }
 
-  private total(): Totals {
+  private takeSample(): Sample {
     const { queries, errors, clock } = this;
     return { atMs: clock.monotonicMs(), queries, errors, cpuMs: this.cpuMs() };
   }
 }
 
-/** The processor time of this process. */
+/** Returns the processor time this process has used, in milliseconds. */
 export function processCpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;

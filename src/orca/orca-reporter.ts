@@ -2,58 +2,57 @@ import { Metadata, ServerInterceptingCall, status } from '@grpc/grpc-js';
 import type { Server, ServerInterceptor } from '@grpc/grpc-js';
 import { systemClock, type Clock } from '../util/clock';
 import { errorMessage } from '../util/error-message';
-import { encodeLoad, mergeLoads, type BackendLoad } from './backend-load';
-import { CallRecorder } from './call-recorder';
+import { encodeLoad, mergeLoads, type BackendLoad, type CallLoad } from './backend-load';
 import { LoadMeter, processCpuMs } from './load-meter';
-import { ReportStreams, SERVICE_PATH } from './report-streams';
+import { OobService, SERVICE_PATH } from './oob-service';
 
-/** How a backend reports its load. Every field has a default. */
+/** The options of `OrcaReporter`. */
 export interface OrcaReporterOptions {
   /**
-   * Tells the load. What it leaves out is as measured, and it is given that: the processor time of this process, of
-   * which 1 is one processor, and the queries and errors of the calls that pass the interceptor. Called at most ten
-   * times a second. Default: all is as measured.
+   * Returns the load. The argument is the measured load: the processor utilization of this process, of which 1 is one
+   * processor, and the queries and errors per second of the calls that pass the interceptor. Omitted values are reported
+   * as measured. Called at most ten times a second. Default: all values are reported as measured.
    */
   readonly measure?: ((measured: BackendLoad) => BackendLoad) | undefined;
-  /** Milliseconds between two reports out of band, if a client asks for less. Default 30 s (gRFC A51). */
+  /** The minimum interval of out-of-band reports, in milliseconds. Default 30,000 (gRFC A51). */
   readonly minReportIntervalMs?: number | undefined;
-  /** Default: the real time. */
+  /** Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
 const DEFAULT_MIN_INTERVAL_MS = 30_000;
-/** How old the load of the server may be that goes out with a call. */
+/** The maximum age of a reported load. */
 const MAX_AGE_MS = 100;
 const TRAILER = 'endpoint-load-metrics-bin';
 
-interface Current {
+/** The load last measured. */
+interface Measurement {
   readonly atMs: number;
   readonly load: BackendLoad;
   readonly bytes: Buffer;
 }
 
 /**
- * Reports the load of a backend to its clients, so that `weighted_round_robin` can give it the calls it has room for
- * (gRFCs A51, A58): with each call, by the {@link OrcaReporter.interceptor}, and on streams, by
- * {@link OrcaReporter.addTo}.
+ * Reports the load of a backend to its clients, which `weighted_round_robin` turns into weights (gRFCs A51, A58): with
+ * each call, by the {@link OrcaReporter.interceptor}, and out of band, by {@link OrcaReporter.addTo}.
  */
 export class OrcaReporter {
   /**
-   * Sends the load with each call, and counts the calls. For the `interceptors` of a server: the first one, so that it
-   * sees the calls that others refuse.
+   * Sends the load with each call and counts the calls. Must be the first of the `interceptors` of a server, so that it
+   * counts the calls that the others reject.
    */
   readonly interceptor: ServerInterceptor;
   private readonly clock: Clock;
   private readonly meter: LoadMeter;
-  private readonly streams: ReportStreams;
-  private current: Current | undefined;
+  private readonly oobService: OobService;
+  private current: Measurement | undefined;
   private hasWarned = false;
 
   constructor(private readonly options: OrcaReporterOptions = {}) {
     const { clock = systemClock, minReportIntervalMs = DEFAULT_MIN_INTERVAL_MS } = options;
     this.clock = clock;
     this.meter = new LoadMeter(clock, processCpuMs);
-    this.streams = new ReportStreams({
+    this.oobService = new OobService({
       clock,
       minIntervalMs: minReportIntervalMs,
       report: () => this.read().bytes,
@@ -62,22 +61,22 @@ export class OrcaReporter {
       path.startsWith(SERVICE_PATH) ? new ServerInterceptingCall(call) : this.intercept(call);
   }
 
-  /** The load as it is reported now. */
+  /** The currently reported load. */
   get load(): BackendLoad {
     return this.read().load;
   }
 
-  /** Lets clients ask for the load out of band. To be called before the server is started. */
+  /** Adds the out-of-band reporting service to a server. Must be called before the server is started. */
   addTo(server: Server): void {
-    this.streams.addTo(server);
+    this.oobService.addTo(server);
   }
 
   /**
-   * Ends the streams of clients that asked for the load. To be called before `Server.tryShutdown`, which waits for
-   * streams to end, as these would not.
+   * Ends the out-of-band streams. Must be called before `Server.tryShutdown`, which waits for all streams to end: these do
+   * not end by themselves.
    */
   close(): void {
-    this.streams.close();
+    this.oobService.close();
   }
 
   private intercept(call: ConstructorParameters<typeof ServerInterceptingCall>[0]) {
@@ -93,7 +92,7 @@ export class OrcaReporter {
         }),
       sendStatus: (end, next) => {
         if (end.code !== status.OK) this.meter.countError();
-        // The application may use its trailers for several calls.
+        // The application may share its trailers between calls.
         const trailers = end.metadata?.clone() ?? new Metadata();
         trailers.set(TRAILER, this.encode(recorder));
         next({ ...end, metadata: trailers });
@@ -106,18 +105,18 @@ export class OrcaReporter {
     return recorder?.load === undefined ? bytes : encodeLoad(mergeLoads(load, recorder.load));
   }
 
-  private read(): Current {
+  private read(): Measurement {
     const atMs = this.clock.monotonicMs();
     if (this.current !== undefined && atMs - this.current.atMs < MAX_AGE_MS) return this.current;
     const measured = this.meter.read();
-    const told = this.askApplication(measured);
-    const load = told === undefined ? measured : mergeLoads(measured, told);
+    const reported = this.callMeasure(measured);
+    const load = reported === undefined ? measured : mergeLoads(measured, reported);
     this.current = { atMs, load, bytes: encodeLoad(load) };
     return this.current;
   }
 
-  /** An error of the application's must not be that of the call with which the load happens to be told. */
-  private askApplication(measured: BackendLoad): BackendLoad | undefined {
+  /** An exception is reported as a warning, once, and does not fail the call. */
+  private callMeasure(measured: BackendLoad): BackendLoad | undefined {
     try {
       return this.options.measure?.(measured);
     } catch (error) {
@@ -127,4 +126,33 @@ export class OrcaReporter {
       return undefined;
     }
   }
+}
+
+const RECORDER = 'grpc_xds_call_load';
+
+/** The load recorded by the handler of one call. */
+class CallRecorder {
+  /** Undefined if the handler has recorded nothing. */
+  load: CallLoad | undefined;
+
+  /** Creates a recorder and attaches it to the headers of the call. */
+  static attach(headers: Metadata): CallRecorder {
+    const recorder = new CallRecorder();
+    headers.setOpaque(RECORDER, recorder);
+    return recorder;
+  }
+}
+
+/**
+ * Records the load of a call, which is reported when the call ends (gRFC A51). Must be called from the handler of the
+ * call. Values of a later call of this function replace those of earlier ones; other values are those of the server.
+ *
+ * @param call The call passed to the handler.
+ * @returns `false` if the server has no `OrcaReporter.interceptor`; then nothing is reported.
+ */
+export function recordCallLoad(call: { readonly metadata: Metadata }, load: CallLoad): boolean {
+  const recorder = call.metadata.getOpaque(RECORDER);
+  if (!(recorder instanceof CallRecorder)) return false;
+  recorder.load = recorder.load === undefined ? load : mergeLoads(recorder.load, load);
+  return true;
 }

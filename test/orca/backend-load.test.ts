@@ -3,8 +3,8 @@ import { encodeLoad, mergeLoads, type CallLoad } from '../../src/orca/backend-lo
 
 const decode = (load: CallLoad) => OrcaLoadReport.decode(encodeLoad(load));
 
-describe('a load report', () => {
-  it('has everything it is given', () => {
+describe('an encoded load report', () => {
+  it('contains every given value', () => {
     expect(
       decode({
         cpuUtilization: 1.5,
@@ -33,19 +33,19 @@ describe('a load report', () => {
   });
 
   it.each<[string, CallLoad]>([
-    ['nothing', {}],
+    ['an empty load', {}],
     ['a negative utilization', { cpuUtilization: -1, utilization: { disk: -0.1 } }],
-    ['more memory than there is', { memoryUtilization: 1.01, utilization: { disk: 1.01 } }],
+    ['a utilization above 1', { memoryUtilization: 1.01, utilization: { disk: 1.01 } }],
     [
-      'no number',
+      'a value that is not a number',
       { queriesPerSecond: NaN, namedMetrics: { a: NaN }, requestCost: { b: Infinity } },
     ],
-    ['too much', { applicationUtilization: Infinity, errorsPerSecond: Infinity }],
+    ['an infinite value', { applicationUtilization: Infinity, errorsPerSecond: Infinity }],
   ])('is empty for %s', (_what, load) => {
     expect(encodeLoad(load)).toHaveLength(0);
   });
 
-  it('of a call has what the call says, and else what is so for the whole server', () => {
+  it('merges the load of a call into the load of the server', () => {
     const server = { cpuUtilization: 0.5, queriesPerSecond: 10, namedMetrics: { a: 1, b: 1 } };
     const call = { cpuUtilization: undefined, queriesPerSecond: 20, namedMetrics: { b: 2 } };
     expect(mergeLoads(server, call)).toMatchObject({

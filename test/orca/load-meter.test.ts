@@ -1,7 +1,7 @@
 import { LoadMeter } from '../../src/orca/load-meter';
 import { FakeClock } from '../support/fake-clock';
 
-describe('the measured load of a backend', () => {
+describe('LoadMeter', () => {
   const clock = new FakeClock();
   let cpuMs = 0;
   let meter: LoadMeter;
@@ -10,7 +10,7 @@ describe('the measured load of a backend', () => {
     meter = new LoadMeter(clock, () => cpuMs);
   });
 
-  /** Lets time pass in which so much happens each second. */
+  /** Advances the clock, with these events in each second. */
   function run(seconds: number, queries: number, errors = 0, busyMs = 0): void {
     for (let i = 0; i < seconds; i++) {
       for (let j = 0; j < queries; j++) meter.countQuery();
@@ -21,11 +21,11 @@ describe('the measured load of a backend', () => {
     }
   }
 
-  it('is unknown before any time has passed', () => {
+  it('returns an empty load before any time has passed', () => {
     expect(meter.read()).toEqual({});
   });
 
-  it('is known after less than a second', () => {
+  it('returns rates after less than a second', () => {
     meter.countQuery();
     cpuMs += 50;
     clock.advance(100);
@@ -36,7 +36,7 @@ describe('the measured load of a backend', () => {
     });
   });
 
-  it('is the mean of the last ten seconds', () => {
+  it('returns the mean of the last ten seconds', () => {
     run(30, 100, 10, 900);
     expect(meter.read()).toEqual({
       cpuUtilization: 0.9,
@@ -57,7 +57,7 @@ describe('the measured load of a backend', () => {
     });
   });
 
-  it('is that of the time since it was read last, if that is longer', () => {
+  it('returns the mean since the last read if that is longer ago', () => {
     run(3, 100);
     clock.advance(57_000);
     for (let i = 0; i < 600; i++) meter.countQuery();

@@ -25,11 +25,11 @@ const TRAILER = 'endpoint-load-metrics-bin';
 
 function reportIn(trailers: Metadata): OrcaLoadReport {
   const [bytes] = trailers.get(TRAILER);
-  if (!(bytes instanceof Buffer)) throw new Error('There is no report');
+  if (!(bytes instanceof Buffer)) throw new Error('the trailers contain no report');
   return OrcaLoadReport.decode(bytes);
 }
 
-describe('a server with an OrcaReporter', () => {
+describe('OrcaReporter', () => {
   const cleanUp: (() => void)[] = [];
   afterEach(() => {
     for (const task of cleanUp.splice(0).reverse()) task();
@@ -56,7 +56,7 @@ describe('a server with an OrcaReporter', () => {
           .makeUnaryRequest(echoMethod.path, same, same, Buffer.from(''), () => {})
           .on('status', resolve);
       });
-    /** Opens a stream of reports; an interval of `undefined` is not said. */
+    /** Opens an out-of-band stream; without an interval in the request if undefined. */
     const watch = (intervalMs: number | undefined) => {
       const seconds = BigInt(Math.floor((intervalMs ?? 0) / 1000));
       const request = OrcaLoadReportRequest.create(
@@ -85,8 +85,8 @@ describe('a server with an OrcaReporter', () => {
     return { clock, reporter, server, call, watch };
   }
 
-  describe('tells its load with each call', () => {
-    it('as the application measures it', async () => {
+  describe('the report of each call', () => {
+    it('contains the load that the application measures', async () => {
       let load = 0.25;
       const { call, clock } = await start({ measure: () => ({ applicationUtilization: load }) });
       expect(reportIn((await call()).metadata)).toMatchObject({ applicationUtilization: 0.25 });
@@ -95,7 +95,7 @@ describe('a server with an OrcaReporter', () => {
       expect(reportIn((await call()).metadata)).toMatchObject({ applicationUtilization: 0.5 });
     });
 
-    it('with the queries and errors per second, unless the application knows better', async () => {
+    it('contains the measured queries and errors per second', async () => {
       let isFailing = true;
       const failing: Handler = (...args) =>
         isFailing ? args[1]({ code: status.ABORTED, details: 'no' }) : answer(...args);
@@ -108,7 +108,7 @@ describe('a server with an OrcaReporter', () => {
       expect(reportIn((await call()).metadata)).toMatchObject({ rpsFractional: 4, eps: 2 });
     });
 
-    it('by what is measured, if the application makes something of it', async () => {
+    it('passes the measured load to the application', async () => {
       const { call, clock } = await start({
         measure: ({ queriesPerSecond = 0 }) => ({ applicationUtilization: queriesPerSecond / 8 }),
       });
@@ -120,7 +120,7 @@ describe('a server with an OrcaReporter', () => {
       });
     });
 
-    it('but measures at most ten times a second', async () => {
+    it('is measured at most ten times a second', async () => {
       let measured = 0;
       const { call, clock } = await start({ measure: () => ({ cpuUtilization: ++measured }) });
       for (let i = 0; i < 5; i++) await call();
@@ -130,7 +130,7 @@ describe('a server with an OrcaReporter', () => {
       expect(measured).toBe(2);
     });
 
-    it('and with what its handler has to add', async () => {
+    it('contains the load that the handler records', async () => {
       const recording: Handler = (call, callback) => {
         expect(recordCallLoad(call, { requestCost: { rows: 3 }, cpuUtilization: 0.75 })).toBe(true);
         recordCallLoad(call, { requestCost: { bytes: 10 } });
@@ -146,7 +146,7 @@ describe('a server with an OrcaReporter', () => {
       });
     });
 
-    it('besides the trailers of the application, which stay as they are', async () => {
+    it('is added to a copy of the trailers of the application', async () => {
       const trailers = new Metadata();
       trailers.set('x-mine', 'yes');
       const { call } = await start({}, (_call, callback) =>
@@ -158,7 +158,7 @@ describe('a server with an OrcaReporter', () => {
       expect(trailers.get(TRAILER)).toEqual([]);
     });
 
-    it('even if measuring fails, and warns of that once', async () => {
+    it('is sent with the measured load, and one warning, if measure() throws', async () => {
       const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
       cleanUp.push(() => warn.mockRestore());
       const { call, clock } = await start({
@@ -173,7 +173,7 @@ describe('a server with an OrcaReporter', () => {
     });
   });
 
-  it('says that a call has no use for what is recorded if there is no interceptor', async () => {
+  it('returns false from recordCallLoad without an interceptor', async () => {
     const answers: boolean[] = [];
     const recording: Handler = (call, callback) => {
       answers.push(recordCallLoad(call, { cpuUtilization: 1 }));
@@ -184,8 +184,8 @@ describe('a server with an OrcaReporter', () => {
     expect(answers).toEqual([false]);
   });
 
-  describe('tells its load out of band', () => {
-    it('at once, and then in the interval asked for', async () => {
+  describe('out-of-band reporting', () => {
+    it('sends a report at once and then at the requested interval', async () => {
       let load = 0;
       const { watch, clock } = await start({
         measure: () => ({ cpuUtilization: ++load }),
@@ -202,7 +202,7 @@ describe('a server with an OrcaReporter', () => {
     });
 
     it.each([[undefined], [0], [29_999]])(
-      'in no shorter interval than its own, if %s ms are asked for',
+      'applies the minimum interval if %s ms are requested',
       async (intervalMs) => {
         let seconds = 0;
         const { watch, clock } = await start({ measure: () => ({ cpuUtilization: seconds }) });
@@ -216,14 +216,14 @@ describe('a server with an OrcaReporter', () => {
       },
     );
 
-    it('and counts none of that as queries', async () => {
+    it('does not count its streams as queries', async () => {
       const { watch, clock, reporter } = await start();
       await watch(undefined).count(1);
       clock.advance(1000);
       expect(reporter.load.queriesPerSecond).toBe(0);
     });
 
-    it('until the client leaves', async () => {
+    it('stops when the client cancels', async () => {
       const { watch, clock } = await start();
       const { stream, count } = watch(undefined);
       await count(1);
@@ -234,7 +234,7 @@ describe('a server with an OrcaReporter', () => {
       );
     });
 
-    it('until it is closed, so that the server can be shut down', async () => {
+    it('stops on close, so that the server can be shut down', async () => {
       const { watch, reporter, server, clock } = await start();
       const { ends, count } = watch(undefined);
       await count(1);

@@ -3,28 +3,30 @@ import { OrcaLoadReportRequest } from '../generated/xds/service/orca/v3/orca';
 import type { Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
 
-/** Where the reports of a backend can be had out of band. */
+/** Path of the out-of-band reporting service. */
 export const SERVICE_PATH = '/xds.service.orca.v3.OpenRcaService/';
 
-/** What the streams of reports need. */
-export interface ReportStreamsOptions {
+/** The options of `OobService`. */
+export interface OobServiceOptions {
   readonly clock: Clock;
-  /** Milliseconds; a client that asks for less gets this. */
+  /** The minimum interval of reports, in milliseconds; replaces a shorter requested one. */
   readonly minIntervalMs: number;
-  /** A report, encoded. */
+  /** Returns an encoded report. */
   readonly report: () => Buffer;
 }
 
 type ReportCall = ServerWritableStream<OrcaLoadReportRequest, Buffer>;
 
+/** The longest delay of `setTimeout`. */
 const MAX_INTERVAL_MS = 2 ** 31 - 1;
 
-/** The streams on which a backend reports its load to those who ask (gRFC A51). */
-export class ReportStreams {
-  private readonly streams = new Map<ReportCall, Handle>();
+/** The out-of-band reporting service (gRFC A51). */
+export class OobService {
+  /** The timer of the next report of each stream. */
+  private readonly timers = new Map<ReportCall, Handle>();
   private isClosed = false;
 
-  constructor(private readonly options: ReportStreamsOptions) {}
+  constructor(private readonly options: OobServiceOptions) {}
 
   /** Adds the service to a server. */
   addTo(server: Server): void {
@@ -44,42 +46,42 @@ export class ReportStreams {
     );
   }
 
-  /** Ends all streams; new ones are refused. */
+  /** Ends all streams; later ones fail with UNAVAILABLE. */
   close(): void {
     this.isClosed = true;
-    for (const call of [...this.streams.keys()]) {
-      this.forget(call);
+    for (const call of [...this.timers.keys()]) {
+      this.release(call);
       call.end();
     }
   }
 
   private accept(call: ReportCall): void {
     if (this.isClosed) {
-      call.emit('error', { code: status.UNAVAILABLE, details: 'The server is shutting down' });
+      call.emit('error', { code: status.UNAVAILABLE, details: 'the server is shutting down' });
       return;
     }
-    for (const event of ['cancelled', 'close', 'error']) call.on(event, () => this.forget(call));
+    for (const event of ['cancelled', 'close', 'error']) call.on(event, () => this.release(call));
     call.write(this.options.report());
-    this.wait(call, this.chooseIntervalMs(call.request));
+    this.scheduleReport(call, this.chooseIntervalMs(call.request));
   }
 
-  private wait(call: ReportCall, intervalMs: number): void {
+  private scheduleReport(call: ReportCall, intervalMs: number): void {
     const timer = this.options.clock.setTimer(() => {
-      // To a client that does not read, the present load is told once it does.
+      // Reports are skipped while the client does not read, so that they do not accumulate.
       if (!call.writableNeedDrain) call.write(this.options.report());
-      this.wait(call, intervalMs);
+      this.scheduleReport(call, intervalMs);
     }, intervalMs);
-    this.streams.set(call, timer);
+    this.timers.set(call, timer);
   }
 
   private chooseIntervalMs({ reportInterval }: OrcaLoadReportRequest): number {
     const { seconds = 0n, nanos = 0 } = reportInterval ?? {};
-    const wantedMs = Number(seconds) * 1000 + nanos / 1e6;
-    return Math.min(Math.max(wantedMs, this.options.minIntervalMs), MAX_INTERVAL_MS);
+    const requestedMs = Number(seconds) * 1000 + nanos / 1e6;
+    return Math.min(Math.max(requestedMs, this.options.minIntervalMs), MAX_INTERVAL_MS);
   }
 
-  private forget(call: ReportCall): void {
-    this.streams.get(call)?.release();
-    this.streams.delete(call);
+  private release(call: ReportCall): void {
+    this.timers.get(call)?.release();
+    this.timers.delete(call);
   }
 }
