@@ -57,6 +57,15 @@ const manyClusters = (count) =>
     route: { cluster: `bad-${index}` },
   }));
 
+/** Encodes each resource once. */
+const once = (encodeResource) => {
+  const encoded = new Map();
+  return (name, port) => {
+    if (!encoded.has(name)) encoded.set(name, encodeResource(name, port));
+    return encoded.get(name);
+  };
+};
+
 exports.cases = {
   'regex: 1,000 patterns, 2 kB header': {
     ...service({ route: repeated(1000, (index) => regexRoute(hostilePattern(index))) }),
@@ -80,6 +89,14 @@ exports.cases = {
   },
   '1,000,000 endpoints': service({ E: (name, port) => endpoints(name, 1_000_000, port), ...ring }),
   '4,000,000 endpoints': service({ E: (name, port) => endpoints(name, 4_000_000, port), ...ring }),
+  '4 assignments of 200,000 endpoints': {
+    ...service({
+      route: [...manyClusters(3), { match: toBad, route: { cluster: 'bad' } }],
+      ...ring,
+    }),
+    E: once((name, port) => endpoints(name, 200_000, port)),
+    seconds: 30,
+  },
   'aggregates that branch for ever': service({ C: aggregateTree }),
   '2,000 routes change all the time': {
     ...service({ R: flapping(2000) }),

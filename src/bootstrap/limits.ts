@@ -22,10 +22,16 @@ export interface Limits {
    */
   readonly maxClustersPerTarget: number;
   /**
-   * Endpoints of one assignment (EDS), counted before it is decoded. An assignment with more is rejected (NACK).
-   * Default: 200,000.
+   * Endpoints of one assignment (EDS) or one collection (LEDS), counted before it is decoded. A resource with more
+   * is rejected (NACK), as is an assignment with more localities. Default: 200,000.
    */
   readonly maxEndpointsPerAssignment: number;
+  /**
+   * Endpoints of all assignments and collections in use from one management server, without those that get no calls,
+   * such as unhealthy ones. A resource that would exceed it is rejected (NACK), and its last version stays in use. What
+   * resources had that are no longer watched, or have shrunk, can be used by others. Default: 500,000.
+   */
+  readonly maxEndpoints: number;
   /**
    * Percent of the time that configuration may take of the clients of one bootstrap, from decoding to applying
    * it, once it has taken 2 s at once. Responses are not read meanwhile; of those that supersede each other, a server
@@ -69,6 +75,7 @@ export const DEFAULT_LIMITS: Limits = {
   maxRingSize: 4096,
   maxClustersPerTarget: 20_000,
   maxEndpointsPerAssignment: 200_000,
+  maxEndpoints: 500_000,
   maxUpdateTimePercent: 25,
   maxRegexSize: 10_000,
   maxRegexSizePerResource: 100_000,

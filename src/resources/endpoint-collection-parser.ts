@@ -5,8 +5,9 @@ import {
 } from '../generated/envoy/config/endpoint/v3/endpoint_components';
 import { err, ok } from '../util/result';
 import { Violations } from '../util/violations';
-import type { Decoded, ResourceType } from '../xds-client/resource-type';
+import type { Decoded, ElementLimit, ResourceType } from '../xds-client/resource-type';
 import type { EndpointCollection } from './endpoint-collection';
+import { checkEndpointCount } from './endpoint-count';
 import { EndpointMetadataReader } from './endpoint-metadata-parser';
 import { LocalityReuse } from './endpoint-reuse';
 import type { ExtensionPoints } from './extension-points';
@@ -19,14 +20,18 @@ const LB_ENDPOINT: AnyType<LbEndpoint> = {
   decoder: LbEndpoint,
 };
 
+// `entries` of the collection.
+const ENTRY_PATHS = [[1]];
+
 /** List collections of endpoints (gRFC A95). They have no name in them, only beside them. */
-export function createEndpointCollectionResourceType({
-  keepDraining = false,
-  additionalAddresses = true,
-}: Pick<
-  ExtensionPoints,
-  'keepDraining' | 'additionalAddresses'
->): ResourceType<EndpointCollection> {
+export function createEndpointCollectionResourceType(
+  {
+    keepDraining = false,
+    additionalAddresses = true,
+    maxEndpointsPerAssignment: max,
+  }: Pick<ExtensionPoints, 'keepDraining' | 'additionalAddresses' | 'maxEndpointsPerAssignment'>,
+  elementLimit?: ElementLimit,
+): ResourceType<EndpointCollection> {
   const reading = { keepDraining, additionalAddresses };
   return {
     typeUrl: 'type.googleapis.com/envoy.config.endpoint.v3.LbEndpointCollection',
@@ -34,8 +39,12 @@ export function createEndpointCollectionResourceType({
     allResourcesRequiredInSotw: false,
     peekName: () => undefined,
     describeSkipped: ({ unusableEndpoints }) => describeUnusable(unusableEndpoints),
+    elementLimit,
+    countElements: ({ endpoints }) => endpoints.length,
     decode(bytes): Decoded<EndpointCollection> {
       const violations = Violations.root();
+      checkEndpointCount(bytes, { paths: ENTRY_PATHS, max }, violations.at('entries'));
+      if (violations.count > 0) return { name: undefined, result: err(violations.all) };
       const message = decodeMessage(LbEndpointCollection, bytes, violations);
       const value = message && parseCollection(message, reading, violations);
       const isValid = value !== undefined && violations.count === 0;

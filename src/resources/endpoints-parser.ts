@@ -3,8 +3,7 @@ import {
   type ClusterLoadAssignment_Policy_DropOverload,
 } from '../generated/envoy/config/endpoint/v3/endpoint';
 import { Violations } from '../util/violations';
-import { DEFAULT_LIMITS } from '../bootstrap/limits';
-import type { ResourceType } from '../xds-client/resource-type';
+import type { ElementLimit, ResourceType } from '../xds-client/resource-type';
 import { AddressHashChange, rememberAddressHashes } from './address-hashes';
 import { decodeChangedAssignment, rememberAssignment } from './changed-endpoints-parser';
 import { EndpointMetadataReader } from './endpoint-metadata-parser';
@@ -18,35 +17,40 @@ import {
   parseLocalityEndpoints,
   type LocalityContext,
 } from './locality-endpoints-parser';
-import { countElements } from './shared/count-elements';
+import { checkEndpointCount } from './endpoint-count';
 import { parseFraction } from './shared/fraction-parser';
 import { createResourceType } from './shared/resource-decoder';
 import { MAX_TOTAL_WEIGHT } from './shared/total-weight';
 import { describeUnusable, UnusableAddresses } from './unusable-addresses';
 
 // `endpoints` of the assignment, and `lb_endpoints` of each of them.
-const ENDPOINTS_PATH = [2, 2];
+const ENDPOINT_PATHS = [[2], [2, 2]];
 
-/** Counts before decoding: a decoded endpoint takes some fifty times the memory of its bytes. */
-function checkEndpointCount(bytes: Uint8Array, max: number, violations: Violations): void {
-  // An endpoint has at least a tag and a length.
-  if (bytes.length <= 2 * max || countElements(bytes, ENDPOINTS_PATH, max) <= max) return;
-  violations.at('endpoints').add(`exceed the limit maxEndpointsPerAssignment of ${max}`);
+/** Counts the endpoints that may get calls. */
+function countEndpoints({ priorities }: EndpointsResource): number {
+  let count = 0;
+  for (const { localities } of priorities) {
+    for (const { endpoints } of localities) count += endpoints.length;
+  }
+  return count;
 }
 
 /** Localities by name, by priority. */
 type Priorities = ReadonlyMap<number, ReadonlyMap<string, LocalityEndpoints>>;
 
 /** EDS. An update keeps the identity of everything that did not change. */
-export function createEndpointsResourceType({
-  keepDraining = false,
-  additionalAddresses = true,
-  endpointCollections: readCollections = false,
-  maxEndpointsPerAssignment = DEFAULT_LIMITS.maxEndpointsPerAssignment,
-}: Pick<
-  ExtensionPoints,
-  'keepDraining' | 'additionalAddresses' | 'endpointCollections' | 'maxEndpointsPerAssignment'
->): ResourceType<EndpointsResource> {
+export function createEndpointsResourceType(
+  {
+    keepDraining = false,
+    additionalAddresses = true,
+    endpointCollections: readCollections = false,
+    maxEndpointsPerAssignment: max,
+  }: Pick<
+    ExtensionPoints,
+    'keepDraining' | 'additionalAddresses' | 'endpointCollections' | 'maxEndpointsPerAssignment'
+  >,
+  elementLimit?: ElementLimit,
+): ResourceType<EndpointsResource> {
   const reading = { keepDraining, additionalAddresses };
   return createResourceType({
     typeName: 'envoy.config.endpoint.v3.ClusterLoadAssignment',
@@ -57,8 +61,10 @@ export function createEndpointsResourceType({
       noun: 'Endpoints',
     },
     checkSize(bytes, violations) {
-      checkEndpointCount(bytes, maxEndpointsPerAssignment, violations);
+      checkEndpointCount(bytes, { paths: ENDPOINT_PATHS, max }, violations.at('endpoints'));
     },
+    elementLimit,
+    countElements: countEndpoints,
     describeSkipped: ({ unusableEndpoints }) => describeUnusable(unusableEndpoints),
     parse(message, context, violations, bytes) {
       const previous = new PreviousEndpoints(context.previous(message.clusterName));

@@ -96,6 +96,8 @@ export interface ExtensionPoints {
   readonly keepDraining?: boolean;
   /** See `Limits`. */
   readonly maxEndpointsPerAssignment?: number;
+  /** See `Limits`. */
+  readonly maxEndpoints?: number;
   /** Whether endpoints may have several addresses (gRFC A61). Default: they may. */
   readonly additionalAddresses?: boolean;
   /** Whether `Cluster.load_balancing_policy` is read (gRFC A52). Default: it is. */

@@ -1,3 +1,4 @@
+import { DEFAULT_LIMITS } from '../bootstrap/limits';
 import type { ResourceType } from '../xds-client/resource-type';
 import type { ClusterResource } from './cluster';
 import { createClusterResourceType } from './cluster-parser';
@@ -27,13 +28,15 @@ export interface ResourceTypes {
 
 /** All resource types, with one set of extensions. */
 export function createResourceTypes(extensions: ExtensionPoints): ResourceTypes {
+  const { maxEndpoints = DEFAULT_LIMITS.maxEndpoints } = extensions;
+  const endpointLimit = { name: 'maxEndpoints', noun: 'endpoints', max: maxEndpoints };
   return {
     listener: createListenerResourceType(extensions),
     routeConfig: createRouteConfigResourceType(extensions),
     cluster: createClusterResourceType(extensions),
-    endpoints: createEndpointsResourceType(extensions),
+    endpoints: createEndpointsResourceType(extensions, endpointLimit),
     ...(extensions.endpointCollections === true && {
-      endpointCollection: createEndpointCollectionResourceType(extensions),
+      endpointCollection: createEndpointCollectionResourceType(extensions, endpointLimit),
     }),
   };
 }

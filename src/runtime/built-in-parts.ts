@@ -43,6 +43,7 @@ export function createRuntimeResourceTypes(
     regexes: new Re2Compiler(limits, regexes),
     keepDraining: flags.overrideHost,
     maxEndpointsPerAssignment: limits.maxEndpointsPerAssignment,
+    maxEndpoints: limits.maxEndpoints,
     additionalAddresses: flags.dualstackEndpoints,
     customLbConfig: flags.customLbConfig,
     endpointCollections: flags.endpointFallback,

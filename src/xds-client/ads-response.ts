@@ -7,7 +7,7 @@ import type { AdsResponse, ResponseItem } from './ads-protocol';
 import { MAX_NAME_LENGTH, MAX_RESOURCES_PER_RESPONSE } from './limits';
 import { parseResourceName } from './resource-name';
 import type { Accepted } from './resource-state';
-import type { CertificateProviders, Decoded, ResourceType } from './resource-type';
+import type { CertificateProviders, Decoded, ElementLimit, ResourceType } from './resource-type';
 import type { StreamStatus } from './transport';
 import { describeResource } from './xds-errors';
 
@@ -59,6 +59,8 @@ export interface ReadContext {
   isWanted(name: string): boolean;
   /** The value in use, whichever server it is from. */
   cached(name: string): Accepted<unknown> | undefined;
+  /** How many elements of the resources in use count against a limit. */
+  elementsOf(limit: ElementLimit): number;
 }
 
 /**
@@ -84,6 +86,8 @@ class ResponseReader implements ReadResources {
   /** Something other than heartbeats came. A server that only sends those leaves everything else out. */
   private hasResource: boolean;
   private readonly seen = new Set<string>();
+  /** How many elements the resources accepted so far have more than those they replace. */
+  private addedElements = 0;
 
   constructor(
     private readonly response: AdsResponse,
@@ -198,14 +202,35 @@ class ResponseReader implements ReadResources {
       this.reject(name, index, result.error, own);
       return;
     }
+    const elements = this.context.type.countElements?.(result.value) ?? 0;
+    const added = elements - (cached?.elements ?? 0);
+    const excess = this.describeExcess(elements, added);
+    if (excess !== undefined) {
+      this.reject(name, index, [excess], own);
+      return;
+    }
+    this.addedElements += added;
     const accepted: Accepted<unknown> = {
       value: result.value,
       bytes: own,
       version,
       serverKey: server.key,
       updatedAtMs: nowMs,
+      ...(elements > 0 && { elements }),
     };
     this.outcomes.set(name, { kind: 'accepted', accepted, ttlMs });
+  }
+
+  /** Describes that a resource with more elements than its previous version exceeds the limit; `undefined` if not. */
+  private describeExcess(elements: number, added: number): string | undefined {
+    const { elementLimit: limit } = this.context.type;
+    if (limit === undefined || added <= 0) return undefined;
+    const total = this.context.elementsOf(limit) + this.addedElements + added;
+    if (total <= limit.max) return undefined;
+    return (
+      `${elements} ${limit.noun}, with those of other resources ${total}, ` +
+      `exceed the limit ${limit.name} of ${limit.max}`
+    );
   }
 
   /** The names by which a resource is wanted: its own, or others it goes by. */

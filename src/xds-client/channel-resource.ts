@@ -1,6 +1,7 @@
 import type { Clock } from '../util/clock';
 import type { ChannelListener } from './channel-listener';
 import { expiryEvent, type EventOrigin } from './resource-events';
+import type { ElementCounts } from './element-counts';
 import {
   nextResourceState,
   type Accepted,
@@ -15,6 +16,8 @@ export interface ChannelResourceOptions {
   readonly type: ResourceType<unknown>;
   readonly name: string;
   readonly clock: Clock;
+  /** Of all resources of the server. */
+  readonly elements: ElementCounts;
   /** The server, as messages name it. */
   readonly origin: () => EventOrigin;
 }
@@ -39,6 +42,8 @@ export class ChannelResource {
   unansweredTimeout = false;
   private current: ResourceState<unknown>;
   private lifetime: Lifetime | undefined;
+  /** How many elements of the value are counted. */
+  private elements = 0;
 
   constructor(private readonly options: ChannelResourceOptions) {
     const { type, name, clock } = options;
@@ -77,11 +82,24 @@ export class ChannelResource {
     this.current = nextResourceState(this.current, event);
     this.unansweredTimeout = false;
     if (this.current.kind !== 'accepted') this.lifetime = undefined;
+    this.count(this.current.kind === 'accepted' ? (this.current.accepted.elements ?? 0) : 0);
+  }
+
+  /** Stops counting its elements. Called once, when the last target has unsubscribed. */
+  release(): void {
+    this.count(0);
   }
 
   /** Sets when the value expires. */
   keepFor(ttlMs: number | undefined): void {
     const endsAtMs = this.options.clock.monotonicMs() + (ttlMs ?? 0);
     this.lifetime = ttlMs === undefined ? undefined : { ttlMs, endsAtMs };
+  }
+
+  private count(elements: number): void {
+    const { elementLimit } = this.type;
+    if (elementLimit === undefined || elements === this.elements) return;
+    this.options.elements.add(elementLimit, elements - this.elements);
+    this.elements = elements;
   }
 }

@@ -3,6 +3,7 @@ import type { Logger } from '../util/logger';
 import type { ReadResources, ResourceOutcome } from './ads-response';
 import type { Channel, ChannelListener, ResourceKey } from './channel-listener';
 import { ChannelResource } from './channel-resource';
+import { ElementCounts } from './element-counts';
 import { reportSkipped } from './report-skipped';
 import { deletionEvent, outcomeEvent, timeoutEvent, type EventOrigin } from './resource-events';
 import type { ResourceEvent } from './resource-state';
@@ -31,6 +32,8 @@ type Judgement = Exclude<ResourceOutcome, { readonly kind: 'renewed' | 'lost' }>
  * resource only.
  */
 export class ChannelResources {
+  /** The elements of all resources here. */
+  readonly elements = new ElementCounts();
   private readonly types = new Map<string, TypeResources>();
 
   constructor(private readonly options: ChannelResourcesOptions) {}
@@ -51,8 +54,9 @@ export class ChannelResources {
     }
     const known = ofType.byName.get(name);
     const { clock } = this.options;
+    const { elements } = this;
     const resource =
-      known ?? new ChannelResource({ type, name, clock, origin: () => this.origin() });
+      known ?? new ChannelResource({ type, name, clock, elements, origin: () => this.origin() });
     resource.listeners.add(listener);
     ofType.byName.set(name, resource);
     return known;
@@ -69,6 +73,7 @@ export class ChannelResources {
     if (resource.listeners.size > 0) return false;
     this.types.get(typeUrl)?.byName.delete(name);
     const { state, id } = resource;
+    resource.release();
     if (state.kind === 'accepted' && state.deletionIgnored) {
       this.options.logger.info(
         () => `${describeResource(id)}: no longer watched after its removal`,

@@ -14,6 +14,8 @@ export interface Accepted<T> {
   readonly serverKey: string;
   /** Milliseconds since the epoch at which these bytes were first accepted. */
   readonly updatedAtMs: number;
+  /** How many elements count against the limit of its type. Default: none. */
+  readonly elements?: number;
 }
 
 /** Something a server did, or failed to do, about one resource. */

@@ -35,6 +35,15 @@ export interface DiscoveryService {
   readonly noun: string;
 }
 
+/** A bound on the elements that all resources of one management server have together. */
+export interface ElementLimit {
+  /** The limit that the application sets, such as `maxEndpoints`. */
+  readonly name: string;
+  /** What is counted, in the plural. */
+  readonly noun: string;
+  readonly max: number;
+}
+
 /** A kind of xDS resource, injected into the client as data: the client itself knows none. */
 export interface ResourceType<T> {
   /** Full URL, such as `type.googleapis.com/envoy.config.listener.v3.Listener`. */
@@ -52,6 +61,12 @@ export interface ResourceType<T> {
    * Default: none.
    */
   describeSkipped?(value: T): string | undefined;
+  /**
+   * The limit that the elements of its resources count against. Types with the same object share it. Default: none.
+   */
+  readonly elementLimit?: ElementLimit | undefined;
+  /** Counts the elements of a valid resource. Default: there are none. */
+  countElements?(value: T): number;
   /** Decodes and validates one resource. Must not throw for bad input; if it does, that is a violation too. */
   decode(bytes: Uint8Array, context: DecodeContext<T>): Decoded<T>;
 }

@@ -308,6 +308,7 @@ export class ServerChannel {
       readResourceErrors: this.policy.readResourceErrors,
       isWanted: (name) => this.resources.get(typeUrl, name) !== undefined,
       cached: (name) => this.resources.get(typeUrl, name)?.accepted,
+      elementsOf: (limit) => this.resources.elements.of(limit),
     });
     const stream = this.streamOf(type);
     let valid = 0;

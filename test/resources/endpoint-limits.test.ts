@@ -1,3 +1,5 @@
+import { LbEndpointCollection } from '../../src/generated/envoy/config/endpoint/v3/endpoint_components';
+import { createEndpointCollectionResourceType } from '../../src/resources/endpoint-collection-parser';
 import { createResourceTypes } from '../../src/resources/resource-types';
 import { countElements } from '../../src/resources/shared/count-elements';
 import { endpointsJson } from '../support/xds-json';
@@ -30,6 +32,49 @@ describe('an assignment', () => {
     const cut = Buffer.concat([bytes, Buffer.from([0x22, 0x05])]);
     expect(decodeBytes(type, cut).result).toEqual({ ok: false, error: [TOO_MANY] });
   });
+});
+
+it('counts the endpoints of an assignment that may get calls', () => {
+  const value = valueOf(type, assignment(ports(1, 2), ports(3)));
+  expect(type.countElements?.(value)).toBe(3);
+  expect(type.countElements?.(valueOf(type, endpointsJson('c', [])))).toBe(0);
+});
+
+describe('an assignment with more localities than the limit', () => {
+  it('is rejected', () => {
+    const zones = ['a', 'b', 'c', 'd'].map((zone) => ({ zone, ports: [] }));
+    expect(violationsOf(type, endpointsJson('c', zones))).toEqual([TOO_MANY]);
+  });
+});
+
+describe('a collection', () => {
+  const collection = createEndpointCollectionResourceType({ maxEndpointsPerAssignment: 3 });
+  const decode = (count: number) =>
+    decodeBytes(
+      collection,
+      LbEndpointCollection.encode({ entries: new Array(count).fill({}) }).finish(),
+    ).result;
+
+  it('is rejected with more entries than the limit, before it is decoded', () => {
+    expect(decode(4)).toEqual({
+      ok: false,
+      error: ['entries: exceed the limit maxEndpointsPerAssignment of 3'],
+    });
+    expect(decode(3)).toMatchObject({
+      error: [expect.stringMatching('inline_entry'), expect.anything(), expect.anything()],
+    });
+  });
+});
+
+it('counts the endpoints of assignments and collections against one limit', () => {
+  const { endpoints, endpointCollection } = createResourceTypes({
+    ...extensions,
+    endpointCollections: true,
+    maxEndpoints: 7,
+  });
+  expect(endpoints.elementLimit).toEqual({ name: 'maxEndpoints', noun: 'endpoints', max: 7 });
+  expect(endpointCollection?.elementLimit).toBe(endpoints.elementLimit);
+  expect(endpointCollection?.countElements?.({ endpoints: [] })).toBe(0);
 });
 
 describe('countElements', () => {

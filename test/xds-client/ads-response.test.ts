@@ -49,6 +49,7 @@ function read(
     readResourceErrors: false,
     isWanted: (name) => wanted.includes(name),
     cached: (name) => cached.get(name),
+    elementsOf: () => 0,
     ...change,
   });
 }

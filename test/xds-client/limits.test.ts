@@ -129,6 +129,7 @@ describe('a response with too many resources', () => {
           readResourceErrors: true,
           isWanted: () => true,
           cached: () => undefined,
+          elementsOf: () => 0,
         },
       );
     const { violations, outcomes, isComplete, invalid } = read(MAX_RESOURCES_PER_RESPONSE + 1);

@@ -4,6 +4,7 @@ import type {
   DecodeContext,
   Decoded,
   DiscoveryService,
+  ElementLimit,
   ResourceType,
 } from '../../xds-client/resource-type';
 import { decodeMessage, peekText, type AnyType } from './any';
@@ -14,6 +15,10 @@ export interface ResourceParser<M, T> extends AnyType<M> {
   readonly allResourcesRequiredInSotw: boolean;
   /** See {@link ResourceType.discoveryService}. */
   readonly discoveryService?: DiscoveryService | undefined;
+  /** See {@link ResourceType.elementLimit}. */
+  readonly elementLimit?: ElementLimit | undefined;
+  /** See {@link ResourceType.countElements}. */
+  countElements?(value: T): number;
   /** See {@link ResourceType.describeSkipped}. */
   describeSkipped?(value: T): string | undefined;
   /** Adds a violation for bytes that are too much to be decoded. */
@@ -46,6 +51,8 @@ export function createResourceType<M, T>(parser: ResourceParser<M, T>): Resource
     discoveryService,
     peekName,
     describeSkipped: (value) => parser.describeSkipped?.(value),
+    elementLimit: parser.elementLimit,
+    countElements: (value) => parser.countElements?.(value) ?? 0,
     decode(bytes, context): Decoded<T> {
       const name = peekName(bytes);
       const violations = Violations.root();

@@ -1,0 +1,113 @@
+import type { ElementLimit } from '../../src/xds-client/resource-type';
+import { DeltaHarness, Harness } from './harness';
+import { TestResourceType, type TestValue } from './test-resource';
+
+const limit: ElementLimit = { name: 'maxLetters', noun: 'letters', max: 10 };
+
+/** Counts the letters of its values. */
+class CountedType extends TestResourceType {
+  readonly elementLimit = limit;
+
+  countElements({ text }: TestValue): number {
+    return text.length;
+  }
+}
+
+const words = new CountedType('Words', false);
+const names = new CountedType('Names', true);
+const excess = (name: string, count: number, total: number) =>
+  `Words "${name}": ${count} letters, with those of other resources ${total}, exceed the limit maxLetters of 10`;
+
+/** The text with which the last response was rejected: other requests may follow the NACK. */
+function lastRejection({ stream: { requests } }: Harness): string | undefined {
+  const nonce = requests.at(-1)?.responseNonce;
+  const answers = requests.filter(({ responseNonce }) => responseNonce === nonce);
+  return answers.find(({ errorDetail }) => errorDetail !== undefined)?.errorDetail?.message;
+}
+
+function watchAll() {
+  const h = new Harness();
+  const [a, b, c] = ['a', 'b', 'c'].map((name) => h.watch(words, name));
+  if (a === undefined || b === undefined || c === undefined) throw new Error('not watched');
+  return { h, a, b, c, rejection: () => lastRejection(h) };
+}
+
+describe('a limit on the elements of all resources', () => {
+  it('rejects a resource that exceeds it together with others, in the same response or a later one', () => {
+    const { h, a, b, c, rejection } = watchAll();
+    h.send(words, '1', { a: 'aaaaaa', b: 'bbbbb' });
+    expect(rejection()).toBe(excess('b', 5, 11));
+    expect(a.take()).toEqual(['value aaaaaa']);
+    expect(b.take()).toEqual([expect.stringContaining('exceed the limit maxLetters of 10')]);
+    h.send(words, '2', { c: 'ccccc' });
+    h.clock.advance(1000);
+    expect(rejection()).toBe(excess('c', 5, 11));
+    h.send(words, '3', { c: 'cccc' });
+    expect(c.values.at(-1)).toEqual({ text: 'cccc' });
+    expect(rejection()).toBeUndefined();
+  });
+
+  it('keeps the last version of a resource whose update exceeds it', () => {
+    const { h, a, rejection } = watchAll();
+    h.send(words, '1', { a: 'aaaaaa', b: 'bbbb' });
+    h.send(words, '2', { a: 'AAAAAAA' });
+    expect(rejection()).toBe(excess('a', 7, 11));
+    expect(a.values).toEqual([{ text: 'aaaaaa' }]);
+    h.send(words, '3', { a: 'AAAAAA' });
+    expect(a.values.at(-1)).toEqual({ text: 'AAAAAA' });
+    expect(rejection()).toBeUndefined();
+  });
+
+  it('counts less when a resource shrinks, even with those of the same response', () => {
+    const { h, b, rejection } = watchAll();
+    h.send(words, '1', { a: 'aaaaaaaa' });
+    h.send(words, '2', { a: 'aa', b: 'bbbbbbbb' });
+    expect(rejection()).toBeUndefined();
+    expect(b.values).toEqual([{ text: 'bbbbbbbb' }]);
+  });
+
+  it('does not count a resource that is no longer watched', () => {
+    const { h, a, b, rejection } = watchAll();
+    h.send(words, '1', { a: 'aaaaaaaa' });
+    a.release();
+    h.send(words, '2', { b: 'bbbbbbbbbb' });
+    expect(rejection()).toBeUndefined();
+    expect(b.values).toEqual([{ text: 'bbbbbbbbbb' }]);
+  });
+
+  it('counts a resource once however many targets watch it', () => {
+    const { h, a, rejection } = watchAll();
+    const other = h.watch(words, 'a', undefined, h.clientOf('xds:///other'));
+    h.send(words, '1', { a: 'aaaaaa' });
+    a.release();
+    h.send(words, '2', { b: 'bbbb' });
+    expect(rejection()).toBeUndefined();
+    expect(other.values).toEqual([{ text: 'aaaaaa' }]);
+    h.send(words, '3', { b: 'bbbbb' });
+    expect(rejection()).toBe(excess('b', 5, 11));
+  });
+
+  it('does not count a resource that the server has removed', () => {
+    const h = new DeltaHarness({
+      features: ['fail_on_data_errors'],
+      dataErrorHandling: true,
+    });
+    h.watch(words, 'a');
+    const b = h.watch(words, 'b');
+    h.sendDelta(words, '1', { a: 'aaaaaaaa' });
+    h.sendDelta(words, '2', {}, ['a']);
+    h.sendDelta(words, '3', { b: 'bbbbbbbbbb' });
+    expect(b.values).toEqual([{ text: 'bbbbbbbbbb' }]);
+  });
+
+  it('holds for the types that share it together', () => {
+    const h = new Harness();
+    h.watch(words, 'a');
+    const n = h.watch(names, 'n');
+    h.send(words, '1', { a: 'aaaaaa' });
+    h.send(names, '1', { n: 'nnnnn' });
+    expect(lastRejection(h)).toContain('5 letters, with those of other resources 11');
+    h.send(names, '2', { n: 'nnnn' });
+    expect(n.values).toEqual([{ text: 'nnnn' }]);
+  });
+});
