@@ -60,4 +60,5 @@ export type {
   ServerConnectedEvent,
   ServerEvent,
   ServerFailedEvent,
+  TlsNotUsedEvent,
 } from './xds-client/diagnostics';

@@ -34,6 +34,8 @@ export interface LbHost extends LbHelper {
 /** The xDS side of an update: the same object only if it says the same. `undefined` under another resolver than ours. */
 export interface XdsLbContext {
   readonly config: XdsConfig;
+  /** `node.id` of the bootstrap. */
+  readonly nodeId: string;
   readonly clusters: ClusterSubscriber;
   /** What takes load reports (gRFC A27); `undefined` if nothing does. */
   readonly loads: LoadReporter | undefined;

@@ -258,14 +258,14 @@ export class XdsResolver implements Resolver {
 
   /** Gives the channel its config. @returns whether the channel took the selector. */
   private deliver(resolution: Resolution, config: XdsConfig, selector: ExpiringSelector): boolean {
-    const { manager: clusters, client } = resolution;
+    const { manager: clusters, client, nodeId } = resolution;
     const policy = this.currentLbConfig(resolution);
     try {
       return this.listener(
         statusOrFromValue([]),
         {
           [CHANNEL_ARGS_CONFIG_SELECTOR_KEY]: selector,
-          ...xdsLbContextArg({ config, clusters, loads: client.loads }),
+          ...xdsLbContextArg({ config, clusters, nodeId, loads: client.loads }),
         },
         statusOrFromValue({
           loadBalancingConfig: [{ [policy.policyName]: policy }],

@@ -98,6 +98,14 @@ export interface ConfigFailedEvent extends DiagnosticEvent {
   readonly error: string;
 }
 
+/**
+ * A channel without xDS credentials uses a cluster that the control plane asks TLS for: the credentials of the channel
+ * decide how connections are secured. Published once per cluster of a process.
+ */
+export interface TlsNotUsedEvent extends DiagnosticEvent {
+  readonly cluster: string;
+}
+
 /** The channels of `node:diagnostics_channel` on which this package publishes, and what each message is. */
 export interface DiagnosticEvents {
   readonly 'grpc-xds:server-connected': ServerConnectedEvent;
@@ -110,6 +118,7 @@ export interface DiagnosticEvents {
   readonly 'grpc-xds:fallback': FallbackEvent;
   readonly 'grpc-xds:config-published': ConfigPublishedEvent;
   readonly 'grpc-xds:config-failed': ConfigFailedEvent;
+  readonly 'grpc-xds:tls-not-used': TlsNotUsedEvent;
 }
 
 /** One of the channels. */
@@ -136,4 +145,5 @@ export const diagnostics = {
   fallback: open('grpc-xds:fallback'),
   configPublished: open('grpc-xds:config-published'),
   configFailed: open('grpc-xds:config-failed'),
+  tlsNotUsed: open('grpc-xds:tls-not-used'),
 } as const;

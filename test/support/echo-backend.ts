@@ -30,10 +30,13 @@ export class EchoBackend {
   readonly peers = new Set<string>();
   private server: Server | undefined;
 
-  constructor(readonly name: string) {}
+  constructor(
+    readonly name: string,
+    private readonly credentials = ServerCredentials.createInsecure(),
+  ) {}
 
-  static async start(name: string): Promise<EchoBackend> {
-    const backend = new EchoBackend(name);
+  static async start(name: string, credentials?: ServerCredentials): Promise<EchoBackend> {
+    const backend = new EchoBackend(name, credentials);
     await backend.listen();
     return backend;
   }
@@ -54,10 +57,8 @@ export class EchoBackend {
       },
     );
     this.port = await new Promise<number>((resolve, reject) => {
-      server.bindAsync(
-        `127.0.0.1:${this.port}`,
-        ServerCredentials.createInsecure(),
-        (error, port) => (error === null ? resolve(port) : reject(error)),
+      server.bindAsync(`127.0.0.1:${this.port}`, this.credentials, (error, port) =>
+        error === null ? resolve(port) : reject(error),
       );
     });
     this.server = server;
@@ -81,8 +82,12 @@ export class EchoBackend {
 export class EchoClient {
   private readonly client: Client;
 
-  constructor(target: string, options: ChannelOptions = {}) {
-    this.client = new Client(target, credentials.createInsecure(), options);
+  constructor(
+    target: string,
+    options: ChannelOptions = {},
+    channelCredentials = credentials.createInsecure(),
+  ) {
+    this.client = new Client(target, channelCredentials, options);
   }
 
   /** @returns who answered. Rejects with the `ServiceError` of a failed call. */

@@ -50,7 +50,7 @@ export function lbContext(
     virtualHost: host,
     clusters: new Map(Object.entries(clusters)),
   };
-  return { config, clusters: clusterSubscriber, loads: undefined };
+  return { config, clusters: clusterSubscriber, nodeId: 'n1', loads: undefined };
 }
 
 /** A usable cluster with endpoints: those of the priorities, or `undefined` if there are none. */

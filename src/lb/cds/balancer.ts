@@ -1,12 +1,11 @@
 import type { ClusterConfig } from '../../dependency-manager/xds-config';
 import { ConnectivityState } from '../../grpc-js';
-import type { ChannelOptions } from '../../grpc-js';
+import type { ChannelOptions, Subchannel, SubchannelAddress } from '../../grpc-js';
 import type { EndpointsResource } from '../../resources/endpoints';
 import type { LbConfig } from '../../resources/extension-points';
 import type { LoadReporter } from '../../load-reporting/load-reporter';
 import type { FeatureFlags } from '../../util/feature-flags';
 import { assertNever } from '../../util/assert-never';
-import type { Handle } from '../../util/handle';
 import { ok } from '../../util/result';
 import { createFailurePicker, failureText } from '../connectivity';
 import { emptyEndpointSet } from '../endpoint-set';
@@ -20,6 +19,8 @@ import { canWaitForCall } from './can-wait-for-call';
 import { planAggregate, planLeaf, type LeafPlan } from './child-plan';
 import { CDS, CdsConfig, parseCdsConfig } from './config';
 import { DeferredChild } from './deferred-child';
+import { DynamicSubscription } from './dynamic-subscription';
+import { TransportSecurity, UnusedTlsReports } from './transport-security';
 
 /** What decides how clusters are used. */
 export interface CdsPolicyOptions {
@@ -31,10 +32,14 @@ export interface CdsPolicyOptions {
  * demand, when the first call wants it.
  */
 export function createCdsPolicyType({ flags }: CdsPolicyOptions): LbPolicyType {
+  const shared = {
+    sharesPolicy: flags.aggregateClusterBackwardCompat,
+    tls: new UnusedTlsReports(),
+  };
   return {
     name: CDS,
     parseConfig: parseCdsConfig,
-    create: (host) => new CdsPolicy(host, flags.aggregateClusterBackwardCompat),
+    create: (host) => new CdsPolicy(host, shared),
   };
 }
 
@@ -45,6 +50,16 @@ export const cdsPolicy: LbPolicyType = createCdsPolicyType({
 
 const TRACER = 'cds_balancer';
 
+/** What the policies of one type share. */
+interface Shared {
+  /** Whether the policy of an aggregate cluster applies to its leaves, as before gRFC A75. */
+  readonly sharesPolicy: boolean;
+  readonly tls: UnusedTlsReports;
+}
+
+/** The endpoints of a cluster, and why they may be outdated or none. */
+type LeafChildren = Extract<ClusterConfig['children'], { kind: 'endpoints' }>;
+
 /** What the child was made for. */
 interface Applied {
   /** The name in the config of the policy. The resource may spell it differently. */
@@ -52,6 +67,7 @@ interface Applied {
   readonly cluster: ClusterConfig;
   readonly options: ChannelOptions;
   readonly loads: LoadReporter | undefined;
+  readonly nodeId: string;
 }
 
 /** A cluster whose policy is that of its aggregate cluster. */
@@ -61,17 +77,11 @@ interface Replaced {
   readonly cluster: ClusterConfig;
 }
 
-/** Keeps a dynamic cluster in the `XdsConfig`. */
-interface Subscription {
-  readonly cluster: string;
-  readonly clusters: XdsLbContext['clusters'];
-  readonly handle: Handle;
-}
-
 class CdsPolicy implements LbPolicy {
   private readonly child: DeferredChild;
   private readonly publication: Publication;
-  private subscription: Subscription | undefined;
+  private readonly security: TransportSecurity;
+  private readonly subscription = new DynamicSubscription();
   private replaced: Replaced | undefined;
   /** `undefined` while there is nothing a child could work with. */
   private applied: Applied | undefined;
@@ -80,13 +90,17 @@ class CdsPolicy implements LbPolicy {
   /** Why the cluster cannot be used; `undefined` if the child is to be asked. */
   private failure: string | undefined;
 
-  /** @param sharesPolicy Whether the policy of an aggregate cluster applies to its leaves, as before gRFC A75. */
   constructor(
     private readonly host: LbHost,
-    private readonly sharesPolicy: boolean,
+    private readonly shared: Shared,
   ) {
     this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
-    this.child = new DeferredChild({ host, onStateChanged: () => this.publication.request() });
+    this.security = new TransportSecurity(shared.tls, host.environment.logger);
+    this.child = new DeferredChild({
+      host,
+      onStateChanged: () => this.publication.request(),
+      overrides: { createSubchannel: (address, args) => this.createSubchannel(address, args) },
+    });
   }
 
   update(update: LbUpdate): void {
@@ -101,7 +115,7 @@ class CdsPolicy implements LbPolicy {
       this.failUnlessServing(config.cluster, text);
       return;
     }
-    this.updateSubscription(config, xds);
+    this.subscription.update(config, xds);
     const cluster = xds.config.clusters.get(config.cluster);
     if (cluster === undefined) this.onMissing(config);
     else if (cluster.ok) {
@@ -119,19 +133,9 @@ class CdsPolicy implements LbPolicy {
 
   destroy(): void {
     this.publication.cancel();
-    this.subscription?.handle.release();
+    this.subscription.release();
+    this.applied = undefined;
     this.child.destroy();
-  }
-
-  private updateSubscription({ cluster, isDynamic }: CdsConfig, { clusters }: XdsLbContext): void {
-    const { subscription } = this;
-    if (isDynamic && subscription?.cluster === cluster && subscription.clusters === clusters)
-      return;
-    this.subscription = isDynamic
-      ? { cluster, clusters, handle: clusters.subscribeCluster(cluster) }
-      : undefined;
-    // Afterwards, so that a cluster that stays wanted never leaves the config.
-    subscription?.handle.release();
   }
 
   private onMissing({ cluster, isDynamic }: CdsConfig): void {
@@ -166,7 +170,7 @@ class CdsPolicy implements LbPolicy {
 
   private updateLeaf(
     { name, cluster }: Pick<Applied, 'name' | 'cluster'>,
-    { endpoints, resolutionNote }: Extract<ClusterConfig['children'], { kind: 'endpoints' }>,
+    { endpoints, resolutionNote }: LeafChildren,
     update: LbUpdate,
   ): void {
     const { resource } = cluster;
@@ -176,7 +180,7 @@ class CdsPolicy implements LbPolicy {
       this.fail(failureText(`Cluster "${resource.name}" has no endpoints`, resolutionNote));
       return;
     }
-    const applied: Applied = { name, cluster, options, loads: xds?.loads };
+    const applied: Applied = { name, cluster, options, ...identityOf(xds) };
     this.use(applied);
     const { policies } = this.host.environment;
     this.child.update(
@@ -186,13 +190,14 @@ class CdsPolicy implements LbPolicy {
   }
 
   private createLeafUpdate(
-    { cluster, options, loads }: Applied,
+    { name, cluster, options, loads, nodeId }: Applied,
     endpoints: EndpointsResource,
     resolutionNote: string,
   ): LbUpdate {
     const previous = this.plan instanceof PriorityConfig ? undefined : this.plan;
     const { policies } = this.host.environment;
-    const plan = planLeaf(cluster.resource, endpoints, previous, {
+    const { resource } = cluster;
+    const plan = planLeaf(resource, endpoints, previous, {
       // What a feature flag switches off is not registered.
       hasSessions: policies.get(OVERRIDE_HOST) !== undefined,
       hasOutlierDetection: policies.get(OUTLIER_DETECTION) !== undefined,
@@ -205,8 +210,29 @@ class CdsPolicy implements LbPolicy {
       options,
       // The plan says it all. Without the context, what happens to other clusters does not pass this point.
       xds: undefined,
-      resolutionNote,
+      resolutionNote: this.security.completeNote({ name, resource, nodeId }, resolutionNote),
     };
+  }
+
+  private createSubchannel(address: SubchannelAddress, args: ChannelOptions): Subchannel {
+    const { host } = this;
+    const subchannel = host.createSubchannel(address, args);
+    if (this.security.observe(subchannel) && this.applied?.cluster.resource.tls !== undefined) {
+      const { batch, clock } = host.environment;
+      // Afterwards: the child is in the middle of an update, or of a connection attempt.
+      clock.soon(() => batch.run(() => this.updateNote()));
+    }
+    return subchannel;
+  }
+
+  /** Repeats the update of the child of a leaf, now that it is known which credentials its connections use. */
+  private updateNote(): void {
+    const { applied } = this;
+    const children = applied?.cluster.children;
+    if (applied === undefined || children?.kind !== 'endpoints') return;
+    const { endpoints, resolutionNote } = children;
+    if (endpoints === undefined) return;
+    this.child.update(() => this.createLeafUpdate(applied, endpoints, resolutionNote), false);
   }
 
   private updateAggregate(
@@ -219,10 +245,10 @@ class CdsPolicy implements LbPolicy {
       return;
     }
     const previous = this.plan instanceof PriorityConfig ? this.plan : undefined;
-    const shared = this.sharesPolicy ? cluster.resource.lbConfig : undefined;
+    const shared = this.shared.sharesPolicy ? cluster.resource.lbConfig : undefined;
     const config = planAggregate(leafClusters, previous, shared);
     this.plan = config;
-    this.use({ name, cluster, options: update.options, loads: update.xds?.loads });
+    this.use({ name, cluster, options: update.options, ...identityOf(update.xds) });
     this.child.update(() => ({ ...update, config, endpoints: ok(emptyEndpointSet) }), false);
   }
 
@@ -264,4 +290,8 @@ class CdsPolicy implements LbPolicy {
   private trace(text: () => string): void {
     this.host.environment.logger.trace(TRACER, text);
   }
+}
+
+function identityOf(xds: XdsLbContext | undefined): Pick<Applied, 'loads' | 'nodeId'> {
+  return { loads: xds?.loads, nodeId: xds?.nodeId ?? '' };
 }

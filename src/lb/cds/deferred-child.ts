@@ -1,15 +1,8 @@
 import { ConnectivityState } from '../../grpc-js';
 import type { Picker } from '../../grpc-js';
-import { ChildPolicy } from '../child-policy';
+import { ChildPolicy, type ChildPolicyOptions } from '../child-policy';
 import { createIdlePicker } from '../connectivity';
-import type { LbHost, LbUpdate } from '../lb-policy';
-
-/** How a deferred child is tied to its parent. */
-export interface DeferredChildOptions {
-  readonly host: LbHost;
-  /** Called, in the batch, after `state`, `picker` or `errorMessage` changed. */
-  readonly onStateChanged: () => void;
-}
+import type { LbUpdate } from '../lb-policy';
 
 /** A child that is not there yet. */
 interface Waiting {
@@ -29,7 +22,7 @@ export class DeferredChild {
   private waiting: Waiting | undefined;
   private isStarted = false;
 
-  constructor(private readonly options: DeferredChildOptions) {
+  constructor(private readonly options: ChildPolicyOptions) {
     this.child = new ChildPolicy(options);
   }
 

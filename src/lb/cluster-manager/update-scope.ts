@@ -39,13 +39,15 @@ export class UpdateScope {
 class LiveContext implements XdsLbContext {
   readonly clusters: XdsLbContext['clusters'];
   readonly loads: XdsLbContext['loads'];
+  readonly nodeId: string;
 
   constructor(
-    { clusters, loads }: XdsLbContext,
+    { clusters, loads, nodeId }: XdsLbContext,
     private readonly newest: () => XdsConfig,
   ) {
     this.clusters = clusters;
     this.loads = loads;
+    this.nodeId = nodeId;
   }
 
   get config(): XdsConfig {

@@ -51,7 +51,7 @@ class Subject {
     this.harness.update(this.policy, {
       config: this.lbConfig,
       endpoints: ok(emptyEndpointSet),
-      xds: { config: this.config, clusters: this.subscriber, loads: undefined },
+      xds: { config: this.config, clusters: this.subscriber, nodeId: 'n1', loads: undefined },
       options: change.options ?? this.harness.options,
     });
     const updated = this.stubs().filter((stub) => stub.updates.length > (before.get(stub) ?? 0));

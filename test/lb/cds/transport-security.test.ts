@@ -1,0 +1,190 @@
+import { ConnectivityState, credentials, type ChannelCredentials } from '../../../src/grpc-js';
+import { createCdsPolicyType } from '../../../src/lb/cds/balancer';
+import { CdsConfig } from '../../../src/lb/cds/config';
+import { UnusedTlsReports } from '../../../src/lb/cds/transport-security';
+import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balancer';
+import { CallCounterMap } from '../../../src/lb/cluster-impl/call-counter';
+import { emptyEndpointSet } from '../../../src/lb/endpoint-set';
+import type { LbPolicy, LbPolicyType } from '../../../src/lb/lb-policy';
+import { priorityPolicy } from '../../../src/lb/priority/balancer';
+import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
+import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
+import type { ClusterResource } from '../../../src/resources/cluster';
+import type { UpstreamTls } from '../../../src/resources/tls-context';
+import { silentLogger } from '../../../src/util/logger';
+import { ok } from '../../../src/util/result';
+import { DiagnosticRecorder } from '../../support/diagnostic-recorder';
+import { FakeClock } from '../../support/fake-clock';
+import { LbHarness, makeLocality, pick, pickError } from '../../support/lb-harness';
+import { lbContext, leafOf } from '../../support/lb-xds-config';
+import { edsCluster } from '../../support/xds-builders';
+
+const A = '10.0.0.1:80';
+const B = '10.0.0.2:80';
+
+const tls: UpstreamTls = {
+  ...{ sni: '', autoHostSni: false, autoSniSanValidation: false },
+  ...{ rootCertificates: { kind: 'system' }, identity: undefined, sanMatchers: [] },
+};
+const plain: ClusterResource = { ...edsCluster('c', ''), lbConfig: createRoundRobinConfig() };
+const secured: ClusterResource = { ...plain, tls };
+
+const INSECURE = "the cluster asks for TLS, the channel's credentials are insecure";
+const OTHER = "the cluster asks for TLS, the channel's credentials are not xDS credentials";
+const line = (problem: string, cluster = 'c') =>
+  `xds: Cluster "${cluster}" (node "n1"): ${problem}: the credentials decide how connections are secured, the transport_socket of the cluster has no effect`;
+
+const createType = () => createCdsPolicyType({ flags: { aggregateClusterBackwardCompat: false } });
+
+/** The policies of one cluster under a channel with the given credentials. */
+class Subject {
+  readonly harness = new LbHarness([
+    createClusterImplPolicyType({ counters: new CallCounterMap(new FakeClock()) }),
+    ...[priorityPolicy, roundRobinPolicy],
+  ]);
+  readonly policy: LbPolicy;
+
+  constructor(channelCredentials: ChannelCredentials, type: LbPolicyType = createType()) {
+    const { host } = this.harness;
+    const create = host.createSubchannel.bind(host);
+    // As in the wrapper of grpc-js.
+    host.createSubchannel = (address, options) =>
+      Object.assign(create(address, options), { channel: { credentials: channelCredentials } });
+    this.policy = this.harness.create(type);
+  }
+
+  async update(cluster: ClusterResource, resolutionNote = '', addresses = [A]): Promise<void> {
+    const priorities = [{ localities: [makeLocality('a', addresses)] }];
+    this.harness.update(this.policy, {
+      config: new CdsConfig(cluster.name, false),
+      endpoints: ok(emptyEndpointSet),
+      xds: lbContext({ [cluster.name]: leafOf(cluster, { priorities, resolutionNote }) }),
+    });
+    await this.harness.settle();
+  }
+
+  /** Why calls fail after the connection to an address could not be made. */
+  async failure(address = A): Promise<string> {
+    this.harness.subchannel(address).fail('refused');
+    await this.harness.settle();
+    expect(this.harness.last.state).toBe(ConnectivityState.TRANSIENT_FAILURE);
+    return pickError(this.harness.last.picker);
+  }
+}
+
+describe('a cluster with a transport_socket', () => {
+  const insecure = credentials.createInsecure();
+  const secure = credentials.createSsl();
+  let lines: string[];
+
+  beforeEach(() => {
+    lines = [];
+    jest.spyOn(silentLogger, 'error').mockImplementation((text) => void lines.push(text()));
+  });
+
+  afterEach(() => jest.restoreAllMocks());
+
+  it.each([
+    ['insecure credentials', insecure, INSECURE],
+    ['TLS credentials of the application', secure, OTHER],
+  ])('is reported under %s, and named in failed calls', async (_name, creds, problem) => {
+    const recorder = new DiagnosticRecorder('grpc-xds:tls-not-used');
+    const subject = new Subject(creds);
+    await subject.update(secured);
+    expect(lines).toEqual([line(problem)]);
+    expect(recorder.take()).toEqual([['grpc-xds:tls-not-used', { nodeId: 'n1', cluster: 'c' }]]);
+    expect(await subject.failure()).toBe(
+      `No connection established. Last error: refused. Resolution note: ${problem}`,
+    );
+  });
+
+  it('is reported once over several updates, connections and channels', async () => {
+    const recorder = new DiagnosticRecorder('grpc-xds:tls-not-used');
+    const type = createType();
+    const subject = new Subject(insecure, type);
+    await subject.update(secured);
+    await subject.update({ ...secured, maxRequests: 5 });
+    await subject.update(plain);
+    await subject.update(secured, 'stale', [A, B]);
+    await new Subject(insecure, type).update(secured);
+    expect(lines).toEqual([line(INSECURE)]);
+    expect(recorder.take()).toHaveLength(1);
+  });
+
+  it('is reported when the transport_socket comes with an update', async () => {
+    const subject = new Subject(insecure);
+    await subject.update(plain);
+    expect(await subject.failure()).not.toContain('TLS');
+    expect(lines).toEqual([]);
+    await subject.update(secured);
+    expect(lines).toEqual([line(INSECURE)]);
+    expect(pickError(subject.harness.last.picker)).toContain(`Resolution note: ${INSECURE}`);
+  });
+
+  it('is named beside what else is wrong with the cluster', async () => {
+    const subject = new Subject(insecure);
+    await subject.update(secured, 'stale');
+    expect(await subject.failure()).toMatch(new RegExp(`Resolution note: ${INSECURE}; stale$`));
+  });
+
+  it('is not mentioned in calls while there is a connection', async () => {
+    const subject = new Subject(insecure);
+    await subject.update(secured);
+    subject.harness.subchannel(A).connect();
+    expect(pick(subject.harness.last.picker).status).toBeNull();
+    expect(subject.harness.last.errorMessage).toBeNull();
+  });
+
+  it('is not reported before it is used', async () => {
+    const subject = new Subject(insecure);
+    await subject.update(secured, '', []);
+    expect(lines).toEqual([]);
+  });
+
+  it('is not reported after the policy was destroyed', async () => {
+    const subject = new Subject(insecure);
+    const priorities = [{ localities: [makeLocality('a', [A])] }];
+    subject.harness.update(subject.policy, {
+      config: new CdsConfig('c', false),
+      endpoints: ok(emptyEndpointSet),
+      xds: lbContext({ c: leafOf(secured, { priorities }) }),
+    });
+    subject.policy.destroy();
+    await subject.harness.settle();
+    expect(lines).toEqual([]);
+    expect(subject.harness.errors).toEqual([]);
+  });
+});
+
+describe('a cluster without a transport_socket', () => {
+  it('is not reported under insecure credentials', async () => {
+    const error = jest.spyOn(silentLogger, 'error');
+    const subject = new Subject(credentials.createInsecure());
+    await subject.update(plain, 'stale');
+    expect(await subject.failure()).toMatch(/Resolution note: stale$/);
+    expect(error).not.toHaveBeenCalled();
+    error.mockRestore();
+  });
+});
+
+describe('UnusedTlsReports', () => {
+  it('forgets the oldest of more than 1000 clusters', () => {
+    const reports = new UnusedTlsReports();
+    let count = 0;
+    const logger = {
+      ...silentLogger,
+      error: () => {
+        count++;
+      },
+    };
+    const report = (name: string) =>
+      reports.report({ name, resource: secured, nodeId: 'n1' }, INSECURE, logger);
+    for (let i = 0; i < 1000; i++) report(`c${i}`);
+    report('c0');
+    expect(count).toBe(1000);
+    report('c1000');
+    report('c0');
+    report('c999');
+    expect(count).toBe(1002);
+  });
+});
