@@ -74,6 +74,8 @@ const tls = (common_tls_context, changes = {}) =>
       }),
     },
   });
+const systemRoots = { validation_context: { system_root_certs: {} } };
+const validation = (changes) => tls({ validation_context: { system_root_certs: {}, ...changes } });
 const httpOptions = (common_http_protocol_options) =>
   cluster({
     typed_extension_protocol_options: {
@@ -243,6 +245,25 @@ export const clusterVariants = {
     tls_certificates: [{ certificate_chain: { filename: '/tmp/x' } }],
   }),
   'TLS with SDS': tls({ validation_context_sds_secret_config: { name: 'x' } }),
+  'TLS with the roots of the system': tls(systemRoots),
+  'TLS with the roots of the system and a default context': tls({
+    combined_validation_context: { default_validation_context: { system_root_certs: {} } },
+  }),
+  'TLS with parameters': tls({ ...systemRoots, tls_params: {} }),
+  'TLS with a handshaker': tls({ ...systemRoots, custom_handshaker: { name: 'x' } }),
+  'TLS with a hash of certificates': validation({ verify_certificate_hash: ['00'] }),
+  'TLS with a list of revoked certificates': validation({ crl: { filename: '/tmp/x' } }),
+  'TLS with a depth of verification': validation({ max_verify_depth: 1 }),
+  'TLS with names': validation({ match_subject_alt_names: [{ exact: 'a.test' }] }),
+  'TLS with an unknown identity': tls({
+    ...systemRoots,
+    tls_certificate_provider_instance: { instance_name: 'missing' },
+  }),
+  'TLS with a server name': tls(systemRoots, { sni: 'a.test' }),
+  'TLS with a server name of 256 characters': tls(systemRoots, { sni: 'a'.repeat(256) }),
+  'TLS by another name': cluster({
+    transport_socket: { ...tls(systemRoots)('x').transport_socket, name: 'tls' },
+  }),
   'a transport that is no TLS': cluster({
     transport_socket: {
       name: 'raw',

@@ -234,25 +234,29 @@ export const disagreements = {
     'node nack, go ack, python nack',
     "A58; a duration must not be negative: google.protobuf.Duration of protobuf, as bounded by Envoy's schema; C-core refuses it as well",
   ],
-  'cluster: TLS that is empty': [
-    'node ack, go nack, python nack',
-    'A29 refuses it; credentials from the control plane are not supported here so far, and the message is not looked at',
+  'cluster: TLS with the roots of the system': [
+    'node ack, go nack, python ack',
+    'A82: system_root_certs takes the place of a provider instance; grpc-go reads it only with GRPC_EXPERIMENTAL_XDS_SYSTEM_ROOT_CERTS',
   ],
-  'cluster: TLS without authorities': [
-    'node ack, go nack, python nack',
-    'A29 refuses it; credentials from the control plane are not supported here so far, and the message is not looked at',
+  'cluster: TLS with the roots of the system and a default context': [
+    'node ack, go nack, python ack',
+    'A82: system_root_certs takes the place of a provider instance; grpc-go reads it only with GRPC_EXPERIMENTAL_XDS_SYSTEM_ROOT_CERTS',
   ],
-  'cluster: TLS with an unknown provider': [
-    'node ack, go nack, python nack',
-    'A29 refuses it; credentials from the control plane are not supported here so far, and the message is not looked at',
+  'cluster: TLS with a depth of verification': [
+    'node nack, go nack, python ack',
+    'max_verify_depth bounds the chains that are accepted; to ignore it would be to accept more than the control plane does (grpc-go refuses the roots here)',
   ],
-  'cluster: TLS with certificates in files': [
-    'node ack, go nack, python nack',
-    'A29 refuses it; credentials from the control plane are not supported here so far, and the message is not looked at',
+  'cluster: TLS with names': [
+    'node ack, go nack, python ack',
+    'A82: system_root_certs takes the place of a provider instance; grpc-go reads it only with GRPC_EXPERIMENTAL_XDS_SYSTEM_ROOT_CERTS',
   ],
-  'cluster: TLS with SDS': [
-    'node ack, go nack, python nack',
-    'A29 refuses it; credentials from the control plane are not supported here so far, and the message is not looked at',
+  'cluster: TLS with a server name': [
+    'node ack, go nack, python ack',
+    'A82: system_root_certs takes the place of a provider instance; grpc-go reads it only with GRPC_EXPERIMENTAL_XDS_SYSTEM_ROOT_CERTS',
+  ],
+  'cluster: TLS by another name': [
+    'node nack, go nack, python ack',
+    'A29: the transport socket is envoy.transport_sockets.tls',
   ],
   'cluster: transports by match': [
     'node nack, go nack, python ack',
@@ -275,12 +279,12 @@ export const disagreements = {
     'A27: endpoint.address.socket_address must be there',
   ],
   'endpoint: a pipe': [
-    'node nack, go ack, python nack',
-    'A27: endpoint.address.socket_address must be there',
+    'node ack, go ack, python nack',
+    'An address of a kind that cannot be used is skipped, and the other endpoints stay in use (decision 0014)',
   ],
   'endpoint: an internal address': [
-    'node nack, go ack, python nack',
-    'A27: endpoint.address.socket_address must be there',
+    'node ack, go ack, python nack',
+    'An address of a kind that cannot be used is skipped, and the other endpoints stay in use (decision 0014)',
   ],
   'endpoint: an empty address': [
     'node nack, go ack, python nack',
@@ -309,8 +313,8 @@ export const disagreements = {
     'A27 bounds the sums of weights of localities; the same holds for endpoints in Envoy and newer Go',
   ],
   'endpoint: one more address that is a pipe': [
-    'node nack, go ack, python nack',
-    'A61: an additional address is validated as the first one is',
+    'node ack, go ack, python nack',
+    'An address of a kind that cannot be used is skipped, and the other endpoints stay in use (decision 0014)',
   ],
   'endpoint: a drop without a percentage': [
     'node nack, go ack, python nack',
