@@ -132,7 +132,7 @@ describe('grpc-xds check', () => {
     );
     expect(await io.run('check', file, '--ignore-unknown-fields')).toBe(1);
     expect(io.errors).toEqual([
-      `${file}:1:14: cluster "a": name: there is no endpoint assignment "a"`,
+      `${file}:1:14: cluster "a": name: endpoint assignment "a" is not in the snapshot`,
     ]);
     const flags = ['--ignore-unknown-fields', '--allow-inconsistent'];
     expect(await io.run('check', ...flags, file)).toBe(0);

@@ -111,7 +111,9 @@ describe('grpc-xds serve', () => {
   it('warns of references to nothing when told to accept them', async () => {
     writeFileSync(file, 'clusters: [{ name: a, type: EDS }]');
     await start('--allow-inconsistent', '--no-watch', '--host', '0.0.0.0');
-    expect(io.errors).toEqual(['warning: cluster "a": name: there is no endpoint assignment "a"']);
+    expect(io.errors).toEqual([
+      'warning: cluster "a": name: endpoint assignment "a" is not in the snapshot',
+    ]);
     expect(await io.until(/export/)).toContain('"server_uri":"127.0.0.1:');
     expect(await io.until(/^Not watching/)).toBe('Not watching.');
   });

@@ -2,7 +2,7 @@ import type { Root } from 'protobufjs';
 import { loadOfficial } from '../protos/official-schema';
 import { OfficialClient, type OfficialStream } from './official-client';
 
-/** A response as the official schema reads it. */
+/** A response decoded with the official schema. */
 export interface Response {
   readonly version_info: string;
   readonly type_url: string;
@@ -12,7 +12,7 @@ export interface Response {
   readonly resource_errors?: readonly unknown[];
 }
 
-/** A state-of-the-world client of the official schema: it shares no code with the server under test. */
+/** A state-of-the-world client of the official schema; shares no code with the server under test. */
 export class AdsClient {
   private readonly client: OfficialClient;
 
@@ -30,7 +30,7 @@ export class AdsClient {
   }
 }
 
-/** One stream. Keeps what the server sends until it is asked for. */
+/** A stream that queues responses until they are read. */
 export class AdsClientStream {
   constructor(private readonly stream: OfficialStream<Response>) {}
 

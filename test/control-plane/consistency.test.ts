@@ -25,21 +25,21 @@ const inlineListener = (name: string, clusterName: string) => ({
 
 describe('checkConsistency', () => {
   it.each<[string, SnapshotInput, readonly string[]]>([
-    ['nothing', {}, []],
+    ['an empty snapshot', {}, []],
     ['a complete service', echo, []],
-    ['resources nobody refers to', { endpoints: [endpoints('x', 1)], routes: [] }, []],
+    ['resources without references to them', { endpoints: [endpoints('x', 1)], routes: [] }, []],
     [
-      'a listener without its routes',
+      'a listener with an unknown route configuration',
       { listeners: [listener('l', 'r')] },
       [
-        'listener "l": api_listener.api_listener.rds.route_config_name: there is no route configuration "r"',
+        'listener "l": api_listener.api_listener.rds.route_config_name: route configuration "r" is not in the snapshot',
       ],
     ],
     [
-      'a listener whose own routes name no cluster there is',
+      'an inline route configuration with an unknown cluster',
       { listeners: [inlineListener('l', 'c')] },
       [
-        'listener "l": api_listener.api_listener.route_config.virtual_hosts[0].routes[0].route.cluster: there is no cluster "c"',
+        'listener "l": api_listener.api_listener.route_config.virtual_hosts[0].routes[0].route.cluster: cluster "c" is not in the snapshot',
       ],
     ],
     [
@@ -50,7 +50,7 @@ describe('checkConsistency', () => {
       [],
     ],
     [
-      'a route without its clusters',
+      'a route with unknown clusters',
       {
         clusters: [{ name: 'b', type: 'LOGICAL_DNS' }],
         routes: [
@@ -79,27 +79,29 @@ describe('checkConsistency', () => {
         ],
       },
       [
-        'route configuration "r": virtual_hosts[1].routes[2].route.weighted_clusters.clusters[0].name: there is no cluster "a"',
-        'route configuration "r": virtual_hosts[1].routes[2].route.weighted_clusters.clusters[2].name: there is no cluster "c"',
+        'route configuration "r": virtual_hosts[1].routes[2].route.weighted_clusters.clusters[0].name: cluster "a" is not in the snapshot',
+        'route configuration "r": virtual_hosts[1].routes[2].route.weighted_clusters.clusters[2].name: cluster "c" is not in the snapshot',
       ],
     ],
     [
-      'a cluster without endpoints of its name',
+      'a cluster with unknown endpoints of its name',
       { clusters: [cluster('c')] },
-      ['cluster "c": name: there is no endpoint assignment "c"'],
+      ['cluster "c": name: endpoint assignment "c" is not in the snapshot'],
     ],
     [
-      'a cluster without the endpoints it names',
+      'a cluster with an unknown service name',
       {
         clusters: [{ ...cluster('c'), eds_cluster_config: { service_name: 's' } }],
         endpoints: [endpoints('c', 1)],
       },
-      ['cluster "c": eds_cluster_config.service_name: there is no endpoint assignment "s"'],
+      [
+        'cluster "c": eds_cluster_config.service_name: endpoint assignment "s" is not in the snapshot',
+      ],
     ],
     [
-      'an aggregate cluster without its children',
+      'an aggregate cluster with an unknown child',
       { clusters: [aggregate('a', 'b', 'c'), { name: 'b', type: 'LOGICAL_DNS' }] },
-      ['cluster "a": cluster_type.typed_config.clusters[1]: there is no cluster "c"'],
+      ['cluster "a": cluster_type.typed_config.clusters[1]: cluster "c" is not in the snapshot'],
     ],
     [
       'a cluster of another extension',
@@ -125,23 +127,23 @@ describe('checkConsistency', () => {
       },
       [
         'cluster "xdstp://here/envoy.config.cluster.v3.Cluster/c": eds_cluster_config.service_name: ' +
-          'there is no endpoint assignment "xdstp://here/x/e"',
+          'endpoint assignment "xdstp://here/x/e" is not in the snapshot',
       ],
     ],
     [
-      'names that are properties of every object',
+      'names like properties of Object.prototype',
       { listeners: [listener('l', 'constructor')], clusters: [cluster('__proto__')] },
       [
-        'cluster "__proto__": name: there is no endpoint assignment "__proto__"',
-        'listener "l": api_listener.api_listener.rds.route_config_name: there is no route configuration "constructor"',
+        'cluster "__proto__": name: endpoint assignment "__proto__" is not in the snapshot',
+        'listener "l": api_listener.api_listener.rds.route_config_name: route configuration "constructor" is not in the snapshot',
       ],
     ],
-  ])('judges %s', (_what, input, problems) => {
+  ])('reports the problems of %s', (_what, input, problems) => {
     expect(checkConsistency(Snapshot.from(input))).toEqual(problems);
   });
 
   it.each(['listeners', 'routes', 'clusters', 'endpoints'] as const)(
-    'says which of the %s cannot be decoded',
+    'reports which of the %s cannot be decoded',
     (list) => {
       const kinds = {
         listeners: ['listener', 'envoy.config.listener.v3.Listener'],

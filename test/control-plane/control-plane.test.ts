@@ -46,7 +46,7 @@ describe('ControlPlane', () => {
     return { server, client, port, address, events, until };
   }
 
-  it('leads a client from listener to endpoints', async () => {
+  it('serves a client from listener to endpoints', async () => {
     const { client } = await setUp({ snapshot: Snapshot.from(echo) });
     const stream = client.open();
 
@@ -101,7 +101,7 @@ describe('ControlPlane', () => {
     });
   });
 
-  it('pushes a change, and nothing for a snapshot that brings none', async () => {
+  it('sends a change, and nothing for an equal snapshot', async () => {
     const snapshot = Snapshot.from(echo);
     const { server, client, until } = await setUp({ snapshot });
     const stream = client.open();
@@ -122,7 +122,7 @@ describe('ControlPlane', () => {
     expect(stream.received).toEqual([]);
   });
 
-  it('tells who is connected, what they asked for and what they made of it', async () => {
+  it('reports connected clients, their subscriptions and their acknowledgements', async () => {
     const { server, client, until } = await setUp({ snapshot: Snapshot.from(echo) });
     expect(server.clients()).toEqual([]);
     const stream = client.open();
@@ -180,7 +180,7 @@ describe('ControlPlane', () => {
     expect(server.clients()).toEqual([]);
   });
 
-  it('ends the stream after the client has', async () => {
+  it('ends the stream after the client half-closes it', async () => {
     const { server, client } = await setUp({ snapshot: Snapshot.from(echo) });
     const stream = client.open();
     stream.subscribe(LDS, ['echo'], node('test'));
@@ -190,13 +190,13 @@ describe('ControlPlane', () => {
     expect(server.clients()).toEqual([]);
   });
 
-  it('keeps the snapshot it has when a new one is not consistent', async () => {
+  it('keeps the current snapshot when a new one is not consistent', async () => {
     const { server, client } = await setUp({ snapshot: Snapshot.from(echo) });
     const broken = Snapshot.from({ ...echo, clusters: [] });
     expect(() => server.setSnapshot(broken)).toThrow(
       new ConsistencyError([
         'route configuration "echo-routes": virtual_hosts[0].routes[0].route.cluster: ' +
-          'there is no cluster "echo"',
+          'cluster "echo" is not in the snapshot',
       ]),
     );
     const stream = client.open();
@@ -206,30 +206,30 @@ describe('ControlPlane', () => {
     expect((await stream.next()).resources).toHaveLength(0);
   });
 
-  it('refuses to be made with a snapshot that is not consistent', () => {
+  it('rejects an initial snapshot that is not consistent', () => {
     const snapshot = Snapshot.from({ clusters: [cluster('echo')] });
     expect(() => new ControlPlane({ snapshot })).toThrow(
-      'the snapshot is not consistent:\ncluster "echo": name: there is no endpoint assignment "echo"',
+      'the snapshot is not consistent:\ncluster "echo": name: endpoint assignment "echo" is not in the snapshot',
     );
   });
 
-  it('tells a node with a snapshot of its own that one', async () => {
+  it('serves a node its own snapshot', async () => {
     const { server, client } = await setUp({ snapshot: Snapshot.from(echo) });
     const canary = Snapshot.from({ ...echo, endpoints: [endpoints('echo', 1)] });
     server.setSnapshot(canary, { nodeId: 'canary' });
-    const ask = async (nodeId: string, stream: AdsClientStream) => {
+    const request = async (nodeId: string, stream: AdsClientStream) => {
       stream.subscribe(EDS, ['echo'], node(nodeId));
       return (await stream.next()).version_info;
     };
     const [own, shared] = await Promise.all([
-      ask('canary', client.open()),
-      ask('other', client.open()),
+      request('canary', client.open()),
+      request('other', client.open()),
     ]);
     expect(own).not.toBe(shared);
   });
 
   it.each(['xds.config.resource-in-sotw', 'xds.config.supports-resource-in-sotw'])(
-    'wraps resources for clients that announce %s, if asked to',
+    'wraps resources for clients with the feature %s with wrapResources',
     async (feature) => {
       const { client } = await setUp({ snapshot: Snapshot.from(echo), wrapResources: true });
       const plain = client.open();
@@ -250,14 +250,14 @@ describe('ControlPlane', () => {
     },
   );
 
-  it('fails a stream whose request names no type', async () => {
+  it('fails a stream whose request has no type URL', async () => {
     const { client } = await setUp();
     const stream = client.open();
     stream.send({ resource_names: ['echo'] });
     expect(await stream.ended).toEqual({ code: 3, details: 'type_url: field not present' });
   });
 
-  it('shows every request, and survives an observer that throws', async () => {
+  it('reports every request, and logs an exception of an observer', async () => {
     const requests: unknown[] = [];
     const errors: string[] = [];
     const { client } = await setUp({
@@ -275,7 +275,7 @@ describe('ControlPlane', () => {
     expect(errors).toEqual(['control plane: an observer threw: oops']);
   });
 
-  it('sends in order even when an observer sets a snapshot', async () => {
+  it('sends responses in order when an observer sets a snapshot', async () => {
     const next = Snapshot.from({ ...echo, endpoints: [endpoints('echo', 2)] });
     const { server, client } = await setUp({
       snapshot: Snapshot.from(echo),
@@ -288,7 +288,7 @@ describe('ControlPlane', () => {
     expect([(await stream.next()).nonce, (await stream.next()).nonce]).toEqual(['1', '2']);
   });
 
-  it('tells clients that it stops, and can be started again on the same port', async () => {
+  it('ends streams with UNAVAILABLE on stop, and restarts on the same port', async () => {
     const { server, client, port } = await setUp({ snapshot: Snapshot.from(echo) });
     const stream = client.open();
     stream.subscribe(LDS, ['echo'], node('test'));
@@ -307,7 +307,7 @@ describe('ControlPlane', () => {
     expect((await second.next()).nonce).toBe('1');
   });
 
-  it('cuts connections when killed, and can be started again', async () => {
+  it('closes connections on kill, and restarts', async () => {
     const { server, client, port, until } = await setUp({ snapshot: Snapshot.from(echo) });
     const stream = client.open();
     stream.subscribe(LDS, ['echo'], node('test'));
@@ -321,7 +321,7 @@ describe('ControlPlane', () => {
     await server.start(port);
   });
 
-  it('says which address it cannot use, and can be tried again', async () => {
+  it('reports the address it cannot use, and can be started again', async () => {
     const { port } = await setUp();
     const second = new ControlPlane();
     await expect(second.start(port)).rejects.toThrow(
@@ -331,7 +331,7 @@ describe('ControlPlane', () => {
     await second.stop();
   });
 
-  it('keeps apart names that are properties of every object', async () => {
+  it('serves resources named like properties of Object.prototype', async () => {
     const names = ['constructor', '__proto__', 'toString'];
     const snapshot = Snapshot.from({
       listeners: names.map((name) => listener(name, name)),

@@ -1,6 +1,6 @@
 import { OfficialClient, type OfficialStream } from './official-client';
 
-/** An incremental response as the official schema reads it. */
+/** An incremental response decoded with the official schema. */
 export interface DeltaResponse {
   readonly system_version_info: string;
   readonly type_url: string;
@@ -16,7 +16,7 @@ export interface DeltaResponse {
   }[];
 }
 
-/** What an incremental request may say. */
+/** The fields of an incremental request. */
 export interface DeltaSays {
   readonly node?: object;
   readonly sub?: readonly string[];
@@ -24,7 +24,7 @@ export interface DeltaSays {
   readonly have?: Readonly<Record<string, string>>;
 }
 
-/** An incremental client of the official schema: it shares no code with the server under test. */
+/** An incremental client of the official schema; shares no code with the server under test. */
 export class DeltaClient {
   private readonly client: OfficialClient;
 
@@ -43,7 +43,7 @@ export class DeltaClient {
   }
 }
 
-/** One stream. Keeps what the server sends until it is asked for. */
+/** A stream that queues responses until they are read. */
 export class DeltaClientStream {
   constructor(private readonly stream: OfficialStream<DeltaResponse>) {}
 

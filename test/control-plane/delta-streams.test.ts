@@ -50,7 +50,7 @@ describe('incremental streams of the control plane', () => {
     ...removed_resources.map((name) => `-${name}`),
   ];
 
-  it('lead a client from listener to endpoints', async () => {
+  it('serve a client from listener to endpoints', async () => {
     const { client, requests } = await setUp();
     const stream = client.open();
     stream.say(LDS, { node, sub: ['echo'] });
@@ -75,7 +75,7 @@ describe('incremental streams of the control plane', () => {
     expect(requests[0]).toEqual(['test', LDS, ['echo'], [], {}]);
   });
 
-  it('push a change, say what the client made of it, and what is gone', async () => {
+  it('send changes and removals, and report acknowledgements', async () => {
     const { server, client, until } = await setUp();
     const stream = client.open();
     stream.say(EDS, { node, sub: ['echo'] });
@@ -116,10 +116,10 @@ describe('incremental streams of the control plane', () => {
     expect(sent[2]).toMatchObject({ names: [], removed: ['echo'], failed: [] });
   });
 
-  // 1. A client gets two clusters and loses its stream.
-  // 2. In the meantime one changes, and another one goes.
-  // 3. It comes back and says what it has: it hears of the difference alone.
-  it('go on where an earlier stream ended', async () => {
+  // 1. A client receives two clusters and its stream ends.
+  // 2. While it is disconnected, one cluster changes and the other is removed.
+  // 3. It reconnects with the versions it has cached, and receives only the differences.
+  it('resume from the initial resource versions of a client', async () => {
     const { server, client } = await setUp(
       Snapshot.from({
         clusters: [cluster('a'), cluster('b'), cluster('c')],
@@ -149,7 +149,7 @@ describe('incremental streams of the control plane', () => {
     ['endpoint.v3.EndpointDiscoveryService', 'Endpoints', EDS, 'echo'],
   ] as const;
 
-  it.each(perType)('are there for one type alone: %s', async (service, suffix, type, name) => {
+  it.each(perType)('serve a single type: %s', async (service, suffix, type, name) => {
     const { server, client, address } = await setUp();
     const stream = client.open(`envoy.service.${service}/Delta${suffix}`);
     stream.say('', { node, sub: [name] });
@@ -169,7 +169,7 @@ describe('incremental streams of the control plane', () => {
     });
   });
 
-  it('need a type where there may be many', async () => {
+  it('require a type URL on an aggregated stream', async () => {
     const { client } = await setUp();
     const stream = client.open();
     stream.say('', { node, sub: ['a'] });

@@ -12,11 +12,11 @@ import { cluster, echo, endpoints } from './resources';
 const CDS = 'type.googleapis.com/envoy.config.cluster.v3.Cluster';
 const EDS = 'type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment';
 
-/** A snapshot in which a cluster is the only thing. */
+/** Returns a snapshot of one cluster. */
 const only = (name: string) =>
   Snapshot.from({ clusters: [cluster(name)], endpoints: [endpoints(name, 1)] });
 
-/** Metadata as it is on the wire. */
+/** Encodes metadata. */
 const struct = (fields: Readonly<Record<string, object>>) => ({ fields });
 const text = (stringValue: string) => ({ stringValue });
 
@@ -25,7 +25,7 @@ const nodeOf = (id: string, team?: string) => ({
   ...(team === undefined ? {} : { metadata: struct({ team: text(team) }) }),
 });
 
-/** Groups clients by a member of their metadata. */
+/** Returns the group in the metadata of a node. */
 const groupOf = ({ metadata }: ClientNode) =>
   typeof metadata['team'] === 'string' ? metadata['team'] : undefined;
 
@@ -41,7 +41,7 @@ describe('groups of clients', () => {
     cleanUp.push(() => server.stop());
     const client = new AdsClient(address);
     cleanUp.push(() => client.close());
-    /** A client that asks for all clusters. */
+    /** Opens a client with a wildcard subscription to clusters. */
     const open = (node?: object) => {
       const stream = client.open();
       stream.send({ type_url: CDS, node });
@@ -50,13 +50,13 @@ describe('groups of clients', () => {
     return { server, address, open };
   }
 
-  /** The clusters of the next response. */
+  /** Returns the clusters of the next response. */
   const clusterOf = async (stream: AdsClientStream) => {
     const { resources } = await stream.next();
     return resources.map(({ value }) => /(shared|blue|green|own)/.exec(value.toString())?.[0]);
   };
 
-  it('are made by what clients say of themselves, which is shown as plain JSON', async () => {
+  it('are chosen by the node, whose metadata is plain JSON', async () => {
     const shown: ClientNode[] = [];
     const { server, open } = await setUp({
       groupOf: (node) => {
@@ -73,7 +73,7 @@ describe('groups of clients', () => {
       unset: {},
       labels: { structValue: struct({ app: text('shop') }) },
       zones: { listValue: { values: [text('a'), { numberValue: 2 }] } },
-      ['__proto__']: text('a name like any other'),
+      ['__proto__']: text('an own property'),
     });
     const locality = { region: 'eu', zone: 'a', sub_zone: '1' };
     const stream = open({ id: 'node-1', cluster: 'shop', locality, metadata });
@@ -94,7 +94,7 @@ describe('groups of clients', () => {
           ['unset', null],
           ['labels', { app: 'shop' }],
           ['zones', ['a', 2]],
-          ['__proto__', 'a name like any other'],
+          ['__proto__', 'an own property'],
         ]),
       },
     ]);
@@ -102,30 +102,30 @@ describe('groups of clients', () => {
 
   it.each([
     ['of no group', nodeOf('any'), 'shared'],
-    ['that says nothing of itself', undefined, 'shared'],
+    ['without a node', undefined, 'shared'],
     ['of a group', nodeOf('any', 'blue'), 'blue'],
-    ['of a group that is told nothing of its own', nodeOf('any', 'red'), 'shared'],
-    ['of a group, with a snapshot of its own', nodeOf('special', 'blue'), 'own'],
-  ])('a client %s gets what is meant for it', async (_, node, expected) => {
+    ['of a group without a snapshot', nodeOf('any', 'red'), 'shared'],
+    ['of a group, with its own snapshot', nodeOf('special', 'blue'), 'own'],
+  ])('serve a client %s the right snapshot', async (_, node, expected) => {
     const { server, open } = await setUp();
     server.setSnapshot(only('blue'), { group: 'blue' });
     server.setSnapshot(only('own'), { nodeId: 'special' });
     expect(await clusterOf(open(node))).toEqual([expected]);
   });
 
-  it('hear of a new snapshot of their own, and of no other', async () => {
+  it('receive changes of their own snapshot only', async () => {
     const { server, open } = await setUp();
     const [blue, other] = [open(nodeOf('1', 'blue')), open(nodeOf('2', 'green'))];
     expect(await Promise.all([blue, other].map(clusterOf))).toEqual([['shared'], ['shared']]);
     server.setSnapshot(only('blue'), { group: 'blue' });
     expect(await clusterOf(blue)).toEqual(['blue']);
     server.setSnapshot(only('green'), { group: 'green' });
-    // Had the change for the others been sent here, it would come first.
+    // Responses arrive in order: the change of the other group would come first.
     expect(await clusterOf(other)).toEqual(['green']);
     expect(blue.received).toEqual([]);
   });
 
-  it('are asked for again with each new snapshot', async () => {
+  it('are computed again after each new snapshot', async () => {
     const groups: string[] = [];
     const { server, open } = await setUp({ groupOf: () => groups.at(-1) });
     const stream = open(nodeOf('1'));
@@ -135,7 +135,7 @@ describe('groups of clients', () => {
     expect(await clusterOf(stream)).toEqual(['blue']);
   });
 
-  it('are none when the function that makes them throws', async () => {
+  it('are undefined if groupOf throws', async () => {
     const errors: string[] = [];
     const { open } = await setUp({
       logger: { trace() {}, info() {}, error: (message) => errors.push(message()) },
@@ -147,14 +147,14 @@ describe('groups of clients', () => {
     expect(errors).toEqual(['control plane: groupOf threw: oops']);
   });
 
-  it('must be told something consistent, too', async () => {
+  it('reject a snapshot that is not consistent', async () => {
     const { server, open } = await setUp();
     const broken = Snapshot.from({ clusters: [cluster('blue')] });
     expect(() => server.setSnapshot(broken, { group: 'blue' })).toThrow('is not consistent');
     expect(await clusterOf(open(nodeOf('1', 'blue')))).toEqual(['shared']);
   });
 
-  it('are the same on incremental streams', async () => {
+  it('apply to incremental streams', async () => {
     const { server, address } = await setUp({ snapshot: Snapshot.from(echo) });
     server.setSnapshot(only('blue'), { group: 'blue' });
     const client = new DeltaClient(address);
@@ -165,7 +165,7 @@ describe('groups of clients', () => {
     expect([resources.map(({ name }) => name), removed]).toEqual([['blue'], ['echo']]);
   });
 
-  it('are asked for the loads of the clusters they are told of', async () => {
+  it('are requested to report the clusters in their snapshot', async () => {
     const { server, address } = await setUp();
     server.setSnapshot(only('blue'), { group: 'blue' });
     const client = new OfficialClient(address);

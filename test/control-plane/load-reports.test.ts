@@ -21,7 +21,7 @@ const canSendAll = { client_features: ['envoy.lrs.supports_send_all_clusters'] }
 const here = { region: 'eu', zone: 'a', sub_zone: '' };
 const there = { region: 'eu', zone: 'b', sub_zone: '' };
 
-/** The load of one locality; four numbers as in a report. */
+/** Returns the load of one locality with the four call counters of a report. */
 const load = (locality: object, issued: number, ok: number, errors: number, running: number) => ({
   locality,
   total_issued_requests: issued,
@@ -51,15 +51,15 @@ describe('the load reporting service of the control plane', () => {
       stream.send({ node });
       return stream;
     };
-    const count = (wanted: number) =>
+    const count = (expected: number) =>
       eventually(
         () => reports.length,
-        (n) => n >= wanted,
+        (n) => n >= expected,
       );
     return { server, open, reports, count };
   }
 
-  it('asks for everything every ten seconds', async () => {
+  it('requests all clusters every ten seconds by default', async () => {
     const { open } = await setUp();
     expect(await open({ id: 'n', ...canSendAll }).next()).toEqual({
       clusters: [],
@@ -69,7 +69,7 @@ describe('the load reporting service of the control plane', () => {
     });
   });
 
-  it('asks clients that cannot send everything for the clusters they were told of', async () => {
+  it('requests the clusters of the snapshot from clients without send_all_clusters', async () => {
     const snapshot = Snapshot.from({ clusters: [cluster('a')], endpoints: [endpoints('a', 1)] });
     const { server, open } = await setUp({ snapshot });
     const stream = open({ id: 'old' });
@@ -82,7 +82,7 @@ describe('the load reporting service of the control plane', () => {
     expect(stream.received).toEqual([]);
   });
 
-  it('asks for what it is told to, and for something else when that changes', async () => {
+  it('requests the configured clusters and interval, and sends changes', async () => {
     const { server, open } = await setUp({
       loadReporting: { intervalMs: 1500, clusters: ['a'], reportEndpointGranularity: true },
     });
@@ -97,7 +97,7 @@ describe('the load reporting service of the control plane', () => {
     expect(await stream.next()).toMatchObject({ clusters: [], send_all_clusters: true });
   });
 
-  it('passes on what is reported', async () => {
+  it('reports the loads of a request', async () => {
     const { open, reports, count } = await setUp();
     const stream = open({ id: 'n', ...canSendAll });
     stream.send({
@@ -160,10 +160,10 @@ describe('the load reporting service of the control plane', () => {
     ]);
   });
 
-  // 1. One node reports twice, another once: counts are added up, per locality.
+  // 1. One node reports twice, another once: counters are summed by locality.
   // 2. Calls in progress are those of each client's last report.
-  // 3. A client goes: its calls in progress go, its counts stay.
-  it('adds up what is reported, per cluster and locality', async () => {
+  // 3. A stream ends: its calls in progress are removed, its counters stay.
+  it('totals loads by cluster and locality', async () => {
     const { server, open, count } = await setUp();
     const report = (...localities: readonly object[]) => ({
       cluster_stats: [
@@ -194,7 +194,7 @@ describe('the load reporting service of the control plane', () => {
         );
     expect(at()).toEqual(['a 15 12 2 1', 'b 101 91 0 10']);
     expect(at('one')).toEqual(['a 15 12 2 1', 'b 1 1 0 0']);
-    expect(at('nobody')).toEqual([]);
+    expect(at('unknown')).toEqual([]);
     expect(server.loads()[0]).toMatchObject({
       intervalMs: 3000,
       totalDropped: 6,
@@ -212,7 +212,7 @@ describe('the load reporting service of the control plane', () => {
     expect(server.loads()).toEqual([]);
   });
 
-  it('ends its streams when the client does and when it stops itself', async () => {
+  it('ends a stream when the client half-closes it and when it stops', async () => {
     const { server, open } = await setUp();
     const first = open({ id: 'one' });
     await first.next();

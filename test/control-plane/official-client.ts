@@ -35,19 +35,19 @@ function dig(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
 }
 
-/** How a stream ended. */
+/** The status of an ended stream. */
 export interface StreamEnd {
   readonly code: number;
   readonly details: string;
 }
 
-/** A client of the official schema by proto-loader: it shares no code with the server under test. */
+/** A client of the official schema, loaded by proto-loader; shares no code with the server under test. */
 export class OfficialClient {
   private readonly clients: { close(): void }[] = [];
 
   constructor(private readonly address: string) {}
 
-  /** Calls a method with a stream in both directions, such as `envoy.service.x.v3.Service/Method`. */
+  /** Opens a bidirectional stream of a method such as `envoy.service.x.v3.Service/Method`. */
   call<Response>(path: string): OfficialStream<Response> {
     const [service = '', method = ''] = path.split('/');
     const Service = service.split('.').reduce<unknown>(dig, loaded);
@@ -62,7 +62,7 @@ export class OfficialClient {
   }
 }
 
-/** One stream. Keeps what the server sends until it is asked for. */
+/** A stream that queues responses until they are read. */
 export class OfficialStream<Response> {
   readonly received: Response[] = [];
   private readonly waiting: ((response: Response) => void)[] = [];
@@ -84,7 +84,7 @@ export class OfficialStream<Response> {
     this.call.write(request);
   }
 
-  /** The oldest response this has not returned yet, as soon as there is one. */
+  /** Resolves to the next response. */
   next(): Promise<Response> {
     const first = this.received.shift();
     if (first !== undefined) return Promise.resolve(first);

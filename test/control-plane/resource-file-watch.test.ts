@@ -33,7 +33,7 @@ describe('watchResourceFile', () => {
     rmSync(folder, { recursive: true });
   });
 
-  /** Starts a watch whose reports are `a b`, the clusters, or the text of the error. */
+  /** Starts a watch that records the cluster names, such as `a b`, or the error message. */
   function start(options: ResourceFileOptions & FileWatchOptions = {}) {
     const reports: string[] = [];
     const waiting: ((report: string) => void)[] = [];
@@ -61,12 +61,12 @@ describe('watchResourceFile', () => {
   const clusters = (...names: readonly string[]) =>
     JSON.stringify({ clusters: names.map((name) => ({ name })) });
 
-  it('loads the file before it returns', () => {
+  it('loads the file synchronously', () => {
     writeFileSync(file, clusters('a'));
     expect(start().reports).toEqual(['a']);
   });
 
-  it('loads it again when it is written', async () => {
+  it('reloads the file when it is written', async () => {
     writeFileSync(file, clusters('a'));
     const { next } = start();
     await next();
@@ -74,7 +74,7 @@ describe('watchResourceFile', () => {
     expect(await next()).toBe('a b');
   });
 
-  it('loads it again each time another file takes its place', async () => {
+  it('reloads the file each time it is replaced', async () => {
     writeFileSync(file, clusters('a'));
     const { next } = start();
     await next();
@@ -85,7 +85,7 @@ describe('watchResourceFile', () => {
     }
   });
 
-  it('reports a bad file, and the good one after it even if that is the one from before', async () => {
+  it('reports an invalid file, and the valid one after it even if unchanged', async () => {
     writeFileSync(file, clusters('a'));
     const { next } = start();
     await next();
@@ -98,18 +98,18 @@ describe('watchResourceFile', () => {
     expect(await next()).toBe('a');
   });
 
-  it('reports a file that is gone, and the one that comes back', async () => {
+  it('reports a removed file, and the restored one', async () => {
     writeFileSync(file, clusters('a'));
     const { next } = start();
     await next();
     unlinkSync(file);
-    const gone = "/f.yaml: cannot be read: ENOENT: no such file or directory, open '/f.yaml'";
-    expect(await next()).toBe(gone);
+    const missing = "/f.yaml: cannot be read: ENOENT: no such file or directory, open '/f.yaml'";
+    expect(await next()).toBe(missing);
     writeFileSync(file, clusters('b'));
     expect(await next()).toBe('b');
   });
 
-  it('follows links as Kubernetes exchanges them', async () => {
+  it('follows the symbolic links of a Kubernetes ConfigMap', async () => {
     const version = (name: string) => {
       mkdirSync(join(folder, name));
       writeFileSync(join(folder, name, 'f.yaml'), clusters(name));
@@ -124,7 +124,7 @@ describe('watchResourceFile', () => {
     expect(await next()).toBe('v2');
   });
 
-  it('waits for a folder that is not there yet', async () => {
+  it('watches a folder that does not exist yet', async () => {
     file = join(folder, 'later', 'f.yaml');
     const { next } = start();
     expect(await next()).toMatch(/^\/later\/f.yaml: cannot be read: ENOENT/);
@@ -133,16 +133,16 @@ describe('watchResourceFile', () => {
     expect(await next()).toBe('a');
   });
 
-  it('refuses what is not consistent unless it is told otherwise', () => {
+  it('rejects an inconsistent file without allowInconsistent', () => {
     writeFileSync(file, '{"clusters": [{"name": "a", "type": "EDS"}]}');
     expect(start().reports).toEqual([
-      '/f.yaml:1:16: cluster "a": name: there is no endpoint assignment "a"',
+      '/f.yaml:1:16: cluster "a": name: endpoint assignment "a" is not in the snapshot',
     ]);
     watch?.release();
     expect(start({ allowInconsistent: true }).reports).toEqual(['a']);
   });
 
-  it('reads only after the file has rested, and reports nothing when its text is the same', () => {
+  it('reads the file after the debounce delay, and reports nothing if its text is unchanged', () => {
     const clock = new FakeClock();
     file = join(folder, 'later', 'f.yaml');
     const { reports } = start({ clock, debounceMs: 100, pollMs: 1000 });
@@ -162,7 +162,7 @@ describe('watchResourceFile', () => {
     expect(reports.slice(1)).toEqual(['a', 'b']);
   });
 
-  it('ends with its handle', async () => {
+  it('ends on release', async () => {
     const clock = new FakeClock();
     writeFileSync(file, clusters('a'));
     const { reports } = start({ clock });

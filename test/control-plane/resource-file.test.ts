@@ -16,14 +16,14 @@ import { echo } from './resources';
 
 const examples = join(__dirname, '..', '..', 'examples');
 
-/** The snapshot, which must be good. */
+/** Returns the snapshot of a valid file. */
 function parse(text: string, options?: ResourceFileOptions): Snapshot {
   const result = parseResourceFile(text, 'f.yaml', options);
   if (!result.ok) throw result.error;
   return result.value;
 }
 
-/** The lines of the error, which must be one. */
+/** Returns the lines of the error of an invalid file. */
 function fail(text: string, options?: ResourceFileOptions): readonly string[] {
   const result = parseResourceFile(text, 'f.yaml', options);
   return result.ok ? [] : result.error.message.split('\n');
@@ -33,7 +33,7 @@ const namesOf = (snapshot: Snapshot) =>
   resourceKinds.map((kind) => [...snapshot.set(kind).byName.keys()]);
 
 describe('a resource file', () => {
-  it('may be JSON, and holds what Snapshot.from takes', () => {
+  it('accepts JSON with the lists of Snapshot.from', () => {
     const text = JSON.stringify(echo, undefined, '\t');
     const snapshot = parse(text);
     const direct = Snapshot.from(echo);
@@ -42,7 +42,7 @@ describe('a resource file', () => {
     }
   });
 
-  it('may list resources of any kind with their type', () => {
+  it('accepts resources of any kind with their type', () => {
     const text = `
 version_info: '7'
 resources:
@@ -58,7 +58,7 @@ route_configs: []
     expect(namesOf(parse(text))).toEqual([['a', 'b'], ['a'], [], []]);
   });
 
-  it('may use anchors, aliases and merge keys', () => {
+  it('accepts anchors, aliases and merge keys', () => {
     const text = `
 x-templates:
   eds: &eds { type: EDS, connect_timeout: 1s }
@@ -76,18 +76,18 @@ clusters:
     expect(snapshot.set(clusterKind).version).toBe(direct.set(clusterKind).version);
   });
 
-  it('may name resources like properties of every object', () => {
+  it('accepts resources named like properties of Object.prototype', () => {
     const text = '{"endpoints": [{"cluster_name": "__proto__"}, {"cluster_name": "constructor"}]}';
     expect(namesOf(parse(text))[1]).toEqual(['__proto__', 'constructor']);
   });
 
-  it('may hold fields and values this package does not know, if asked to', () => {
+  it('accepts unknown fields and values with ignoreUnknownFields', () => {
     const text = 'clusters: [{ name: a, alt_stat_name: b }]';
     expect(fail(text)).toEqual(['f.yaml:1:23: clusters[0] ("a"): unknown field "alt_stat_name"']);
     expect(namesOf(parse(text, { ignoreUnknownFields: true }))[0]).toEqual(['a']);
   });
 
-  it('shares what did not change with the snapshot before', () => {
+  it('shares unchanged resources with the previous snapshot', () => {
     const before = parse('clusters: [{ name: a }, { name: b }]');
     const after = parseResourceFile(
       'clusters: [{ name: a }, { name: b, lb_policy: RANDOM }]\nlisteners: []',
@@ -102,7 +102,7 @@ clusters:
 
   it.each<[string, string, readonly string[]]>([
     [
-      'nothing',
+      'an empty file',
       '',
       [
         'f.yaml:1:1: expected an object with resources, listeners, routes, route_configs, clusters, endpoints, got nothing',
@@ -144,14 +144,14 @@ clusters:
       ['f.yaml:2:5: resources[0]: "@type" is missing'],
     ],
     [
-      'a resource of a type nobody asks for',
+      'a resource of an unsupported type',
       'resources:\n  - name: a\n    "@type": type.googleapis.com/google.protobuf.Struct',
       [
-        'f.yaml:3:5: resources[0]: @type: this server does not hold resources of type "type.googleapis.com/google.protobuf.Struct"',
+        'f.yaml:3:5: resources[0]: @type: unknown resource type "type.googleapis.com/google.protobuf.Struct"',
       ],
     ],
     [
-      'several mistakes',
+      'several problems',
       `
 clusters:
   - name: echo
@@ -170,7 +170,7 @@ clusters:
       ],
     ],
     [
-      'a mistake in an alias',
+      'a problem in an alias',
       'x-a: &a\n  - { priorityy: 1 }\nendpoints:\n  - cluster_name: e\n    endpoints: *a\n',
       ['f.yaml:2:7: endpoints[0] ("e"): endpoints[0]: unknown field "priorityy"'],
     ],
@@ -180,7 +180,7 @@ clusters:
       ['f.yaml:4:5: resources[0] ("a"): another cluster has this name'],
     ],
     [
-      'references to nothing',
+      'dangling references',
       `
 clusters:
   - { name: other }
@@ -198,8 +198,8 @@ resources:
               cluster: missing
 `,
       [
-        'f.yaml:7:7: cluster "echo": eds_cluster_config.service_name: there is no endpoint assignment "nowhere"',
-        'f.yaml:15:15: route configuration "r": virtual_hosts[0].routes[1].route.cluster: there is no cluster "missing"',
+        'f.yaml:7:7: cluster "echo": eds_cluster_config.service_name: endpoint assignment "nowhere" is not in the snapshot',
+        'f.yaml:15:15: route configuration "r": virtual_hosts[0].routes[1].route.cluster: cluster "missing" is not in the snapshot',
       ],
     ],
     ['a text that is no YAML', 'clusters:\n  - name: "a\n', ['f.yaml:3:1: Missing closing "quote']],
@@ -214,17 +214,17 @@ resources:
       'clusters: []\n---\nclusters: []\n',
       ['f.yaml:2:1: expected the end of the file after one document'],
     ],
-  ])('is refused when it holds %s, with line and column', (_what, text, lines) => {
+  ])('is rejected with line and column for %s', (_what, text, lines) => {
     expect(fail(text)).toEqual(lines);
   });
 
-  it('may refer to what it does not hold, if asked to', () => {
+  it('accepts dangling references with allowInconsistent', () => {
     const text = 'clusters: [{ name: a, type: EDS }]';
     expect(fail(text)).toHaveLength(1);
     expect(namesOf(parse(text, { allowInconsistent: true }))[0]).toEqual(['a']);
   });
 
-  it('that is not there is an error, not an empty configuration', () => {
+  it('that does not exist is an error', () => {
     const path = join(examples, 'no-such-file.yaml');
     const result = loadResourceFile(path);
     expect(result.ok ? '' : result.error.message).toBe(
@@ -232,14 +232,14 @@ resources:
     );
   });
 
-  it('that is a folder is an error', () => {
+  it('that is a directory is an error', () => {
     const result = loadResourceFile(examples);
     expect(result.ok ? '' : result.error.message).toContain('cannot be read: EISDIR');
   });
 });
 
 describe('examples/echo.yaml', () => {
-  it('is good, and has two clusters and two localities', () => {
+  it('is valid, and has two clusters and two localities', () => {
     const result = loadResourceFile(join(examples, 'echo.yaml'));
     if (!result.ok) throw result.error;
     const counts = [listenerKind, routeKind, clusterKind, endpointKind].map(

@@ -34,14 +34,14 @@ function problemsOf(input: SnapshotInput): readonly string[] {
   }
 }
 
-describe('a resource in a wrapper', () => {
+describe('a Resource wrapper', () => {
   const wrapped = (more: object, resource: object = cluster('a')) => ({
     '@type': wrapper,
     resource: { '@type': CDS, ...resource },
     ...more,
   });
 
-  it('has a version, aliases and a time to live beside it', () => {
+  it('sets version, aliases and time to live', () => {
     const more = { version: 'v7', aliases: ['b', 'c'], ttl: '1.5s' };
     const snapshot = Snapshot.from({ clusters: [wrapped(more)] });
     const resource = snapshot.get(clusterKind, 'a');
@@ -51,13 +51,13 @@ describe('a resource in a wrapper', () => {
     expect(snapshot.shortestTtlMs).toBe(1500);
   });
 
-  it('equals the bare one when nothing is beside it', () => {
+  it('is equal to the bare resource if it sets nothing', () => {
     const bare = Snapshot.from({ clusters: [cluster('a')] });
     const snapshot = bare.with({ clusters: [wrapped({ name: 'a' })] });
     expect(snapshot.get(clusterKind, 'a')).toBe(bare.get(clusterKind, 'a'));
   });
 
-  it('is another one when what is beside it changes', () => {
+  it('changes the digest of the resource when its fields change', () => {
     const make = (more: object) =>
       Snapshot.from({ clusters: [wrapped(more)] }).set(clusterKind).version;
     const versions = [{}, { ttl: '1s' }, { ttl: '2s' }, { version: '1' }, { aliases: ['b'] }].map(
@@ -67,7 +67,7 @@ describe('a resource in a wrapper', () => {
     expect(make({ ttl: '1s' })).toBe(versions[1]);
   });
 
-  it('may be given as bytes with the same beside them', () => {
+  it('has the same fields as an encoded resource', () => {
     const value = Buffer.from('not a cluster');
     const beside = { name: 'n', version: '1', aliases: ['m'], ttlMs: 20 };
     const snapshot = Snapshot.from({ clusters: [{ typeUrl: CDS, value, ...beside }] });
@@ -76,21 +76,21 @@ describe('a resource in a wrapper', () => {
 
   it.each([
     ['of another type', { resource: { '@type': EDS } }, 'resource.@type: expected'],
-    ['with a field nobody knows', { tttl: '1s' }, 'unknown field "tttl"'],
-    ['that lives for no time', { ttl: '0s' }, 'ttl: must be more than 0'],
+    ['with an unknown field', { tttl: '1s' }, 'unknown field "tttl"'],
+    ['with a time to live of 0', { ttl: '0s' }, 'ttl: must be more than 0'],
     ['without a resource', { resource: 7 }, 'resource: expected an object, got 7'],
     [
       'with a mistake inside',
       { resource: { '@type': CDS, name: 'a', typ: 1 } },
       '("a"): resource: unknown field "typ"',
     ],
-  ])('is refused %s', (_what, more, message) => {
+  ])('is rejected %s', (_what, more, message) => {
     const problems = problemsOf({ clusters: [wrapped(more)] });
     expect(problems).toHaveLength(1);
     expect(problems[0]).toContain(message);
   });
 
-  it('may stand in a resource file, where its problems have their line', () => {
+  it('is accepted in a resource file, with the lines of its problems', () => {
     const good = `
 resources:
   - "@type": ${wrapper}
@@ -103,7 +103,7 @@ endpoints:
     expect(parsed.ok && parsed.value.get(clusterKind, 'a')?.ttlMs).toBe(5000);
     const bad = parseResourceFile(good.replace('cluster_name: a', 'cluster_name: b'), 'f.yaml');
     expect(bad.ok ? '' : bad.error.message).toBe(
-      'f.yaml:5:79: cluster "a": name: there is no endpoint assignment "a"',
+      'f.yaml:5:79: cluster "a": name: endpoint assignment "a" is not in the snapshot',
     );
   });
 });
@@ -112,14 +112,14 @@ describe('a resource of any type', () => {
   const name = 'xdstp://auth/envoy.config.endpoint.v3.LbEndpointCollection/a';
   const resources = [{ typeUrl: collection, name, value: Buffer.from([10, 0]) }];
 
-  it('is held by type and name', () => {
+  it('is stored by type and name', () => {
     const snapshot = Snapshot.from({ ...echo, resources });
     expect(snapshot.get(otherResourceKind(collection), name)?.value).toEqual(Buffer.from([10, 0]));
     expect(snapshot.with({ resources: [] }).set(otherResourceKind(collection)).byName.size).toBe(1);
     expect(otherResourceKind(CDS)).toBe(clusterKind);
   });
 
-  it('is sent to whoever asks for it', async () => {
+  it('is sent to a client that requests it', async () => {
     const server = new ControlPlane({ snapshot: Snapshot.from({ resources }) });
     const client = new AdsClient((await server.start()).address);
     const stream = client.open();
@@ -138,11 +138,11 @@ describe('a resource of any type', () => {
     await server.stop();
   });
 
-  it('needs a name, and bytes if the schema does not have it', () => {
+  it('requires a name, and bytes if its type is unknown', () => {
     const value = Buffer.from('x');
     const nameless = { typeUrl: 'a/nameless.Type', value };
     expect(problemsOf({ resources: [nameless] })).toEqual([
-      'resources[0]: typeUrl: this server does not hold resources of type "a/nameless.Type"',
+      'resources[0]: typeUrl: unknown resource type "a/nameless.Type"',
     ]);
     const json = { '@type': wrapper, name: 'n', resource: { '@type': 'a/unheard.Of' } };
     expect(problemsOf({ resources: [json] })).toEqual([
@@ -157,12 +157,12 @@ describe('a resource of any type', () => {
 describe('an error for a resource', () => {
   const error = { kind: endpointKind, name: 'echo', code: 14, message: 'later' };
 
-  it('counts as there when others refer to it', () => {
+  it('resolves references to its name', () => {
     const snapshot = Snapshot.from({ ...echo, endpoints: [], errors: [error] });
     expect(checkConsistency(snapshot)).toEqual([]);
   });
 
-  it('is replaced by `with`, added by `merge`, and stays when nothing is said of errors', () => {
+  it('is replaced by `with`, added by `merge`, and kept without the list `errors`', () => {
     const base = Snapshot.from({ errors: [error] });
     const names = (snapshot: Snapshot) =>
       [listenerKind, endpointKind].map((kind) => [...snapshot.set(kind).errors.keys()]);
@@ -174,12 +174,12 @@ describe('an error for a resource', () => {
     expect(base.with({ errors: [] }).set(endpointKind).version).toBe('0000000000000000');
   });
 
-  it('needs a name of its own and a status that is no success', () => {
+  it('requires a unique name and a status code other than OK', () => {
     const errors = [{ ...error, code: 0 }, error, { ...error, name: '', code: 17 }];
     expect(problemsOf({ endpoints: [endpoints('a', 1), {}], errors })).toEqual([
       'endpoints[1]: cluster_name: field not present',
       'errors[0] ("echo"): code: must be from 1 to 16, not 0',
-      'errors[1] ("echo"): name: another error is for this endpoint assignment',
+      'errors[1] ("echo"): name: another endpoint assignment error has this name',
       'errors[2] (""): name: must not be empty',
       'errors[2] (""): code: must be from 1 to 16, not 17',
     ]);
@@ -194,7 +194,7 @@ describe('an error for a resource', () => {
   it.each([
     ['Stream', DiscoveryRequest.encode(sotw), DiscoveryResponse],
     ['Delta', DeltaDiscoveryRequest.encode(delta), DeltaDiscoveryResponse],
-  ] as const)('goes over the wire whole: %s', async (variant, request, Response) => {
+  ] as const)('is encoded in responses: %s', async (variant, request, Response) => {
     const server = new ControlPlane({ snapshot: Snapshot.from({ errors: [error] }) });
     const { address } = await server.start();
     const client = new Client(address, credentials.createInsecure());
@@ -204,7 +204,7 @@ describe('an error for a resource', () => {
       (bytes) => Response.decode(bytes),
     );
     call.on('error', () => {});
-    // The official schema that is installed is older than this field.
+    // The installed official schema does not have this field.
     const received = once(call, 'data');
     call.write(request.finish());
     expect(await received).toMatchObject([

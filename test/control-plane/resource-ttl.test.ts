@@ -45,7 +45,7 @@ describe('resources with a time to live', () => {
       type_url === wrapper ? decodeOfficial(wrapper, value) : type_url,
     );
 
-  it('are kept alive on incremental streams, without being repeated', async () => {
+  it('are renewed on incremental streams by heartbeats without the resource', async () => {
     const { clock, delta } = await setUp({
       resources: [timed('a', '2.5s')],
       clusters: [cluster('b')],
@@ -70,7 +70,7 @@ describe('resources with a time to live', () => {
     expect((await stream.next()).nonce).toBe('3');
   });
 
-  it('are kept alive on state-of-the-world streams', async () => {
+  it('are renewed on state-of-the-world streams by heartbeats', async () => {
     const { clock, sotw } = await setUp({
       resources: [timed('a', '2s')],
       clusters: [cluster('b')],
@@ -88,7 +88,7 @@ describe('resources with a time to live', () => {
     expect(decode(heartbeat)).toEqual([{ name: 'a', version, ttl }]);
   });
 
-  it('have none for clients that do not know of it', async () => {
+  it('have no time to live for clients without the feature', async () => {
     const { clock, sotw, delta } = await setUp({ resources: [timed('a', '2s')] });
     const first = sotw.open();
     first.subscribe(CDS, ['a'], { node: knowsTtl() });
@@ -98,14 +98,14 @@ describe('resources with a time to live', () => {
     second.say(CDS, { node: { id: 'old' }, sub: ['a'] });
     expect(await second.next()).toMatchObject({ resources: [{ ttl: null }] });
     clock.advance(1000);
-    // Answers come in order: had there been a heartbeat, it would be the next.
+    // Responses arrive in order: a heartbeat would be the next one.
     second.say(EDS, { sub: ['x'] });
     expect(await second.next()).toMatchObject({ type_url: EDS });
     first.ack(response, ['a', 'x']);
     expect(await first.next()).toMatchObject({ nonce: '2', resources: [{ type_url: CDS }] });
   });
 
-  it('are sent again when their time to live changes or goes', async () => {
+  it('are sent again when their time to live changes or is removed', async () => {
     const { server, delta } = await setUp({ resources: [timed('a', '2s')] });
     const stream = delta.open();
     stream.say(CDS, { node: knowsTtl(), sub: ['a'] });
@@ -113,7 +113,7 @@ describe('resources with a time to live', () => {
     const set = (input: SnapshotInput) =>
       server.setSnapshot(Snapshot.from(input), { allowInconsistent: true });
     set({ resources: [timed('a', '4s')] });
-    // The change of the shortest time brings a heartbeat with it, after the resource.
+    // A change of the shortest time to live sends a heartbeat after the resource.
     expect((await stream.next()).resources).toMatchObject([
       { ttl: { seconds: '4' }, resource: { type_url: CDS } },
     ]);
@@ -124,7 +124,7 @@ describe('resources with a time to live', () => {
     ]);
   });
 
-  it('expire when the server is told to be silent, unless it is told to speak', async () => {
+  it('have no heartbeats with `heartbeats: false` except by heartbeat()', async () => {
     const { server, clock, delta } = await setUp({ resources: [timed('a', '2s')] }, false);
     const stream = delta.open();
     stream.say(CDS, { node: knowsTtl(), sub: ['a'] });
@@ -134,7 +134,7 @@ describe('resources with a time to live', () => {
     expect((await stream.next()).nonce).toBe('2');
   });
 
-  it('do not wait longer for their heartbeat because other snapshots come in between', async () => {
+  it('have heartbeats that snapshot changes do not postpone', async () => {
     const { server, clock, delta } = await setUp({ resources: [timed('a', '2s')] });
     const stream = delta.open();
     stream.say(CDS, { node: knowsTtl(), sub: ['a'] });

@@ -5,7 +5,7 @@ const ads = { ads: {}, resource_api_version: 'V3' };
 const hcm =
   'type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager';
 
-/** A client listener that takes its routes from RDS. */
+/** Returns an API listener with RDS. */
 export function listener(name: string, routeConfigName = `${name}-routes`): JsonObject {
   return {
     name,
@@ -26,7 +26,7 @@ export function listener(name: string, routeConfigName = `${name}-routes`): Json
   };
 }
 
-/** A route configuration that sends everything to one cluster. */
+/** Returns a route configuration with one route, to one cluster. */
 export function route(name: string, cluster: string): JsonObject {
   return {
     name,
@@ -36,12 +36,12 @@ export function route(name: string, cluster: string): JsonObject {
   };
 }
 
-/** An EDS cluster whose endpoints have its own name. */
+/** Returns an EDS cluster whose service name is its own name. */
 export function cluster(name: string): JsonObject {
   return { name, type: 'EDS', eds_cluster_config: { eds_config: ads } };
 }
 
-/** Endpoints on the loopback interface, all in one locality. */
+/** Returns endpoints on the loopback interface in one locality. */
 export function endpoints(clusterName: string, ...ports: readonly number[]): JsonObject {
   return {
     cluster_name: clusterName,
@@ -57,7 +57,7 @@ export function endpoints(clusterName: string, ...ports: readonly number[]): Jso
   };
 }
 
-/** One service, from listener to endpoints, named `echo` throughout. */
+/** The resources of one service, from listener to endpoints, all named `echo`. */
 export const echo: Required<Omit<SnapshotInput, 'resources' | 'errors'>> = {
   listeners: [listener('echo')],
   routes: [route('echo-routes', 'echo')],

@@ -6,7 +6,7 @@ describe('ScriptedControlPlane', () => {
   const server = new ScriptedControlPlane();
   afterEach(() => server.stop());
 
-  it('says what it is told to, and counts streams and connections', async () => {
+  it('sends scripted responses, and counts streams and connections', async () => {
     const client = new AdsClient(await server.start());
     const first = client.open();
     first.subscribe('type', ['a'], { node: { id: 'test' } });
@@ -29,7 +29,7 @@ describe('ScriptedControlPlane', () => {
     client.close();
   });
 
-  it('drops everything when stopped, and can be started again', async () => {
+  it('closes connections on stop, and restarts', async () => {
     const before = server.connections;
     const address = await server.start();
     const client = new AdsClient(address);

@@ -10,7 +10,7 @@ import { cluster, echo, endpoints, listener } from './resources';
 
 const CDS = 'type.googleapis.com/envoy.config.cluster.v3.Cluster';
 
-/** The messages of the error that these clusters cause. */
+/** Returns the problems of the SnapshotError for these clusters. */
 function problemsOf(clusters: readonly ResourceInput[]): readonly string[] {
   try {
     Snapshot.from({ clusters });
@@ -25,7 +25,7 @@ const read = (snapshot: Snapshot, name: string) =>
   decodeOfficial(CDS, snapshot.get(clusterKind, name)?.value ?? Buffer.alloc(0));
 
 describe('Snapshot.from', () => {
-  it('reads fields spelled as in the .proto file or in camel case', () => {
+  it('accepts field names in snake case and camel case', () => {
     const snake = Snapshot.from(echo);
     const camel = Snapshot.from({
       clusters: [
@@ -39,7 +39,7 @@ describe('Snapshot.from', () => {
     expect(camel.get(clusterKind, 'echo')?.version).toBe(snake.get(clusterKind, 'echo')?.version);
   });
 
-  it('reads durations, wrappers, enums by number, 64-bit integers, Any and Struct', () => {
+  it('accepts durations, wrappers, enums by number, 64-bit integers, Any and Struct', () => {
     const snapshot = Snapshot.from({
       clusters: [
         {
@@ -76,7 +76,7 @@ describe('Snapshot.from', () => {
     expect(metadata?.fields.get('__proto__')?.kind).toMatchObject({ $case: 'listValue' });
   });
 
-  it('takes encoded resources as they are', () => {
+  it('keeps the bytes of encoded resources', () => {
     const { kind, value } = Snapshot.from(echo).set(clusterKind).byName.get('echo') ?? {};
     if (kind === undefined || value === undefined) throw new Error('no cluster');
     const snapshot = Snapshot.from({
@@ -192,11 +192,11 @@ describe('Snapshot.from', () => {
       { typeUrl: CDS, value: new Uint8Array() },
       'clusters[0]: value: the resource has no name',
     ],
-  ])('says where %s is', (_what, resource, message) => {
+  ])('reports the path of %s', (_what, resource, message) => {
     expect(problemsOf([resource])).toEqual([message]);
   });
 
-  it('says that bytes cannot be decoded', () => {
+  it('reports bytes that cannot be decoded', () => {
     expect(problemsOf([{ typeUrl: CDS, value: new Uint8Array([0xff]) }])).toEqual([
       expect.stringMatching(
         /^clusters\[0\]: value: cannot be decoded \(.+\); give a name to serve it anyway$/,
@@ -204,7 +204,7 @@ describe('Snapshot.from', () => {
     ]);
   });
 
-  it('lists every problem of every resource', () => {
+  it('reports every problem of every resource', () => {
     const text = (() => {
       try {
         Snapshot.from({
@@ -225,13 +225,13 @@ describe('Snapshot.from', () => {
     ]);
   });
 
-  it('refuses two resources of one name', () => {
+  it('rejects two resources with the same name', () => {
     expect(problemsOf([cluster('a'), cluster('b'), cluster('a')])).toEqual([
       'clusters[2] ("a"): another cluster has this name',
     ]);
   });
 
-  it('skips what it does not know if asked to', () => {
+  it('skips unknown fields with ignoreUnknownFields', () => {
     const clusters = [{ ...cluster('a'), http2_protocol_options: {}, lb_policy: 'BRAND_NEW' }];
     const lenient = Snapshot.from({ clusters }, { ignoreUnknownFields: true });
     const strict = Snapshot.from({ clusters: [cluster('a')] });
@@ -242,17 +242,17 @@ describe('Snapshot.from', () => {
   });
 });
 
-describe('a snapshot made from another', () => {
+describe('a derived snapshot', () => {
   const names = (snapshot: Snapshot) => [...snapshot.set(endpointKind).byName.keys()];
   const base = Snapshot.from({ ...echo, endpoints: [endpoints('a', 1), endpoints('b', 2)] });
 
-  it('has new lists in place of the old ones with `with`', () => {
+  it('replaces lists by `with`', () => {
     expect(names(base.with({ endpoints: [endpoints('b', 3)] }))).toEqual(['b']);
     expect(names(base.with({ endpoints: [] }))).toEqual([]);
     expect(names(base.with({ clusters: [] }))).toEqual(['a', 'b']);
   });
 
-  it('has more or other resources with `merge`', () => {
+  it('adds and replaces resources by `merge`', () => {
     const merged = base.merge({ endpoints: [endpoints('b', 3), endpoints('c', 4)] });
     expect(names(merged)).toEqual(['a', 'b', 'c']);
     expect(merged.get(endpointKind, 'a')).toBe(base.get(endpointKind, 'a'));
@@ -260,12 +260,12 @@ describe('a snapshot made from another', () => {
     expect(() => base.merge({ endpoints: [{}] })).toThrow(SnapshotError);
   });
 
-  it('leaves the other one as it was', () => {
+  it('does not change the original', () => {
     base.merge({ endpoints: [endpoints('z', 1)] });
     expect(names(base)).toEqual(['a', 'b']);
   });
 
-  it('shares the resources and versions that did not change', () => {
+  it('shares unchanged resources and versions', () => {
     const next = base.with({
       endpoints: [endpoints('a', 1), endpoints('b', 9)],
       clusters: echo.clusters,
@@ -283,7 +283,7 @@ describe('versions', () => {
     Snapshot.from({ listeners: resources }).set(listenerKind).version;
   const [a, b] = [listener('a'), listener('b')];
 
-  it('depend on names and bytes alone', () => {
+  it('depend on names and bytes only', () => {
     expect(version(a, b)).toBe(version(listener('b'), listener('a')));
     expect(version(a, b)).not.toBe(version(a));
     expect(version(a)).not.toBe(version(b));
@@ -292,7 +292,7 @@ describe('versions', () => {
     expect(version()).toBe('0000000000000000');
   });
 
-  it('return when the old resources return', () => {
+  it('are restored when the old resources are restored', () => {
     const first = Snapshot.from({ listeners: [a] });
     const back = first.merge({ listeners: [b] }).with({ listeners: [a] });
     expect(back.set(listenerKind).version).toBe(first.set(listenerKind).version);

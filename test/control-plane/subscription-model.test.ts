@@ -12,14 +12,14 @@ import { digestOf } from '../../src/control-plane/snapshot/resource-set';
 import type { Random } from '../../src/util/random';
 import { seededRandom } from '../support/seeded-random';
 
-// Clients that do nothing but what they are told, against snapshots that come and go at random: after every step they
-// must have exactly what they ask for. Each seed is a story of its own.
+// Clients that apply responses literally, against random snapshots: after every step, the cache of a client must hold
+// exactly the subscribed resources. Each seed is an independent sequence.
 
 const names = ['a', 'b', 'c', 'd', 'e'];
-const stepsPerStory = 200;
+const stepsPerSeed = 200;
 const seeds = Array.from({ length: 10 }, (_, index) => index + 1);
 
-/** Some of a list, in its order. */
+/** Returns a random subset of a list, in its order. */
 function pickSome<T>(random: Random, list: readonly T[]): readonly T[] {
   return list.filter(() => random() < 0.4);
 }
@@ -38,19 +38,19 @@ function randomSnapshot(random: Random): Snapshot {
       kind: clusterKind,
       name,
       code: 5,
-      message: 'gone',
+      message: 'no',
     })),
   };
   return Snapshot.from(input);
 }
 
-/** What a client has, by name: the digest of a resource or an error; nothing for what does not exist. */
+/** The cache of a client: the digests of resources and errors, by name. */
 type Cache = Map<string, string>;
 
-/** What there is for these names. */
-function existing(snapshot: Snapshot, kind: ResourceKind, wanted: Iterable<string>): Cache {
+/** Returns the digests of these names in a snapshot. */
+function existing(snapshot: Snapshot, kind: ResourceKind, subscribed: Iterable<string>): Cache {
   const cache: Cache = new Map();
-  for (const name of wanted) {
+  for (const name of subscribed) {
     const digest = digestOf(snapshot.set(kind), name);
     if (digest !== undefined) cache.set(name, digest);
   }
@@ -59,11 +59,11 @@ function existing(snapshot: Snapshot, kind: ResourceKind, wanted: Iterable<strin
 
 const sorted = (cache: Cache) => [...cache].sort();
 
-/** A client of clusters on incremental streams, one after the other. */
+/** A client of clusters on successive incremental streams. */
 class DeltaModel {
   readonly cache: Cache = new Map();
   private readonly versions = new Map<string, string>();
-  private readonly wanted = new Set<string>();
+  private readonly names = new Set<string>();
   private wildcard = false;
   private isNewStream = true;
   private stream: ReturnType<typeof createDeltaSubscriptions>;
@@ -72,22 +72,22 @@ class DeltaModel {
     this.stream = createDeltaSubscriptions(snapshot);
   }
 
-  /** The names this has to know about. */
-  get asksFor(): Iterable<string> {
-    return this.wildcard ? names : this.wanted;
+  /** The names whose state the client must know. */
+  get subscribed(): Iterable<string> {
+    return this.wildcard ? names : this.names;
   }
 
-  ask(subscribe: readonly string[], unsubscribe: readonly string[]): void {
+  request(subscribe: readonly string[], unsubscribe: readonly string[]): void {
     for (const name of unsubscribe) {
       if (name === '*') this.wildcard = false;
-      else this.wanted.delete(name);
+      else this.names.delete(name);
     }
     for (const name of subscribe) {
       if (name === '*') this.wildcard = true;
-      else this.wanted.add(name);
+      else this.names.add(name);
     }
     for (const name of names) {
-      if (!this.wildcard && !this.wanted.has(name)) this.forget(name);
+      if (!this.wildcard && !this.names.has(name)) this.forget(name);
     }
     const { response } = this.stream.onRequest({
       typeUrl: clusterKind.typeUrl,
@@ -97,32 +97,32 @@ class DeltaModel {
       responseNonce: '',
     });
     this.isNewStream = false;
-    this.take(response);
+    this.apply(response);
   }
 
   change(snapshot: Snapshot): void {
     this.snapshot = snapshot;
-    for (const response of this.stream.onSnapshot(snapshot)) this.take(response);
+    for (const response of this.stream.onSnapshot(snapshot)) this.apply(response);
   }
 
-  /** Loses the stream, and comes back when there is another snapshot. */
+  /** Reconnects after the snapshot has changed. */
   reconnect(snapshot: Snapshot): void {
-    // Without a name, the first request would ask for everything.
-    if (!this.wildcard && this.wanted.size === 0) this.ask(['a'], []);
-    // Errors are of a stream: the next one tells again of those that still hold.
+    // A first request without names would be a wildcard subscription.
+    if (!this.wildcard && this.names.size === 0) this.request(['a'], []);
+    // Errors belong to a stream: the next stream sends those that still apply.
     for (const name of names) if (!this.versions.has(name)) this.forget(name);
     this.snapshot = snapshot;
     this.stream = createDeltaSubscriptions(snapshot);
     this.isNewStream = true;
-    this.ask([...(this.wildcard ? ['*'] : []), ...this.wanted], []);
+    this.request([...(this.wildcard ? ['*'] : []), ...this.names], []);
   }
 
   check(): void {
-    const expected = existing(this.snapshot, clusterKind, this.asksFor);
+    const expected = existing(this.snapshot, clusterKind, this.subscribed);
     expect(sorted(this.cache)).toEqual(sorted(expected));
   }
 
-  private take(response: PlannedResponse | undefined): void {
+  private apply(response: PlannedResponse | undefined): void {
     if (response === undefined) return;
     for (const { name, digest, version } of response.resources) {
       this.cache.set(name, digest);
@@ -144,7 +144,7 @@ class DeltaModel {
 /** A client of one type on a state-of-the-world stream. */
 class SotwModel {
   private readonly cache: Cache = new Map();
-  private wanted: ReadonlySet<string> = new Set();
+  private names: ReadonlySet<string> = new Set();
   private nonce = '';
 
   constructor(
@@ -152,15 +152,15 @@ class SotwModel {
     private readonly kind: ResourceKind,
   ) {}
 
-  ask(next: ReadonlySet<string>): void {
-    this.wanted = next;
+  request(next: ReadonlySet<string>): void {
+    this.names = next;
     for (const name of names) if (!next.has(name)) this.cache.delete(name);
     const request = { typeUrl: this.kind.typeUrl, resourceNames: [...next] };
     const { response } = this.stream.onRequest({ ...request, responseNonce: this.nonce });
-    if (response !== undefined) this.take(response);
+    if (response !== undefined) this.apply(response);
   }
 
-  take(response: PlannedResponse): void {
+  apply(response: PlannedResponse): void {
     if (response.typeUrl !== this.kind.typeUrl) return;
     this.nonce = response.nonce;
     if (this.kind.isComplete) this.cache.clear();
@@ -170,43 +170,44 @@ class SotwModel {
   }
 
   check(snapshot: Snapshot): void {
-    const there = existing(snapshot, this.kind, this.wanted);
-    const had = new Map(this.cache);
-    // Endpoints cannot be taken away, so the client may have more than there is.
-    if (!this.kind.isComplete) for (const name of names) if (!there.has(name)) had.delete(name);
-    expect(sorted(had)).toEqual(sorted(there));
+    const expected = existing(snapshot, this.kind, this.names);
+    const cached = new Map(this.cache);
+    // Endpoints cannot be removed in this variant, so the cache may hold more than the snapshot.
+    if (!this.kind.isComplete)
+      for (const name of names) if (!expected.has(name)) cached.delete(name);
+    expect(sorted(cached)).toEqual(sorted(expected));
   }
 }
 
-describe.each(seeds)('a client that does what it is told (seed %i)', (seed) => {
-  it('has what it asks for on incremental streams', () => {
+describe.each(seeds)('a client that applies every response (seed %i)', (seed) => {
+  it('caches exactly the subscribed resources on incremental streams', () => {
     const random = seededRandom(seed);
     const client = new DeltaModel(randomSnapshot(random));
-    client.ask(['a'], []);
-    for (let step = 0; step < stepsPerStory; step++) {
+    client.request(['a'], []);
+    for (let step = 0; step < stepsPerSeed; step++) {
       const dice = random();
       const some = () => pickSome(random, [...names, '*']);
       if (dice < 0.4) client.change(randomSnapshot(random));
-      else if (dice < 0.9) client.ask(some(), some());
+      else if (dice < 0.9) client.request(some(), some());
       else client.reconnect(randomSnapshot(random));
       client.check();
     }
   });
 
-  it('has what it asks for on a state-of-the-world stream', () => {
+  it('caches exactly the subscribed resources on a state-of-the-world stream', () => {
     const random = seededRandom(seed);
     let snapshot = randomSnapshot(random);
     const stream = createSotwSubscriptions(snapshot);
     const clients = [clusterKind, endpointKind].map((kind) => new SotwModel(stream, kind));
-    for (let step = 0; step < stepsPerStory; step++) {
+    for (let step = 0; step < stepsPerSeed; step++) {
       if (random() < 0.5) {
         snapshot = randomSnapshot(random);
         for (const response of stream.onSnapshot(snapshot)) {
-          for (const client of clients) client.take(response);
+          for (const client of clients) client.apply(response);
         }
       } else {
-        // Never nothing: for clusters that would be everything at first.
-        clients[random() < 0.5 ? 0 : 1]?.ask(new Set(['a', ...pickSome(random, names)]));
+        // Never an empty request: it would be a wildcard subscription to clusters.
+        clients[random() < 0.5 ? 0 : 1]?.request(new Set(['a', ...pickSome(random, names)]));
       }
       for (const client of clients) client.check(snapshot);
     }

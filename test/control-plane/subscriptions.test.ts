@@ -27,7 +27,7 @@ function show({ typeUrl, nonce, resources, errors }: PlannedResponse): string {
   return [`${shortNames.get(typeUrl) ?? typeUrl}#${nonce}:`, ...names, ...failed].join(' ');
 }
 
-/** A stream whose answers are written down. */
+/** A stream that formats its responses. */
 class Stream {
   readonly subscriptions: ReturnType<typeof createSotwSubscriptions>;
 
@@ -35,7 +35,7 @@ class Stream {
     this.subscriptions = createSotwSubscriptions(Snapshot.from(input), imitated);
   }
 
-  ask(typeUrl: string, names: readonly string[], responseNonce = '', errorMessage?: string) {
+  request(typeUrl: string, names: readonly string[], responseNonce = '', errorMessage?: string) {
     const { response } = this.subscriptions.onRequest({
       typeUrl,
       resourceNames: names,
@@ -77,115 +77,115 @@ describe('the first request of a type', () => {
   it.each<[string, string, SnapshotInput, readonly string[], string]>([
     ['CDS', CDS, clusters('a', 'b', 'c'), ['a', 'c'], 'CDS#1: a c'],
     ['CDS with an unknown name', CDS, clusters('a'), ['a', 'x'], 'CDS#1: a'],
-    ['CDS with nothing but unknown names', CDS, clusters('a'), ['x'], 'CDS#1:'],
+    ['CDS with unknown names only', CDS, clusters('a'), ['x'], 'CDS#1:'],
     ['CDS of an empty snapshot', CDS, {}, ['x'], 'CDS#1:'],
     ['LDS', LDS, { listeners: [listener('l')] }, ['l'], 'LDS#1: l'],
     ['RDS', RDS, { routes: [route('r', 'a'), route('s', 'a')] }, ['r'], 'RDS#1: r'],
     ['EDS', EDS, assignments('a', 'b'), ['b'], 'EDS#1: b'],
     ['EDS with an unknown name', EDS, assignments('a'), ['a', 'x'], 'EDS#1: a'],
-    ['EDS with nothing but unknown names', EDS, assignments('a'), ['x'], 'nothing'],
+    ['EDS with unknown names only', EDS, assignments('a'), ['x'], 'nothing'],
     ['the same name twice', CDS, clusters('a'), ['a', 'a'], 'CDS#1: a'],
-    ['CDS without names, which means all', CDS, clusters('a', 'b'), [], 'CDS#1: a b'],
-    ['CDS without names when there are none', CDS, {}, [], 'CDS#1:'],
+    ['CDS without names, which is a wildcard', CDS, clusters('a', 'b'), [], 'CDS#1: a b'],
+    ['CDS without names in an empty snapshot', CDS, {}, [], 'CDS#1:'],
     ['CDS with a star', CDS, clusters('a', 'b'), ['*'], 'CDS#1: a b'],
     ['CDS with a star and a name', CDS, clusters('a', 'b'), ['x', '*'], 'CDS#1: a b'],
-    ['EDS without names, which means none', EDS, assignments('a'), [], 'nothing'],
+    ['EDS without names, which is no wildcard', EDS, assignments('a'), [], 'nothing'],
     ['EDS with a star', EDS, assignments('a', 'b'), ['*'], 'EDS#1: a b'],
-    ['a type this server does not hold', 'type/secret', clusters('a'), ['a'], 'nothing'],
+    ['a type without resources', 'type/secret', clusters('a'), ['a'], 'nothing'],
     ['a type called constructor', 'constructor', clusters('a'), ['a'], 'nothing'],
     ['a nonce from an earlier stream', CDS, clusters('a'), ['a'], 'CDS#1: a'],
-  ])('is answered for %s', (what, typeUrl, input, names, answer) => {
+  ])('has the right response for %s', (what, typeUrl, input, names, expected) => {
     const nonce = what.includes('nonce') ? '17' : '';
-    expect(new Stream(input).ask(typeUrl, names, nonce)).toBe(answer);
+    expect(new Stream(input).request(typeUrl, names, nonce)).toBe(expected);
   });
 });
 
 describe('a later request', () => {
-  it('that only acknowledges is not answered', () => {
+  it('that only acknowledges has no response', () => {
     const stream = new Stream({ ...clusters('a'), ...assignments('a') });
-    stream.ask(CDS, ['a']);
-    stream.ask(EDS, ['a']);
-    expect(stream.ask(CDS, ['a'], '1')).toBe('nothing');
-    expect(stream.ask(EDS, ['a'], '2')).toBe('nothing');
+    stream.request(CDS, ['a']);
+    stream.request(EDS, ['a']);
+    expect(stream.request(CDS, ['a'], '1')).toBe('nothing');
+    expect(stream.request(EDS, ['a'], '2')).toBe('nothing');
   });
 
-  it('for more clusters is answered with all of them', () => {
+  it('for more clusters has a response with all clusters', () => {
     const stream = new Stream(clusters('a', 'b'));
-    stream.ask(CDS, ['a']);
-    expect(stream.ask(CDS, ['a', 'b'], '1')).toBe('CDS#2: a b');
+    stream.request(CDS, ['a']);
+    expect(stream.request(CDS, ['a', 'b'], '1')).toBe('CDS#2: a b');
   });
 
-  it('for a cluster that does not exist is answered, as leaving it out says so', () => {
+  it('for a cluster that does not exist has a response without it', () => {
     const stream = new Stream(clusters('a'));
-    stream.ask(CDS, ['a']);
-    expect(stream.ask(CDS, ['a', 'x'], '1')).toBe('CDS#2: a');
-    expect(stream.ask(CDS, ['x', 'a'], '2')).toBe('nothing');
+    stream.request(CDS, ['a']);
+    expect(stream.request(CDS, ['a', 'x'], '1')).toBe('CDS#2: a');
+    expect(stream.request(CDS, ['x', 'a'], '2')).toBe('nothing');
   });
 
-  it('for more endpoints is answered with those alone', () => {
+  it('for more endpoints has a response with the added ones only', () => {
     const stream = new Stream(assignments('a', 'b'));
-    stream.ask(EDS, ['a']);
-    expect(stream.ask(EDS, ['a', 'b'], '1')).toBe('EDS#2: b');
-    expect(stream.ask(EDS, ['a', 'b', 'x'], '2')).toBe('nothing');
+    stream.request(EDS, ['a']);
+    expect(stream.request(EDS, ['a', 'b'], '1')).toBe('EDS#2: b');
+    expect(stream.request(EDS, ['a', 'b', 'x'], '2')).toBe('nothing');
   });
 
-  it('for less is not answered', () => {
+  it('for fewer names has no response', () => {
     const stream = new Stream({ ...clusters('a', 'b'), ...assignments('a', 'b') });
-    stream.ask(CDS, ['a', 'b']);
-    expect(stream.ask(CDS, ['a'], '1')).toBe('nothing');
-    expect(stream.ask(CDS, [], '1')).toBe('nothing');
-    stream.ask(EDS, ['a', 'b']);
-    expect(stream.ask(EDS, [], '2')).toBe('nothing');
+    stream.request(CDS, ['a', 'b']);
+    expect(stream.request(CDS, ['a'], '1')).toBe('nothing');
+    expect(stream.request(CDS, [], '1')).toBe('nothing');
+    stream.request(EDS, ['a', 'b']);
+    expect(stream.request(EDS, [], '2')).toBe('nothing');
   });
 
   it.each([
     [CDS, clusters('a', 'b'), 'CDS#2: a b'],
     [EDS, assignments('a', 'b'), 'EDS#2: b'],
-  ])('that subscribes again after unsubscribing is answered again', (typeUrl, input, answer) => {
+  ])('that subscribes again after unsubscribing has a response', (typeUrl, input, answer) => {
     const stream = new Stream(input);
-    stream.ask(typeUrl, ['a', 'b']);
-    stream.ask(typeUrl, ['a'], '1');
-    expect(stream.ask(typeUrl, ['a', 'b'], '1')).toBe(answer);
+    stream.request(typeUrl, ['a', 'b']);
+    stream.request(typeUrl, ['a'], '1');
+    expect(stream.request(typeUrl, ['a', 'b'], '1')).toBe(answer);
   });
 
-  it('without names is no wildcard once there were names', () => {
+  it('without names is not a wildcard after a request with names', () => {
     const stream = new Stream(clusters('a', 'b'));
-    stream.ask(CDS, ['a']);
-    expect(stream.ask(CDS, [], '1')).toBe('nothing');
+    stream.request(CDS, ['a']);
+    expect(stream.request(CDS, [], '1')).toBe('nothing');
     expect(stream.state(CDS)).toMatchObject({ wildcard: false, subscribed: [] });
   });
 
   it('with names ends a wildcard', () => {
     const stream = new Stream(clusters('a', 'b'));
-    stream.ask(CDS, []);
-    expect(stream.ask(CDS, ['a'], '1')).toBe('nothing');
+    stream.request(CDS, []);
+    expect(stream.request(CDS, ['a'], '1')).toBe('nothing');
     expect(stream.state(CDS)).toMatchObject({ wildcard: false, subscribed: ['a'] });
     expect(stream.change(clusters('a'))).toEqual([]);
-    expect(stream.ask(CDS, [], '1')).toBe('nothing');
+    expect(stream.request(CDS, [], '1')).toBe('nothing');
   });
 
-  it('written before the last response was seen is ignored but for its verdict', () => {
+  it('with the nonce of an earlier response is ignored except for its acknowledgement', () => {
     const stream = new Stream(clusters('a', 'b'));
-    stream.ask(CDS, ['a']);
+    stream.request(CDS, ['a']);
     stream.change({ clusters: [{ ...cluster('a'), lb_policy: 'RANDOM' }, cluster('b')] });
-    expect(stream.ask(CDS, ['a', 'b'], '1')).toBe('nothing');
+    expect(stream.request(CDS, ['a', 'b'], '1')).toBe('nothing');
     expect(stream.state(CDS)).toMatchObject({ subscribed: ['a'] });
     expect(stream.state(CDS)?.ackedVersion).toBeDefined();
-    expect(stream.ask(CDS, ['a', 'b'], '')).toBe('nothing');
-    expect(stream.ask(CDS, ['a', 'b'], '2')).toBe('CDS#3: a b');
+    expect(stream.request(CDS, ['a', 'b'], '')).toBe('nothing');
+    expect(stream.request(CDS, ['a', 'b'], '2')).toBe('CDS#3: a b');
   });
 
-  it('may come before there was any response', () => {
+  it('may precede the first response', () => {
     const stream = new Stream(assignments('b'));
-    expect(stream.ask(EDS, ['a'])).toBe('nothing');
-    expect(stream.ask(EDS, ['a', 'b'])).toBe('EDS#1: b');
+    expect(stream.request(EDS, ['a'])).toBe('nothing');
+    expect(stream.request(EDS, ['a', 'b'])).toBe('EDS#1: b');
   });
 });
 
-describe('the verdict of the client', () => {
-  it('is an acknowledgement, told once', () => {
+describe('the acknowledgement of a response', () => {
+  it('is reported once', () => {
     const stream = new Stream(clusters('a'));
-    stream.ask(CDS, ['a']);
+    stream.request(CDS, ['a']);
     const version = stream.state(CDS)?.sentVersion ?? '';
     expect(stream.state(CDS)?.ackedVersion).toBeUndefined();
     expect(stream.acknowledge(CDS, ['a'], '1')).toEqual({ kind: 'acked', version });
@@ -193,9 +193,9 @@ describe('the verdict of the client', () => {
     expect(stream.state(CDS)).toMatchObject({ sentVersion: version, ackedVersion: version });
   });
 
-  it('is a rejection, which is not answered until something changes', () => {
+  it('may be a rejection, which has no response until a resource changes', () => {
     const stream = new Stream(clusters('a'));
-    stream.ask(CDS, ['a']);
+    stream.request(CDS, ['a']);
     const version = stream.state(CDS)?.sentVersion ?? '';
     expect(stream.acknowledge(CDS, ['a'], '1', 'bad')).toEqual({
       kind: 'nacked',
@@ -212,19 +212,19 @@ describe('the verdict of the client', () => {
     ]);
   });
 
-  it('stays a rejection when the client changes its subscription, until it accepts something', () => {
+  it('stays a rejection when the subscription changes, until a later response is acknowledged', () => {
     const stream = new Stream(clusters('a', 'b'));
-    stream.ask(CDS, ['a']);
-    stream.ask(CDS, ['a'], '1', 'bad');
-    expect(stream.ask(CDS, ['b'], '1')).toBe('CDS#2: b');
+    stream.request(CDS, ['a']);
+    stream.request(CDS, ['a'], '1', 'bad');
+    expect(stream.request(CDS, ['b'], '1')).toBe('CDS#2: b');
     expect(stream.state(CDS)).toMatchObject({ rejection: { message: 'bad' } });
-    stream.ask(CDS, ['b'], '2');
+    stream.request(CDS, ['b'], '2');
     expect(stream.state(CDS)?.rejection).toBeUndefined();
   });
 
-  it('on several responses in flight is taken for each of them', () => {
+  it('is recorded for each of several responses in flight', () => {
     const stream = new Stream(assignments('a'));
-    stream.ask(EDS, ['a']);
+    stream.request(EDS, ['a']);
     stream.change({ endpoints: [endpoints('a', 2)] });
     expect(stream.acknowledge(EDS, ['a'], '1', 'bad')).toMatchObject({ kind: 'nacked' });
     expect(stream.acknowledge(EDS, ['a'], '2')).toMatchObject({ kind: 'acked' });
@@ -232,9 +232,9 @@ describe('the verdict of the client', () => {
     expect(stream.acknowledge(EDS, ['a'], '99')).toBeUndefined();
   });
 
-  it('on a response is not needed after one on a later response', () => {
+  it('is ignored after that of a later response', () => {
     const stream = new Stream(assignments('a'));
-    stream.ask(EDS, ['a']);
+    stream.request(EDS, ['a']);
     stream.change({ endpoints: [endpoints('a', 2)] });
     expect(stream.acknowledge(EDS, ['a'], '2')).toMatchObject({ kind: 'acked' });
     expect(stream.acknowledge(EDS, ['a'], '1', 'late')).toBeUndefined();
@@ -251,18 +251,18 @@ describe('a new snapshot', () => {
 
   function subscribed(input: SnapshotInput, names: readonly string[] = ['a']): Stream {
     const stream = new Stream(input);
-    stream.ask(LDS, ['l']);
-    stream.ask(RDS, ['r']);
-    stream.ask(CDS, names);
-    stream.ask(EDS, names);
+    stream.request(LDS, ['l']);
+    stream.request(RDS, ['r']);
+    stream.request(CDS, names);
+    stream.request(EDS, names);
     return stream;
   }
 
-  it('that equals the old one sends nothing', () => {
+  it('that is equal sends nothing', () => {
     expect(subscribed(service(1)).change(service(1))).toEqual([]);
   });
 
-  it('sends nothing on a stream that has asked for nothing', () => {
+  it('sends nothing on a stream without subscriptions', () => {
     expect(new Stream().change(service(1))).toEqual([]);
   });
 
@@ -280,39 +280,39 @@ describe('a new snapshot', () => {
     expect(stream.change(changed)).toEqual(['CDS#4: a b', 'EDS#5: b']);
   });
 
-  it('sends nothing when only what others asked for changed', () => {
+  it('sends nothing when only unsubscribed resources changed', () => {
     const stream = subscribed({ ...clusters('a', 'b'), ...assignments('a', 'b') }, ['a']);
     expect(stream.change({ ...clusters('a'), ...assignments('a') })).toEqual([]);
   });
 
-  it('sends what was asked for before it existed', () => {
+  it('sends resources requested before they existed', () => {
     const stream = subscribed({});
     expect(stream.change(service(1))).toEqual(['CDS#3: a', 'EDS#4: a', 'LDS#5: l', 'RDS#6: r']);
   });
 
-  it('says that a cluster is gone by leaving it out', () => {
+  it('removes a cluster by a response without it', () => {
     const stream = subscribed(clusters('a', 'b'), ['a', 'b']);
     expect(stream.change(clusters('b'))).toEqual(['CDS#3: b']);
     expect(stream.change({})).toEqual(['CDS#4:']);
     expect(stream.change({})).toEqual([]);
   });
 
-  it('cannot say that endpoints are gone', () => {
+  it('sends nothing when endpoints are removed', () => {
     const stream = subscribed(assignments('a'));
     expect(stream.change({})).toEqual([]);
     expect(stream.change(assignments('a'))).toEqual([]);
     expect(stream.change({ endpoints: [endpoints('a', 9)] })).toEqual(['EDS#4: a']);
   });
 
-  it('reaches wildcards whenever anything of the type changed', () => {
+  it('sends wildcard subscriptions every change of the type', () => {
     const stream = new Stream(clusters('a'));
-    stream.ask(CDS, []);
+    stream.request(CDS, []);
     expect(stream.change(clusters('a', 'b'))).toEqual(['CDS#2: a b']);
     expect(stream.change(clusters('b'))).toEqual(['CDS#3: b']);
     expect(stream.change(clusters('b'))).toEqual([]);
   });
 
-  it('keeps the old cluster until the routes have left it', () => {
+  it('keeps the old cluster until the routes to it have changed', () => {
     const moved = { ...service(1), routes: [route('r', 'b')], clusters: [cluster('b')] };
     const stream = subscribed(service(1), ['a', 'b']);
     const responses = stream.subscriptions.onSnapshot(Snapshot.from(moved));
@@ -328,7 +328,7 @@ describe('a new snapshot', () => {
     expect(stream.change(moved)).toEqual([]);
   });
 
-  it('takes a cluster away last when that is all there is to say of clusters', () => {
+  it('removes a cluster last if no other cluster changes', () => {
     const stream = subscribed({ ...service(1), ...clusters('a', 'b') }, ['a', 'b']);
     expect(stream.change({ ...service(1), routes: [route('r', 'a2')] })).toEqual([
       'RDS#5: r',
@@ -336,17 +336,17 @@ describe('a new snapshot', () => {
     ]);
   });
 
-  it('keeps the old cluster of a wildcard, too', () => {
+  it('keeps the old cluster of a wildcard subscription', () => {
     const stream = new Stream(service(1));
-    stream.ask(LDS, []);
-    stream.ask(CDS, []);
+    stream.request(LDS, []);
+    stream.request(CDS, []);
     const moved = { ...clusters('b'), listeners: [listener('l', 'other')] };
     expect(stream.change(moved)).toEqual(['CDS#3: a b', 'LDS#4: l', 'CDS#5: b']);
   });
 
-  it('does not bring back what the client has unsubscribed from', () => {
+  it('does not send an unsubscribed cluster again', () => {
     const stream = subscribed(service(1), ['a', 'b']);
-    stream.ask(CDS, ['b'], '3');
+    stream.request(CDS, ['b'], '3');
     const moved = { ...service(1), routes: [route('r', 'b')], clusters: [cluster('b')] };
     expect(stream.change(moved)).toEqual(['CDS#5: b', 'RDS#6: r']);
   });
@@ -357,27 +357,27 @@ describe('an error in place of a resource', () => {
     errors: [{ kind, name, code, message: 'no' }],
   });
 
-  it('is in every response of a type that is complete, as leaving it out would delete', () => {
+  it('is in every response of a type whose responses are complete', () => {
     const stream = new Stream({ ...clusters('a', 'b'), ...failing(clusterKind, 'a') });
-    expect(stream.ask(CDS, ['a', 'b'])).toBe('CDS#1: b !a');
+    expect(stream.request(CDS, ['a', 'b'])).toBe('CDS#1: b !a');
     const next = { clusters: [cluster('a'), { ...cluster('b'), lb_policy: 'RANDOM' }] };
     expect(stream.change({ ...next, ...failing(clusterKind, 'a') })).toEqual(['CDS#2: b !a']);
     expect(stream.change(next)).toEqual(['CDS#3: a b']);
   });
 
-  it('is sent once for the other types, and the resource when there is one', () => {
+  it('is sent once for other types, and then the resource', () => {
     const stream = new Stream({ ...assignments('a', 'b'), ...failing(endpointKind, 'x') });
-    expect(stream.ask(EDS, ['a', 'x'])).toBe('EDS#1: a !x');
+    expect(stream.request(EDS, ['a', 'x'])).toBe('EDS#1: a !x');
     const changed = { endpoints: [endpoints('a', 9)] };
     expect(stream.change({ ...changed, ...failing(endpointKind, 'x') })).toEqual(['EDS#2: a']);
     expect(stream.change({ ...changed, ...failing(endpointKind, 'x', 5) })).toEqual(['EDS#3: !x']);
     expect(stream.change(assignments('a', 'x'))).toEqual(['EDS#4: a x']);
   });
 
-  it('reaches wildcards, and takes the resource away without waiting for the routes', () => {
+  it('is sent to wildcard subscriptions, and replaces the resource before the routes change', () => {
     const stream = new Stream({ ...clusters('a'), listeners: [listener('l')] });
-    stream.ask(CDS, []);
-    stream.ask(LDS, ['l']);
+    stream.request(CDS, []);
+    stream.request(LDS, ['l']);
     const next = { ...clusters('a'), listeners: [listener('l', 'other')] };
     expect(stream.change({ ...next, ...failing(clusterKind, 'a') })).toEqual([
       'CDS#3: !a',
@@ -387,9 +387,9 @@ describe('an error in place of a resource', () => {
 });
 
 describe('a request with the nonce of the last response and an earlier version', () => {
-  it('changes names and acknowledges nothing, so that a rejection may still follow', () => {
+  it('changes names without an acknowledgement, and a rejection may follow', () => {
     const stream = new Stream(assignments('a', 'b'));
-    stream.ask(EDS, ['a']);
+    stream.request(EDS, ['a']);
     expect(stream.acknowledge(EDS, ['a', 'b'], '1', undefined, '')).toBeUndefined();
     expect(stream.state(EDS)).toMatchObject({ subscribed: ['a', 'b'], ackedVersion: undefined });
     expect(stream.acknowledge(EDS, ['a', 'b'], '1', 'bad', '')).toMatchObject({ kind: 'nacked' });
@@ -397,7 +397,7 @@ describe('a request with the nonce of the last response and an earlier version',
 
   it('acknowledges with the version of the response', () => {
     const stream = new Stream(assignments('a'));
-    stream.ask(EDS, ['a']);
+    stream.request(EDS, ['a']);
     const version = stream.state(EDS)?.sentVersion;
     expect(stream.acknowledge(EDS, ['a'], '1', undefined, version)).toMatchObject({
       kind: 'acked',
@@ -406,39 +406,39 @@ describe('a request with the nonce of the last response and an earlier version',
 });
 
 describe('an imitation of istiod', () => {
-  it('ignores the names in a request that rejects a response, and notes the rejection', () => {
+  it('ignores the names in a request that rejects a response, and records the rejection', () => {
     const stream = new Stream(assignments('a', 'b'), 'istiod');
-    stream.ask(EDS, ['a']);
-    expect(stream.ask(EDS, ['a', 'b'], '1', 'bad')).toBe('nothing');
+    stream.request(EDS, ['a']);
+    expect(stream.request(EDS, ['a', 'b'], '1', 'bad')).toBe('nothing');
     expect(stream.state(EDS)).toMatchObject({ subscribed: ['a'], rejection: { message: 'bad' } });
-    expect(stream.ask(EDS, ['a', 'b'], '1')).toBe('EDS#2: b');
+    expect(stream.request(EDS, ['a', 'b'], '1')).toBe('EDS#2: b');
   });
 
   it('ignores a rejection of a type that was not requested', () => {
     const stream = new Stream(assignments('a'), 'istiod');
-    expect(stream.ask(EDS, ['a'], '7', 'bad')).toBe('nothing');
+    expect(stream.request(EDS, ['a'], '7', 'bad')).toBe('nothing');
     expect(stream.state(EDS)).toBeUndefined();
   });
 
-  it('ignores a request that answers an earlier response', () => {
+  it('ignores a request with the nonce of an earlier response', () => {
     const stream = new Stream(assignments('a', 'b'), 'istiod');
-    stream.ask(EDS, ['a']);
+    stream.request(EDS, ['a']);
     stream.change(assignments('a', 'b', 'c'));
-    expect(stream.ask(EDS, ['a', 'b'], '1')).toBe('nothing');
-    expect(stream.ask(EDS, ['a', 'b'], '2')).toBe('EDS#3: b');
+    expect(stream.request(EDS, ['a', 'b'], '1')).toBe('nothing');
+    expect(stream.request(EDS, ['a', 'b'], '2')).toBe('EDS#3: b');
   });
 
-  it('takes a request without a nonce for the first one', () => {
+  it('treats a request without a nonce as the first one', () => {
     const stream = new Stream(assignments('a', 'b'), 'istiod');
-    stream.ask(EDS, ['a']);
-    expect(stream.ask(EDS, ['a', 'b'])).toBe('EDS#2: a b');
+    stream.request(EDS, ['a']);
+    expect(stream.request(EDS, ['a', 'b'])).toBe('EDS#2: a b');
   });
 
-  it('sends everything that is subscribed to with every snapshot, changed or not', () => {
+  it('sends every subscribed resource with every snapshot', () => {
     const input = { ...clusters('a', 'b'), ...assignments('a', 'b') };
     const stream = new Stream(input, 'istiod');
-    stream.ask(CDS, ['a']);
-    stream.ask(EDS, ['a', 'x']);
+    stream.request(CDS, ['a']);
+    stream.request(EDS, ['a', 'x']);
     expect(stream.change(input)).toEqual(['CDS#3: a', 'EDS#4: a']);
   });
 });

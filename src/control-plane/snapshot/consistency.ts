@@ -53,7 +53,7 @@ export function findInconsistencies(snapshot: Snapshot): readonly Inconsistency[
         const { byName, errors } = snapshot.set(target);
         if (byName.has(name) || errors.has(name) || hasOtherAuthority(resource.name, name))
           continue;
-        const reason = `there is no ${target.label} ${JSON.stringify(name)}`;
+        const reason = `${target.label} ${JSON.stringify(name)} is not in the snapshot`;
         found.push({ resource, path, reason });
       }
     }

@@ -183,5 +183,5 @@ function resolveKind(
     const kind = isNamed ? otherResourceKind(typeUrl) : findResourceKind(typeUrl);
     if (kind !== undefined) return ok(kind);
   }
-  return fail([field], `this server does not hold resources of type ${describeJson(typeUrl)}`);
+  return fail([field], `unknown resource type ${describeJson(typeUrl)}`);
 }

@@ -135,7 +135,7 @@ export function buildErrors(
     const add = (field: string, reason: string) =>
       problems.push({ list: 'errors', index, name, path: [field], reason });
     if (name === '') add('name', 'must not be empty');
-    else if (errors.has(name)) add('name', `another error is for this ${kind.label}`);
+    else if (errors.has(name)) add('name', `another ${kind.label} error has this name`);
     if (!Number.isInteger(code) || code < 1 || code > MAX_STATUS_CODE) {
       add('code', `must be from 1 to ${MAX_STATUS_CODE}, not ${code}`);
     }
