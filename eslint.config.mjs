@@ -13,6 +13,7 @@ const sources = [
   'src/util/clock.ts',
   'src/util/random.ts',
   'src/util/feature-flags.ts',
+  'src/util/proxy-variable.ts',
   'src/util/tracers.ts',
   'src/bootstrap/load-bootstrap.ts',
   'src/cli/**/*.ts',

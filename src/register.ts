@@ -14,6 +14,8 @@ import { loadRuntime } from './runtime/load-runtime';
 import type { XdsRuntime } from './runtime/xds-runtime';
 import { systemClock } from './util/clock';
 import { currentFeatureFlags } from './util/feature-flags';
+import type { Logger } from './util/logger';
+import { currentProxyVariable, describeProxyVariable } from './util/proxy-variable';
 import { currentTracers } from './util/tracers';
 
 /** How to set up the client. */
@@ -133,9 +135,16 @@ function announce(options: RegisterOptions): Registration {
     },
   };
   copies.start();
+  reportProxy(logger);
   registerLbPolicies(policyNames(flags), () => runtime().lbPolicyRoots);
   offerStatus(() => current.runtime?.observe() ?? []);
   return current;
+}
+
+/** A channel that goes to a proxy never gets to a resolver, so that nothing else can say why its calls fail. */
+function reportProxy(logger: Logger): void {
+  const proxy = currentProxyVariable();
+  if (proxy !== undefined) logger.error(() => describeProxyVariable(proxy));
 }
 
 /** Makes CSDS one of the services that `addAdminServicesToServer` of the host library adds (gRFCs A38, A40). */

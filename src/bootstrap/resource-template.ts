@@ -12,21 +12,31 @@ export function listenerResourceName(
   bootstrap: Bootstrap,
   target: { readonly authority: string; readonly path: string },
 ): Result<string, string> {
-  if (target.path === '') return err('the xds: target has no name');
-  const template = findTemplate(bootstrap, target.authority);
+  if (target.path === '') return err(describeMissingName(target.authority));
+  const template = findTemplate(bootstrap, target);
   if (!template.ok) return template;
   const name = template.value.startsWith('xdstp:') ? percentEncodePath(target.path) : target.path;
   // A function, because in a string `$&` would have a meaning.
   return ok(template.value.replaceAll('%s', () => name));
 }
 
-function findTemplate(bootstrap: Bootstrap, authority: string): Result<string, string> {
+/** Two slashes in place of three are the usual mistake. */
+function describeMissingName(authority: string): string {
+  return authority === ''
+    ? 'the xds: target has no name: use xds:///<name>'
+    : `the xds: target has the authority ${JSON.stringify(authority)} and no name: did you mean xds:///${authority}?`;
+}
+
+function findTemplate(
+  bootstrap: Bootstrap,
+  { authority, path }: { readonly authority: string; readonly path: string },
+): Result<string, string> {
   if (authority === '') return ok(bootstrap.clientDefaultListenerResourceNameTemplate);
   const entry = bootstrap.authorities.get(authority);
   if (entry !== undefined) return ok(entry.clientListenerResourceNameTemplate);
   const known = [...bootstrap.authorities.keys()].map((name) => JSON.stringify(name));
   const there = known.length === 0 ? 'it has none' : `it has ${known.join(', ')}`;
   return err(
-    `authority ${JSON.stringify(authority)} is not among the authorities of the bootstrap ${bootstrap.source} (${there})`,
+    `authority ${JSON.stringify(authority)} is not among the authorities of the bootstrap ${bootstrap.source} (${there}): add it there, or use xds:///${path}`,
   );
 }

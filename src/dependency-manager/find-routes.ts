@@ -75,7 +75,8 @@ function chooseVirtualHost(
       : findVirtualHost(routeConfig, host);
   if (virtualHost === undefined) {
     return err(
-      `RouteConfiguration "${routeConfig.name}" has no virtual host for "${host}" (${clientNote})`,
+      `RouteConfiguration "${routeConfig.name}" has no virtual host for "${host}" (${clientNote}): ` +
+        'add it to the domains of one, or set the channel option grpc.default_authority',
     );
   }
   return ok({

@@ -45,7 +45,10 @@ export class LateCalls {
   /** Takes a call in. It fails at once if it is known that there is no config, unless it is to wait for one. */
   add(call: CallToRoute): CallConfig {
     if (this.failure !== undefined && !isPatient(call)) return failCall(this.failure);
-    const late = new LateCall(call, this.waitingFor, () => this.remove(late));
+    const late = new LateCall(call, {
+      reasons: () => this.reasons(),
+      onEnded: () => this.remove(late),
+    });
     this.waiting.add(late);
     this.hold.set(true);
     return late.toCallConfig();
@@ -77,6 +80,12 @@ export class LateCalls {
     for (const late of this.takeAll()) late.fail(details);
   }
 
+  /** Why there is no config yet, as sentences. */
+  private reasons(): readonly string[] {
+    const { failure } = this;
+    return failure === undefined ? this.waitingFor() : [failure, ...this.waitingFor()];
+  }
+
   private takeAll(): readonly LateCall[] {
     const all = [...this.waiting];
     this.waiting.clear();
@@ -94,6 +103,13 @@ function isPatient({ headers }: CallToRoute): boolean {
   return headers.getOptions().waitForReady === true;
 }
 
+interface LateCallOwner {
+  /** Why the call is still pending, as sentences. */
+  reasons(): readonly string[];
+  /** Called when the call has ended, perhaps before it was routed. */
+  onEnded(): void;
+}
+
 class LateCall {
   /** What the pickers are told; empty until the call is routed, and a pick comes only after that. */
   private readonly attributes = {};
@@ -105,11 +121,9 @@ class LateCall {
   /** The filters of the route as one. */
   private filter: Filter | undefined;
 
-  /** @param onEnded Called when the call has ended, perhaps before it was routed. */
   constructor(
     readonly call: CallToRoute,
-    private readonly waitingFor: () => readonly string[],
-    private readonly onEnded: () => void,
+    private readonly owner: LateCallOwner,
   ) {
     if (call.timeout !== undefined) this.methodConfig.timeout = call.timeout;
     this.routed = new Promise((resolve, reject) => {
@@ -153,7 +167,7 @@ class LateCall {
       sendMessage: (message) => this.filter?.sendMessage(message) ?? message,
       receiveMessage: (message) => this.filter?.receiveMessage(message) ?? message,
       receiveTrailers: (status) => {
-        this.onEnded();
+        this.owner.onEnded();
         return this.filter?.receiveTrailers(status) ?? this.explain(status);
       },
     };
@@ -162,6 +176,6 @@ class LateCall {
   /** The host library knows only how long a call has waited, not what for. */
   private explain(status: StatusObject): StatusObject {
     if (status.code !== Status.DEADLINE_EXCEEDED) return status;
-    return { ...status, details: [status.details, ...this.waitingFor()].join('; ') };
+    return { ...status, details: [status.details, ...this.owner.reasons()].join('; ') };
   }
 }

@@ -9,8 +9,14 @@ export interface TargetName {
   readonly path: string;
 }
 
-/** Takes apart a target URI of scheme `xds`. */
+/** Parses a target URI of scheme `xds`. */
 export function parseTargetName(target: GrpcUri): TargetName {
+  // grpc-js takes the two slashes of `xds://authority` and `xds://authority/` for a part of the path.
+  // https://github.com/grpc/grpc-node/blob/%40grpc/grpc-js%401.14.0/packages/grpc-js/src/uri-parser.ts
+  if (target.authority === undefined && target.path.startsWith('//')) {
+    const [authority = '', ...path] = target.path.slice(2).split('/');
+    return { authority, path: path.join('/') };
+  }
   const path = target.path.startsWith('/') ? target.path.slice(1) : target.path;
   return { authority: target.authority ?? '', path };
 }

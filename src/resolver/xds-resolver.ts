@@ -36,6 +36,7 @@ import { diagnostics } from '../xds-client/diagnostics';
 import { ClusterRefs } from './cluster-refs';
 import { XdsConfigSelector } from './config-selector';
 import { ExpiringSelector } from './expiring-selector';
+import { FailureLog } from './failure-log';
 import type { FilterPreparer } from './filter-chain';
 import { LateCalls } from './late-calls';
 import type { LiveConfigs } from './live-configs';
@@ -97,6 +98,7 @@ export class XdsResolver implements Resolver {
   /** The error about to be told. Whatever is told or begun before that makes it void. */
   private errorDue: { readonly details: string } | undefined;
   private readonly lateCalls: LateCalls;
+  private readonly failures: FailureLog;
   private readonly name: TargetName;
 
   constructor(
@@ -106,6 +108,7 @@ export class XdsResolver implements Resolver {
     private readonly shared: XdsResolverDependencies,
   ) {
     this.name = parseTargetName(target);
+    this.failures = new FailureLog(uriToString(target), shared.logger);
     this.lateCalls = new LateCalls(
       () => this.resolution?.client.client.waitingFor?.(MAX_LISTED_WAITS) ?? [],
       new ProcessHold(shared.clock),
@@ -189,6 +192,7 @@ export class XdsResolver implements Resolver {
   private onUpdate(resolution: Resolution, update: Result<XdsConfig, string>): void {
     if (update.ok) {
       resolution.failure = undefined;
+      this.failures.clear();
       this.compile(resolution, update.value);
       this.shared.liveConfigs.set(this, {
         target: uriToString(this.target),
@@ -203,8 +207,12 @@ export class XdsResolver implements Resolver {
     resolution.failure = update.error;
     this.shared.liveConfigs.delete(this);
     this.trace(() => `cannot be used: ${update.error}`);
-    if (resolution.current === undefined) this.reportError(update.error);
-    else this.publish(resolution);
+    if (resolution.current === undefined) {
+      this.reportError(update.error);
+      return;
+    }
+    this.failures.report(update.error);
+    this.publish(resolution);
   }
 
   /** Tells whoever observes the process. */
@@ -305,13 +313,14 @@ export class XdsResolver implements Resolver {
     return config;
   }
 
-  /** Tells the channel, once the current stack has unwound, why calls must fail. */
+  /** Gives the channel the reason why calls fail, once the current stack has unwound, and logs it. */
   private reportError(details: string): void {
     const due = { details };
     this.errorDue = due;
     this.shared.clock.soon(() => {
       if (this.errorDue !== due) return;
       this.errorDue = undefined;
+      this.failures.report(details);
       this.lateCalls.fail(details);
       const error = { code: Status.UNAVAILABLE, details, metadata: new Metadata() };
       this.listener(statusOrFromError(error), {}, statusOrFromError(error), '');

@@ -74,15 +74,24 @@ describe('listenerResourceName', () => {
   it('names the authorities there are when one is unknown', () => {
     expect(nameOf({ authority: 'c.test', path: 'shop' }, authorities)).toBe(
       'error: authority "c.test" is not among the authorities of the bootstrap /etc/x.json ' +
-        '(it has "a.test", "b.test")',
+        '(it has "a.test", "b.test"): add it there, or use xds:///shop',
     );
     expect(nameOf({ authority: 'constructor', path: 'shop' })).toBe(
       'error: authority "constructor" is not among the authorities of the bootstrap /etc/x.json ' +
-        '(it has none)',
+        '(it has none): add it there, or use xds:///shop',
+    );
+  });
+
+  it('suggests three slashes for a target with an authority and no name', () => {
+    expect(nameOf({ authority: 'shop:50051', path: '' })).toBe(
+      'error: the xds: target has the authority "shop:50051" and no name: ' +
+        'did you mean xds:///shop:50051?',
     );
   });
 
   it('refuses a target without a name', () => {
-    expect(nameOf({ authority: '', path: '' })).toBe('error: the xds: target has no name');
+    expect(nameOf({ authority: '', path: '' })).toBe(
+      'error: the xds: target has no name: use xds:///<name>',
+    );
   });
 });

@@ -27,6 +27,8 @@ import {
 } from '../support/xds-builders';
 
 const NOTE = 'xDS node "n1"';
+const NEXT_STEP =
+  ': add it to the domains of one, or set the channel option grpc.default_authority';
 type Table<T> = Readonly<Record<string, Observed<T>>>;
 
 interface World {
@@ -305,12 +307,12 @@ describe('buildXdsConfig, when the target cannot be used', () => {
     [
       'no virtual host matches',
       { routeConfigs: { 'svc-routes': value(elsewhere) } },
-      `RouteConfiguration "svc-routes" has no virtual host for "svc" (${NOTE})`,
+      `RouteConfiguration "svc-routes" has no virtual host for "svc" (${NOTE})${NEXT_STEP}`,
     ],
     [
       'no virtual host of inlined routes matches',
       { listener: value(inlineListener('svc', elsewhere)) },
-      `RouteConfiguration "svc-routes" has no virtual host for "svc" (${NOTE})`,
+      `RouteConfiguration "svc-routes" has no virtual host for "svc" (${NOTE})${NEXT_STEP}`,
     ],
   ])('is an error because %s', (_why, change, message) => {
     expect(build(change).outcome).toEqual({ kind: 'error', message });

@@ -20,6 +20,8 @@ import {
 } from '../support/xds-builders';
 
 const NOTE = 'xDS node "n1"';
+const NEXT_STEP =
+  ': add it to the domains of one, or set the channel option grpc.default_authority';
 
 /** A target `svc` in a world whose server is the test. */
 class Scene {
@@ -355,7 +357,7 @@ describe('XdsDependencyManager: targets that cannot be used', () => {
     scene.source.serve(fakeTypes.routeConfig, 'svc-routes', foreign);
     scene.manager.start();
     expect(scene.last).toEqual(
-      err(`RouteConfiguration "svc-routes" has no virtual host for "svc" (${NOTE})`),
+      err(`RouteConfiguration "svc-routes" has no virtual host for "svc" (${NOTE})${NEXT_STEP}`),
     );
     scene.serveRoutes('a');
     expect(scene.clusterNames).toEqual(['a']);

@@ -54,6 +54,8 @@ class Scene {
   readonly dns = new FakeDns();
   readonly clock = new FakeClock();
   readonly channel = new FakeChannel();
+  /** The lines an operator sees by default. */
+  readonly logged: string[] = [];
   bootstrap: Result<Bootstrap, string> = ok(bootstrap);
   bootstrapLoads = 0;
   /** Holds on the client that have not been released. */
@@ -84,7 +86,7 @@ class Scene {
         createDns: () => this.dns,
         clock: this.clock,
         random: () => this.drawn,
-        logger: silentLogger,
+        logger: { ...silentLogger, error: (text) => this.logged.push(text()) },
         limits: DEFAULT_LIMITS,
       },
     );
@@ -260,7 +262,8 @@ describe('XdsResolver: errors before there is a config', () => {
       kind: 'error',
       code: Status.UNAVAILABLE,
       details:
-        'authority "elsewhere" is not among the authorities of the bootstrap the test (it has "auth")',
+        'authority "elsewhere" is not among the authorities of the bootstrap the test (it has "auth"): ' +
+        'add it there, or use xds:///svc',
     });
     expect(scene.clientHolds).toBe(0);
   });
@@ -301,10 +304,68 @@ describe('XdsResolver: errors before there is a config', () => {
     scene.clock.flush();
     expect(scene.channel.last).toMatchObject({
       kind: 'error',
-      details: 'RouteConfiguration "svc-routes" has no virtual host for "svc" (xDS node "n1")',
+      details:
+        'RouteConfiguration "svc-routes" has no virtual host for "svc" (xDS node "n1"): ' +
+        'add it to the domains of one, or set the channel option grpc.default_authority',
     });
     scene.routeTo('a');
     expect(scene.channel.children).toEqual(['cluster:a']);
+  });
+
+  it.each<[string, (scene: Scene) => void, string]>([
+    [
+      'a missing bootstrap',
+      (scene) => (scene.bootstrap = err('xDS bootstrap is missing')),
+      'xDS bootstrap is missing',
+    ],
+    [
+      'a listener that does not exist',
+      ({ source }) => source.fail(fakeTypes.listener, 'svc', xdsError('Listener "svc": gone')),
+      'Listener "svc": gone',
+    ],
+    [
+      'routes without a virtual host',
+      (scene) => {
+        scene.serveListener();
+        const foreign = routeConfig('svc-routes', virtualHost([], { domains: ['other'] }));
+        scene.source.serve(fakeTypes.routeConfig, 'svc-routes', foreign);
+      },
+      'RouteConfiguration "svc-routes" has no virtual host for "svc" (xDS node "n1"): ' +
+        'add it to the domains of one, or set the channel option grpc.default_authority',
+    ],
+  ])('logs %s once, in the words of the status', (_name, breakIt, details) => {
+    const scene = new Scene();
+    breakIt(scene);
+    for (let i = 0; i < 3; i++) {
+      scene.resolver.updateResolution();
+      scene.clock.flush();
+    }
+    expect(scene.channel.last).toMatchObject({ kind: 'error', details });
+    expect(scene.logged).toEqual([`xds:///svc: no configuration: ${details}`]);
+  });
+
+  it.each([
+    ['elsewhere', 'svc', 'xds://elsewhere/svc: no configuration: authority "elsewhere" is not'],
+    ['svc', '', 'xds://svc/: no configuration: the xds: target has the authority "svc"'],
+  ])('logs a target with the authority %s and the path %s', (authority, path, line) => {
+    const scene = new Scene(authority, path);
+    scene.resolver.updateResolution();
+    scene.clock.flush();
+    expect(scene.logged).toEqual([expect.stringContaining(line)]);
+  });
+
+  it('logs an error again after a config, and also while calls are routed by an earlier config', () => {
+    const scene = new Scene().resolved();
+    expect(scene.logged).toEqual([]);
+    for (let i = 0; i < 2; i++) {
+      for (let j = 0; j < 2; j++) {
+        scene.source.fail(fakeTypes.listener, 'svc', xdsError('gone'));
+        scene.clock.flush();
+      }
+      scene.serveListener();
+    }
+    const line = 'xds:///svc: no configuration: gone';
+    expect(scene.logged).toEqual([line, line]);
   });
 
   it('does not tell an error that a config has overtaken', () => {
@@ -314,6 +375,7 @@ describe('XdsResolver: errors before there is a config', () => {
     scene.serveListener();
     scene.clock.flush();
     expect(scene.channel.told.map(({ kind }) => kind)).toEqual(['result']);
+    expect(scene.logged).toEqual([]);
   });
 
   it('tells only the latest of several errors', () => {
@@ -828,6 +890,21 @@ describe('XdsResolver: calls on the selector of before, when resolution begins a
       'Deadline exceeded after 1.0s,waiting for metadata filters; ' +
         'Listener "svc": waiting for 1.0 s: the server has not sent it',
     );
+  });
+
+  it('that wait for ready also say why there is no config when their time is over', () => {
+    const scene = awakened();
+    wake(scene);
+    scene.source.fail(fakeTypes.listener, 'svc', xdsError('Listener "svc" does not exist'));
+    scene.clock.flush();
+    const expired = {
+      code: Status.DEADLINE_EXCEEDED,
+      details: 'Deadline exceeded after 1.0s',
+      metadata: new Metadata(),
+    };
+    const call = scene.channel.call('/s/m', patient());
+    const [told] = filtersOf(call).map((f) => f.receiveTrailers(expired));
+    expect(told?.details).toBe('Deadline exceeded after 1.0s; Listener "svc" does not exist');
   });
 
   it('list at most three pending resources when their time is over', () => {

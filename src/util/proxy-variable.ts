@@ -1,0 +1,57 @@
+/** The environment variables, as in `process.env`. */
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The proxy that grpc-js sends channels to. */
+export interface ProxyVariable {
+  /** The name of the environment variable. */
+  readonly name: string;
+  /** Without the user information that the variable may have. */
+  readonly address: string;
+  /** Hosts whose channels do not go to the proxy, as the environment lists them; `undefined` if there are none. */
+  readonly exempt: { readonly name: string; readonly hosts: string } | undefined;
+}
+
+/** The first one that is set counts, also if grpc-js cannot use its value. */
+const PROXY_VARIABLES = ['grpc_proxy', 'https_proxy', 'http_proxy'];
+const EXEMPT_VARIABLES = ['no_grpc_proxy', 'no_proxy'];
+
+/**
+ * Finds the variable that makes grpc-js connect channels to a proxy in place of resolving their targets.
+ * https://github.com/grpc/grpc-node/blob/%40grpc/grpc-js%401.14.0/packages/grpc-js/src/http_proxy.ts
+ *
+ * @returns `undefined` if there is none, or if every host is exempt.
+ */
+export function findProxyVariable(env: Environment): ProxyVariable | undefined {
+  const name = PROXY_VARIABLES.find((each) => isSet(env[each]));
+  const value = name && env[name];
+  if (name === undefined || value === undefined || !URL.canParse(value)) return undefined;
+  const { protocol, hostname, port } = new URL(value);
+  if (protocol !== 'http:') return undefined;
+  const address = `${hostname}:${port === '' ? 80 : port}`;
+  const exemptName = EXEMPT_VARIABLES.find((each) => isSet(env[each]));
+  const hosts = exemptName && env[exemptName];
+  if (exemptName === undefined || hosts === undefined) return { name, address, exempt: undefined };
+  // Hosts are exempt by suffix, and every host ends with an empty one.
+  if (hosts.split(',').includes('')) return undefined;
+  return { name, address, exempt: { name: exemptName, hosts } };
+}
+
+/** The proxy variable of this process, read now. For the composition root. */
+export function currentProxyVariable(): ProxyVariable | undefined {
+  return findProxyVariable(process.env);
+}
+
+/** Names the variable, what it does to channels, and the remedies. */
+export function describeProxyVariable({ name, address, exempt }: ProxyVariable): string {
+  const except =
+    exempt === undefined ? '' : ` whose hosts ${exempt.name} (${exempt.hosts}) does not exempt`;
+  return (
+    `grpc-xds: ${name} is set: grpc-js connects channels to xds: targets${except} to the proxy ${address} and does ` +
+    `not resolve them; add the hosts to ${exempt?.name ?? 'no_proxy'}, or set the channel option ` +
+    'grpc.enable_http_proxy to 0'
+  );
+}
+
+function isSet(value: string | undefined): boolean {
+  return value !== undefined && value !== '';
+}
