@@ -1,6 +1,5 @@
 import { ConnectivityState } from '../grpc-js';
 import type { Picker } from '../grpc-js';
-import { ConnectQueue } from './connect-queue';
 import { ConnectivityTally, createFailurePicker, failureText, queuePicker } from './connectivity';
 import { EndpointChildren } from './endpoint-children';
 import type { EndpointLeaf } from './endpoint-leaf';
@@ -31,7 +30,6 @@ const NO_ENDPOINTS = 'No endpoints to connect to';
  */
 export class ConnectedEndpoints {
   private readonly children: EndpointChildren;
-  private readonly connecting: ConnectQueue;
   private readonly tally = new ConnectivityTally();
   private readonly publication: Publication;
   /** The state published last. */
@@ -44,7 +42,6 @@ export class ConnectedEndpoints {
 
   constructor(private readonly options: ConnectedEndpointsOptions) {
     const { host } = options;
-    this.connecting = new ConnectQueue(host);
     this.children = new EndpointChildren(host, (leaf, previous) =>
       this.onLeafChanged(leaf, previous),
     );
@@ -60,13 +57,12 @@ export class ConnectedEndpoints {
     }
     const { added, removed, changed } = this.children.update(endpoints.value, options);
     for (const leaf of removed) {
-      this.connecting.delete(leaf);
       this.tally.remove(leaf.state);
       if (leaf.state === ConnectivityState.READY) this.options.onNotReady(leaf);
       this.options.onRemoved(leaf);
     }
     for (const leaf of added) this.tally.add(leaf.state);
-    this.connecting.connect(added);
+    for (const leaf of added) leaf.connect();
     this.setFailure(this.children.size === 0 ? NO_ENDPOINTS : undefined);
     if (changed) this.publication.request();
   }
@@ -79,7 +75,6 @@ export class ConnectedEndpoints {
   /** Lets go of all endpoints. Nothing is published afterwards. */
   destroy(): void {
     this.publication.cancel();
-    this.connecting.clear();
     this.children.destroy();
   }
 

@@ -1,10 +1,13 @@
 import { ConnectivityState, LeafLoadBalancer } from '../grpc-js';
-import type { ChannelOptions, GrpcEndpoint, LbHelper, Picker } from '../grpc-js';
+import type { ChannelOptions, GrpcEndpoint, LbHelper, Picker, Subchannel } from '../grpc-js';
+import { GatedSubchannel } from '../grpc-js/gated-subchannel';
 import type { XdsEndpoint } from '../resources/endpoints';
+import type { ConnectionAttempt } from './connection-attempts';
 import { createFailurePicker, queuePicker } from './connectivity';
 import { sameAddresses } from './endpoint-key';
 import { withoutResolutionNote } from './grpc-js-error';
 import type { LbHost } from './lb-policy';
+import { unwrapGatedPicker } from './unwrap-gated-picker';
 
 type HostLeaf = InstanceType<typeof LeafLoadBalancer>;
 
@@ -25,7 +28,9 @@ export interface EndpointLeafOptions {
  * One endpoint, as a pick_first of its own (gRFC A61): connects to the endpoint's addresses by Happy
  * Eyeballs, stays in TRANSIENT_FAILURE until one of them is up, and goes IDLE when the connection is lost.
  *
- * The pick_first of grpc-js is made on the first connection: an idle leaf costs next to nothing.
+ * The pick_first of grpc-js is made on the first connection: an idle leaf costs next to nothing. Every attempt, those
+ * after a failure included, waits for its turn among those of the process: see `ConnectionAttempts`. Until the first one
+ * starts, the leaf is IDLE.
  */
 export class EndpointLeaf {
   private currentEndpoint: XdsEndpoint;
@@ -37,10 +42,23 @@ export class EndpointLeaf {
   /** Whether a connection is up or sought. */
   private attempting = false;
   private destroyed = false;
+  private readonly attempt: ConnectionAttempt;
+  /** Whether an attempt is in flight. */
+  private hasTurn = false;
+  /** Whether the next turn begins with the addresses of the endpoint, and not with `retries`. */
+  private isStartDue = false;
+  /** Subchannels whose backoff is over. */
+  private readonly retries = new Set<Subchannel>();
 
   constructor(private readonly options: EndpointLeafOptions) {
+    const { host } = options;
     this.currentEndpoint = options.endpoint;
     this.channelOptions = options.channelOptions;
+    this.attempt = {
+      owner: host,
+      batch: host.environment.batch,
+      start: () => this.startTurn(),
+    };
   }
 
   /** The endpoint as last updated. */
@@ -62,13 +80,20 @@ export class EndpointLeaf {
     return this.currentError;
   }
 
-  /** Starts connecting if idle. Not to be called from a pick: see `Clock.soon`. */
-  connect(): void {
+  /**
+   * Starts connecting if idle. Not to be called from a pick: see `Clock.soon`.
+   *
+   * @param isUrgent Whether a call waits for it.
+   */
+  connect(isUrgent = false): void {
     if (this.destroyed || this.attempting) return;
     this.attempting = true;
-    this.hostLeaf ??= this.createHostLeaf();
-    // Not `exitIdle`: that would go back to the addresses of the last attempt, whatever came since.
-    this.hostLeaf.startConnecting();
+    this.isStartDue = true;
+    const { connectionAttempts } = this.options.host.environment;
+    connectionAttempts.request(this.attempt, isUrgent);
+    const { shortageText } = connectionAttempts;
+    // Calls had better use another endpoint, or fail, than wait for an attempt that may be far away.
+    if (!this.hasTurn && shortageText !== undefined) this.fail(shortageText);
   }
 
   /**
@@ -81,20 +106,67 @@ export class EndpointLeaf {
       sameAddresses(endpoint.addresses, this.currentEndpoint.addresses);
     this.currentEndpoint = endpoint;
     this.channelOptions = channelOptions;
-    if (!unchanged) this.hostLeaf?.updateEndpoint(toGrpcEndpoint(endpoint), channelOptions);
+    if (unchanged) return;
+    this.retries.clear();
+    this.hostLeaf?.updateEndpoint(toGrpcEndpoint(endpoint), channelOptions);
   }
 
   /** Lets go of the connection; the listener is not called any more. */
   destroy(): void {
+    if (this.destroyed) return;
     this.destroyed = true;
+    const { connectionAttempts } = this.options.host.environment;
+    connectionAttempts.delete(this.attempt);
+    if (this.currentState === ConnectivityState.READY) connectionAttempts.closed();
     this.hostLeaf?.destroy();
     this.hostLeaf = undefined;
+  }
+
+  private startTurn(): void {
+    this.hasTurn = true;
+    if (this.isStartDue) {
+      this.isStartDue = false;
+      this.hostLeaf ??= this.createHostLeaf();
+      // Not `exitIdle`: that would go back to the addresses of the last attempt, whatever came since.
+      this.hostLeaf.startConnecting();
+      return;
+    }
+    const idle = [...this.retries].filter(isIdle);
+    this.retries.clear();
+    // Another channel connects them already; grpc-js reports what becomes of that.
+    if (idle.length === 0) this.endTurn(null);
+    for (const subchannel of idle) subchannel.startConnecting();
+  }
+
+  /** @param error Why the attempt failed, if it did. */
+  private endTurn(error: string | null): void {
+    if (!this.hasTurn) return;
+    this.hasTurn = false;
+    this.options.host.environment.connectionAttempts.ended(this.attempt, error);
+  }
+
+  /**
+   * Receives the requests of grpc-js's pick_first to connect. In the backoff of a subchannel they have no effect, since
+   * it would connect by itself when the backoff is over; pick_first repeats them when it has become IDLE.
+   */
+  private onConnectRequested(subchannel: Subchannel): void {
+    if (this.destroyed || !isIdle(subchannel)) return;
+    if (this.hasTurn) {
+      subchannel.startConnecting();
+      return;
+    }
+    this.retries.add(subchannel);
+    const { connectionAttempts } = this.options.host.environment;
+    connectionAttempts.request(this.attempt, false);
   }
 
   private createHostLeaf(): HostLeaf {
     const { host } = this.options;
     const helper: LbHelper = {
-      createSubchannel: (address, args) => host.createSubchannel(address, args),
+      createSubchannel: (address, args) =>
+        new GatedSubchannel(host.createSubchannel(address, args), (subchannel) =>
+          host.environment.batch.run(() => this.onConnectRequested(subchannel)),
+        ),
       addChannelzChild: (child) => host.addChannelzChild(child),
       removeChannelzChild: (child) => host.removeChannelzChild(child),
       // grpc-js's pick_first forgets to stop its timer, and so may report after it was destroyed.
@@ -115,23 +187,41 @@ export class EndpointLeaf {
   }
 
   private onReport(state: ConnectivityState, picker: Picker, errorMessage: string | null): void {
+    const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
     const previous = this.currentState;
     const error = errorMessage === null ? null : withoutResolutionNote(errorMessage);
+    if (state !== CONNECTING) this.endTurn(error);
+    // The first attempt after a shortage of descriptors: a failure stays until a connection is up (gRFC A62).
+    if (previous === TRANSIENT_FAILURE && state === CONNECTING) return;
     // A failing leaf reports every attempt anew; only READY may come with another connection to pick.
     const same = state === previous && error === this.currentError;
-    if (same && state !== ConnectivityState.READY) return;
-    if (state === ConnectivityState.IDLE) this.attempting = false;
-    this.currentState = state;
-    this.currentError = error;
-    this.currentPicker = this.choosePicker(picker);
-    this.options.onChanged(this, previous);
+    if (same && state !== READY) return;
+    if (state === IDLE) this.attempting = false;
+    if (state !== TRANSIENT_FAILURE) this.retries.clear();
+    const pickerToUse = state === READY ? unwrapGatedPicker(picker) : queuePicker;
+    this.setState(state, error === null ? pickerToUse : createFailurePicker(error), error);
   }
 
-  private choosePicker(picker: Picker): Picker {
-    if (this.currentState === ConnectivityState.READY) return picker;
-    // The pickers of grpc-js would connect past `attempting`, and carry the empty note.
-    return this.currentError === null ? queuePicker : createFailurePicker(this.currentError);
+  private fail(error: string): void {
+    this.setState(ConnectivityState.TRANSIENT_FAILURE, createFailurePicker(error), error);
   }
+
+  private setState(state: ConnectivityState, picker: Picker, error: string | null): void {
+    const { READY } = ConnectivityState;
+    const { connectionAttempts } = this.options.host.environment;
+    const previous = this.currentState;
+    if (state === READY && previous !== READY) connectionAttempts.opened();
+    if (state !== READY && previous === READY) connectionAttempts.closed();
+    this.currentState = state;
+    this.currentError = error;
+    // The pickers of grpc-js would connect past `attempting`, and carry the empty note.
+    this.currentPicker = picker;
+    this.options.onChanged(this, previous);
+  }
+}
+
+function isIdle(subchannel: Subchannel): boolean {
+  return subchannel.getConnectivityState() === ConnectivityState.IDLE;
 }
 
 function toGrpcEndpoint(endpoint: XdsEndpoint): GrpcEndpoint {

@@ -7,6 +7,7 @@ import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';
 import type { Result } from '../util/result';
 import type { Violations } from '../util/violations';
+import type { ConnectionAttempts } from './connection-attempts';
 import type { EndpointSet } from './endpoint-set';
 import type { LbBatch } from './lb-batch';
 
@@ -17,6 +18,8 @@ export interface LbEnvironment {
   readonly random: Random;
   readonly logger: Logger;
   readonly policies: LbPolicyLookup;
+  /** Shared by all channels of the process. */
+  readonly connectionAttempts: ConnectionAttempts;
 }
 
 /** Finds policies by their gRPC name. */

@@ -8,6 +8,7 @@ import type { Metadata, Resolver } from '../grpc-js';
 import { userAgentOf, withUserAgent } from '../grpc-js/user-agent';
 import { XxHash64 } from '../hash/xx-hash';
 import { processHttpFilters } from '../http-filters/register-http-filter';
+import { ConnectionAttempts } from '../lb/connection-attempts';
 import { createPolicyRegistry, type PolicyEnvironment } from '../lb/create-policy-registry';
 import { processLbPolicies } from '../lb/custom/register-lb-policy';
 import type { LbPolicyRegistry } from '../lb/lb-policy-registry';
@@ -63,7 +64,13 @@ export class XdsRuntime {
     const { environment } = this;
     this.regexes = new RegexMeter(environment.limits.maxRegexStepsPerCall, ambient.logger);
     const policies = createPolicyRegistry(environment);
-    this.lbPolicyRoots = new RegistryRoots(policies, { ...environment, policies });
+    const { maxConnectionAttempts } = environment.limits;
+    const connectionAttempts = new ConnectionAttempts({ ...environment, maxConnectionAttempts });
+    this.lbPolicyRoots = new RegistryRoots(policies, {
+      ...environment,
+      policies,
+      connectionAttempts,
+    });
     // After that: grpc-js has no use for policies that need our tree around them.
     processLbPolicies.attach(policies);
     addHttpFilters(processHttpFilters, environment);

@@ -1,4 +1,5 @@
 import type { ChannelOptions } from '../grpc-js';
+import { ConnectionAttempts } from '../lb/connection-attempts';
 import type { EndpointSet } from '../lb/endpoint-set';
 import { LbBatch } from '../lb/lb-batch';
 import type {
@@ -40,6 +41,13 @@ export class LbHarness {
       random: () => (typeof this.random === 'number' ? this.random : this.random()),
       logger: silentLogger,
       policies: 'get' in policies ? policies : createLookup(policies),
+      connectionAttempts: new ConnectionAttempts({
+        clock: this.clock,
+        random: () => 0.5,
+        logger: silentLogger,
+        // Its subchannels connect only when the test lets them.
+        maxConnectionAttempts: Infinity,
+      }),
     };
     this.host = new FakeLbHost(this.environment);
   }

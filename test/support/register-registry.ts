@@ -1,3 +1,5 @@
+import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
+import { ConnectionAttempts } from '../../src/lb/connection-attempts';
 import type { SharedLbEnvironment } from '../../src/lb/grpc-js-root';
 import type { LbPolicyRegistry } from '../../src/lb/lb-policy-registry';
 import { registerLbPolicies } from '../../src/lb/register-lb-policies';
@@ -6,8 +8,12 @@ import { RegistryRoots } from '../../src/lb/registry-roots';
 /** Makes the policies of a registry known to grpc-js. @returns The names that were taken. */
 export function registerRegistry(
   registry: LbPolicyRegistry,
-  shared: () => SharedLbEnvironment,
+  shared: () => Omit<SharedLbEnvironment, 'connectionAttempts'>,
 ): readonly string[] {
   const names = Array.from(registry.registered(), ({ name }) => name);
-  return registerLbPolicies(names, () => new RegistryRoots(registry, shared()));
+  return registerLbPolicies(names, () => {
+    const environment = shared();
+    const connectionAttempts = new ConnectionAttempts({ ...environment, ...DEFAULT_LIMITS });
+    return new RegistryRoots(registry, { ...environment, connectionAttempts });
+  });
 }

@@ -137,8 +137,9 @@ export class CustomBalancer<Config> implements LbPolicy {
 
   private connect(leaf: EndpointLeaf): void {
     const { batch, clock } = this.options.host.environment;
-    const connect = () => batch.run(() => leaf.connect());
-    if (this.guard.isPicking) clock.soon(connect);
+    const isUrgent = this.guard.isPicking;
+    const connect = () => batch.run(() => leaf.connect(isUrgent));
+    if (isUrgent) clock.soon(connect);
     else connect();
   }
 

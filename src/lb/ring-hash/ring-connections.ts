@@ -43,7 +43,7 @@ export class RingConnections {
     const { host, live } = this.options;
     const start = Math.floor(host.environment.random() * live.ring.size);
     const member = live.ring.owners[live.findState(ConnectivityState.IDLE, start)];
-    if (member !== undefined) this.connect(member);
+    if (member !== undefined) this.connect(member, false);
   }
 
   /** Hands on other options for subchannels. */
@@ -74,17 +74,17 @@ export class RingConnections {
   }
 
   private connectWanted(): void {
-    for (const member of this.wanted) this.connect(member);
+    for (const member of this.wanted) this.connect(member, true);
     this.wanted.clear();
   }
 
-  private connect(member: RingMember): void {
+  private connect(member: RingMember, isUrgent: boolean): void {
     const { IDLE, CONNECTING } = ConnectivityState;
     if (this.destroyed || member.state !== IDLE) return;
     // It will say so itself in a moment. Until then, nobody is to begin another connection instead.
     this.options.live.setState(member, CONNECTING);
     member.leaf ??= this.createLeaf(member);
-    member.leaf.connect();
+    member.leaf.connect(isUrgent);
     this.options.onConnecting();
   }
 

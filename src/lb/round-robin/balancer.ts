@@ -1,5 +1,4 @@
 import { ConnectivityState } from '../../grpc-js';
-import { ConnectQueue } from '../connect-queue';
 import { ConnectivityTally, createFailurePicker, failureText, queuePicker } from '../connectivity';
 import { EndpointChildren } from '../endpoint-children';
 import type { EndpointLeaf } from '../endpoint-leaf';
@@ -22,7 +21,6 @@ const NO_ENDPOINTS = 'No endpoints to connect to';
 class RoundRobinPolicy implements LbPolicy {
   private readonly children: EndpointChildren;
   private readonly ready = new ReadyLeaves();
-  private readonly connecting: ConnectQueue;
   private readonly tally = new ConnectivityTally();
   private readonly publication: Publication;
   /** The state published last. */
@@ -34,7 +32,6 @@ class RoundRobinPolicy implements LbPolicy {
   private resolutionNote = '';
 
   constructor(private readonly host: LbHost) {
-    this.connecting = new ConnectQueue(host);
     this.children = new EndpointChildren(host, (leaf, previous) =>
       this.onLeafChanged(leaf, previous),
     );
@@ -57,7 +54,6 @@ class RoundRobinPolicy implements LbPolicy {
 
   destroy(): void {
     this.publication.cancel();
-    this.connecting.clear();
     this.children.destroy();
   }
 
@@ -69,12 +65,11 @@ class RoundRobinPolicy implements LbPolicy {
     if (!endpoints.ok) return this.failUnlessServing(endpoints.error);
     const { added, removed, changed } = this.children.update(endpoints.value, options);
     for (const leaf of removed) {
-      this.connecting.delete(leaf);
       this.tally.remove(leaf.state);
       this.ready.remove(leaf);
     }
     for (const leaf of added) this.tally.add(leaf.state);
-    this.connecting.connect(added);
+    for (const leaf of added) leaf.connect();
     const failure = this.children.size === 0 ? NO_ENDPOINTS : undefined;
     const first = this.published === undefined;
     if (failure === this.failure) return changed || first;

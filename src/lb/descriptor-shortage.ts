@@ -1,0 +1,63 @@
+import { connectionBackoff, firstBackoffStep, type BackoffStep } from '../util/backoff';
+import type { Random } from '../util/random';
+
+/** Node's names of the two errors, with their meaning (errno(3)). */
+const CODES: ReadonlyMap<string, string> = new Map([
+  ['EMFILE', 'too many open files in this process'],
+  ['ENFILE', 'too many open files in the system'],
+]);
+/** How long after a connection was closed an attempt is made: its socket takes a moment to close. */
+const CLOSED_MS = 100;
+
+/** Finds the code of an error that tells that there is no file descriptor left. */
+export function findShortage(error: string): string | undefined {
+  for (const code of CODES.keys()) if (error.includes(code)) return code;
+  return undefined;
+}
+
+/**
+ * The time during which the process has no file descriptors for more connections. One attempt is made after a growing
+ * delay, or after a connection was closed; while attempts succeed, more are made at a time.
+ */
+export class DescriptorShortage {
+  /** What has happened, for errors. */
+  readonly text: string;
+  /** How many attempts may be in flight. */
+  window = 0;
+  /** When an attempt is made again, if none may be in flight. */
+  probeMs: number;
+  private backoff: BackoffStep;
+
+  constructor(
+    readonly code: string,
+    random: Random,
+    now: number,
+  ) {
+    this.text = `connections cannot be opened: ${CODES.get(code) ?? 'too many open files'} (${code})`;
+    this.backoff = firstBackoffStep(connectionBackoff, random);
+    this.probeMs = now + this.backoff.delayMs;
+  }
+
+  /** Allows one attempt once it is due. */
+  probeIfDue(now: number): void {
+    if (this.window === 0 && now >= this.probeMs) this.window = 1;
+  }
+
+  /** Records that an attempt got a descriptor. Not those that were in flight before the shortage began. */
+  onAvailable(): void {
+    if (this.window > 0) this.window++;
+  }
+
+  /** Records that an attempt got no descriptor. */
+  onExhausted(now: number): void {
+    if (this.window === 0) return;
+    this.window = 0;
+    this.backoff = this.backoff.next();
+    this.probeMs = now + this.backoff.delayMs;
+  }
+
+  /** Records that a connection was closed. */
+  onClosed(now: number): void {
+    this.probeMs = Math.min(this.probeMs, now + CLOSED_MS);
+  }
+}
