@@ -70,7 +70,7 @@ export interface Limits {
   /**
    * Connection attempts to endpoints in flight at a time, of all channels. Attempts beyond it wait; those that calls wait
    * for come first, and policies take turns. One that takes longer than 1 s is not counted any more, so that hosts that
-   * do not answer do not keep others from being reached. Default: 256.
+   * do not answer do not keep others from being reached. Default: 128.
    */
   readonly maxConnectionAttempts: number;
 }
@@ -88,7 +88,7 @@ export const DEFAULT_LIMITS: Limits = {
   maxRegexStepsPerCall: 2_500_000,
   maxRegexSubstitutionLength: 256,
   maxHashInputLength: 4096,
-  maxConnectionAttempts: 256,
+  maxConnectionAttempts: 128,
 };
 
 /**

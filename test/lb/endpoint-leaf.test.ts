@@ -1,6 +1,6 @@
 import { ConnectivityState } from '../../src/grpc-js';
 import { EndpointLeaf } from '../../src/lb/endpoint-leaf';
-import { LbHarness, makeEndpoint, pickAddress, pickError } from '../support/lb-harness';
+import { LbHarness, makeEndpoint, pick, pickAddress, pickError } from '../support/lb-harness';
 
 const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
 
@@ -172,5 +172,102 @@ describe('EndpointLeaf', () => {
     } finally {
       jest.useRealTimers();
     }
+  });
+
+  it('waits for the next turn to try again when the backoff is over', async () => {
+    const { harness, leaf } = setUp();
+    const { connectionAttempts } = harness.environment;
+    const request = jest.spyOn(connectionAttempts, 'request').mockImplementation(() => {});
+    // 1. The first turn.
+    leaf.connect();
+    expect(harness.host.created.length).toBe(0);
+    const attempt = request.mock.lastCall?.[0];
+    attempt?.start();
+    await harness.settle();
+    expect(harness.subchannel(A).connectRequests).toBe(1);
+    // 2. It fails; the backoff passes.
+    harness.subchannel(A).fail('connection refused');
+    expect(request).toHaveBeenCalledTimes(1);
+    harness.subchannel(A).setState(IDLE);
+    await harness.settle();
+    expect(request).toHaveBeenCalledTimes(2);
+    expect(harness.subchannel(A).connectRequests).toBe(1);
+    // 3. The second turn.
+    attempt?.start();
+    expect(harness.subchannel(A).connectRequests).toBe(2);
+    harness.subchannel(A).connect();
+    expect(leaf.state).toBe(READY);
+  });
+
+  it('tries all its addresses in one turn', async () => {
+    const { harness, leaf } = setUp([A, B]);
+    const request = jest.spyOn(harness.environment.connectionAttempts, 'request');
+    leaf.connect();
+    await harness.settle();
+    harness.subchannel(A).fail('connection refused');
+    await harness.settle();
+    expect(harness.subchannel(B).connectRequests).toBe(1);
+    expect(request).toHaveBeenCalledTimes(1);
+  });
+
+  it('ends its turn at once if another channel connects the subchannel already', () => {
+    const { harness, leaf } = setUp();
+    const { connectionAttempts } = harness.environment;
+    leaf.connect();
+    harness.subchannel(A).fail('connection refused');
+    const request = jest.spyOn(connectionAttempts, 'request').mockImplementation(() => {});
+    const ended = jest.spyOn(connectionAttempts, 'ended');
+    harness.subchannel(A).setState(IDLE);
+    const attempt = request.mock.lastCall?.[0];
+    harness.subchannel(A).setState(CONNECTING);
+    const before = harness.subchannel(A).connectRequests;
+    attempt?.start();
+    expect(harness.subchannel(A).connectRequests).toBe(before);
+    expect(ended).toHaveBeenCalledTimes(1);
+    harness.subchannel(A).setState(READY);
+    expect(leaf.state).toBe(READY);
+  });
+
+  it('fails at once while the process is out of file descriptors, until it is connected', async () => {
+    const { harness, leaf, changes } = setUp();
+    // 1. Another endpoint finds no descriptor.
+    const other = new EndpointLeaf({
+      host: harness.host,
+      endpoint: makeEndpoint([B]),
+      channelOptions: harness.options,
+      onChanged: () => {},
+    });
+    other.connect();
+    harness.subchannel(B).fail('Error: connect EMFILE 10.0.0.2:80');
+    // 2. This one does not try.
+    leaf.connect();
+    expect(harness.host.created.length).toBe(1);
+    expect(leaf.errorMessage).toBe(
+      'connections cannot be opened: too many open files in this process (EMFILE)',
+    );
+    // 3. Its turn comes after a second.
+    harness.clock.advance(1000);
+    await harness.settle();
+    expect(harness.subchannel(A).connectRequests).toBe(1);
+    expect(leaf.state).toBe(TRANSIENT_FAILURE);
+    harness.subchannel(A).connect();
+    expect(changes).toEqual(['IDLE -> TRANSIENT_FAILURE', 'TRANSIENT_FAILURE -> READY']);
+    expect(pickAddress(leaf.picker)).toBe(A);
+  });
+
+  it('picks the subchannel that its host created', () => {
+    const { harness, leaf } = setUp();
+    leaf.connect();
+    harness.subchannel(A).connect();
+    const { subchannel } = pick(leaf.picker);
+    expect(subchannel).toBe(harness.subchannel(A));
+  });
+
+  it('withdraws its attempt when it is destroyed', () => {
+    const { harness, leaf } = setUp();
+    const deleted = jest.spyOn(harness.environment.connectionAttempts, 'delete');
+    leaf.connect();
+    leaf.destroy();
+    expect(deleted).toHaveBeenCalledTimes(1);
   });
 });
