@@ -78,6 +78,8 @@ describe('a process with fewer file descriptors than endpoints', () => {
     expect(failure.code).toBe(status.UNAVAILABLE);
     expect(failure.details).toMatch(/too many open files|EMFILE/);
     const logged = lines.filter((line) => line.includes('EMFILE'));
-    expect(logged).toEqual([expect.stringMatching(/^xds: connections cannot be opened: .*ulimit -n/)]);
+    expect(logged).toEqual([
+      expect.stringMatching(/^xds: connections cannot be opened: .*ulimit -n/),
+    ]);
   });
 });

@@ -35,7 +35,8 @@ function setUp({ max = 2, workMs = 0 } = {}) {
       batch,
       start: () => {
         started.push(name);
-        if (workMs > 0) jest.spyOn(clock, 'monotonicMs').mockReturnValue(clock.monotonicMs() + workMs);
+        if (workMs > 0)
+          jest.spyOn(clock, 'monotonicMs').mockReturnValue(clock.monotonicMs() + workMs);
       },
     };
     byName.set(name, created);

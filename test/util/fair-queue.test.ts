@@ -13,7 +13,8 @@ function drain(queue: FairQueue<ReturnType<typeof item>>): string[] {
 describe('FairQueue', () => {
   it('takes one item of each owner in turn, those of one owner in order', () => {
     const queue = new FairQueue<ReturnType<typeof item>>();
-    for (const each of [item(a, 'a1'), item(a, 'a2'), item(a, 'a3'), item(b, 'b1')]) queue.add(each);
+    for (const each of [item(a, 'a1'), item(a, 'a2'), item(a, 'a3'), item(b, 'b1')])
+      queue.add(each);
     expect(drain(queue)).toEqual(['a1', 'b1', 'a2', 'a3']);
   });
 
