@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import { AdsClient } from '../control-plane/ads-client';
 import { OfficialClient } from '../control-plane/official-client';
 import { FakeIo } from './fake-io';
+import { CDS, LDS } from '../control-plane/resources';
 
 const example = join(__dirname, '..', '..', 'examples', 'echo.yaml');
-const LDS = 'type.googleapis.com/envoy.config.listener.v3.Listener';
-const CDS = 'type.googleapis.com/envoy.config.cluster.v3.Cluster';
 
 describe('grpc-xds serve', () => {
   let folder: string;

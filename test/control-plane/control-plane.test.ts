@@ -6,12 +6,7 @@ import {
   type ControlPlaneOptions,
 } from '../../src/control-plane';
 import { AdsClient, decodeOfficial, type AdsClientStream } from './ads-client';
-import { cluster, echo, endpoints, listener, route } from './resources';
-
-const LDS = 'type.googleapis.com/envoy.config.listener.v3.Listener';
-const RDS = 'type.googleapis.com/envoy.config.route.v3.RouteConfiguration';
-const CDS = 'type.googleapis.com/envoy.config.cluster.v3.Cluster';
-const EDS = 'type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment';
+import { CDS, EDS, LDS, RDS, cluster, echo, endpoints, listener, route } from './resources';
 
 const node = (id: string, client_features: readonly string[] = []) => ({
   node: { id, client_features },

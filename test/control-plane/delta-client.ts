@@ -17,7 +17,7 @@ export interface DeltaResponse {
 }
 
 /** The fields of an incremental request. */
-export interface DeltaSays {
+export interface DeltaRequestFields {
   readonly node?: object;
   readonly sub?: readonly string[];
   readonly unsub?: readonly string[];
@@ -55,7 +55,7 @@ export class DeltaClientStream {
     return this.stream.ended;
   }
 
-  say(type_url: string, { node, sub = [], unsub = [], have = {} }: DeltaSays): void {
+  send(type_url: string, { node, sub = [], unsub = [], have = {} }: DeltaRequestFields): void {
     this.stream.send({
       node,
       type_url,

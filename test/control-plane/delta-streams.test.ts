@@ -3,12 +3,7 @@ import { eventually } from '../support/eventually';
 import { decodeOfficial } from './ads-client';
 import { DeltaClient, type DeltaResponse } from './delta-client';
 import { OfficialClient } from './official-client';
-import { cluster, echo, endpoints } from './resources';
-
-const LDS = 'type.googleapis.com/envoy.config.listener.v3.Listener';
-const RDS = 'type.googleapis.com/envoy.config.route.v3.RouteConfiguration';
-const CDS = 'type.googleapis.com/envoy.config.cluster.v3.Cluster';
-const EDS = 'type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment';
+import { CDS, EDS, LDS, RDS, cluster, echo, endpoints } from './resources';
 
 const node = { id: 'test' };
 
@@ -53,7 +48,7 @@ describe('incremental streams of the control plane', () => {
   it('serve a client from listener to endpoints', async () => {
     const { client, requests } = await setUp();
     const stream = client.open();
-    stream.say(LDS, { node, sub: ['echo'] });
+    stream.send(LDS, { node, sub: ['echo'] });
     const first = await stream.next();
     expect(first).toMatchObject({
       type_url: LDS,
@@ -63,11 +58,11 @@ describe('incremental streams of the control plane', () => {
       resources: [{ name: 'echo', aliases: [], ttl: null, resource: { type_url: LDS } }],
     });
     stream.ack(first);
-    stream.say(RDS, { sub: ['echo-routes'] });
+    stream.send(RDS, { sub: ['echo-routes'] });
     expect(show(await stream.next())).toEqual(['+echo-routes']);
-    stream.say(CDS, { sub: ['echo', 'absent'] });
+    stream.send(CDS, { sub: ['echo', 'absent'] });
     expect(show(await stream.next())).toEqual(['+echo', '-absent']);
-    stream.say(EDS, { sub: ['echo'] });
+    stream.send(EDS, { sub: ['echo'] });
     const { resources } = await stream.next();
     expect(decodeOfficial(EDS, resources[0]?.resource?.value ?? Buffer.alloc(0))).toMatchObject({
       cluster_name: 'echo',
@@ -78,7 +73,7 @@ describe('incremental streams of the control plane', () => {
   it('send changes and removals, and report acknowledgements', async () => {
     const { server, client, until } = await setUp();
     const stream = client.open();
-    stream.say(EDS, { node, sub: ['echo'] });
+    stream.send(EDS, { node, sub: ['echo'] });
     const before = await stream.next();
     stream.ack(before);
     await until('acked');
@@ -127,7 +122,7 @@ describe('incremental streams of the control plane', () => {
       }),
     );
     const first = client.open();
-    first.say(CDS, { node, sub: ['a', 'b', 'c'] });
+    first.send(CDS, { node, sub: ['a', 'b', 'c'] });
     const { resources } = await first.next();
     const have = Object.fromEntries(resources.map(({ name, version }) => [name, version]));
     first.cancel();
@@ -138,7 +133,7 @@ describe('incremental streams of the control plane', () => {
       }),
     );
     const second = client.open();
-    second.say(CDS, { node, sub: ['a', 'b', 'c'], have });
+    second.send(CDS, { node, sub: ['a', 'b', 'c'], have });
     expect(show(await second.next())).toEqual(['+b', '-c']);
   });
 
@@ -152,7 +147,7 @@ describe('incremental streams of the control plane', () => {
   it.each(perType)('serve a single type: %s', async (service, suffix, type, name) => {
     const { server, client, address } = await setUp();
     const stream = client.open(`envoy.service.${service}/Delta${suffix}`);
-    stream.say('', { node, sub: [name] });
+    stream.send('', { node, sub: [name] });
     expect(await stream.next()).toMatchObject({ type_url: type, resources: [{ name }] });
     expect(server.clients()).toMatchObject([{ method: `Delta${suffix}` }]);
 
@@ -172,7 +167,7 @@ describe('incremental streams of the control plane', () => {
   it('require a type URL on an aggregated stream', async () => {
     const { client } = await setUp();
     const stream = client.open();
-    stream.say('', { node, sub: ['a'] });
+    stream.send('', { node, sub: ['a'] });
     expect(await stream.ended).toEqual({ code: 3, details: 'type_url: field not present' });
   });
 });

@@ -7,18 +7,7 @@ import {
 import { createDeltaSubscriptions } from '../../src/control-plane/ads/delta-subscription';
 import type { PlannedResponse } from '../../src/control-plane/ads/subscriptions';
 import { clusterKind } from '../../src/control-plane/snapshot/resource-kind';
-import { cluster, endpoints, listener, route } from './resources';
-
-const LDS = 'type.googleapis.com/envoy.config.listener.v3.Listener';
-const RDS = 'type.googleapis.com/envoy.config.route.v3.RouteConfiguration';
-const CDS = 'type.googleapis.com/envoy.config.cluster.v3.Cluster';
-const EDS = 'type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment';
-const shortNames = new Map([
-  [LDS, 'LDS'],
-  [RDS, 'RDS'],
-  [CDS, 'CDS'],
-  [EDS, 'EDS'],
-]);
+import { CDS, EDS, LDS, RDS, cluster, endpoints, listener, route, shortNameOf } from './resources';
 
 /** `CDS#1: +a -b`: type, nonce, resources and removals. */
 function show({ typeUrl, nonce, resources, removed, errors }: PlannedResponse): string {
@@ -27,7 +16,7 @@ function show({ typeUrl, nonce, resources, removed, errors }: PlannedResponse): 
     ...removed.map((name) => `-${name}`).sort(),
     ...errors.map(({ name }) => `!${name}`).sort(),
   ];
-  return [`${shortNames.get(typeUrl) ?? typeUrl}#${nonce}:`, ...names].join(' ');
+  return [`${shortNameOf(typeUrl)}#${nonce}:`, ...names].join(' ');
 }
 
 interface RequestFields {

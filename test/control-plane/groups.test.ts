@@ -7,10 +7,7 @@ import {
 import { AdsClient, type AdsClientStream } from './ads-client';
 import { DeltaClient } from './delta-client';
 import { OfficialClient } from './official-client';
-import { cluster, echo, endpoints } from './resources';
-
-const CDS = 'type.googleapis.com/envoy.config.cluster.v3.Cluster';
-const EDS = 'type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment';
+import { CDS, EDS, cluster, echo, endpoints } from './resources';
 
 /** Returns a snapshot of one cluster. */
 const only = (name: string) =>
@@ -160,7 +157,7 @@ describe('groups of clients', () => {
     const client = new DeltaClient(address);
     cleanUp.push(() => client.close());
     const stream = client.open();
-    stream.say(EDS, { node: nodeOf('1', 'blue'), sub: ['blue', 'echo'] });
+    stream.send(EDS, { node: nodeOf('1', 'blue'), sub: ['blue', 'echo'] });
     const { resources, removed_resources: removed } = await stream.next();
     expect([resources.map(({ name }) => name), removed]).toEqual([['blue'], ['echo']]);
   });

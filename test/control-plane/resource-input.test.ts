@@ -18,10 +18,8 @@ import {
   type SnapshotInput,
 } from '../../src/control-plane';
 import { AdsClient } from './ads-client';
-import { cluster, echo, endpoints, listener } from './resources';
+import { CDS, EDS, cluster, echo, endpoints, listener } from './resources';
 
-const CDS = 'type.googleapis.com/envoy.config.cluster.v3.Cluster';
-const EDS = 'type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment';
 const wrapper = 'type.googleapis.com/envoy.service.discovery.v3.Resource';
 const collection = 'type.googleapis.com/envoy.config.endpoint.v3.LbEndpointCollection';
 

@@ -2,10 +2,8 @@ import { ControlPlane, Snapshot, type SnapshotInput } from '../../src/control-pl
 import { FakeClock } from '../support/fake-clock';
 import { AdsClient, decodeOfficial, type Response } from './ads-client';
 import { DeltaClient } from './delta-client';
-import { cluster } from './resources';
+import { CDS, EDS, cluster } from './resources';
 
-const CDS = 'type.googleapis.com/envoy.config.cluster.v3.Cluster';
-const EDS = 'type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment';
 const wrapper = 'type.googleapis.com/envoy.service.discovery.v3.Resource';
 
 const timed = (name: string, ttl: string) => ({
@@ -51,7 +49,7 @@ describe('resources with a time to live', () => {
       clusters: [cluster('b')],
     });
     const stream = delta.open();
-    stream.say(CDS, { node: knowsTtl(), sub: ['a', 'b'] });
+    stream.send(CDS, { node: knowsTtl(), sub: ['a', 'b'] });
     const { resources, system_version_info } = await stream.next();
     expect(resources).toMatchObject([
       { name: 'a', ttl: { seconds: '2', nanos: 500_000_000 }, resource: { type_url: CDS } },
@@ -95,11 +93,11 @@ describe('resources with a time to live', () => {
     const response = await first.next();
     expect(decode(response)).toEqual([CDS]);
     const second = delta.open();
-    second.say(CDS, { node: { id: 'old' }, sub: ['a'] });
+    second.send(CDS, { node: { id: 'old' }, sub: ['a'] });
     expect(await second.next()).toMatchObject({ resources: [{ ttl: null }] });
     clock.advance(1000);
     // Responses arrive in order: a heartbeat would be the next one.
-    second.say(EDS, { sub: ['x'] });
+    second.send(EDS, { sub: ['x'] });
     expect(await second.next()).toMatchObject({ type_url: EDS });
     first.ack(response, ['a', 'x']);
     expect(await first.next()).toMatchObject({ nonce: '2', resources: [{ type_url: CDS }] });
@@ -108,7 +106,7 @@ describe('resources with a time to live', () => {
   it('are sent again when their time to live changes or is removed', async () => {
     const { server, delta } = await setUp({ resources: [timed('a', '2s')] });
     const stream = delta.open();
-    stream.say(CDS, { node: knowsTtl(), sub: ['a'] });
+    stream.send(CDS, { node: knowsTtl(), sub: ['a'] });
     await stream.next();
     const set = (input: SnapshotInput) =>
       server.setSnapshot(Snapshot.from(input), { allowInconsistent: true });
@@ -127,7 +125,7 @@ describe('resources with a time to live', () => {
   it('have no heartbeats with `heartbeats: false` except by heartbeat()', async () => {
     const { server, clock, delta } = await setUp({ resources: [timed('a', '2s')] }, false);
     const stream = delta.open();
-    stream.say(CDS, { node: knowsTtl(), sub: ['a'] });
+    stream.send(CDS, { node: knowsTtl(), sub: ['a'] });
     await stream.next();
     clock.advance(10_000);
     server.heartbeat();
@@ -137,7 +135,7 @@ describe('resources with a time to live', () => {
   it('have heartbeats that snapshot changes do not postpone', async () => {
     const { server, clock, delta } = await setUp({ resources: [timed('a', '2s')] });
     const stream = delta.open();
-    stream.say(CDS, { node: knowsTtl(), sub: ['a'] });
+    stream.send(CDS, { node: knowsTtl(), sub: ['a'] });
     await stream.next();
     clock.advance(900);
     const resources = [timed('a', '2s'), timed('other', '9s')];

@@ -5,6 +5,21 @@ const ads = { ads: {}, resource_api_version: 'V3' };
 const hcm =
   'type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager';
 
+/** The type URLs of the resources. */
+export const LDS = 'type.googleapis.com/envoy.config.listener.v3.Listener';
+export const RDS = 'type.googleapis.com/envoy.config.route.v3.RouteConfiguration';
+export const CDS = 'type.googleapis.com/envoy.config.cluster.v3.Cluster';
+export const EDS = 'type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment';
+
+const shortNames = new Map(
+  Object.entries({ LDS, RDS, CDS, EDS }).map(([name, url]) => [url, name]),
+);
+
+/** Returns `LDS`, `RDS`, `CDS` or `EDS`; the type URL itself for other types. */
+export function shortNameOf(typeUrl: string): string {
+  return shortNames.get(typeUrl) ?? typeUrl;
+}
+
 /** Returns an API listener with RDS. */
 export function listener(name: string, routeConfigName = `${name}-routes`): JsonObject {
   return {

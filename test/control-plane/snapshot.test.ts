@@ -6,9 +6,7 @@ import {
 } from '../../src/control-plane/snapshot/resource-kind';
 import { Cluster } from '../../src/generated/envoy/config/cluster/v3/cluster';
 import { decodeOfficial } from './ads-client';
-import { cluster, echo, endpoints, listener } from './resources';
-
-const CDS = 'type.googleapis.com/envoy.config.cluster.v3.Cluster';
+import { CDS, cluster, echo, endpoints, listener } from './resources';
 
 /** Returns the problems of the SnapshotError for these clusters. */
 function problemsOf(clusters: readonly ResourceInput[]): readonly string[] {

@@ -7,24 +7,13 @@ import {
 import { clusterKind, endpointKind } from '../../src/control-plane/snapshot/resource-kind';
 import { createSotwSubscriptions } from '../../src/control-plane/ads/sotw-subscription';
 import type { PlannedResponse } from '../../src/control-plane/ads/subscriptions';
-import { cluster, endpoints, listener, route } from './resources';
-
-const LDS = 'type.googleapis.com/envoy.config.listener.v3.Listener';
-const RDS = 'type.googleapis.com/envoy.config.route.v3.RouteConfiguration';
-const CDS = 'type.googleapis.com/envoy.config.cluster.v3.Cluster';
-const EDS = 'type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment';
-const shortNames = new Map([
-  [LDS, 'LDS'],
-  [RDS, 'RDS'],
-  [CDS, 'CDS'],
-  [EDS, 'EDS'],
-]);
+import { CDS, EDS, LDS, RDS, cluster, endpoints, listener, route, shortNameOf } from './resources';
 
 /** `CDS#1: a b !c`: type, nonce, names of resources and of errors. */
 function show({ typeUrl, nonce, resources, errors }: PlannedResponse): string {
   const names = resources.map(({ name }) => name).sort();
   const failed = errors.map(({ name }) => `!${name}`);
-  return [`${shortNames.get(typeUrl) ?? typeUrl}#${nonce}:`, ...names, ...failed].join(' ');
+  return [`${shortNameOf(typeUrl)}#${nonce}:`, ...names, ...failed].join(' ');
 }
 
 /** A stream that formats its responses. */

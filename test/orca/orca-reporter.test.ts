@@ -75,10 +75,10 @@ describe('OrcaReporter', () => {
       stream.on('data', (bytes: Buffer) => reports.push(OrcaLoadReport.decode(bytes)));
       stream.on('status', (end: StatusObject) => ends.push(end));
       stream.on('error', () => undefined);
-      const count = (wanted: number) =>
+      const count = (expected: number) =>
         eventually(
           () => reports.length,
-          (n) => n >= wanted,
+          (n) => n >= expected,
         );
       return { reports, ends, count, stream };
     };
