@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { DEFAULT_LIMITS, resolveLimits } from '../../src/bootstrap/limits';
 
 describe('limits', () => {
@@ -20,5 +22,13 @@ describe('limits', () => {
     expect(() => resolveLimits(misspelt)).toThrow(
       /unknown limit "maxMesageBytes"; the limits are maxMessageBytes/,
     );
+  });
+
+  it('are in docs/limits.md, each with its default', () => {
+    const page = readFileSync(join(__dirname, '../../docs/limits.md'), 'utf8');
+    const documented = [...page.matchAll(/^\| `(max\w+)` *\| ([\d,]+)/gm)].map(
+      ([, name = '', value = '']) => [name, Number(value.replaceAll(',', ''))] as const,
+    );
+    expect(Object.fromEntries(documented)).toEqual(DEFAULT_LIMITS);
   });
 });
