@@ -67,15 +67,15 @@ export class ConnectedEndpoints {
     if (changed) this.publication.request();
   }
 
-  /** Fails calls with the text, unless there are endpoints: bad news matters only to who has none. */
-  failUnlessServing(failure: string): void {
-    if (this.children.size === 0) this.setFailure(failure);
-  }
-
   /** Lets go of all endpoints. Nothing is published afterwards. */
   destroy(): void {
     this.publication.cancel();
     this.children.destroy();
+  }
+
+  /** Fails calls with the text, unless there are endpoints: the last good endpoints stay in use. */
+  private failUnlessServing(failure: string): void {
+    if (this.children.size === 0) this.setFailure(failure);
   }
 
   private noteResolution(note: string): void {

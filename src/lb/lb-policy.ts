@@ -44,9 +44,9 @@ export interface XdsLbContext {
   readonly loads: LoadReporter | undefined;
 }
 
-/** One update from above. Parts that did not change are the same objects as in the update before. */
-export interface LbUpdate {
-  readonly config: LbConfig;
+/** An update from the parent. Parts that did not change are the same objects as in the update before. */
+export interface LbUpdate<Config extends LbConfig = LbConfig> {
+  readonly config: Config;
   /** The endpoints, or why there are none. */
   readonly endpoints: Result<EndpointSet, string>;
   /** For subchannels. The same object for the life of the channel, so that subchannels stay pooled. */
@@ -57,9 +57,9 @@ export interface LbUpdate {
 }
 
 /** A load-balancing policy at work. Every method is called from the tree's batch. */
-export interface LbPolicy {
+export interface LbPolicy<Config extends LbConfig = LbConfig> {
   /** Takes an update. Never throws for bad input: it fails picks with a reason. */
-  update(update: LbUpdate): void;
+  update(update: LbUpdate<Config>): void;
   /** Starts connecting if idle. */
   exitIdle(): void;
   /** Forgets connection backoffs. */
@@ -68,8 +68,8 @@ export interface LbPolicy {
   destroy(): void;
 }
 
-/** A kind of policy: its gRPC name, its config and how to make one. */
-export interface LbPolicyType {
+/** A kind of policy: its gRPC name, its config and the factory of its instances. */
+export interface LbPolicyType<Config extends LbConfig = LbConfig> {
   readonly name: string;
   /**
    * Whether a policy of this kind is IDLE and connects to nothing until a call wants it: then it need not be
@@ -81,8 +81,8 @@ export interface LbPolicyType {
    * @param children Parses the configs of child policies.
    * @returns `undefined` after adding a violation.
    */
-  parseConfig(json: unknown, violations: Violations, children: LbChildParser): LbConfig | undefined;
-  create(host: LbHost): LbPolicy;
+  parseConfig(json: unknown, violations: Violations, children: LbChildParser): Config | undefined;
+  create(host: LbHost): LbPolicy<Config>;
 }
 
 /** Parses the child policies inside a JSON config. */

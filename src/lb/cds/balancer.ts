@@ -7,9 +7,9 @@ import type { LoadReporter } from '../../load-reporting/load-reporter';
 import type { FeatureFlags } from '../../util/feature-flags';
 import { assertNever } from '../../util/assert-never';
 import { ok } from '../../util/result';
+import { createPolicyType, isInstanceOf } from '../checked-policy';
 import { createFailurePicker, failureText } from '../connectivity';
 import { emptyEndpointSet } from '../endpoint-set';
-import { reportForeignConfig } from '../foreign-config';
 import type { Publication } from '../lb-batch';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate, XdsLbContext } from '../lb-policy';
 import { OUTLIER_DETECTION } from '../outlier-detection/config';
@@ -36,11 +36,12 @@ export function createCdsPolicyType({ flags }: CdsPolicyOptions): LbPolicyType {
     sharesPolicy: flags.aggregateClusterBackwardCompat,
     tls: new UnusedTlsReports(),
   };
-  return {
+  return createPolicyType({
     name: CDS,
+    isConfig: isInstanceOf(CdsConfig),
     parseConfig: parseCdsConfig,
     create: (host) => new CdsPolicy(host, shared),
-  };
+  });
 }
 
 /** The policy under which each leaf of an aggregate cluster has its own policy. */
@@ -77,7 +78,7 @@ interface Replaced {
   readonly cluster: ClusterConfig;
 }
 
-class CdsPolicy implements LbPolicy {
+class CdsPolicy implements LbPolicy<CdsConfig> {
   private readonly child: DeferredChild;
   private readonly publication: Publication;
   private readonly security: TransportSecurity;
@@ -103,13 +104,8 @@ class CdsPolicy implements LbPolicy {
     });
   }
 
-  update(update: LbUpdate): void {
+  update(update: LbUpdate<CdsConfig>): void {
     const { config, xds, endpoints } = update;
-    if (!(config instanceof CdsConfig)) {
-      const text = reportForeignConfig(this.host, CDS, config);
-      if (this.applied === undefined) this.fail(text);
-      return;
-    }
     if (xds === undefined) {
       const text = endpoints.ok ? `${CDS} works only under the xds resolver` : endpoints.error;
       this.failUnlessServing(config.cluster, text);

@@ -1,8 +1,8 @@
 import { ConnectivityState } from '../../grpc-js';
 import type { Picker } from '../../grpc-js';
+import { createPolicyType, isInstanceOf } from '../checked-policy';
 import { ChildPolicy } from '../child-policy';
 import { createFailurePicker } from '../connectivity';
-import { reportForeignConfig } from '../foreign-config';
 import type { Publication } from '../lb-batch';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import type { CallCounterHold, CallCounterMap } from './call-counter';
@@ -23,11 +23,12 @@ export interface ClusterImplDependencies {
 
 /** Makes the policy that applies to each cluster what holds for all its calls: drops and limit (gRFC A32). */
 export function createClusterImplPolicyType(dependencies: ClusterImplDependencies): LbPolicyType {
-  return {
+  return createPolicyType({
     name: CLUSTER_IMPL,
+    isConfig: isInstanceOf(ClusterImplConfig),
     parseConfig: parseClusterImplConfig,
     create: (host) => new ClusterImplPolicy(host, dependencies),
-  };
+  });
 }
 
 const TRACER = 'xds_cluster_impl';
@@ -41,7 +42,7 @@ interface Applied {
   readonly loads: ClusterLoads | undefined;
 }
 
-class ClusterImplPolicy implements LbPolicy {
+class ClusterImplPolicy implements LbPolicy<ClusterImplConfig> {
   private readonly child: ChildPolicy;
   private readonly publication: Publication;
   private applied: Applied | undefined;
@@ -56,13 +57,8 @@ class ClusterImplPolicy implements LbPolicy {
     this.child = new ChildPolicy({ host, onStateChanged: () => this.publication.request() });
   }
 
-  update(update: LbUpdate): void {
+  update(update: LbUpdate<ClusterImplConfig>): void {
     const { config } = update;
-    if (!(config instanceof ClusterImplConfig)) {
-      this.failure = reportForeignConfig(this.host, CLUSTER_IMPL, config);
-      if (this.applied === undefined) this.publication.request();
-      return;
-    }
     if (config !== this.applied?.config) {
       this.applied = this.apply(config);
       this.publication.request();

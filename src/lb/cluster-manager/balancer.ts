@@ -1,8 +1,8 @@
 import { ConnectivityState } from '../../grpc-js';
 import type { Picker } from '../../grpc-js';
+import { createPolicyType, isInstanceOf } from '../checked-policy';
 import { ChildPolicy } from '../child-policy';
-import { ConnectivityTally, createFailurePicker } from '../connectivity';
-import { reportForeignConfig } from '../foreign-config';
+import { ConnectivityTally } from '../connectivity';
 import type { Publication } from '../lb-batch';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { CLUSTER_MANAGER, ClusterManagerConfig, parseClusterManagerConfig } from './config';
@@ -10,11 +10,12 @@ import { ClusterManagerPicker } from './picker';
 import { UpdateScope } from './update-scope';
 
 /** The root of an xds channel: one child per cluster, among which the route of each call chooses (gRFC A31). */
-export const clusterManagerPolicy: LbPolicyType = {
+export const clusterManagerPolicy: LbPolicyType = createPolicyType({
   name: CLUSTER_MANAGER,
+  isConfig: isInstanceOf(ClusterManagerConfig),
   parseConfig: parseClusterManagerConfig,
   create: (host) => new ClusterManagerPolicy(host),
-};
+});
 
 const TRACER = 'xds_cluster_manager';
 
@@ -27,7 +28,7 @@ interface Child {
   state: ConnectivityState;
 }
 
-class ClusterManagerPolicy implements LbPolicy {
+class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
   private readonly children = new Map<string, Child>();
   private readonly tally = new ConnectivityTally();
   // Read by every picker ever published. A call that picks in the middle of a batch, through the picker of
@@ -37,20 +38,13 @@ class ClusterManagerPolicy implements LbPolicy {
   private readonly publication: Publication;
   private readonly scope = new UpdateScope();
   private config: ClusterManagerConfig | undefined;
-  /** Why there is no config; only of interest while there is none. */
-  private failure = '';
 
   constructor(private readonly host: LbHost) {
     this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
   }
 
-  update(update: LbUpdate): void {
+  update(update: LbUpdate<ClusterManagerConfig>): void {
     const { config } = update;
-    if (!(config instanceof ClusterManagerConfig)) {
-      this.failure = reportForeignConfig(this.host, CLUSTER_MANAGER, config);
-      if (this.config === undefined) this.publication.request();
-      return;
-    }
     if (config !== this.config) {
       this.config = config;
       this.removeMissing(config);
@@ -133,11 +127,6 @@ class ClusterManagerPolicy implements LbPolicy {
   }
 
   private publish(): void {
-    if (this.config === undefined) {
-      const picker = createFailurePicker(this.failure);
-      this.host.updateState(ConnectivityState.TRANSIENT_FAILURE, picker, this.failure);
-      return;
-    }
     const state = this.tally.aggregate();
     const picker = new ClusterManagerPicker({ current: this.pickers, removed: this.removed });
     this.host.updateState(state, picker, this.errorMessage(state));

@@ -6,7 +6,6 @@ import { createFailurePicker, createIdlePicker, failureText, queuePicker } from 
 import { EndpointChildren } from '../endpoint-children';
 import type { EndpointLeaf } from '../endpoint-leaf';
 import type { EndpointSet } from '../endpoint-set';
-import { reportForeignConfig } from '../foreign-config';
 import type { Publication } from '../lb-batch';
 import type { LbHost, LbPolicy, LbUpdate } from '../lb-policy';
 import { sameUpdate } from '../lb-update';
@@ -22,15 +21,13 @@ const NO_ENDPOINTS = 'No endpoints to connect to';
 export interface CustomBalancerOptions<Config> {
   readonly host: LbHost;
   readonly definition: LbPolicyDefinition<Config>;
-  /** The config as the policy parsed it; `undefined` if another policy did. */
-  readonly unwrap: (config: LbUpdate['config']) => CustomConfig<Config> | undefined;
 }
 
 /**
  * Runs the policy of an application inside a tree. Owns the connections, so that none can be leaked, and stands
  * between the policy's exceptions and the tree: they fail the calls of this policy and nothing else.
  */
-export class CustomBalancer<Config> implements LbPolicy {
+export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
   private readonly children: EndpointChildren;
   private readonly publication: Publication;
   private readonly connections = new Map<EndpointLeaf, LeafConnection>();
@@ -59,17 +56,10 @@ export class CustomBalancer<Config> implements LbPolicy {
     this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
   }
 
-  update(update: LbUpdate): void {
-    const { host, definition, unwrap } = this.options;
+  update(update: LbUpdate<CustomConfig<Config>>): void {
     if (this.lastUpdate !== undefined && sameUpdate(this.lastUpdate, update)) return;
-    const config = unwrap(update.config);
-    if (config === undefined) {
-      const text = reportForeignConfig(host, definition.name, update.config);
-      if (this.lastUpdate === undefined) this.setFailure(text);
-      return;
-    }
     this.lastUpdate = update;
-    const { endpoints, options } = update;
+    const { config, endpoints, options } = update;
     if (!endpoints.ok) {
       // Bad news matters only to who has no endpoints.
       if (this.children.size === 0) this.setFailure(endpoints.error);

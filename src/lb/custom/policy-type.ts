@@ -2,6 +2,7 @@ import { abandon, isPromiseLike } from '../../http-filters/promise-like';
 import type { LbConfig } from '../../resources/extension-points';
 import { errorMessage } from '../../util/error-message';
 import type { Violations } from '../../util/violations';
+import { createPolicyType } from '../checked-policy';
 import type { LbConfigConverter } from '../converters/lb-config-converter';
 import type { LbPolicyType } from '../lb-policy';
 import { CustomBalancer } from './balancer';
@@ -26,8 +27,8 @@ export function createCustomPolicyType<Config>(
   const { name, messageType } = definition;
   if (name === '') throw new Error('A load-balancing policy needs a name');
   if (messageType === '') throw new Error(`Load-balancing policy ${name}: messageType is empty`);
-  const configs = new WeakMap<LbConfig, CustomConfig<Config>>();
-  const parse = (input: LbPolicyConfigInput, violations: Violations): LbConfig | undefined => {
+  const configs = new WeakSet<LbConfig>();
+  const parse = (input: LbPolicyConfigInput, violations: Violations) => {
     try {
       const value = definition.parseConfig(input);
       if (isPromiseLike<unknown>(value)) {
@@ -35,7 +36,7 @@ export function createCustomPolicyType<Config>(
         throw new Error('the policy must parse its config at once, not return a promise');
       }
       const config = new CustomConfig(name, value, input);
-      configs.set(config, config);
+      configs.add(config);
       return config;
     } catch (error) {
       for (const reason of reasonsOf(error)) violations.add(reason === '' ? 'is invalid' : reason);
@@ -43,12 +44,12 @@ export function createCustomPolicyType<Config>(
     }
   };
   return {
-    policy: {
+    policy: createPolicyType({
       name,
+      isConfig: (config): config is CustomConfig<Config> => configs.has(config),
       parseConfig: (json, violations) => parse({ kind: 'json', typeName: name, json }, violations),
-      create: (host) =>
-        new CustomBalancer({ host, definition, unwrap: (config) => configs.get(config) }),
-    },
+      create: (host) => new CustomBalancer({ host, definition }),
+    }),
     converter: messageType === undefined ? undefined : createConverter(messageType, parse),
   };
 }

@@ -4,19 +4,18 @@ import { ok, type Result } from '../../util/result';
 import { createFailurePicker, failureText } from '../connectivity';
 import { allEndpoints } from '../endpoint-children';
 import type { EndpointSet } from '../endpoint-set';
-import { reportForeignConfig } from '../foreign-config';
 import { createChildHost } from '../lb-host';
 import type { LbHost, LbPolicy, LbUpdate } from '../lb-policy';
 import { sameUpdate } from '../lb-update';
-import { GrpcJsConfig } from './config';
+import type { GrpcJsConfig } from './config';
 import { GrpcJsChild } from './grpc-js-child';
 
 /** Makes a policy that leaves everything to one registered with grpc-js. */
-export function createGrpcJsPolicy(host: LbHost): LbPolicy {
+export function createGrpcJsPolicy(host: LbHost): LbPolicy<GrpcJsConfig> {
   return new GrpcJsPolicy(host);
 }
 
-class GrpcJsPolicy implements LbPolicy {
+class GrpcJsPolicy implements LbPolicy<GrpcJsConfig> {
   private readonly child: GrpcJsChild;
   private lastUpdate: LbUpdate | undefined;
   private hasReported = false;
@@ -32,14 +31,9 @@ class GrpcJsPolicy implements LbPolicy {
     );
   }
 
-  update(update: LbUpdate): void {
+  update(update: LbUpdate<GrpcJsConfig>): void {
     const { config, endpoints, options, resolutionNote } = update;
     if (this.lastUpdate !== undefined && sameUpdate(this.lastUpdate, update)) return;
-    if (!(config instanceof GrpcJsConfig)) {
-      const text = reportForeignConfig(this.host, 'A policy of grpc-js', config);
-      if (this.lastUpdate === undefined) this.fail(text);
-      return;
-    }
     this.lastUpdate = update;
     const accepted = this.child.update({
       config: config.typedConfig,

@@ -1,5 +1,6 @@
 import { isLoadBalancerNameRegistered, parseLoadBalancingConfig } from '../../grpc-js';
 import { errorMessage } from '../../util/error-message';
+import { createPolicyType, isInstanceOf } from '../checked-policy';
 import type { LbPolicyLookup, LbPolicyType } from '../lb-policy';
 import { createGrpcJsPolicy } from './balancer';
 import { GrpcJsConfig } from './config';
@@ -15,8 +16,9 @@ function isRegistered(policyName: string): boolean {
 }
 
 function createType(policyName: string): LbPolicyType {
-  return {
+  return createPolicyType({
     name: policyName,
+    isConfig: isInstanceOf(GrpcJsConfig),
     parseConfig(json, violations) {
       if (typeof json !== 'object' || json === null) {
         violations.add('must be an object');
@@ -30,5 +32,5 @@ function createType(policyName: string): LbPolicyType {
       }
     },
     create: createGrpcJsPolicy,
-  };
+  });
 }

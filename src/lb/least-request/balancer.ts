@@ -1,6 +1,6 @@
+import { createPolicyType, isInstanceOf } from '../checked-policy';
 import { ConnectedEndpoints } from '../connected-endpoints';
 import type { EndpointLeaf } from '../endpoint-leaf';
-import { reportForeignConfig } from '../foreign-config';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import {
   DEFAULT_CHOICE_COUNT,
@@ -13,13 +13,14 @@ import { LeastRequestPicker } from './picker';
 import { ReadyEndpoints } from './ready-endpoints';
 
 /** Connects to every endpoint and uses the least busy of a few random ones (gRFC A48). */
-export const leastRequestPolicy: LbPolicyType = {
+export const leastRequestPolicy: LbPolicyType = createPolicyType({
   name: LEAST_REQUEST,
+  isConfig: isInstanceOf(LeastRequestConfig),
   parseConfig: parseLeastRequestConfig,
   create: (host) => new LeastRequestPolicy(host),
-};
+});
 
-class LeastRequestPolicy implements LbPolicy {
+class LeastRequestPolicy implements LbPolicy<LeastRequestConfig> {
   private readonly connected: ConnectedEndpoints;
   private readonly ready = new ReadyEndpoints();
   private readonly turns: PickTurns;
@@ -27,7 +28,7 @@ class LeastRequestPolicy implements LbPolicy {
   private readonly byLeaf = new Map<EndpointLeaf, CountedEndpoint>();
   private choiceCount = DEFAULT_CHOICE_COUNT;
 
-  constructor(private readonly host: LbHost) {
+  constructor(host: LbHost) {
     const { clock, random } = host.environment;
     this.turns = new PickTurns(clock);
     this.connected = new ConnectedEndpoints({
@@ -40,15 +41,9 @@ class LeastRequestPolicy implements LbPolicy {
     });
   }
 
-  update(update: LbUpdate): void {
-    const { config } = update;
-    if (config instanceof LeastRequestConfig) {
-      this.choiceCount = config.choiceCount;
-      this.connected.update(update);
-    } else {
-      const text = reportForeignConfig(this.host, LEAST_REQUEST, config);
-      this.connected.failUnlessServing(text);
-    }
+  update(update: LbUpdate<LeastRequestConfig>): void {
+    this.choiceCount = update.config.choiceCount;
+    this.connected.update(update);
   }
 
   /** All endpoints are connected to at all times, so there is no idleness to leave. */

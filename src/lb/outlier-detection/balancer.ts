@@ -1,10 +1,10 @@
 import { ConnectivityState } from '../../grpc-js';
 import type { ChannelOptions, Subchannel, SubchannelAddress } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
+import { createPolicyType, isInstanceOf } from '../checked-policy';
 import { ChildPolicy } from '../child-policy';
 import { createFailurePicker } from '../connectivity';
 import { emptyEndpointSet } from '../endpoint-set';
-import { reportForeignConfig } from '../foreign-config';
 import type { Publication } from '../lb-batch';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import {
@@ -34,8 +34,9 @@ import { RenewableOptions } from './renewable-options';
 export const outlierDetectionPolicies: readonly LbPolicyType[] = [
   OUTLIER_DETECTION,
   'outlier_detection',
-].map((name) => ({
+].map((name) => createPolicyType({
   name,
+  isConfig: isInstanceOf(OutlierDetectionLbConfig),
   parseConfig: (json, violations, children) =>
     parseOutlierDetectionConfig(json, violations, children, name),
   create: (host) => new OutlierDetectionPolicy(host),
@@ -66,7 +67,7 @@ class Candidate implements CallOutcomes {
   }
 }
 
-class OutlierDetectionPolicy implements LbPolicy {
+class OutlierDetectionPolicy implements LbPolicy<OutlierDetectionLbConfig> {
   private readonly child: ChildPolicy;
   private readonly publication: Publication;
   /** Empty while there is nothing to detect. */
@@ -89,13 +90,8 @@ class OutlierDetectionPolicy implements LbPolicy {
     });
   }
 
-  update(update: LbUpdate): void {
+  update(update: LbUpdate<OutlierDetectionLbConfig>): void {
     const { config, endpoints, options } = update;
-    if (!(config instanceof OutlierDetectionLbConfig)) {
-      this.failure = reportForeignConfig(this.host, OUTLIER_DETECTION, config);
-      if (this.config === undefined) this.publication.request();
-      return;
-    }
     if (config !== this.config) this.apply(config);
     // Before the child, so that its subchannels find their endpoints.
     if (endpoints.ok && this.schedule !== undefined) this.endpoints.update(endpoints.value);

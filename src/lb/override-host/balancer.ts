@@ -1,8 +1,8 @@
 import { ConnectivityState } from '../../grpc-js';
 import { ok } from '../../util/result';
+import { createPolicyType, isInstanceOf } from '../checked-policy';
 import { ChildPolicy } from '../child-policy';
 import { createFailurePicker } from '../connectivity';
-import { reportForeignConfig } from '../foreign-config';
 import type { Publication } from '../lb-batch';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { OVERRIDE_HOST, OverrideHostConfig, parseOverrideHostConfig } from './config';
@@ -11,13 +11,14 @@ import { OverrideHostPicker } from './picker';
 import { SessionHosts } from './session-hosts';
 
 /** Keeps the calls of sessions on their endpoints, also on those that get no other calls (gRFCs A55, A75). */
-export const overrideHostPolicy: LbPolicyType = {
+export const overrideHostPolicy: LbPolicyType = createPolicyType({
   name: OVERRIDE_HOST,
+  isConfig: isInstanceOf(OverrideHostConfig),
   parseConfig: parseOverrideHostConfig,
   create: (host) => new OverrideHostPolicy(host),
-};
+});
 
-class OverrideHostPolicy implements LbPolicy {
+class OverrideHostPolicy implements LbPolicy<OverrideHostConfig> {
   private readonly child: ChildPolicy;
   private readonly publication: Publication;
   private readonly hosts: SessionHosts;
@@ -42,13 +43,8 @@ class OverrideHostPolicy implements LbPolicy {
     });
   }
 
-  update(update: LbUpdate): void {
+  update(update: LbUpdate<OverrideHostConfig>): void {
     const { config, endpoints, options } = update;
-    if (!(config instanceof OverrideHostConfig)) {
-      this.failure = reportForeignConfig(this.host, OVERRIDE_HOST, config);
-      if (!this.isConfigured) this.publication.request();
-      return;
-    }
     if (!this.isConfigured) this.publication.request();
     this.isConfigured = true;
     const { statuses, idleTimeoutMs, childPolicy } = config.options;

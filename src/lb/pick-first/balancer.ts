@@ -4,11 +4,11 @@ import type { XdsEndpoint } from '../../resources/endpoints';
 import type { FeatureFlags } from '../../util/feature-flags';
 import type { Random } from '../../util/random';
 import { ok } from '../../util/result';
+import { createPolicyType, isInstanceOf } from '../checked-policy';
 import { createFailurePicker, failureText, queuePicker } from '../connectivity';
 import { allEndpoints } from '../endpoint-children';
 import type { EndpointSet } from '../endpoint-set';
 import { combinedWeights } from '../endpoint-weights';
-import { reportForeignConfig } from '../foreign-config';
 import { withoutResolutionNote } from '../grpc-js-error';
 import { GrpcJsChild } from '../grpc-js-policy/grpc-js-child';
 import type { Publication } from '../lb-batch';
@@ -26,11 +26,12 @@ export interface PickFirstPolicyOptions {
 /** Tries the addresses of all endpoints in order and uses the first that connects (gRFC A62). */
 export function createPickFirstPolicyType({ flags }: PickFirstPolicyOptions): LbPolicyType {
   const shuffle = flags.weightedShuffling ? shuffleByCombinedWeight : shuffleEvenly;
-  return {
+  return createPolicyType({
     name: PICK_FIRST,
+    isConfig: isInstanceOf(PickFirstConfig),
     parseConfig: parsePickFirstConfig,
     create: (host) => new PickFirstPolicy(host, shuffle),
-  };
+  });
 }
 
 const NO_ENDPOINTS = 'No endpoints to connect to';
@@ -50,7 +51,7 @@ type Shuffle = (
 ) => readonly XdsEndpoint[];
 
 /** Leaves the connecting to grpc-js's pick_first, except for the shuffling, which is broken there. */
-class PickFirstPolicy implements LbPolicy {
+class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
   private readonly publication: Publication;
   private readonly hostConfig: TypedLoadBalancingConfig;
   private child: GrpcJsChild | undefined;
@@ -69,15 +70,12 @@ class PickFirstPolicy implements LbPolicy {
     this.hostConfig = parseLoadBalancingConfig({ [PICK_FIRST]: { shuffleAddressList: false } });
   }
 
-  update(update: LbUpdate): void {
+  update(update: LbUpdate<PickFirstConfig>): void {
     const { config, endpoints } = update;
     const noteChanged = update.resolutionNote !== this.resolutionNote;
     this.resolutionNote = update.resolutionNote;
     if (noteChanged && this.failure !== undefined) this.publication.request();
-    if (!(config instanceof PickFirstConfig)) {
-      const text = reportForeignConfig(this.host, PICK_FIRST, config);
-      if (this.attempt === undefined) this.fail(text);
-    } else if (!endpoints.ok) {
+    if (!endpoints.ok) {
       if (this.attempt === undefined) this.fail(endpoints.error);
     } else {
       const shuffled = config.shuffleAddressList;

@@ -1,8 +1,8 @@
 import { ConnectivityState } from '../../grpc-js';
 import type { Picker } from '../../grpc-js';
 import type { FeatureFlags } from '../../util/feature-flags';
+import { createPolicyType, isInstanceOf } from '../checked-policy';
 import { createFailurePicker, failureText } from '../connectivity';
-import { reportForeignConfig } from '../foreign-config';
 import type { Publication } from '../lb-batch';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { PriorityChild } from './child';
@@ -16,11 +16,12 @@ export interface PriorityPolicyOptions {
 
 /** Makes the policy that uses the first of its children that works (gRFC A56). */
 export function createPriorityPolicyType({ flags }: PriorityPolicyOptions): LbPolicyType {
-  return {
+  return createPolicyType({
     name: PRIORITY,
+    isConfig: isInstanceOf(PriorityConfig),
     parseConfig: parsePriorityConfig,
     create: (host) => new PriorityPolicy(host, flags.priorityChildCache),
-  };
+  });
 }
 
 /** The policy without the cache that gRFC A115 removed. */
@@ -29,12 +30,6 @@ export const priorityPolicy: LbPolicyType = createPriorityPolicyType({
 });
 
 const TRACER = 'priority';
-
-/** A config of the right class and the update it came with. */
-interface Accepted {
-  readonly config: PriorityConfig;
-  readonly update: LbUpdate;
-}
 
 /** What was published last. */
 interface Published {
@@ -48,10 +43,10 @@ interface Published {
  * where the picker is published, at the end of the batch: never while an update is being applied, and once
  * for everything that happened.
  */
-class PriorityPolicy implements LbPolicy {
+class PriorityPolicy implements LbPolicy<PriorityConfig> {
   private readonly children = new Map<string, PriorityChild>();
   private readonly publication: Publication;
-  private accepted: Accepted | undefined;
+  private lastUpdate: LbUpdate<PriorityConfig> | undefined;
   /** The name of the child in use. */
   private chosen: string | undefined;
   /** Why there is nothing to choose from; only of interest while there is nothing. */
@@ -66,15 +61,10 @@ class PriorityPolicy implements LbPolicy {
     this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
   }
 
-  update(update: LbUpdate): void {
+  update(update: LbUpdate<PriorityConfig>): void {
     const { config } = update;
     this.publication.request();
-    if (!(config instanceof PriorityConfig)) {
-      const text = reportForeignConfig(this.host, PRIORITY, config);
-      if (this.accepted === undefined) this.failure = text;
-      return;
-    }
-    this.accepted = { config, update };
+    this.lastUpdate = update;
     this.failure = describeEmptiness(update);
     for (const [name, child] of this.children) {
       const childConfig = config.priorities.get(name);
@@ -100,9 +90,9 @@ class PriorityPolicy implements LbPolicy {
   }
 
   private publish(): void {
-    const { accepted } = this;
-    const choice = accepted && choosePriority(this.describe(accepted.config));
-    if (accepted === undefined || choice === undefined) {
+    const { lastUpdate } = this;
+    const choice = lastUpdate && choosePriority(this.describe(lastUpdate.config));
+    if (lastUpdate === undefined || choice === undefined) {
       this.choose(undefined);
       this.publishFailure();
       return;
@@ -114,8 +104,8 @@ class PriorityPolicy implements LbPolicy {
     if (child !== undefined) {
       this.publishState(child);
     } else {
-      this.createChild(name).update(config, accepted.update);
-      // It is about to say what state it is in, in this very batch: the picker can wait for that.
+      this.createChild(name).update(config, lastUpdate);
+      // The child reports its state in this batch; the picker is published then.
       this.publication.request();
     }
   }
@@ -161,7 +151,7 @@ class PriorityPolicy implements LbPolicy {
     this.host.updateState(TRANSIENT_FAILURE, picker, failure);
   }
 
-  /** Nobody above needs to know of what happens to the children that are not in use. */
+  /** Changes of the children that are not in use are not published. */
   private publishState({ state, picker, errorMessage }: PriorityChild): void {
     const { published } = this;
     const same =

@@ -3,10 +3,10 @@ import type { XxHash64 } from '../../hash/xx-hash';
 import type { Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
 import { ok } from '../../util/result';
+import { createPolicyType, isInstanceOf } from '../checked-policy';
 import { ChildPolicy } from '../child-policy';
 import { createFailurePicker, failureText } from '../connectivity';
 import { sameEndpoints, type EndpointSet } from '../endpoint-set';
-import { reportForeignConfig } from '../foreign-config';
 import type { Publication } from '../lb-batch';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { firstAddress } from '../ring-hash/ring-key';
@@ -21,11 +21,12 @@ import { EndpointRanks } from './endpoint-ranks';
 export function createRandomSubsettingPolicyType(options: {
   readonly hash: XxHash64;
 }): LbPolicyType {
-  return {
+  return createPolicyType({
     name: RANDOM_SUBSETTING,
+    isConfig: isInstanceOf(RandomSubsettingConfig),
     parseConfig: parseRandomSubsettingConfig,
     create: (host) => new RandomSubsettingPolicy(host, options.hash),
-  };
+  });
 }
 
 const TRACER = 'random_subsetting';
@@ -34,7 +35,7 @@ const TRACER = 'random_subsetting';
  * Ranks endpoints by a hash of the first address with a seed of its own: an endpoint that comes or goes changes
  * the part by one endpoint at most.
  */
-class RandomSubsettingPolicy implements LbPolicy {
+class RandomSubsettingPolicy implements LbPolicy<RandomSubsettingConfig> {
   private readonly child: ChildPolicy;
   private readonly publication: Publication;
   private readonly ranks: EndpointRanks;
@@ -44,7 +45,7 @@ class RandomSubsettingPolicy implements LbPolicy {
   private subset: EndpointSet | undefined;
   private subsetSize = 0;
   /** The last update with endpoints that waits for the hash function. */
-  private waiting: LbUpdate | undefined;
+  private waiting: LbUpdate<RandomSubsettingConfig> | undefined;
   private hashWait: Handle | undefined;
   /** Why the child has nothing to do; `undefined` if it is to be asked. */
   private failure: string | undefined;
@@ -59,12 +60,9 @@ class RandomSubsettingPolicy implements LbPolicy {
     this.child = new ChildPolicy({ host, onStateChanged: () => this.publication.request() });
   }
 
-  update(update: LbUpdate): void {
+  update(update: LbUpdate<RandomSubsettingConfig>): void {
     const { config, endpoints } = update;
-    if (!(config instanceof RandomSubsettingConfig)) {
-      const text = reportForeignConfig(this.host, RANDOM_SUBSETTING, config);
-      if (this.subset === undefined && this.waiting === undefined) this.setFailure(text);
-    } else if (!endpoints.ok) {
+    if (!endpoints.ok) {
       this.updateError(update, config);
     } else if (this.hash.isReady) {
       this.setFailure(undefined);
@@ -118,7 +116,7 @@ class RandomSubsettingPolicy implements LbPolicy {
     this.child.update({ ...update, config: childPolicy });
   }
 
-  private waitForHash(update: LbUpdate): void {
+  private waitForHash(update: LbUpdate<RandomSubsettingConfig>): void {
     const { batch } = this.host.environment;
     this.waiting = update;
     this.setFailure(undefined);

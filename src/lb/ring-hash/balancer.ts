@@ -4,10 +4,10 @@ import type { ChannelOptions, Picker } from '../../grpc-js';
 import type { XxHash64 } from '../../hash/xx-hash';
 import type { FeatureFlags } from '../../util/feature-flags';
 import type { Handle } from '../../util/handle';
+import { createPolicyType, isInstanceOf } from '../checked-policy';
 import { createFailurePicker, failureText, queuePicker } from '../connectivity';
 import type { EndpointLeaf } from '../endpoint-leaf';
 import { sameEndpoints, type EndpointSet } from '../endpoint-set';
-import { reportForeignConfig } from '../foreign-config';
 import type { Publication } from '../lb-batch';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { parseRingHashConfig, RING_HASH, RingHashConfig } from './config';
@@ -30,12 +30,13 @@ export interface RingHashPolicyOptions {
  * (gRFCs A42, A61, A76). Connects to an endpoint when a call is to go there.
  */
 export function createRingHashPolicyType(options: RingHashPolicyOptions): LbPolicyType {
-  return {
+  return createPolicyType({
     name: RING_HASH,
     connectsOnDemand: true,
+    isConfig: isInstanceOf(RingHashConfig),
     parseConfig: parseRingHashConfig,
     create: (host) => new RingHashPolicy(host, options),
-  };
+  });
 }
 
 const TRACER = 'ring_hash';
@@ -54,7 +55,7 @@ interface Published {
   readonly text: string | null;
 }
 
-class RingHashPolicy implements LbPolicy {
+class RingHashPolicy implements LbPolicy<RingHashConfig> {
   private readonly publication: Publication;
   private readonly builder: RingBuilder;
   private readonly live = new LiveRing();
@@ -90,12 +91,10 @@ class RingHashPolicy implements LbPolicy {
     this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
   }
 
-  update(update: LbUpdate): void {
+  update(update: LbUpdate<RingHashConfig>): void {
     const { config, endpoints, resolutionNote } = update;
     this.resolutionNote = resolutionNote;
-    if (!(config instanceof RingHashConfig)) {
-      this.failUnlessServing(reportForeignConfig(this.host, RING_HASH, config));
-    } else if (!endpoints.ok) {
+    if (!endpoints.ok) {
       this.failUnlessServing(endpoints.error);
     } else {
       this.accepted = { config, endpoints: endpoints.value, channelOptions: update.options };

@@ -1,8 +1,8 @@
 import { ConnectivityState } from '../../grpc-js';
+import { createPolicyType, isInstanceOf } from '../checked-policy';
 import { ConnectivityTally, createFailurePicker, failureText, queuePicker } from '../connectivity';
 import { EndpointChildren } from '../endpoint-children';
 import type { EndpointLeaf } from '../endpoint-leaf';
-import { reportForeignConfig } from '../foreign-config';
 import type { Publication } from '../lb-batch';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { parseRoundRobinConfig, ROUND_ROBIN, RoundRobinConfig } from './config';
@@ -10,15 +10,16 @@ import { RoundRobinPicker } from './picker';
 import { ReadyLeaves } from './ready-leaves';
 
 /** Connects to every endpoint and uses those that are READY in turn (gRFC A61). */
-export const roundRobinPolicy: LbPolicyType = {
+export const roundRobinPolicy: LbPolicyType = createPolicyType({
   name: ROUND_ROBIN,
+  isConfig: isInstanceOf(RoundRobinConfig),
   parseConfig: parseRoundRobinConfig,
   create: (host) => new RoundRobinPolicy(host),
-};
+});
 
 const NO_ENDPOINTS = 'No endpoints to connect to';
 
-class RoundRobinPolicy implements LbPolicy {
+class RoundRobinPolicy implements LbPolicy<RoundRobinConfig> {
   private readonly children: EndpointChildren;
   private readonly ready = new ReadyLeaves();
   private readonly tally = new ConnectivityTally();
@@ -38,7 +39,7 @@ class RoundRobinPolicy implements LbPolicy {
     this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
   }
 
-  update(update: LbUpdate): void {
+  update(update: LbUpdate<RoundRobinConfig>): void {
     const noteChanged = update.resolutionNote !== this.resolutionNote;
     this.resolutionNote = update.resolutionNote;
     const changed = this.updateChildren(update);
@@ -58,10 +59,7 @@ class RoundRobinPolicy implements LbPolicy {
   }
 
   /** @returns Whether the picker may have to change. */
-  private updateChildren({ config, endpoints, options }: LbUpdate): boolean {
-    if (!(config instanceof RoundRobinConfig)) {
-      return this.failUnlessServing(reportForeignConfig(this.host, ROUND_ROBIN, config));
-    }
+  private updateChildren({ endpoints, options }: LbUpdate): boolean {
     if (!endpoints.ok) return this.failUnlessServing(endpoints.error);
     const { added, removed, changed } = this.children.update(endpoints.value, options);
     for (const leaf of removed) {

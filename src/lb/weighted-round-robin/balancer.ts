@@ -1,9 +1,9 @@
 import { Metadata } from '../../grpc-js';
 import type { PickArgs, Subchannel } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
+import { createPolicyType, isInstanceOf } from '../checked-policy';
 import { ConnectedEndpoints } from '../connected-endpoints';
 import type { EndpointLeaf } from '../endpoint-leaf';
-import { reportForeignConfig } from '../foreign-config';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import {
   DEFAULT_SETTINGS,
@@ -42,12 +42,13 @@ export interface WeightedRoundRobinDependencies extends WeightedRoundRobinParsin
 export function createWeightedRoundRobinPolicyTypes(
   dependencies: WeightedRoundRobinDependencies,
 ): readonly LbPolicyType[] {
-  return [WEIGHTED_ROUND_ROBIN, `${WEIGHTED_ROUND_ROBIN}_experimental`].map((name) => ({
+  return [WEIGHTED_ROUND_ROBIN, `${WEIGHTED_ROUND_ROBIN}_experimental`].map((name) => createPolicyType({
     name,
+    isConfig: isInstanceOf(WeightedRoundRobinConfig),
     parseConfig: (json, violations) =>
       parseWeightedRoundRobinConfig(json, violations, dependencies, name),
     create: (host) => new WeightedRoundRobinPolicy(host, dependencies.oobReports),
-  }));
+}));
 }
 
 const TRACER = 'weighted_round_robin';
@@ -55,7 +56,7 @@ const INITIAL_CONFIG = new WeightedRoundRobinConfig(DEFAULT_SETTINGS);
 // A leaf's picker looks at none of it.
 const NO_CALL: PickArgs = { metadata: new Metadata(), extraPickInfo: {} };
 
-class WeightedRoundRobinPolicy implements LbPolicy {
+class WeightedRoundRobinPolicy implements LbPolicy<WeightedRoundRobinConfig> {
   private readonly connected: ConnectedEndpoints;
   private readonly ready: WeightedEndpoints;
   /** Weights stay with their leaf, and so with its set of addresses (gRFC A61), however often it reconnects. */
@@ -80,13 +81,8 @@ class WeightedRoundRobinPolicy implements LbPolicy {
     });
   }
 
-  update(update: LbUpdate): void {
+  update(update: LbUpdate<WeightedRoundRobinConfig>): void {
     const { config } = update;
-    if (!(config instanceof WeightedRoundRobinConfig)) {
-      const text = reportForeignConfig(this.host, WEIGHTED_ROUND_ROBIN, config);
-      this.connected.failUnlessServing(text);
-      return;
-    }
     if (config !== this.config) this.apply(config);
     this.connected.update(update);
   }

@@ -2,6 +2,7 @@ import { ConnectivityState } from '../../grpc-js';
 import type { Picker } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
 import { ok } from '../../util/result';
+import { createPolicyType, isInstanceOf } from '../checked-policy';
 import { ChildPolicy } from '../child-policy';
 import {
   aggregateConnectivity,
@@ -11,7 +12,6 @@ import {
   queuePicker,
 } from '../connectivity';
 import { emptyEndpointSet } from '../endpoint-set';
-import { reportForeignConfig } from '../foreign-config';
 import type { Publication } from '../lb-batch';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import {
@@ -23,11 +23,12 @@ import {
 import { WeightedTargetPicker, type WeightedPicker } from './picker';
 
 /** Distributes calls among named children by weight (gRFC A28). */
-export const weightedTargetPolicy: LbPolicyType = {
+export const weightedTargetPolicy: LbPolicyType = createPolicyType({
   name: WEIGHTED_TARGET,
+  isConfig: isInstanceOf(WeightedTargetConfig),
   parseConfig: parseWeightedTargetConfig,
   create: (host) => new WeightedTargetPolicy(host),
-};
+});
 
 /** How long a child that is not in the config any more is kept, in case it comes back (gRFC A28). */
 const RETENTION_MS = 15 * 60 * 1000;
@@ -40,7 +41,7 @@ interface Target {
   retention: Handle | undefined;
 }
 
-class WeightedTargetPolicy implements LbPolicy {
+class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
   private readonly targets = new Map<string, Target>();
   private readonly publication: Publication;
   /** Why no target can be used; `undefined` if the children are to be asked. */
@@ -53,13 +54,8 @@ class WeightedTargetPolicy implements LbPolicy {
     this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
   }
 
-  update(update: LbUpdate): void {
+  update(update: LbUpdate<WeightedTargetConfig>): void {
     const { config } = update;
-    if (!(config instanceof WeightedTargetConfig)) {
-      const text = reportForeignConfig(this.host, WEIGHTED_TARGET, config);
-      if (this.config === undefined) this.fail(text);
-      return;
-    }
     const configChanged = config !== this.config;
     this.config = config;
     if (configChanged) this.retainMissing(config);

@@ -1,25 +1,26 @@
 import { ConnectivityState } from '../../grpc-js';
 import { ok } from '../../util/result';
+import { createPolicyType, isInstanceOf } from '../checked-policy';
 import { ChildPolicy } from '../child-policy';
 import { createFailurePicker, failureText } from '../connectivity';
 import type { EndpointSet } from '../endpoint-set';
-import { reportForeignConfig } from '../foreign-config';
 import type { Publication } from '../lb-batch';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { parseWrrLocalityConfig, WRR_LOCALITY, WrrLocalityConfig } from './config';
 import { createLocalityTargets, type LocalityTargets } from './locality-targets';
 
 /** Distributes calls among the localities by their weights (gRFC A52). */
-export const wrrLocalityPolicy: LbPolicyType = {
+export const wrrLocalityPolicy: LbPolicyType = createPolicyType({
   name: WRR_LOCALITY,
+  isConfig: isInstanceOf(WrrLocalityConfig),
   parseConfig: parseWrrLocalityConfig,
   create: (host) => new WrrLocalityPolicy(host),
-};
+});
 
 const NO_LOCALITIES = 'There are no localities to choose from';
 
 /** Turns localities into targets; weighted_target, its only child, does the rest. */
-class WrrLocalityPolicy implements LbPolicy {
+class WrrLocalityPolicy implements LbPolicy<WrrLocalityConfig> {
   private readonly child: ChildPolicy;
   private readonly publication: Publication;
   /** The last good ones: a later error leaves them in place. */
@@ -33,13 +34,10 @@ class WrrLocalityPolicy implements LbPolicy {
     this.child = new ChildPolicy({ host, onStateChanged: () => this.publication.request() });
   }
 
-  update(update: LbUpdate): void {
+  update(update: LbUpdate<WrrLocalityConfig>): void {
     const { config, endpoints, resolutionNote } = update;
     if (endpoints.ok) this.endpoints = endpoints.value;
-    if (!(config instanceof WrrLocalityConfig)) {
-      const text = reportForeignConfig(this.host, WRR_LOCALITY, config);
-      if (this.targets === undefined) this.setFailure(text);
-    } else if (this.endpoints === undefined) {
+    if (this.endpoints === undefined) {
       const error = endpoints.ok ? NO_LOCALITIES : endpoints.error;
       this.setFailure(failureText(error, resolutionNote));
     } else {

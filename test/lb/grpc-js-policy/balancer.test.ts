@@ -1,7 +1,6 @@
-import { createGrpcJsPolicy } from '../../../src/lb/grpc-js-policy/balancer';
 import { GrpcJsConfig } from '../../../src/lb/grpc-js-policy/config';
+import { grpcJsPolicyLookup } from '../../../src/lb/grpc-js-policy/lookup';
 import { ConnectivityState, parseLoadBalancingConfig } from '../../../src/grpc-js';
-import type { LbPolicyType } from '../../../src/lb/lb-policy';
 import { err, ok } from '../../../src/util/result';
 import { LbHarness, pick, pickAddress, pickError, singleLocality } from '../../support/lb-harness';
 
@@ -10,11 +9,6 @@ import { LbHarness, pick, pickAddress, pickError, singleLocality } from '../../s
 
 const A = '10.0.0.1:80';
 const B = '10.0.0.2:80';
-const type: LbPolicyType = {
-  name: 'round_robin',
-  parseConfig: () => undefined,
-  create: createGrpcJsPolicy,
-};
 
 function makeConfig(name: string): GrpcJsConfig {
   return new GrpcJsConfig(name, parseLoadBalancingConfig({ [name]: {} }));
@@ -22,6 +16,8 @@ function makeConfig(name: string): GrpcJsConfig {
 
 function setUp(name = 'round_robin') {
   const harness = new LbHarness();
+  const type = grpcJsPolicyLookup.get(name);
+  if (type === undefined) throw new Error(`grpc-js has no policy ${name}`);
   const policy = harness.create(type);
   return { harness, policy, config: makeConfig(name) };
 }
@@ -62,7 +58,7 @@ describe('a policy of grpc-js', () => {
     const { harness, policy, config } = setUp();
     harness.updateEndpoints(policy, { policyName: 'x' }, singleLocality(A));
     expect(pickError(harness.last.picker)).toBe(
-      'A policy of grpc-js was given a config of x that it cannot use',
+      'round_robin was given a config of x that it cannot use',
     );
     harness.updateEndpoints(policy, config, singleLocality(A));
     harness.subchannel(A).connect();

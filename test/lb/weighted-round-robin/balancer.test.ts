@@ -333,10 +333,15 @@ describe('weighted_round_robin', () => {
   });
 
   it('names the policy whose config it was given', () => {
-    const subject = new Subject([]);
-    const foreign = { policyName: 'pick_first' };
-    subject.harness.updateEndpoints(subject.policy, foreign, singleLocality(A));
-    expect(pickError(subject.harness.last.picker)).toBe(
+    const harness = new LbHarness();
+    const [type] = createWeightedRoundRobinPolicyTypes({
+      oobReports: new RecordingReportSource(),
+      customMetrics: true,
+    });
+    if (type === undefined) throw new Error('No policy type');
+    const policy = harness.create(type);
+    harness.updateEndpoints(policy, { policyName: 'pick_first' }, singleLocality(A));
+    expect(pickError(harness.last.picker)).toBe(
       'weighted_round_robin was given a config of pick_first that it cannot use',
     );
   });

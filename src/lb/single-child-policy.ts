@@ -1,0 +1,129 @@
+import { ConnectivityState } from '../grpc-js';
+import type { ChannelOptions, Picker, Subchannel, SubchannelAddress } from '../grpc-js';
+import type { LbConfig } from '../resources/extension-points';
+import { ChildPolicy } from './child-policy';
+import { createFailurePicker } from './connectivity';
+import type { Publication } from './lb-batch';
+import type { LbHost, LbPolicy, LbUpdate } from './lb-policy';
+
+/** The state of a child, and the calls that its parent forwards. `ChildPolicy` is one. */
+export interface ForwardedChild {
+  readonly state: ConnectivityState;
+  readonly picker: Picker;
+  readonly errorMessage: string | null;
+  exitIdle(): void;
+  resetBackoff(): void;
+  destroy(): void;
+}
+
+/** The parent's side of an only child: whether its state or a failure is published, and when. */
+export interface OnlyChild<Child extends ForwardedChild = ChildPolicy> {
+  readonly host: LbHost;
+  readonly child: Child;
+  /** Publishes the state of the child, or the failure, at the end of the batch. */
+  requestPublication(): void;
+  /** Fails picks with a text instead of using the child; `undefined` uses the child again. */
+  setFailure(failure: string | undefined): void;
+}
+
+/** What a policy with one child does besides forwarding. */
+export interface SingleChildDelegate<Config extends LbConfig> {
+  update(update: LbUpdate<Config>): void;
+  /** Wraps the picker of the child. Default: the picker is published as it is. */
+  createPicker?(childPicker: Picker): Picker;
+  /** Creates the subchannels of the child. Default: the host does. */
+  createSubchannel?(address: SubchannelAddress, options: ChannelOptions): Subchannel;
+  /** Releases what the delegate holds, before the child is destroyed. */
+  release?(): void;
+}
+
+/** Creates the delegate of a new policy instance. */
+export type CreateDelegate<Config extends LbConfig, Child extends ForwardedChild = ChildPolicy> = (
+  only: OnlyChild<Child>,
+) => SingleChildDelegate<Config>;
+
+/** Creates a policy that has one `ChildPolicy` and publishes its state, unless the delegate sets a failure. */
+export function createSingleChildPolicy<Config extends LbConfig>(
+  host: LbHost,
+  createDelegate: CreateDelegate<Config>,
+): LbPolicy<Config> {
+  const policy: SingleChildPolicy<Config, ChildPolicy> = new SingleChildPolicy(
+    host,
+    (onStateChanged) =>
+      new ChildPolicy({
+        host,
+        onStateChanged,
+        overrides: {
+          createSubchannel: (address, options) => policy.createSubchannel(address, options),
+        },
+      }),
+    createDelegate,
+  );
+  return policy;
+}
+
+/** A policy with one child, of whatever kind. */
+export class SingleChildPolicy<Config extends LbConfig, Child extends ForwardedChild>
+  implements LbPolicy<Config>, OnlyChild<Child>
+{
+  readonly child: Child;
+  private readonly delegate: SingleChildDelegate<Config>;
+  private readonly publication: Publication;
+  private failure: string | undefined;
+
+  constructor(
+    readonly host: LbHost,
+    createChild: (onStateChanged: () => void) => Child,
+    createDelegate: CreateDelegate<Config, Child>,
+  ) {
+    this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
+    this.child = createChild(() => this.publication.request());
+    this.delegate = createDelegate(this);
+  }
+
+  requestPublication(): void {
+    this.publication.request();
+  }
+
+  setFailure(failure: string | undefined): void {
+    if (failure === this.failure) return;
+    this.failure = failure;
+    this.publication.request();
+  }
+
+  update(update: LbUpdate<Config>): void {
+    this.delegate.update(update);
+  }
+
+  createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
+    return (
+      this.delegate.createSubchannel?.(address, options) ??
+      this.host.createSubchannel(address, options)
+    );
+  }
+
+  exitIdle(): void {
+    this.child.exitIdle();
+  }
+
+  resetBackoff(): void {
+    this.child.resetBackoff();
+  }
+
+  destroy(): void {
+    this.publication.cancel();
+    this.delegate.release?.();
+    this.child.destroy();
+  }
+
+  private publish(): void {
+    const { child, delegate, failure, host } = this;
+    if (failure !== undefined) {
+      const picker = createFailurePicker(failure);
+      host.updateState(ConnectivityState.TRANSIENT_FAILURE, picker, failure);
+      return;
+    }
+    const picker = delegate.createPicker?.(child.picker) ?? child.picker;
+    host.updateState(child.state, picker, child.errorMessage);
+  }
+}
