@@ -1,7 +1,7 @@
 import { ConnectivityState } from '../grpc-js';
 import type { ChannelOptions, Picker, Subchannel, SubchannelAddress } from '../grpc-js';
 import type { LbConfig } from '../resources/extension-points';
-import { ChildPolicy } from './child-policy';
+import { ChildPolicy, type ChildPolicyOptions } from './child-policy';
 import { createFailurePicker } from './connectivity';
 import type { Publication } from './lb-batch';
 import type { LbHost, LbPolicy, LbUpdate } from './lb-policy';
@@ -22,8 +22,12 @@ export interface OnlyChild<Child extends ForwardedChild = ChildPolicy> {
   readonly child: Child;
   /** Publishes the state of the child, or the failure, at the end of the batch. */
   requestPublication(): void;
-  /** Fails picks with a text instead of using the child; `undefined` uses the child again. */
-  setFailure(failure: string | undefined): void;
+  /**
+   * Fails picks with a text instead of using the child; `undefined` uses the child again.
+   *
+   * @returns Whether that is a change.
+   */
+  setFailure(failure: string | undefined): boolean;
 }
 
 /** What a policy with one child does besides forwarding. */
@@ -47,19 +51,7 @@ export function createSingleChildPolicy<Config extends LbConfig>(
   host: LbHost,
   createDelegate: CreateDelegate<Config>,
 ): LbPolicy<Config> {
-  const policy: SingleChildPolicy<Config, ChildPolicy> = new SingleChildPolicy(
-    host,
-    (onStateChanged) =>
-      new ChildPolicy({
-        host,
-        onStateChanged,
-        overrides: {
-          createSubchannel: (address, options) => policy.createSubchannel(address, options),
-        },
-      }),
-    createDelegate,
-  );
-  return policy;
+  return new SingleChildPolicy(host, (options) => new ChildPolicy(options), createDelegate);
 }
 
 /** A policy with one child, of whatever kind. */
@@ -73,11 +65,17 @@ export class SingleChildPolicy<Config extends LbConfig, Child extends ForwardedC
 
   constructor(
     readonly host: LbHost,
-    createChild: (onStateChanged: () => void) => Child,
+    createChild: (options: ChildPolicyOptions) => Child,
     createDelegate: CreateDelegate<Config, Child>,
   ) {
     this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
-    this.child = createChild(() => this.publication.request());
+    this.child = createChild({
+      host,
+      onStateChanged: () => this.publication.request(),
+      overrides: {
+        createSubchannel: (address, options) => this.createSubchannel(address, options),
+      },
+    });
     this.delegate = createDelegate(this);
   }
 
@@ -85,21 +83,15 @@ export class SingleChildPolicy<Config extends LbConfig, Child extends ForwardedC
     this.publication.request();
   }
 
-  setFailure(failure: string | undefined): void {
-    if (failure === this.failure) return;
+  setFailure(failure: string | undefined): boolean {
+    if (failure === this.failure) return false;
     this.failure = failure;
     this.publication.request();
+    return true;
   }
 
   update(update: LbUpdate<Config>): void {
     this.delegate.update(update);
-  }
-
-  createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
-    return (
-      this.delegate.createSubchannel?.(address, options) ??
-      this.host.createSubchannel(address, options)
-    );
   }
 
   exitIdle(): void {
@@ -114,6 +106,13 @@ export class SingleChildPolicy<Config extends LbConfig, Child extends ForwardedC
     this.publication.cancel();
     this.delegate.release?.();
     this.child.destroy();
+  }
+
+  private createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
+    return (
+      this.delegate.createSubchannel?.(address, options) ??
+      this.host.createSubchannel(address, options)
+    );
   }
 
   private publish(): void {

@@ -1,5 +1,4 @@
 import type { ClusterConfig } from '../../dependency-manager/xds-config';
-import { ConnectivityState } from '../../grpc-js';
 import type { ChannelOptions, Subchannel, SubchannelAddress } from '../../grpc-js';
 import type { EndpointsResource } from '../../resources/endpoints';
 import type { LbConfig } from '../../resources/extension-points';
@@ -8,13 +7,17 @@ import type { FeatureFlags } from '../../util/feature-flags';
 import { assertNever } from '../../util/assert-never';
 import { ok } from '../../util/result';
 import { createPolicyType, isInstanceOf } from '../checked-policy';
-import { createFailurePicker, failureText } from '../connectivity';
+import { failureText } from '../connectivity';
 import { emptyEndpointSet } from '../endpoint-set';
-import type { Publication } from '../lb-batch';
-import type { LbHost, LbPolicy, LbPolicyType, LbUpdate, XdsLbContext } from '../lb-policy';
+import type { LbPolicyType, LbUpdate, XdsLbContext } from '../lb-policy';
 import { OUTLIER_DETECTION } from '../outlier-detection/config';
 import { OVERRIDE_HOST } from '../override-host/config';
 import { PriorityConfig } from '../priority/config';
+import {
+  SingleChildPolicy,
+  type OnlyChild,
+  type SingleChildDelegate,
+} from '../single-child-policy';
 import { canWaitForCall } from './can-wait-for-call';
 import { planAggregate, planLeaf, type LeafPlan } from './child-plan';
 import { CDS, CdsConfig, parseCdsConfig } from './config';
@@ -40,7 +43,12 @@ export function createCdsPolicyType({ flags }: CdsPolicyOptions): LbPolicyType {
     name: CDS,
     isConfig: isInstanceOf(CdsConfig),
     parseConfig: parseCdsConfig,
-    create: (host) => new CdsPolicy(host, shared),
+    create: (host) =>
+      new SingleChildPolicy(
+        host,
+        (options) => new DeferredChild(options),
+        (only) => new Cds(only, shared),
+      ),
   });
 }
 
@@ -78,9 +86,7 @@ interface Replaced {
   readonly cluster: ClusterConfig;
 }
 
-class CdsPolicy implements LbPolicy<CdsConfig> {
-  private readonly child: DeferredChild;
-  private readonly publication: Publication;
+class Cds implements SingleChildDelegate<CdsConfig> {
   private readonly security: TransportSecurity;
   private readonly subscription = new DynamicSubscription();
   private replaced: Replaced | undefined;
@@ -88,20 +94,12 @@ class CdsPolicy implements LbPolicy<CdsConfig> {
   private applied: Applied | undefined;
   /** What the child works by, for the next plan to reuse. */
   private plan: LeafPlan | PriorityConfig | undefined;
-  /** Why the cluster cannot be used; `undefined` if the child is to be asked. */
-  private failure: string | undefined;
 
   constructor(
-    private readonly host: LbHost,
+    private readonly only: OnlyChild<DeferredChild>,
     private readonly shared: Shared,
   ) {
-    this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
-    this.security = new TransportSecurity(shared.tls, host.environment.logger);
-    this.child = new DeferredChild({
-      host,
-      onStateChanged: () => this.publication.request(),
-      overrides: { createSubchannel: (address, args) => this.createSubchannel(address, args) },
-    });
+    this.security = new TransportSecurity(shared.tls, only.host.environment.logger);
   }
 
   update(update: LbUpdate<CdsConfig>): void {
@@ -119,24 +117,14 @@ class CdsPolicy implements LbPolicy<CdsConfig> {
     } else this.fail(cluster.error);
   }
 
-  exitIdle(): void {
-    this.child.exitIdle();
-  }
-
-  resetBackoff(): void {
-    this.child.resetBackoff();
-  }
-
-  destroy(): void {
-    this.publication.cancel();
+  release(): void {
     this.subscription.release();
     this.applied = undefined;
-    this.child.destroy();
   }
 
   private onMissing({ cluster, isDynamic }: CdsConfig): void {
     // The subscription of a dynamic cluster takes a while to have an effect.
-    if (isDynamic) this.publication.request();
+    if (isDynamic) this.only.requestPublication();
     else this.failUnlessServing(cluster, `Cluster "${cluster}" is not part of the xDS config`);
   }
 
@@ -178,8 +166,8 @@ class CdsPolicy implements LbPolicy<CdsConfig> {
     }
     const applied: Applied = { name, cluster, options, ...identityOf(xds) };
     this.use(applied);
-    const { policies } = this.host.environment;
-    this.child.update(
+    const { policies } = this.only.host.environment;
+    this.only.child.update(
       () => this.createLeafUpdate(applied, endpoints, resolutionNote),
       canWaitForCall(policies, resource.lbConfig, endpoints),
     );
@@ -191,7 +179,7 @@ class CdsPolicy implements LbPolicy<CdsConfig> {
     resolutionNote: string,
   ): LbUpdate {
     const previous = this.plan instanceof PriorityConfig ? undefined : this.plan;
-    const { policies } = this.host.environment;
+    const { policies } = this.only.host.environment;
     const { resource } = cluster;
     const plan = planLeaf(resource, endpoints, previous, {
       // What a feature flag switches off is not registered.
@@ -210,8 +198,8 @@ class CdsPolicy implements LbPolicy<CdsConfig> {
     };
   }
 
-  private createSubchannel(address: SubchannelAddress, args: ChannelOptions): Subchannel {
-    const { host } = this;
+  createSubchannel(address: SubchannelAddress, args: ChannelOptions): Subchannel {
+    const { host } = this.only;
     const subchannel = host.createSubchannel(address, args);
     if (this.security.observe(subchannel) && this.applied?.cluster.resource.tls !== undefined) {
       const { batch, clock } = host.environment;
@@ -228,7 +216,7 @@ class CdsPolicy implements LbPolicy<CdsConfig> {
     if (applied === undefined || children?.kind !== 'endpoints') return;
     const { endpoints, resolutionNote } = children;
     if (endpoints === undefined) return;
-    this.child.update(() => this.createLeafUpdate(applied, endpoints, resolutionNote), false);
+    this.only.child.update(() => this.createLeafUpdate(applied, endpoints, resolutionNote), false);
   }
 
   private updateAggregate(
@@ -245,7 +233,7 @@ class CdsPolicy implements LbPolicy<CdsConfig> {
     const config = planAggregate(leafClusters, previous, shared);
     this.plan = config;
     this.use({ name, cluster, options: update.options, ...identityOf(update.xds) });
-    this.child.update(() => ({ ...update, config, endpoints: ok(emptyEndpointSet) }), false);
+    this.only.child.update(() => ({ ...update, config, endpoints: ok(emptyEndpointSet) }), false);
   }
 
   /** The child has, or is about to get, something to work with. */
@@ -253,9 +241,9 @@ class CdsPolicy implements LbPolicy<CdsConfig> {
     if (applied.cluster !== this.applied?.cluster) {
       this.trace(() => `cluster "${applied.cluster.resource.name}" changed`);
     }
-    if (this.applied === undefined) this.publication.request();
+    if (this.applied === undefined) this.only.requestPublication();
     this.applied = applied;
-    this.failure = undefined;
+    this.only.setFailure(undefined);
   }
 
   /** The control plane may take a cluster away, but silence about one leaves what there is in place. */
@@ -266,25 +254,12 @@ class CdsPolicy implements LbPolicy<CdsConfig> {
   private fail(text: string): void {
     this.applied = undefined;
     this.plan = undefined;
-    this.child.destroy();
-    if (text === this.failure) return;
-    this.trace(() => text);
-    this.failure = text;
-    this.publication.request();
-  }
-
-  private publish(): void {
-    const { failure, host, child } = this;
-    if (failure === undefined) {
-      host.updateState(child.state, child.picker, child.errorMessage);
-    } else {
-      const picker = createFailurePicker(failure);
-      host.updateState(ConnectivityState.TRANSIENT_FAILURE, picker, failure);
-    }
+    this.only.child.destroy();
+    if (this.only.setFailure(text)) this.trace(() => text);
   }
 
   private trace(text: () => string): void {
-    this.host.environment.logger.trace(TRACER, text);
+    this.only.host.environment.logger.trace(TRACER, text);
   }
 }
 

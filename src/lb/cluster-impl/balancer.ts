@@ -1,10 +1,12 @@
 import { ConnectivityState } from '../../grpc-js';
 import type { Picker } from '../../grpc-js';
 import { createPolicyType, isInstanceOf } from '../checked-policy';
-import { ChildPolicy } from '../child-policy';
-import { createFailurePicker } from '../connectivity';
-import type { Publication } from '../lb-batch';
-import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
+import type { LbPolicyType, LbUpdate } from '../lb-policy';
+import {
+  createSingleChildPolicy,
+  type OnlyChild,
+  type SingleChildDelegate,
+} from '../single-child-policy';
 import type { CallCounterHold, CallCounterMap } from './call-counter';
 import { ClusterLoads, sameLoadReporting } from './cluster-loads';
 import {
@@ -27,7 +29,7 @@ export function createClusterImplPolicyType(dependencies: ClusterImplDependencie
     name: CLUSTER_IMPL,
     isConfig: isInstanceOf(ClusterImplConfig),
     parseConfig: parseClusterImplConfig,
-    create: (host) => new ClusterImplPolicy(host, dependencies),
+    create: (host) => createSingleChildPolicy(host, (only) => new ClusterImpl(only, dependencies)),
   });
 }
 
@@ -42,51 +44,48 @@ interface Applied {
   readonly loads: ClusterLoads | undefined;
 }
 
-class ClusterImplPolicy implements LbPolicy<ClusterImplConfig> {
-  private readonly child: ChildPolicy;
-  private readonly publication: Publication;
+class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
   private applied: Applied | undefined;
-  /** Why there is no child; only of interest while there is none. */
-  private failure = '';
 
   constructor(
-    private readonly host: LbHost,
+    private readonly only: OnlyChild,
     private readonly dependencies: ClusterImplDependencies,
-  ) {
-    this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
-    this.child = new ChildPolicy({ host, onStateChanged: () => this.publication.request() });
-  }
+  ) {}
 
   update(update: LbUpdate<ClusterImplConfig>): void {
     const { config } = update;
     if (config !== this.applied?.config) {
       this.applied = this.apply(config);
-      this.publication.request();
+      this.only.requestPublication();
     }
     this.updateLoads(this.applied, update);
-    this.child.update({ ...update, config: config.options.childPolicy });
+    this.only.child.update({ ...update, config: config.options.childPolicy });
   }
 
-  exitIdle(): void {
-    this.child.exitIdle();
+  createPicker(childPicker: Picker): Picker {
+    if (this.applied === undefined) return childPicker;
+    const { limits, subchannels, loads } = this.applied;
+    const { child, host } = this.only;
+    return new ClusterImplPicker({
+      child: childPicker,
+      limits,
+      subchannels,
+      loads,
+      isReady: child.state === ConnectivityState.READY,
+      random: host.environment.random,
+    });
   }
 
-  resetBackoff(): void {
-    this.child.resetBackoff();
-  }
-
-  destroy(): void {
-    this.publication.cancel();
+  release(): void {
     this.applied?.hold.release();
     this.applied?.loads?.release();
-    this.child.destroy();
   }
 
   private apply(config: ClusterImplConfig): Applied {
     const { options } = config;
     const limits = createCallLimits(options);
     const { applied } = this;
-    this.host.environment.logger.trace(
+    this.only.host.environment.logger.trace(
       TRACER,
       () =>
         `cluster "${options.cluster}" allows ${options.maxRequests} concurrent requests, drops ${JSON.stringify(options.drops)}`,
@@ -112,28 +111,7 @@ class ClusterImplPolicy implements LbPolicy<ClusterImplConfig> {
     if (loads === undefined || !endpoints.ok || !loads.update(endpoints.value)) return;
     // A connection may have been kept through the move: the calls on it are counted elsewhere from now on.
     this.applied = { ...applied, subchannels: new CountedSubchannels(hold.counter, loads) };
-    this.publication.request();
-  }
-
-  private publish(): void {
-    const { applied, child, host } = this;
-    if (applied === undefined) {
-      const picker = createFailurePicker(this.failure);
-      host.updateState(ConnectivityState.TRANSIENT_FAILURE, picker, this.failure);
-    } else {
-      host.updateState(child.state, this.createPicker(applied), child.errorMessage);
-    }
-  }
-
-  private createPicker({ limits, subchannels, loads }: Applied): Picker {
-    return new ClusterImplPicker({
-      child: this.child.picker,
-      limits,
-      subchannels,
-      loads,
-      isReady: this.child.state === ConnectivityState.READY,
-      random: this.host.environment.random,
-    });
+    this.only.requestPublication();
   }
 }
 

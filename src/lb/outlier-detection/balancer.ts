@@ -1,12 +1,13 @@
-import { ConnectivityState } from '../../grpc-js';
-import type { ChannelOptions, Subchannel, SubchannelAddress } from '../../grpc-js';
+import type { ChannelOptions, Picker, Subchannel, SubchannelAddress } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
 import { createPolicyType, isInstanceOf } from '../checked-policy';
-import { ChildPolicy } from '../child-policy';
-import { createFailurePicker } from '../connectivity';
 import { emptyEndpointSet } from '../endpoint-set';
-import type { Publication } from '../lb-batch';
-import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
+import type { LbPolicyType, LbUpdate } from '../lb-policy';
+import {
+  createSingleChildPolicy,
+  type OnlyChild,
+  type SingleChildDelegate,
+} from '../single-child-policy';
 import {
   failurePercentageEjections,
   successRateEjections,
@@ -34,13 +35,15 @@ import { RenewableOptions } from './renewable-options';
 export const outlierDetectionPolicies: readonly LbPolicyType[] = [
   OUTLIER_DETECTION,
   'outlier_detection',
-].map((name) => createPolicyType({
-  name,
-  isConfig: isInstanceOf(OutlierDetectionLbConfig),
-  parseConfig: (json, violations, children) =>
-    parseOutlierDetectionConfig(json, violations, children, name),
-  create: (host) => new OutlierDetectionPolicy(host),
-}));
+].map((name) =>
+  createPolicyType({
+    name,
+    isConfig: isInstanceOf(OutlierDetectionLbConfig),
+    parseConfig: (json, violations, children) =>
+      parseOutlierDetectionConfig(json, violations, children, name),
+    create: (host) => createSingleChildPolicy(host, (only) => new OutlierDetection(only)),
+  }),
+);
 
 const TRACER = 'outlier_detection';
 // A timer that is due at once would be due for ever.
@@ -67,28 +70,15 @@ class Candidate implements CallOutcomes {
   }
 }
 
-class OutlierDetectionPolicy implements LbPolicy<OutlierDetectionLbConfig> {
-  private readonly child: ChildPolicy;
-  private readonly publication: Publication;
+class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> {
   /** Empty while there is nothing to detect. */
   private readonly endpoints = new ObservedEndpoints();
   private readonly childOptions = new RenewableOptions();
   private config: OutlierDetectionLbConfig | undefined;
   /** `undefined` while there is nothing to detect. */
   private schedule: Schedule | undefined;
-  /** Why there is no child; only of interest while there is none. */
-  private failure = '';
 
-  constructor(private readonly host: LbHost) {
-    this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
-    this.child = new ChildPolicy({
-      host,
-      onStateChanged: () => this.publication.request(),
-      overrides: {
-        createSubchannel: (address, options) => this.createSubchannel(address, options),
-      },
-    });
-  }
+  constructor(private readonly only: OnlyChild) {}
 
   update(update: LbUpdate<OutlierDetectionLbConfig>): void {
     const { config, endpoints, options } = update;
@@ -96,25 +86,20 @@ class OutlierDetectionPolicy implements LbPolicy<OutlierDetectionLbConfig> {
     // Before the child, so that its subchannels find their endpoints.
     if (endpoints.ok && this.schedule !== undefined) this.endpoints.update(endpoints.value);
     const childOptions = this.childOptions.of(options);
-    this.child.update({ ...update, options: childOptions, config: config.childPolicy });
+    this.only.child.update({ ...update, options: childOptions, config: config.childPolicy });
   }
 
-  exitIdle(): void {
-    this.child.exitIdle();
+  /** While nothing is detected, the picker of the child is published as it is. */
+  createPicker(childPicker: Picker): Picker {
+    return this.schedule === undefined ? childPicker : new OutlierDetectionPicker(childPicker);
   }
 
-  resetBackoff(): void {
-    this.child.resetBackoff();
-  }
-
-  destroy(): void {
-    this.publication.cancel();
+  release(): void {
     this.stop();
-    this.child.destroy();
   }
 
-  private createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
-    const subchannel = this.host.createSubchannel(address, options);
+  createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
+    const subchannel = this.only.host.createSubchannel(address, options);
     const endpoint = this.endpoints.find(address);
     return endpoint === undefined ? subchannel : new ObservedSubchannel(subchannel, endpoint);
   }
@@ -127,7 +112,7 @@ class OutlierDetectionPolicy implements LbPolicy<OutlierDetectionLbConfig> {
     else this.stopDetecting();
     if (wasDetecting === (this.schedule !== undefined)) return;
     // Only while detecting are calls counted, by the picker, and subchannels observed.
-    this.publication.request();
+    this.only.requestPublication();
     if (!isFirst) this.childOptions.renew();
   }
 
@@ -136,13 +121,13 @@ class OutlierDetectionPolicy implements LbPolicy<OutlierDetectionLbConfig> {
     const intervalMs = Math.max(configuredMs, MIN_INTERVAL_MS);
     const { schedule } = this;
     if (schedule?.intervalMs === intervalMs) return;
-    const nowMs = this.host.environment.clock.monotonicMs();
+    const nowMs = this.only.host.environment.clock.monotonicMs();
     const startedAtMs = schedule?.startedAtMs ?? nowMs;
     this.startTimer(startedAtMs, intervalMs, Math.max(0, startedAtMs + intervalMs - nowMs));
   }
 
   private startTimer(startedAtMs: number, intervalMs: number, delayMs: number): void {
-    const { batch, clock } = this.host.environment;
+    const { batch, clock } = this.only.host.environment;
     this.stop();
     const timer = clock.setTimer(() => {
       batch.run(() => {
@@ -163,12 +148,12 @@ class OutlierDetectionPolicy implements LbPolicy<OutlierDetectionLbConfig> {
   }
 
   private sweep(intervalMs: number): void {
-    const nowMs = this.host.environment.clock.monotonicMs();
+    const nowMs = this.only.host.environment.clock.monotonicMs();
     this.startTimer(nowMs, intervalMs, intervalMs);
     const detection = this.config?.detection;
     if (detection === undefined) return;
     const { successRate, failurePercentage } = detection;
-    const { random } = this.host.environment;
+    const { random } = this.only.host.environment;
     const candidates = this.takeCandidates();
     if (successRate !== undefined) {
       const room = this.measureRoom(detection.maxEjectionPercent);
@@ -209,19 +194,7 @@ class OutlierDetectionPolicy implements LbPolicy<OutlierDetectionLbConfig> {
     }
   }
 
-  private publish(): void {
-    const { child, host } = this;
-    if (this.config === undefined) {
-      const picker = createFailurePicker(this.failure);
-      host.updateState(ConnectivityState.TRANSIENT_FAILURE, picker, this.failure);
-      return;
-    }
-    const isDetecting = this.schedule !== undefined;
-    const picker = isDetecting ? new OutlierDetectionPicker(child.picker) : child.picker;
-    host.updateState(child.state, picker, child.errorMessage);
-  }
-
   private trace(text: () => string): void {
-    this.host.environment.logger.trace(TRACER, text);
+    this.only.host.environment.logger.trace(TRACER, text);
   }
 }

@@ -42,13 +42,15 @@ export interface WeightedRoundRobinDependencies extends WeightedRoundRobinParsin
 export function createWeightedRoundRobinPolicyTypes(
   dependencies: WeightedRoundRobinDependencies,
 ): readonly LbPolicyType[] {
-  return [WEIGHTED_ROUND_ROBIN, `${WEIGHTED_ROUND_ROBIN}_experimental`].map((name) => createPolicyType({
-    name,
-    isConfig: isInstanceOf(WeightedRoundRobinConfig),
-    parseConfig: (json, violations) =>
-      parseWeightedRoundRobinConfig(json, violations, dependencies, name),
-    create: (host) => new WeightedRoundRobinPolicy(host, dependencies.oobReports),
-}));
+  return [WEIGHTED_ROUND_ROBIN, `${WEIGHTED_ROUND_ROBIN}_experimental`].map((name) =>
+    createPolicyType({
+      name,
+      isConfig: isInstanceOf(WeightedRoundRobinConfig),
+      parseConfig: (json, violations) =>
+        parseWeightedRoundRobinConfig(json, violations, dependencies, name),
+      create: (host) => new WeightedRoundRobinPolicy(host, dependencies.oobReports),
+    }),
+  );
 }
 
 const TRACER = 'weighted_round_robin';
