@@ -5,6 +5,7 @@ import {
 } from '../generated/envoy/config/endpoint/v3/endpoint_components';
 import { asBuffer } from '../util/as-buffer';
 import { Violations } from '../util/violations';
+import { LB_ENDPOINTS_FIELD, LOCALITIES_FIELD } from './assignment-pieces-parser';
 import type { EndpointsDifference } from './address-hashes';
 import { EndpointMetadataReader } from './endpoint-metadata-parser';
 import { LocalityReuse, type PreviousEndpoints } from './endpoint-reuse';
@@ -19,9 +20,6 @@ import { elementStart, sliceMessage } from './shared/sliced-message';
 import { splitMessage } from './shared/split-message';
 import { MAX_TOTAL_WEIGHT } from './shared/total-weight';
 import { UnusableAddresses } from './unusable-addresses';
-
-const LOCALITIES_FIELD = 2;
-const LB_ENDPOINTS_FIELD = 2;
 
 /** A locality that gets calls. */
 export interface ChangedLocality {

@@ -4,6 +4,7 @@ import {
   LbEndpointCollection,
 } from '../generated/envoy/config/endpoint/v3/endpoint_components';
 import { err, ok } from '../util/result';
+import { runSteps } from '../util/steps';
 import { Violations } from '../util/violations';
 import type { Decoded, ElementLimit, ResourceType } from '../xds-client/resource-type';
 import type { EndpointCollection } from './endpoint-collection';
@@ -75,7 +76,7 @@ function parseCollection(
   const metadataReader = new EndpointMetadataReader();
   const unusable = new UnusableAddresses();
   const context = { addresses: new AddressSet(), metadataReader, unusable, reading };
-  const parsed = parseEndpoints(messages, context, new LocalityReuse(undefined), at);
+  const parsed = runSteps(parseEndpoints(messages, context, new LocalityReuse(undefined), at));
   const endpoints = parsed.filter((endpoint) => endpoint !== undefined);
   return { endpoints, unusableEndpoints: unusable.count };
 }

@@ -2,9 +2,16 @@ import {
   ClusterLoadAssignment,
   type ClusterLoadAssignment_Policy_DropOverload,
 } from '../generated/envoy/config/endpoint/v3/endpoint';
+import { runSteps, type Steps } from '../util/steps';
 import { Violations } from '../util/violations';
-import type { ElementLimit, ResourceType } from '../xds-client/resource-type';
+import type { DecodeContext, ElementLimit, ResourceType } from '../xds-client/resource-type';
 import { AddressHashChange, rememberAddressHashes } from './address-hashes';
+import {
+  decodePieces,
+  piecesOf,
+  type AssignmentPieces,
+  type LocalityPiece,
+} from './assignment-pieces-parser';
 import { decodeChangedAssignment, rememberAssignment } from './changed-endpoints-parser';
 import { EndpointMetadataReader } from './endpoint-metadata-parser';
 import { PreviousEndpoints } from './endpoint-reuse';
@@ -14,6 +21,7 @@ import type { EndpointReading } from './lb-endpoint-parser';
 import { localityName } from './locality';
 import {
   AddressSet,
+  ENDPOINTS_PER_STEP,
   parseLocalityEndpoints,
   type LocalityContext,
 } from './locality-endpoints-parser';
@@ -22,6 +30,9 @@ import { parseFraction } from './shared/fraction-parser';
 import { createResourceType } from './shared/resource-decoder';
 import { MAX_TOTAL_WEIGHT } from './shared/total-weight';
 import { describeUnusable, UnusableAddresses } from './unusable-addresses';
+
+/** Bytes of an assignment that is decoded in steps: some 2,000 endpoints, which take a few milliseconds. */
+const MIN_BYTES_IN_STEPS = 2 ** 16;
 
 // `endpoints` of the assignment, and `lb_endpoints` of each of them.
 const ENDPOINT_PATHS = [[2], [2, 2]];
@@ -68,7 +79,12 @@ export function createEndpointsResourceType(
     describeSkipped: ({ unusableEndpoints }) => describeUnusable(unusableEndpoints),
     parse(message, context, violations, bytes) {
       const previous = new PreviousEndpoints(context.previous(message.clusterName));
-      return parseAssignment(message, { previous, reading, readCollections, bytes }, violations);
+      const shared = { previous, reading, readCollections, bytes };
+      return runSteps(parseAssignment(piecesOf(message), shared, violations));
+    },
+    parseInSteps(bytes, context, violations) {
+      if (bytes.length < MIN_BYTES_IN_STEPS) return undefined;
+      return parsePieces(bytes, { context, reading, readCollections }, violations);
     },
     parseChange(bytes, name, context) {
       const before = context.previous(name);
@@ -90,6 +106,12 @@ export function createEndpointsResourceType(
       return value;
     },
   });
+}
+
+interface PiecesContext {
+  readonly context: DecodeContext<EndpointsResource>;
+  readonly reading: EndpointReading;
+  readonly readCollections: boolean;
 }
 
 interface EndpointsContext {
@@ -116,30 +138,50 @@ interface AssignmentParts {
   readonly unusableEndpoints?: number | undefined;
 }
 
-function parseAssignment(
-  message: ClusterLoadAssignment,
-  context: EndpointsContext,
+/** Decodes and parses an assignment piece by piece. As in one that is decoded as a whole, nothing else counts if a piece is malformed. */
+function* parsePieces(
+  bytes: Uint8Array,
+  { context, reading, readCollections }: PiecesContext,
   violations: Violations,
-): EndpointsResource {
-  const addresses = new AddressSet();
-  const unusable = new UnusableAddresses();
-  const shared = { ...context, addresses, unusable };
-  const localities = parseLocalities(message, shared, violations.at('endpoints'));
-  const { previous } = context;
-  const parts = { localities, previous, unusableEndpoints: unusable.count };
-  const value = assemble(message, parts, violations);
-  if (violations.count === 0) rememberAddressHashes(value, addresses.hashes);
+): Steps<EndpointsResource | undefined> {
+  const pieces = decodePieces(bytes, violations);
+  if (pieces === undefined) return undefined;
+  const previous = new PreviousEndpoints(context.previous(pieces.message.clusterName));
+  const found = Violations.root();
+  const shared = { previous, reading, readCollections, bytes };
+  const value = yield* parseAssignment(pieces, shared, found);
+  const { malformed } = pieces;
+  violations.addAll(malformed.count > 0 ? malformed : found);
   return value;
 }
 
-function parseLocalities(
-  { endpoints }: ClusterLoadAssignment,
+function* parseAssignment(
+  pieces: AssignmentPieces,
+  context: EndpointsContext,
+  violations: Violations,
+): Steps<EndpointsResource> {
+  const { message, malformed } = pieces;
+  const addresses = new AddressSet();
+  const unusable = new UnusableAddresses();
+  const shared = { ...context, addresses, unusable };
+  const localities = yield* parseLocalities(pieces, shared, violations.at('endpoints'));
+  const { previous } = context;
+  const parts = { localities, previous, unusableEndpoints: unusable.count };
+  const value = assemble(message, parts, violations);
+  if (violations.count + malformed.count === 0) rememberAddressHashes(value, addresses.hashes);
+  return value;
+}
+
+function* parseLocalities(
+  { localities: pieces, malformed }: AssignmentPieces,
   { previous, reading, readCollections, bytes, addresses, unusable }: LocalitiesContext,
   violations: Violations,
-): readonly PlacedLocality[] {
+): Steps<readonly PlacedLocality[]> {
   const metadataReader = new EndpointMetadataReader();
   const parsed: Parameters<typeof rememberAssignment>[1][number][] = [];
-  const localities = endpoints.map((message, i) => {
+  const localities: PlacedLocality[] = [];
+  for (const piece of pieces) {
+    const i = localities.length;
     const onParsed: LocalityContext['onParsed'] = (value, parts) => {
       parsed[i] = { value, endpoints: parts };
     };
@@ -147,12 +189,21 @@ function parseLocalities(
       ...{ previous, addresses, metadataReader, unusable },
       ...{ reading, readCollections, onParsed },
     };
-    const value = parseLocalityEndpoints(message, context, violations.index(i));
+    const value = yield* parseLocalityEndpoints(piece, context, violations.index(i));
     parsed[i] ??= undefined;
-    return value && { priority: message.priority, value };
-  });
-  if (violations.count === 0) rememberAssignment(bytes, parsed);
+    localities.push(value && { priority: piece.message.priority, value });
+    yield* skipEndpoints(piece);
+  }
+  if (violations.count + malformed.count === 0) rememberAssignment(bytes, parsed);
   return localities;
+}
+
+/** Iterates the endpoints of a locality that have not been, because it gets no calls: they may be malformed. */
+function* skipEndpoints({ endpoints }: LocalityPiece): Steps<void> {
+  const rest = endpoints[Symbol.iterator]();
+  for (let count = 1; rest.next().done !== true; count++) {
+    if (count % ENDPOINTS_PER_STEP === 0) yield;
+  }
 }
 
 /** Puts the parts together, and checks what concerns more than one of them. */

@@ -1,10 +1,11 @@
 import type {
   LbEndpoint,
   LedsClusterLocalityConfig,
-  LocalityLbEndpoints,
 } from '../generated/envoy/config/endpoint/v3/endpoint_components';
 import { HashBag } from '../util/hash-bag';
+import type { Steps } from '../util/steps';
 import type { Violations } from '../util/violations';
+import type { LocalityPiece } from './assignment-pieces-parser';
 import type { EndpointMetadataReader } from './endpoint-metadata-parser';
 import { LocalityReuse, type PreviousEndpoints } from './endpoint-reuse';
 import type { LocalityEndpoints, SocketAddress, XdsEndpoint } from './endpoints';
@@ -36,6 +37,9 @@ export class AddressSet {
   }
 }
 
+/** How many endpoints are parsed in one step. */
+export const ENDPOINTS_PER_STEP = 64;
+
 /** What the localities of an assignment share. */
 export interface LocalityContext {
   readonly previous: PreviousEndpoints;
@@ -56,12 +60,12 @@ export interface LocalityContext {
  * `undefined` if the locality is to get no calls, as one without weight (gRFC A27), and after adding a
  * violation. A locality that gets no calls is not looked at further.
  */
-export function parseLocalityEndpoints(
-  message: LocalityLbEndpoints,
+export function* parseLocalityEndpoints(
+  { message, endpoints: lbEndpoints }: LocalityPiece,
   context: LocalityContext,
   violations: Violations,
-): LocalityEndpoints | undefined {
-  const { locality, loadBalancingWeight: weight, priority, lbEndpoints, lbConfig } = message;
+): Steps<LocalityEndpoints | undefined> {
+  const { locality, loadBalancingWeight: weight, priority, lbConfig } = message;
   if (weight === undefined || weight === 0) return undefined;
   if (locality === undefined) {
     violations.at('locality').add('field not present');
@@ -74,7 +78,7 @@ export function parseLocalityEndpoints(
     const collection = parseCollectionName(lbConfig.value, at);
     return reuse.share({ locality, weight, endpoints: [], collection });
   }
-  const parsed = parseEndpoints(lbEndpoints, context, reuse, violations.at('lb_endpoints'));
+  const parsed = yield* parseEndpoints(lbEndpoints, context, reuse, violations.at('lb_endpoints'));
   const endpoints = parsed.filter((endpoint) => endpoint !== undefined);
   const value = reuse.share({ locality, weight, endpoints });
   context.onParsed(value, parsed);
@@ -82,8 +86,8 @@ export function parseLocalityEndpoints(
 }
 
 /** In its own place, what each endpoint comes to; `undefined` for one that gets no calls. */
-export function parseEndpoints(
-  messages: readonly LbEndpoint[],
+export function* parseEndpoints(
+  messages: Iterable<LbEndpoint>,
   {
     addresses,
     metadataReader,
@@ -92,11 +96,14 @@ export function parseEndpoints(
   }: Pick<LocalityContext, 'addresses' | 'metadataReader' | 'unusable' | 'reading'>,
   reuse: LocalityReuse,
   violations: Violations,
-): readonly (XdsEndpoint | undefined)[] {
+): Steps<readonly (XdsEndpoint | undefined)[]> {
   const { additionalAddresses } = reading;
-  const endpoints = new Array<XdsEndpoint | undefined>(messages.length).fill(undefined);
+  const endpoints: (XdsEndpoint | undefined)[] = [];
   let totalWeight = 0;
-  for (const [i, message] of messages.entries()) {
+  for (const message of messages) {
+    const i = endpoints.length;
+    if (i % ENDPOINTS_PER_STEP === ENDPOINTS_PER_STEP - 1) yield;
+    endpoints.push(undefined);
     const health = parseHealthStatus(message.healthStatus);
     if (health === undefined || (health === 'DRAINING' && !reading.keepDraining)) continue;
     const at = violations.index(i);

@@ -37,6 +37,11 @@ export class Violations {
     this.list.push(path === '' ? reason : `${path}: ${reason}`);
   }
 
+  /** Adds everything wrong with another input, whose root is at this place's root. */
+  addAll(other: Violations): void {
+    for (const violation of other.all) this.list.push(violation);
+  }
+
   // Put together only for what is wrong: of most inputs, that is nothing.
   private path(): string {
     const parentPath = this.parent?.path() ?? '';

@@ -3,11 +3,18 @@ import type { ResourceError } from '../generated/envoy/service/discovery/v3/disc
 import type { Any } from '../generated/google/protobuf/any';
 import { errorMessage } from '../util/error-message';
 import { err } from '../util/result';
+import { runSteps, type Steps } from '../util/steps';
 import type { AdsResponse, ResponseItem } from './ads-protocol';
-import { MAX_NAME_LENGTH, MAX_RESOURCES_PER_RESPONSE } from './limits';
+import { MAX_NAME_LENGTH, MAX_RESOURCES_PER_RESPONSE, MIN_BYTES_IN_STEPS } from './limits';
 import { parseResourceName } from './resource-name';
 import type { Accepted } from './resource-state';
-import type { CertificateProviders, Decoded, ElementLimit, ResourceType } from './resource-type';
+import type {
+  CertificateProviders,
+  DecodeContext,
+  Decoded,
+  ElementLimit,
+  ResourceType,
+} from './resource-type';
 import type { StreamStatus } from './transport';
 import { describeResource } from './xds-errors';
 
@@ -61,6 +68,8 @@ export interface ReadContext {
   cached(name: string): Accepted<unknown> | undefined;
   /** How many elements of the resources in use count against a limit. */
   elementsOf(limit: ElementLimit): number;
+  /** A requested resource was received and is going to be decoded, which may take long. Default: nothing. */
+  onReceived?(name: string): void;
 }
 
 /**
@@ -68,9 +77,14 @@ export interface ReadContext {
  * resource that nobody wants is not decoded, and one whose bytes are the ones in use is not decoded again.
  */
 export function readResources(response: AdsResponse, context: ReadContext): ReadResources {
+  return runSteps(readInSteps(response, context));
+}
+
+/** Does the same as {@link readResources} in steps, if the type can be decoded in steps. */
+export function* readInSteps(response: AdsResponse, context: ReadContext): Steps<ReadResources> {
   const reader = new ResponseReader(response, context);
   if (!reader.checkSize()) return reader;
-  response.items.forEach((item, index) => reader.readItem(item, index));
+  for (const [index, item] of response.items.entries()) yield* reader.readItem(item, index);
   response.removed.forEach((name) => reader.readRemoval(name));
   if (context.readResourceErrors) response.errors.forEach((error) => reader.readError(error));
   return reader;
@@ -88,12 +102,17 @@ class ResponseReader implements ReadResources {
   private readonly seen = new Set<string>();
   /** How many elements the resources accepted so far have more than those they replace. */
   private addedElements = 0;
+  private bytesDecoded = 0;
 
   constructor(
     private readonly response: AdsResponse,
     private readonly context: ReadContext,
   ) {
     this.hasResource = response.items.length === 0;
+  }
+
+  private get isInSteps(): boolean {
+    return this.context.type.decodeInSteps !== undefined;
   }
 
   get isComplete(): boolean {
@@ -113,7 +132,7 @@ class ResponseReader implements ReadResources {
     return false;
   }
 
-  readItem(item: ResponseItem, index: number): void {
+  *readItem(item: ResponseItem, index: number): Steps<void> {
     const { name, resource, problem } = item;
     if (problem !== undefined) {
       this.reject(name, index, [problem]);
@@ -133,7 +152,7 @@ class ResponseReader implements ReadResources {
     const ownName = name ?? this.peekName(resource.value);
     if (ownName === undefined) {
       // Decoding says what is wrong.
-      const { result } = this.decode(new Uint8Array(resource.value));
+      const { result } = runSteps(this.decode(new Uint8Array(resource.value)));
       this.reject(undefined, index, result.ok ? ['its name cannot be read'] : result.error);
       return;
     }
@@ -144,7 +163,7 @@ class ResponseReader implements ReadResources {
       );
       return;
     }
-    this.readNamed(ownName, resource, item, index);
+    yield* this.readNamed(ownName, resource, item, index);
   }
 
   readRemoval(wireName: string): void {
@@ -175,7 +194,12 @@ class ResponseReader implements ReadResources {
     }
   }
 
-  private readNamed(ownName: string, resource: Any, item: ResponseItem, index: number): void {
+  private *readNamed(
+    ownName: string,
+    resource: Any,
+    item: ResponseItem,
+    index: number,
+  ): Steps<void> {
     const canonical = this.canonical(ownName);
     if (this.seen.has(canonical)) {
       this.invalid++;
@@ -184,12 +208,17 @@ class ResponseReader implements ReadResources {
     }
     this.seen.add(canonical);
     for (const name of this.wantedNames(canonical, item.aliases)) {
-      this.readWanted(name, resource.value, item, index);
+      yield* this.readWanted(name, resource.value, item, index);
     }
   }
 
-  private readWanted(name: string, bytes: Uint8Array, item: ResponseItem, index: number): void {
-    const { server, nowMs } = this.context;
+  private *readWanted(
+    name: string,
+    bytes: Uint8Array,
+    item: ResponseItem,
+    index: number,
+  ): Steps<void> {
+    const { server } = this.context;
     const { version, ttlMs } = item;
     const cached = this.context.cached(name);
     if (cached?.serverKey === server.key && areEqual(cached.bytes, bytes)) {
@@ -197,22 +226,37 @@ class ResponseReader implements ReadResources {
       return;
     }
     const own = toKeep(bytes);
-    const { result } = this.decode(own);
+    this.context.onReceived?.(name);
+    const decoded = yield* this.whileWanted(name, this.decode(own));
+    if (decoded === undefined) return;
+    const { result } = decoded;
     if (!result.ok) {
       this.reject(name, index, result.error, own);
       return;
     }
-    const elements = this.context.type.countElements?.(result.value) ?? 0;
-    const added = elements - (cached?.elements ?? 0);
+    this.accept(name, index, item, { value: result.value, bytes: own });
+    // Many small ones take as long as a large one.
+    this.bytesDecoded += own.length;
+    if (this.bytesDecoded >= MIN_BYTES_IN_STEPS && this.isInSteps) yield;
+  }
+
+  private accept(
+    name: string,
+    index: number,
+    { version, ttlMs }: ResponseItem,
+    { value, bytes }: Pick<Accepted<unknown>, 'value' | 'bytes'>,
+  ): void {
+    const { server, nowMs, type } = this.context;
+    const elements = type.countElements?.(value) ?? 0;
+    const added = elements - (this.context.cached(name)?.elements ?? 0);
     const excess = this.describeExcess(elements, added);
     if (excess !== undefined) {
-      this.reject(name, index, [excess], own);
+      this.reject(name, index, [excess], bytes);
       return;
     }
     this.addedElements += added;
     const accepted: Accepted<unknown> = {
-      value: result.value,
-      bytes: own,
+      ...{ value, bytes },
       version,
       serverKey: server.key,
       updatedAtMs: nowMs,
@@ -263,13 +307,25 @@ class ResponseReader implements ReadResources {
     }
   }
 
-  private decode(bytes: Uint8Array): Decoded<unknown> {
+  /** Stops when the resource is no longer watched. */
+  private *whileWanted<T>(name: string, steps: Steps<T>): Steps<T | undefined> {
+    for (;;) {
+      const step = steps.next();
+      if (step.done === true) return step.value;
+      yield;
+      if (!this.context.isWanted(name)) return undefined;
+    }
+  }
+
+  private *decode(bytes: Uint8Array): Steps<Decoded<unknown>> {
     const { type, server, certificateProviders } = this.context;
+    const context: DecodeContext<unknown> = {
+      ...{ server, certificateProviders },
+      previous: (name) => this.context.cached(this.canonical(name))?.value,
+    };
     try {
-      return type.decode(bytes, {
-        ...{ server, certificateProviders },
-        previous: (name) => this.context.cached(this.canonical(name))?.value,
-      });
+      if (type.decodeInSteps === undefined) return type.decode(bytes, context);
+      return yield* type.decodeInSteps(bytes, context);
     } catch (error) {
       return { name: undefined, result: err([`cannot be decoded: ${errorMessage(error)}`]) };
     }

@@ -1,3 +1,4 @@
+import type { Steps } from '../util/steps';
 import type { AdsResponse, RequestSource } from './ads-protocol';
 
 /** Whom a stream tells what happens on it. All methods are called from the client's queue. */
@@ -10,8 +11,8 @@ export interface AdsStreamHandler extends RequestSource {
   onAlive(): void;
   /** A response came of a type that was not requested on the stream; it is dropped without an answer. */
   onUnrequested(typeUrl: string): void;
-  /** A response came. @returns the text to reject it with; `undefined` to acknowledge it. */
-  onResponse(response: AdsResponse): string | undefined;
+  /** A response was received. @returns the text to reject it with; `undefined` to acknowledge it. */
+  onResponse(response: AdsResponse): Steps<string | undefined>;
   /**
    * A stream ended, or could not be made, before a response came.
    * @param reason Follows the name of the server.

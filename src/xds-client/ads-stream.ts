@@ -5,11 +5,12 @@ import type { Handle } from '../util/handle';
 import type { Random } from '../util/random';
 import type { Result } from '../util/result';
 import type { SerialQueue } from '../util/serial-queue';
+import type { Steps } from '../util/steps';
 import { StatusCode } from '../util/status-code';
 import type { AdsConversation, AdsProtocol, AdsResponse, NextRequest } from './ads-protocol';
 import type { AdsStreamHandler } from './ads-stream-handler';
 import type { ServerSnapshot } from './client-snapshot';
-import { MIN_READ_PAUSE_MS } from './limits';
+import { MIN_READ_PAUSE_MS, READ_BREAK_MS, READ_SLICE_MS } from './limits';
 import { NackPacing } from './nack-pacing';
 import { NO_DEADLINES, ResourceWaits, type Deadlines } from './resource-waits';
 import { responseDigest } from './response-digest';
@@ -65,6 +66,16 @@ interface OpenState {
   readDue: boolean;
   /** Runs out when the next response may be read after all. */
   readPause: Handle | undefined;
+  /** Runs out when the response that is being read may be read on. */
+  readBreak: Handle | undefined;
+}
+
+/** A response that is being read. */
+interface Reading {
+  readonly response: AdsResponse;
+  readonly steps: Steps<string | undefined>;
+  /** Milliseconds that it has taken, without breaks. */
+  spentMs: number;
 }
 
 type AdsState = { readonly kind: 'idle' } | BackoffState | OpenState | { readonly kind: 'closed' };
@@ -218,6 +229,7 @@ export class AdsStream {
       state.waits.clear();
       state.nacks.clear();
       state.readPause?.release();
+      state.readBreak?.release();
       state.silence?.release();
       state.stream.close();
     }
@@ -252,6 +264,7 @@ export class AdsStream {
       silence: undefined,
       readDue: true,
       readPause: undefined,
+      readBreak: undefined,
     });
     for (const typeUrl of this.options.handler.typeUrls()) conversation.addType(typeUrl);
   }
@@ -355,9 +368,34 @@ export class AdsStream {
       this.options.handler.onUnrequested(typeUrl);
       return;
     }
-    const rejection = this.options.handler.onResponse(response.value);
-    if (rejection === undefined) this.acknowledge(open, response.value);
-    else this.reject(open, response.value, rejection, startedAtMs);
+    const steps = this.options.handler.onResponse(response.value);
+    const spentMs = this.options.clock.monotonicMs() - startedAtMs;
+    this.readOn(open, { response: response.value, steps, spentMs });
+  }
+
+  /**
+   * Reads a response, with breaks for other work if it is large. It is answered, and the next one may be read, when all
+   * of it has been read. With the stream, what has been read of it is dropped.
+   */
+  private readOn(open: OpenState, reading: Reading): void {
+    const { clock } = this.options;
+    const startedAtMs = clock.monotonicMs();
+    open.readDue = true;
+    open.readBreak = undefined;
+    let step = reading.steps.next();
+    while (step.done !== true && clock.monotonicMs() - startedAtMs < READ_SLICE_MS) {
+      step = reading.steps.next();
+    }
+    reading.spentMs += clock.monotonicMs() - startedAtMs;
+    if (step.done !== true) {
+      open.readDue = false;
+      const resume = () => this.whileOpen(open.stream, () => this.readOn(open, reading));
+      open.readBreak = clock.setTimer(resume, READ_BREAK_MS);
+    } else if (step.value === undefined) {
+      this.acknowledge(open, reading.response);
+    } else {
+      this.reject(open, reading, step.value);
+    }
   }
 
   private acknowledge({ conversation, nacks }: OpenState, response: AdsResponse): void {
@@ -366,15 +404,9 @@ export class AdsStream {
     conversation.answer(response, undefined);
   }
 
-  private reject(
-    open: OpenState,
-    response: AdsResponse,
-    rejection: string,
-    startedAtMs: number,
-  ): void {
-    const readMs = this.options.clock.monotonicMs() - startedAtMs;
+  private reject(open: OpenState, { response, spentMs }: Reading, rejection: string): void {
     const content = responseDigest(response);
-    const { isHeld, readPauseMs } = open.nacks.reject(response.typeUrl, content, readMs);
+    const { isHeld, readPauseMs } = open.nacks.reject(response.typeUrl, content, spentMs);
     open.conversation.answer(response, rejection, isHeld);
     if (readPauseMs > 0) this.pauseReading(open, readPauseMs);
   }

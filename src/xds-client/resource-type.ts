@@ -1,5 +1,6 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { Result } from '../util/result';
+import type { Steps } from '../util/steps';
 
 /** The certificate provider instances of a bootstrap, by name (gRFC A29). */
 export interface CertificateProviders {
@@ -69,4 +70,9 @@ export interface ResourceType<T> {
   countElements?(value: T): number;
   /** Decodes and validates one resource. Must not throw for bad input; if it does, that is a violation too. */
   decode(bytes: Uint8Array, context: DecodeContext<T>): Decoded<T>;
+  /**
+   * Does the same as `decode` in steps, so that a large resource does not block the process. Only for types whose
+   * responses may be partial: names can be added while one is read. Default: resources are decoded in one step.
+   */
+  decodeInSteps?(bytes: Uint8Array, context: DecodeContext<T>): Steps<Decoded<T>>;
 }

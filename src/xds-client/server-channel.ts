@@ -5,8 +5,9 @@ import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';
 import { ok, type Result } from '../util/result';
 import type { SerialQueue } from '../util/serial-queue';
+import type { Steps } from '../util/steps';
 import type { AdsResponse } from './ads-protocol';
-import { readResources, type ReadResources } from './ads-response';
+import { readInSteps, type ReadResources } from './ads-response';
 import { AdsStream } from './ads-stream';
 import type { AdsStreamHandler } from './ads-stream-handler';
 import type { ChannelListener } from './channel-listener';
@@ -216,13 +217,13 @@ export class ServerChannel {
     };
   }
 
-  private onResponse(service: DiscoveryService, response: AdsResponse): string | undefined {
+  private *onResponse(service: DiscoveryService, response: AdsResponse): Steps<string | undefined> {
     this.recover(service);
     const { typeUrl, version } = response;
     const type = this.resources.type(typeUrl);
     // Every type that was requested has been subscribed to.
     if (type === undefined) return undefined;
-    const { violations } = this.read(response, type);
+    const { violations } = yield* this.read(response, type);
     if (violations.length > 0) {
       const message = joinBounded(violations);
       this.logRejection(typeUrl, message);
@@ -298,9 +299,10 @@ export class ServerChannel {
     return { nodeId: node.id, serverUri: server.serverUri };
   }
 
-  private read(response: AdsResponse, type: ResourceType<unknown>): ReadResources {
+  private *read(response: AdsResponse, type: ResourceType<unknown>): Steps<ReadResources> {
     const { typeUrl } = type;
-    const read = readResources(response, {
+    const stream = this.streamOf(type);
+    const read = yield* readInSteps(response, {
       type,
       server: this.server,
       certificateProviders: this.options.certificateProviders,
@@ -309,8 +311,9 @@ export class ServerChannel {
       isWanted: (name) => this.resources.get(typeUrl, name) !== undefined,
       cached: (name) => this.resources.get(typeUrl, name)?.accepted,
       elementsOf: (limit) => this.resources.elements.of(limit),
+      // It cannot be concluded to be missing any more.
+      onReceived: (name) => stream.settle(typeUrl, name),
     });
-    const stream = this.streamOf(type);
     let valid = 0;
     for (const [name, outcome] of read.outcomes) {
       if (outcome.kind === 'accepted') valid++;

@@ -1,4 +1,5 @@
 import { err, ok } from '../../util/result';
+import type { Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';
 import type {
   DecodeContext,
@@ -31,6 +32,15 @@ export interface ResourceParser<M, T> extends AnyType<M> {
     bytes: Uint8Array,
   ): T | undefined;
   /**
+   * Decodes and validates a large resource in steps.
+   * @returns `undefined` for a small one. The steps return `undefined` only after adding a violation.
+   */
+  parseInSteps?(
+    bytes: Uint8Array,
+    context: DecodeContext<T>,
+    violations: Violations,
+  ): Steps<T | undefined> | undefined;
+  /**
    * A faster way for a resource that differs little from the previous one.
    * @returns `undefined` to have it decoded as a whole, which is also what finds the words for what is wrong.
    */
@@ -53,19 +63,56 @@ export function createResourceType<M, T>(parser: ResourceParser<M, T>): Resource
     describeSkipped: (value) => parser.describeSkipped?.(value),
     elementLimit: parser.elementLimit,
     countElements: (value) => parser.countElements?.(value) ?? 0,
-    decode(bytes, context): Decoded<T> {
-      const name = peekName(bytes);
-      const violations = Violations.root();
-      parser.checkSize?.(bytes, violations);
-      if (violations.count > 0) return { name, result: err(violations.all) };
-      const change = name === undefined ? undefined : parser.parseChange?.(bytes, name, context);
-      if (change !== undefined) return { name, result: ok(change) };
-      const message = decodeMessage(parser.decoder, bytes, violations);
-      const value = message && parser.parse(message, context, violations, bytes);
-      return {
-        name,
-        result: value !== undefined && violations.count === 0 ? ok(value) : err(violations.all),
-      };
-    },
+    decode: (bytes, context) =>
+      decodeQuickly(parser, bytes, context) ?? decodeWhole(parser, bytes, context),
+    ...(parser.parseInSteps !== undefined && {
+      decodeInSteps: (bytes: Uint8Array, context: DecodeContext<T>) =>
+        decodeInSteps(parser, bytes, context),
+    }),
   };
+}
+
+/** Decodes what is too large or has hardly changed; `undefined` if it is neither. */
+function decodeQuickly<M, T>(
+  parser: ResourceParser<M, T>,
+  bytes: Uint8Array,
+  context: DecodeContext<T>,
+): Decoded<T> | undefined {
+  const name = peekText(bytes, NAME_FIELD);
+  const violations = Violations.root();
+  parser.checkSize?.(bytes, violations);
+  if (violations.count > 0) return { name, result: err(violations.all) };
+  const change = name === undefined ? undefined : parser.parseChange?.(bytes, name, context);
+  return change && { name, result: ok(change) };
+}
+
+function decodeWhole<M, T>(
+  parser: ResourceParser<M, T>,
+  bytes: Uint8Array,
+  context: DecodeContext<T>,
+): Decoded<T> {
+  const violations = Violations.root();
+  const message = decodeMessage(parser.decoder, bytes, violations);
+  const value = message && parser.parse(message, context, violations, bytes);
+  return decoded(bytes, value, violations);
+}
+
+function* decodeInSteps<M, T>(
+  parser: ResourceParser<M, T>,
+  bytes: Uint8Array,
+  context: DecodeContext<T>,
+): Steps<Decoded<T>> {
+  const quickly = decodeQuickly(parser, bytes, context);
+  if (quickly !== undefined) return quickly;
+  const violations = Violations.root();
+  const steps = parser.parseInSteps?.(bytes, context, violations);
+  if (steps === undefined) return decodeWhole(parser, bytes, context);
+  yield;
+  return decoded(bytes, yield* steps, violations);
+}
+
+/** A value counts only if nothing was found wrong. */
+function decoded<T>(bytes: Uint8Array, value: T | undefined, violations: Violations): Decoded<T> {
+  const isValid = value !== undefined && violations.count === 0;
+  return { name: peekText(bytes, NAME_FIELD), result: isValid ? ok(value) : err(violations.all) };
 }

@@ -1,0 +1,173 @@
+import { HealthStatus } from '../../src/generated/envoy/config/core/v3/health_check';
+import { ClusterLoadAssignment } from '../../src/generated/envoy/config/endpoint/v3/endpoint';
+import {
+  LbEndpoint,
+  LocalityLbEndpoints,
+} from '../../src/generated/envoy/config/endpoint/v3/endpoint_components';
+import type { EndpointsResource } from '../../src/resources/endpoints';
+import { createEndpointsResourceType } from '../../src/resources/endpoints-parser';
+import { runSteps } from '../../src/util/steps';
+import { seededRandom } from '../support/seeded-random';
+import { serverWith } from './decode-json';
+
+const type = createEndpointsResourceType({});
+const LONG = 'x'.repeat(400);
+
+function context(previous?: EndpointsResource) {
+  return { server: serverWith(), previous: () => previous };
+}
+
+function inSteps(bytes: Uint8Array, previous?: EndpointsResource) {
+  const steps = type.decodeInSteps?.(bytes, context(previous));
+  if (steps === undefined) throw new Error('assignments are not decoded in steps');
+  let count = 0;
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return { decoded: step.value, count };
+    count++;
+  }
+}
+
+function endpoint(address: string, extra: Parameters<typeof LbEndpoint.fromPartial>[0] = {}) {
+  return LbEndpoint.fromPartial({
+    hostIdentifier: {
+      $case: 'endpoint',
+      value: {
+        hostname: LONG,
+        address: {
+          address: {
+            $case: 'socketAddress',
+            value: { address, portSpecifier: { $case: 'portValue', value: 80 } },
+          },
+        },
+      },
+    },
+    ...extra,
+  });
+}
+
+function assignment(endpoints: readonly LocalityLbEndpoints[]): Uint8Array {
+  return ClusterLoadAssignment.encode(
+    ClusterLoadAssignment.fromPartial({ clusterName: 'c', endpoints: [...endpoints] }),
+  ).finish();
+}
+
+function locality(zone: string, lbEndpoints: LbEndpoint[], weight = 1): LocalityLbEndpoints {
+  return LocalityLbEndpoints.fromPartial({
+    locality: { region: 'r', zone },
+    loadBalancingWeight: weight,
+    lbEndpoints,
+  });
+}
+
+/** Localities and endpoints of which some get no calls and, now and then, one is invalid. */
+function randomAssignment(seed: number): Uint8Array {
+  const random = seededRandom(seed);
+  const oneIn = (count: number) => random() < 1 / count;
+  const localities = Array.from({ length: 1 + Math.floor(random() * 4) }, (_, zone) => {
+    const endpoints = Array.from({ length: 100 + Math.floor(random() * 150) }, (_unused, i) =>
+      endpoint(oneIn(2000) ? '10.0.0.0' : oneIn(2000) ? 'not an address' : `10.0.${zone}.${i}`, {
+        ...(oneIn(10) && { healthStatus: HealthStatus.UNHEALTHY }),
+        ...(oneIn(5) && { loadBalancingWeight: Math.floor(random() * 3) + (oneIn(500) ? 0 : 1) }),
+      }),
+    );
+    const message = locality(`${zone}`, endpoints, oneIn(6) ? 0 : 1 + zone);
+    return {
+      ...message,
+      priority: oneIn(10) ? 2 : 0,
+      ...(oneIn(20) && { locality: undefined }),
+    };
+  });
+  return assignment(localities);
+}
+
+describe('an assignment decoded in steps', () => {
+  const seeds = Array.from({ length: 60 }, (_, seed) => seed);
+
+  it('has the value, and the violations, of one decoded as a whole', () => {
+    let invalid = 0;
+    for (const seed of seeds) {
+      const bytes = randomAssignment(seed);
+      const whole = type.decode(bytes, context());
+      const { decoded, count } = inSteps(bytes);
+      expect(decoded).toEqual(whole);
+      if (bytes.length >= 2 ** 16) expect(count).toBeGreaterThan(1);
+      if (!whole.result.ok) invalid++;
+    }
+    expect(invalid).toBeGreaterThan(5);
+    expect(invalid).toBeLessThan(seeds.length - 5);
+  });
+
+  it('shares with the last value what one decoded as a whole shares', () => {
+    const before = [1, 2].map((zone) =>
+      locality(
+        `${zone}`,
+        Array.from({ length: 200 }, (_, i) => endpoint(`10.0.${zone}.${i}`)),
+      ),
+    );
+    const first = inSteps(assignment(before)).decoded.result;
+    if (!first.ok) throw new Error(first.error.join());
+    const others = Array.from({ length: 200 }, (_, i) => endpoint(`10.1.0.${i}`));
+    const [kept] = before;
+    if (kept === undefined) throw new Error('no locality');
+    const { decoded, count } = inSteps(assignment([kept, locality('2', others)]), first.value);
+    expect(count).toBeGreaterThan(1);
+    if (!decoded.result.ok) throw new Error(decoded.result.error.join());
+    const [was] = first.value.priorities;
+    const [is] = decoded.result.value.priorities;
+    expect(is?.localities[0]).toBe(was?.localities[0]);
+    expect(is?.localities[1]).not.toBe(was?.localities[1]);
+  });
+
+  it('is decoded by its changes afterwards', () => {
+    const endpoints = Array.from({ length: 400 }, (_, i) => endpoint(`10.0.${i >> 8}.${i & 255}`));
+    const first = inSteps(assignment([locality('a', endpoints)])).decoded.result;
+    if (!first.ok) throw new Error(first.error.join());
+    const changed = assignment([locality('a', [...endpoints, endpoint('10.9.9.9')])]);
+    const { decoded, count } = inSteps(changed, first.value);
+    expect(count).toBe(0);
+    expect(decoded.result).toEqual(type.decode(changed, context()).result);
+  });
+
+  const endpoints = Array.from({ length: 400 }, (_, i) => endpoint(`10.0.${i >> 8}.${i & 255}`));
+  const whole = assignment([locality('a', endpoints)]);
+  /** An endpoint that ends within its address. */
+  const broken = LbEndpoint.encode(endpoint('10.9.9.9')).finish().slice();
+  broken[1] = 0x7f;
+  const withBroken = (weight: number) => {
+    const rest = LocalityLbEndpoints.encode(locality('a', endpoints, weight)).finish();
+    const last = [Buffer.from([0x12, ...varint(broken.length)]), broken];
+    const inner = Buffer.concat([rest, ...last]);
+    return Buffer.concat([Buffer.from([0x0a, 1, 0x63, 0x12, ...varint(inner.length)]), inner]);
+  };
+
+  it.each([
+    ['the assignment is cut', whole.subarray(0, whole.length - 3)],
+    ['an endpoint is cut', withBroken(1)],
+    ['an endpoint is cut in a locality that gets no calls', withBroken(0)],
+  ])('is rejected as malformed, and as nothing else, where %s', (_what, bytes) => {
+    expect(type.decode(bytes, context()).result.ok).toBe(false);
+    expect(inSteps(bytes).decoded.result).toEqual({
+      ok: false,
+      error: [expect.stringMatching(/^malformed message: /)],
+    });
+  });
+
+  it('takes one step for so many endpoints', () => {
+    const { count } = inSteps(whole);
+    expect(count).toBeGreaterThanOrEqual(400 / 64);
+    const steps = type.decodeInSteps?.(whole, context());
+    expect(steps && runSteps(steps)).toEqual(type.decode(whole, context()));
+  });
+
+  it('is decoded as a whole if it is small', () => {
+    const small = assignment([locality('a', endpoints.slice(0, 100))]);
+    const { decoded, count } = inSteps(small);
+    expect(count).toBe(0);
+    expect(decoded).toEqual(type.decode(small, context()));
+  });
+});
+
+function varint(value: number): number[] {
+  return value < 128 ? [value] : [(value & 127) | 128, ...varint(value >>> 7)];
+}
