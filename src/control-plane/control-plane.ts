@@ -219,11 +219,10 @@ export class ControlPlane {
   }
 
   private createAdsService(): AdsService {
+    const { identifier = 'grpc-xds', wrapResources = false, imitate } = this.options;
     const { onClientEvent, onRequest, onDeltaRequest } = this.options;
     return new AdsService({
-      identifier: this.options.identifier ?? 'grpc-xds',
-      wrapResources: this.options.wrapResources ?? false,
-      imitate: this.options.imitate,
+      settings: { identifier, wrapResources, imitate },
       clock: this.clock,
       nextStreamId: () => ++this.streamCount,
       snapshotFor: (node) => this.snapshots.for(node),

@@ -5,16 +5,17 @@ import { readNode, type ClientIdentity, type ClientNode } from '../client-node';
 import type { ClientEvent, ClientRequest, ClientState, DeltaClientRequest } from '../client-state';
 import { ServerStream } from '../server-stream';
 import type { Snapshot } from '../snapshot/snapshot';
-import type { AnyRequest, ProtocolVariant, StreamProtocol } from './protocol-variants';
-import type { ImitatedServer, PlannedResponse } from './subscriptions';
+import type {
+  AnyRequest,
+  ProtocolSettings,
+  ProtocolVariant,
+  StreamProtocol,
+} from './protocol-variants';
+import type { PlannedResponse } from './subscriptions';
 
 /** The settings and callbacks that all streams of a server share. */
 export interface AdsStreamContext {
-  /** `control_plane.identifier` of responses. */
-  readonly identifier: string;
-  /** Whether clients that support the `Resource` wrapper receive it. */
-  readonly wrapResources: boolean;
-  readonly imitate: ImitatedServer | undefined;
+  readonly settings: ProtocolSettings;
   readonly clock: Clock;
   /** Returns the current snapshot of a node. */
   snapshotFor(node: ClientNode): Snapshot;
@@ -131,10 +132,8 @@ export class AdsStream<Request extends AnyRequest, Response> implements Discover
     const node = readNode(message);
     const client = { streamId: options.streamId, nodeId: node.id, peer: stream.peer };
     const protocol = options.variant.createProtocol({
+      ...context.settings,
       snapshot: context.snapshotFor(node),
-      identifier: context.identifier,
-      wrapResources: context.wrapResources,
-      imitate: context.imitate,
       features: new Set(node.clientFeatures),
       onRequest: (request) => context.onRequest(client, request),
       onDeltaRequest: (request) => context.onDeltaRequest(client, request),

@@ -24,14 +24,18 @@ import type {
   Subscriptions,
 } from './subscriptions';
 
-/** The options of the protocol of one stream. */
-export interface ProtocolOptions {
-  readonly snapshot: Snapshot;
+/** The settings of the protocol on all streams. */
+export interface ProtocolSettings {
   /** `control_plane.identifier` of responses. */
   readonly identifier: string;
   /** Whether state-of-the-world responses hold resources in `Resource` wrappers for clients that support them. */
   readonly wrapResources: boolean;
   readonly imitate: ImitatedServer | undefined;
+}
+
+/** The options of the protocol of one stream. */
+export interface ProtocolOptions extends ProtocolSettings {
+  readonly snapshot: Snapshot;
   /** `client_features` of the node. */
   readonly features: ReadonlySet<string>;
   /** Called with a state-of-the-world request before it is applied. */
