@@ -7,14 +7,14 @@ import { sameUpdate } from './lb-update';
 
 /** How a child is tied to its parent. */
 export interface ChildPolicyOptions {
-  /** The parent's own host. What the child asks goes there, unless overridden. */
+  /** The host of the parent, which serves the requests of the child unless overridden. */
   readonly host: LbHost;
   /**
    * Called, in the batch, after `state`, `picker` or `errorMessage` changed. The parent requests its
    * publication here; it does not publish at once.
    */
   readonly onStateChanged: () => void;
-  /** What the parent answers itself. */
+  /** The requests that the parent serves itself. */
   readonly overrides?: Partial<Omit<LbHelper, 'updateState'>>;
 }
 
@@ -50,7 +50,7 @@ export class ChildPolicy {
     return this.current?.picker ?? queuePicker;
   }
 
-  /** Why the child is in TRANSIENT_FAILURE, if it is and says so. */
+  /** The error of a child in TRANSIENT_FAILURE, if it reported one. */
   get errorMessage(): string | null {
     return this.current?.errorMessage ?? null;
   }
@@ -72,7 +72,7 @@ export class ChildPolicy {
     this.pending?.policy.resetBackoff();
   }
 
-  /** Destroys the child; nothing is reported afterwards. An update would start it anew. */
+  /** Destroys the child; nothing is reported afterwards. An update creates a new one. */
   destroy(): void {
     const { current, pending } = this;
     this.current = undefined;
@@ -154,7 +154,7 @@ export class ChildPolicy {
   }
 }
 
-/** Stands in for a policy nobody registered, which a config that went through the registry never names. */
+/** Replaces a policy that is not registered. Configs parsed by the registry never name one. */
 function createUnknownPolicy(host: LbHost, policyName: string): LbPolicy {
   return {
     update() {

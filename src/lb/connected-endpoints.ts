@@ -6,7 +6,7 @@ import type { EndpointLeaf } from './endpoint-leaf';
 import type { Publication } from './lb-batch';
 import type { LbHost, LbUpdate } from './lb-policy';
 
-/** What a policy that connects to every endpoint adds to that. */
+/** The callbacks of a policy that connects to every endpoint. */
 export interface ConnectedEndpointsOptions {
   readonly host: LbHost;
   /** The leaf became READY, or is READY on another connection than before. */
@@ -67,7 +67,7 @@ export class ConnectedEndpoints {
     if (changed) this.publication.request();
   }
 
-  /** Lets go of all endpoints. Nothing is published afterwards. */
+  /** Releases all endpoints. Nothing is published afterwards. */
   destroy(): void {
     this.publication.cancel();
     this.children.destroy();
@@ -112,7 +112,7 @@ export class ConnectedEndpoints {
     const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
     const { host, createPicker } = this.options;
     const aggregate = this.tally.aggregate();
-    // An idle leaf was told to connect just now; its CONNECTING is only a matter of time.
+    // An idle leaf is already requested to connect and becomes CONNECTING.
     const state = aggregate === IDLE ? CONNECTING : aggregate;
     // Neither of these pickers depends on which leaves there are.
     if (state === this.published && state !== TRANSIENT_FAILURE) return;

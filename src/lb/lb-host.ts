@@ -2,7 +2,7 @@ import { createChildChannelControlHelper } from '../grpc-js';
 import type { LbHelper } from '../grpc-js';
 import type { LbHost } from './lb-policy';
 
-/** The host of a child: asks the parent's host, except for what the parent answers itself. */
+/** Creates the host of a child: the host of the parent, except for the requests that the parent serves itself. */
 export function createChildHost(host: LbHost, overrides: Partial<LbHelper>): LbHost {
   return {
     ...createChildChannelControlHelper(host, overrides),

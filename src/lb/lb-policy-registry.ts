@@ -5,15 +5,15 @@ import type { Violations } from '../util/violations';
 import type { LbConfigConverter } from './converters/lb-config-converter';
 import type { LbChildParser, LbPolicyLookup, LbPolicyType } from './lb-policy';
 
-/** What a registry starts with. */
+/** The options of an `LbPolicyRegistry`. */
 export interface LbPolicyRegistryOptions {
   readonly policies: readonly LbPolicyType[];
   readonly converters: readonly LbConfigConverter[];
-  /** Asked for policies that are not registered here, such as those registered with grpc-js. */
+  /** Finds policies that are not registered here, such as those registered with grpc-js. */
   readonly fallback?: LbPolicyLookup;
 }
 
-/** Policies nested deeper than this are refused (gRFC A52). */
+/** Policies nested deeper than this are rejected (gRFC A52). */
 const MAX_DEPTH = 16;
 
 /**
@@ -107,7 +107,7 @@ export class LbPolicyRegistry implements LbPolicyLookup, LbChildParser, LbConfig
     }
   }
 
-  /** Parses what a policy at this depth has inside it. */
+  /** Returns the parser of the children of a policy at this depth. */
   private childrenOf(depth: number): LbChildParser {
     return {
       parseList: (json, violations) => this.parseListAt(depth + 1, json, violations),

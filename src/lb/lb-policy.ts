@@ -11,7 +11,7 @@ import type { ConnectionAttempts } from './connection-attempts';
 import type { EndpointSet } from './endpoint-set';
 import type { LbBatch } from './lb-batch';
 
-/** What the whole tree of a channel shares. */
+/** The environment that all policies of a channel share. */
 export interface LbEnvironment {
   readonly batch: LbBatch;
   readonly clock: Clock;
@@ -27,20 +27,20 @@ export interface LbPolicyLookup {
   get(policyName: string): LbPolicyType | undefined;
 }
 
-/** What a policy may ask of its parent. */
+/** The services of the parent of a policy. */
 export interface LbHost extends LbHelper {
   readonly environment: LbEnvironment;
   /** Distance from the root; deeper policies publish first. */
   readonly depth: number;
 }
 
-/** The xDS side of an update: the same object only if it says the same. `undefined` under another resolver than ours. */
+/** The xDS part of an update: the same object while it is unchanged. `undefined` under a resolver other than xds. */
 export interface XdsLbContext {
   readonly config: XdsConfig;
   /** `node.id` of the bootstrap. */
   readonly nodeId: string;
   readonly clusters: ClusterSubscriber;
-  /** What takes load reports (gRFC A27); `undefined` if nothing does. */
+  /** Receives load reports (gRFC A27); `undefined` if there are none. */
   readonly loads: LoadReporter | undefined;
 }
 
@@ -72,8 +72,8 @@ export interface LbPolicy<Config extends LbConfig = LbConfig> {
 export interface LbPolicyType<Config extends LbConfig = LbConfig> {
   readonly name: string;
   /**
-   * Whether a policy of this kind is IDLE and connects to nothing until a call wants it: then it need not be
-   * made before. Default: no.
+   * Whether a policy of this kind is IDLE and connects to nothing until a call needs it: it need not be
+   * created before. Default: no.
    */
   readonly connectsOnDemand?: boolean;
   /**

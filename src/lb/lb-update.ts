@@ -2,7 +2,7 @@ import type { Result } from '../util/result';
 import { sameEndpoints, type EndpointSet } from './endpoint-set';
 import type { LbUpdate } from './lb-policy';
 
-/** Whether an update says nothing that the update before did not say. Compares identities only. */
+/** Whether an update is the same as the one before. Compares identities only. */
 export function sameUpdate(a: LbUpdate, b: LbUpdate): boolean {
   return (
     a === b ||

@@ -25,14 +25,14 @@ import { DeferredChild } from './deferred-child';
 import { DynamicSubscription } from './dynamic-subscription';
 import { TransportSecurity, UnusedTlsReports } from './transport-security';
 
-/** What decides how clusters are used. */
+/** The options of the cds policy. */
 export interface CdsPolicyOptions {
   readonly flags: Pick<FeatureFlags, 'aggregateClusterBackwardCompat'>;
 }
 
 /**
  * Makes the policy for one cluster of the `XdsConfig` usable (gRFCs A27, A74, A75): at once, or, if its policy connects on
- * demand, when the first call wants it.
+ * demand, when the first call needs it.
  */
 export function createCdsPolicyType({ flags }: CdsPolicyOptions): LbPolicyType {
   const shared = {
@@ -69,7 +69,7 @@ interface Shared {
 /** The endpoints of a cluster, and why they may be outdated or none. */
 type LeafChildren = Extract<ClusterConfig['children'], { kind: 'endpoints' }>;
 
-/** What the child was made for. */
+/** The input that the child was updated from. */
 interface Applied {
   /** The name in the config of the policy. The resource may spell it differently. */
   readonly name: string;
@@ -90,9 +90,9 @@ class Cds implements SingleChildDelegate<CdsConfig> {
   private readonly security: TransportSecurity;
   private readonly subscription = new DynamicSubscription();
   private replaced: Replaced | undefined;
-  /** `undefined` while there is nothing a child could work with. */
+  /** `undefined` while the cluster cannot be used. */
   private applied: Applied | undefined;
-  /** What the child works by, for the next plan to reuse. */
+  /** The plan of the child, reused by the next one. */
   private plan: LeafPlan | PriorityConfig | undefined;
 
   constructor(
@@ -182,7 +182,7 @@ class Cds implements SingleChildDelegate<CdsConfig> {
     const { policies } = this.only.host.environment;
     const { resource } = cluster;
     const plan = planLeaf(resource, endpoints, previous, {
-      // What a feature flag switches off is not registered.
+      // A policy that a feature flag disables is not registered.
       hasSessions: policies.get(OVERRIDE_HOST) !== undefined,
       hasOutlierDetection: policies.get(OUTLIER_DETECTION) !== undefined,
       loads,
@@ -192,7 +192,7 @@ class Cds implements SingleChildDelegate<CdsConfig> {
       config: plan.config,
       endpoints: ok(plan.endpoints),
       options,
-      // The plan says it all. Without the context, what happens to other clusters does not pass this point.
+      // The plan is complete. Without the context, changes of other clusters do not reach the child.
       xds: undefined,
       resolutionNote: this.security.completeNote({ name, resource, nodeId }, resolutionNote),
     };
@@ -236,7 +236,7 @@ class Cds implements SingleChildDelegate<CdsConfig> {
     this.only.child.update(() => ({ ...update, config, endpoints: ok(emptyEndpointSet) }), false);
   }
 
-  /** The child has, or is about to get, something to work with. */
+  /** Records the input of the child, before the child is updated. */
   private use(applied: Applied): void {
     if (applied.cluster !== this.applied?.cluster) {
       this.trace(() => `cluster "${applied.cluster.resource.name}" changed`);
@@ -246,7 +246,7 @@ class Cds implements SingleChildDelegate<CdsConfig> {
     this.only.setFailure(undefined);
   }
 
-  /** The control plane may take a cluster away, but silence about one leaves what there is in place. */
+  /** Fails calls, unless the cluster is in use: the last good configuration stays. */
   private failUnlessServing(cluster: string, text: string): void {
     if (this.applied?.name !== cluster) this.fail(text);
   }

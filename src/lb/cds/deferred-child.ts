@@ -4,16 +4,16 @@ import { ChildPolicy, type ChildPolicyOptions } from '../child-policy';
 import { createIdlePicker } from '../connectivity';
 import type { LbUpdate } from '../lb-policy';
 
-/** A child that is not there yet. */
+/** The state of a child that is not created yet. */
 interface Waiting {
   readonly picker: Picker;
-  /** What it will be updated with. */
+  /** Creates the first update of the child. */
   createUpdate: () => LbUpdate;
 }
 
 /**
- * A child of a policy that may wait for the first call that wants it, being IDLE until then. Of a thousand
- * clusters most processes use few, and what makes a cluster usable costs time and memory.
+ * A child that is created when the first call needs it, and is IDLE until then. Most processes use few of their
+ * clusters, and a usable cluster costs time and memory.
  *
  * To be used from the tree's batch, like the policies themselves.
  */
@@ -34,7 +34,7 @@ export class DeferredChild {
     return this.waiting?.picker ?? this.child.picker;
   }
 
-  /** Why the child is in TRANSIENT_FAILURE, if it is and says so. */
+  /** The error of a child in TRANSIENT_FAILURE, if it reported one. */
   get errorMessage(): string | null {
     return this.child.errorMessage;
   }
@@ -65,7 +65,7 @@ export class DeferredChild {
     this.child.resetBackoff();
   }
 
-  /** Destroys the child; nothing is reported afterwards. An update would start it anew. */
+  /** Destroys the child; nothing is reported afterwards. An update creates a new one. */
   destroy(): void {
     this.waiting = undefined;
     this.isStarted = false;

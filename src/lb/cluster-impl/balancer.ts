@@ -18,12 +18,12 @@ import {
 import { CountedSubchannels } from './counted-subchannels';
 import { ClusterImplPicker, createCallLimits, type CallLimits } from './picker';
 
-/** What the policies of the process share. */
+/** The dependencies that all cluster_impl policies of the process share. */
 export interface ClusterImplDependencies {
   readonly counters: CallCounterMap;
 }
 
-/** Makes the policy that applies to each cluster what holds for all its calls: drops and limit (gRFC A32). */
+/** Creates the policy that drops calls and limits concurrent requests of a cluster (gRFC A32). */
 export function createClusterImplPolicyType(dependencies: ClusterImplDependencies): LbPolicyType {
   return createPolicyType({
     name: CLUSTER_IMPL,
@@ -35,7 +35,7 @@ export function createClusterImplPolicyType(dependencies: ClusterImplDependencie
 
 const TRACER = 'xds_cluster_impl';
 
-/** What the picks go by, besides the child. */
+/** The state that pickers are created from, besides the child. */
 interface Applied {
   readonly config: ClusterImplConfig;
   readonly limits: CallLimits;
@@ -109,7 +109,7 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
   private updateLoads(applied: Applied, { endpoints }: LbUpdate): void {
     const { loads, hold } = applied;
     if (loads === undefined || !endpoints.ok || !loads.update(endpoints.value)) return;
-    // A connection may have been kept through the move: the calls on it are counted elsewhere from now on.
+    // A connection may be kept when its endpoint changes locality; later calls on it count for the new one.
     this.applied = { ...applied, subchannels: new CountedSubchannels(hold.counter, loads) };
     this.only.requestPublication();
   }

@@ -19,7 +19,7 @@ export const clusterManagerPolicy: LbPolicyType = createPolicyType({
 
 const TRACER = 'xds_cluster_manager';
 
-/** How many names of removed children are remembered, so that calls still waiting are told what happened. */
+/** The number of names of removed children kept, for the errors of pending calls. */
 const MAX_REMOVED = 1000;
 
 interface Child {
@@ -73,7 +73,7 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
     this.children.clear();
   }
 
-  /** At once: whoever changed the config kept the cluster in it as long as calls needed it. */
+  /** Removes children at once: the resolver keeps a cluster in the config while calls use it. */
   private removeMissing(config: ClusterManagerConfig): void {
     for (const [name, child] of this.children) {
       if (config.children.has(name)) continue;
@@ -132,7 +132,7 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
     this.host.updateState(state, picker, this.errorMessage(state));
   }
 
-  /** When all have failed, any of them can say why. */
+  /** The error of any child, when all have failed. */
   private errorMessage(state: ConnectivityState): string | null {
     if (state !== ConnectivityState.TRANSIENT_FAILURE) return null;
     for (const { policy } of this.children.values()) {

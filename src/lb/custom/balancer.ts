@@ -17,7 +17,7 @@ import { CustomPicker, type PickGuard } from './picker';
 
 const NO_ENDPOINTS = 'No endpoints to connect to';
 
-/** What the balancer of an application's policy is made of. */
+/** The options of a `CustomBalancer`. */
 export interface CustomBalancerOptions<Config> {
   readonly host: LbHost;
   readonly definition: LbPolicyDefinition<Config>;
@@ -35,11 +35,11 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
   private lastUpdate: LbUpdate | undefined;
   private lastEndpoints: EndpointSet | undefined;
   private readonly groups: ConnectionGroups;
-  /** What the policy published last. */
+  /** The state that the policy published last. */
   private chosen: LbPublishedState = { kind: 'connecting' };
   /** Why there are no endpoints; `undefined` while there are. */
   private failure: string | undefined = NO_ENDPOINTS;
-  /** What the policy threw; `undefined` if it works. */
+  /** The error that the policy threw; `undefined` if none. */
   private broken: string | undefined;
   private readonly guard: PickGuard = { isPicking: false };
   private destroyed = false;
@@ -61,7 +61,7 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
     this.lastUpdate = update;
     const { config, endpoints, options } = update;
     if (!endpoints.ok) {
-      // Bad news matters only to who has no endpoints.
+      // The last good endpoints stay in use.
       if (this.children.size === 0) this.setFailure(endpoints.error);
       else this.publication.request();
       return;
@@ -149,7 +149,7 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
     this.publication.request();
   }
 
-  /** Runs code of the application. What it throws becomes the state of the policy. */
+  /** Runs code of the application. An exception becomes the state of the policy. */
   private runPolicy(run: () => unknown): void {
     try {
       const result = run();

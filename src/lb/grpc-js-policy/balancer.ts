@@ -56,10 +56,10 @@ class GrpcJsPolicy implements LbPolicy<GrpcJsConfig> {
     this.child.destroy();
   }
 
-  /** Some policies refuse an update without a word, and calls would wait forever. */
+  /** Some policies reject an update without reporting a state, and calls would wait forever. */
   private onRefused(policyName: string, { endpoints, resolutionNote }: LbUpdate): void {
     const reason = endpoints.ok ? `${policyName} refused the endpoints` : endpoints.error;
-    // What the policy may have reported during the update is still in the queue.
+    // A state reported during the update is still in the queue.
     this.host.environment.batch.run(() => {
       if (!this.hasReported) this.fail(failureText(reason, resolutionNote));
     });

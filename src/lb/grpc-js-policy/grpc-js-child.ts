@@ -19,7 +19,7 @@ import type { Result } from '../../util/result';
 import { createIdlePicker } from '../connectivity';
 import type { LbHost } from '../lb-policy';
 
-/** What a policy of grpc-js is told. */
+/** An update for a policy of grpc-js. */
 export interface GrpcJsUpdate {
   readonly config: TypedLoadBalancingConfig;
   readonly endpoints: Result<GrpcEndpoint[], string>;

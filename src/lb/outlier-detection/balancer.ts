@@ -12,7 +12,7 @@ import {
   failurePercentageEjections,
   successRateEjections,
   type CallOutcomes,
-  type EjectionRoom,
+  type EjectionLimit,
   type Outlier,
 } from './choose-ejections';
 import {
@@ -46,7 +46,7 @@ export const outlierDetectionPolicies: readonly LbPolicyType[] = [
 );
 
 const TRACER = 'outlier_detection';
-// A timer that is due at once would be due for ever.
+// With an interval of 0 the timer would fire continuously.
 const MIN_INTERVAL_MS = 1;
 
 /** When endpoints are judged next. */
@@ -71,11 +71,11 @@ class Candidate implements CallOutcomes {
 }
 
 class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> {
-  /** Empty while there is nothing to detect. */
+  /** Empty while detection is off. */
   private readonly endpoints = new ObservedEndpoints();
   private readonly childOptions = new RenewableOptions();
   private config: OutlierDetectionLbConfig | undefined;
-  /** `undefined` while there is nothing to detect. */
+  /** `undefined` while detection is off. */
   private schedule: Schedule | undefined;
 
   constructor(private readonly only: OnlyChild) {}
@@ -156,15 +156,15 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
     const { random } = this.only.host.environment;
     const candidates = this.takeCandidates();
     if (successRate !== undefined) {
-      const room = this.measureRoom(detection.maxEjectionPercent);
-      this.eject(successRateEjections(candidates, successRate, room, random), nowMs);
+      const limit = this.measureLimit(detection.maxEjectionPercent);
+      this.eject(successRateEjections(candidates, successRate, limit, random), nowMs);
     }
     if (failurePercentage !== undefined) {
-      const room = this.measureRoom(detection.maxEjectionPercent);
-      this.eject(failurePercentageEjections(candidates, failurePercentage, room, random), nowMs);
+      const limit = this.measureLimit(detection.maxEjectionPercent);
+      this.eject(failurePercentageEjections(candidates, failurePercentage, limit, random), nowMs);
     }
     for (const endpoint of this.endpoints.values()) {
-      if (endpoint.settle(nowMs, detection)) this.trace(() => `${endpoint.key} is let in again`);
+      if (endpoint.settle(nowMs, detection)) this.trace(() => `${endpoint.key} is unejected`);
     }
   }
 
@@ -178,7 +178,7 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
     return candidates;
   }
 
-  private measureRoom(maxEjectionPercent: number): EjectionRoom {
+  private measureLimit(maxEjectionPercent: number): EjectionLimit {
     let ejectedCount = 0;
     for (const endpoint of this.endpoints.values()) if (endpoint.isEjected) ejectedCount++;
     return { endpointCount: this.endpoints.size, ejectedCount, maxEjectionPercent };

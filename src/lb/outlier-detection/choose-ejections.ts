@@ -13,7 +13,7 @@ export interface CallOutcomes {
 }
 
 /** How many endpoints may be ejected. */
-export interface EjectionRoom {
+export interface EjectionLimit {
   /** Of all endpoints, also those without calls. */
   readonly endpointCount: number;
   /** Before any is ejected now. */
@@ -22,8 +22,8 @@ export interface EjectionRoom {
   readonly maxEjectionPercent: number;
 }
 
-/** What becomes of an endpoint that is an outlier: ejected, spared by the dice, or spared for lack of room. */
-export type Verdict = 'ejected' | 'not-enforced' | 'no-room';
+/** The decision on an outlier: ejected, not enforced, or not ejected because of the max ejection percent. */
+export type Verdict = 'ejected' | 'not-enforced' | 'at-limit';
 
 /** An endpoint that is an outlier. */
 export interface Outlier<C extends CallOutcomes> {
@@ -38,7 +38,7 @@ const ROUNDING = 1e-12;
 export function successRateEjections<C extends CallOutcomes>(
   candidates: readonly C[],
   config: SuccessRateConfig,
-  room: EjectionRoom,
+  limit: EjectionLimit,
   random: Random,
 ): readonly Outlier<C>[] {
   const eligible = withVolume(candidates, config.requestVolume);
@@ -48,14 +48,14 @@ export function successRateEjections<C extends CallOutcomes>(
   const stdev = Math.sqrt(average(rates.map((rate) => (rate - mean) ** 2)));
   const threshold = mean - stdev * (config.stdevFactor / 1000) - ROUNDING;
   const outliers = eligible.filter((_, i) => (rates[i] ?? 1) < threshold);
-  return judge(outliers, config.enforcementPercentage, room, random);
+  return judge(outliers, config.enforcementPercentage, limit, random);
 }
 
 /** The endpoints whose share of failed calls is too great, whatever that of the others (gRFC A50). */
 export function failurePercentageEjections<C extends CallOutcomes>(
   candidates: readonly C[],
   config: FailurePercentageConfig,
-  room: EjectionRoom,
+  limit: EjectionLimit,
   random: Random,
 ): readonly Outlier<C>[] {
   const eligible = withVolume(candidates, config.requestVolume);
@@ -63,7 +63,7 @@ export function failurePercentageEjections<C extends CallOutcomes>(
   const outliers = eligible.filter(
     ({ successes, failures }) => (failures * 100) / (successes + failures) > config.threshold,
   );
-  return judge(outliers, config.enforcementPercentage, room, random);
+  return judge(outliers, config.enforcementPercentage, limit, random);
 }
 
 /** An endpoint without any calls has no rate, even if no calls are required. */
@@ -75,13 +75,13 @@ function withVolume<C extends CallOutcomes>(candidates: readonly C[], requestVol
 function judge<C extends CallOutcomes>(
   outliers: readonly C[],
   enforcementPercentage: number,
-  { endpointCount, ejectedCount, maxEjectionPercent }: EjectionRoom,
+  { endpointCount, ejectedCount, maxEjectionPercent }: EjectionLimit,
   random: Random,
 ): readonly Outlier<C>[] {
   let ejected = ejectedCount;
   return outliers.map((candidate): Outlier<C> => {
     if ((ejected * 100) / endpointCount >= maxEjectionPercent) {
-      return { candidate, verdict: 'no-room' };
+      return { candidate, verdict: 'at-limit' };
     }
     if (Math.floor(random() * 100) >= enforcementPercentage) {
       return { candidate, verdict: 'not-enforced' };

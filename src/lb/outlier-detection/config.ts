@@ -33,7 +33,7 @@ export class OutlierDetectionLbConfig implements LbConfig {
   }
 }
 
-/** Whether there is anything to detect. If not, the policy has nothing to do. */
+/** Whether any algorithm is configured. Without one, detection is off. */
 export function isDetecting(detection: OutlierDetectionConfig): boolean {
   return detection.successRate !== undefined || detection.failurePercentage !== undefined;
 }
@@ -48,7 +48,7 @@ export const NO_DETECTION: OutlierDetectionConfig = {
   failurePercentage: undefined,
 };
 
-/** Whether two configs say the same. */
+/** Whether two configs are equal. */
 export function sameDetection(a: OutlierDetectionConfig, b: OutlierDetectionConfig): boolean {
   return (
     a === b ||
@@ -63,7 +63,7 @@ export function sameDetection(a: OutlierDetectionConfig, b: OutlierDetectionConf
   );
 }
 
-/** What both algorithms are configured with. */
+/** The settings that both algorithms have. */
 interface Gate {
   readonly enforcementPercentage: number;
   readonly minimumHosts: number;

@@ -5,7 +5,7 @@ import type { CallOutcomes } from './choose-ejections';
 
 type CallEndedListener = NonNullable<PickResult['onCallEnded']>;
 
-/** What is to be told that its endpoint is ejected, or is so no longer. */
+/** Receives the ejections and unejections of an endpoint. */
 export interface Ejectable {
   setEjected(ejected: boolean): void;
 }
@@ -41,7 +41,7 @@ export class ObservedEndpoint {
     this.subchannels?.delete(subchannel);
   }
 
-  /** What to do at the end of a call: count it, and what is to be done besides. */
+  /** Returns the callback for the end of a call, which counts the call and runs the given one. */
   observe(next: CallEndedListener | null): CallEndedListener {
     this.onCallEnded ??= (status) => this.count(status);
     if (next === null) return this.onCallEnded;
@@ -51,7 +51,7 @@ export class ObservedEndpoint {
     };
   }
 
-  /** The calls that ended since this was last asked for; `undefined` if none did. */
+  /** Returns the calls that ended since the last invocation; `undefined` if none did. */
   takeCalls(): Omit<CallOutcomes, 'isEjected'> | undefined {
     const { successes, failures } = this;
     this.successes = 0;

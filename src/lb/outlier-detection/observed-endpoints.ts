@@ -55,7 +55,7 @@ export class ObservedEndpoints {
     const known = this.byKey.get(key);
     if (known === undefined || --known.listings > 0) return;
     this.byKey.delete(key);
-    // Whoever uses it yet is on the way out and not to be hindered.
+    // Only draining calls may still use it; ejection does not apply.
     known.reset();
     for (const address of endpoint.addresses) {
       const addressed = addressKey(address);

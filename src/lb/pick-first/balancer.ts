@@ -17,7 +17,7 @@ import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { parsePickFirstConfig, PICK_FIRST, PickFirstConfig } from './config';
 import { shuffleByWeight } from './shuffle-by-weight';
 
-/** What the pick_first policies of a process share. */
+/** The options that all pick_first policies of a process share. */
 export interface PickFirstPolicyOptions {
   /** Without `weightedShuffling`, every order is as likely as any other (gRFC A113). */
   readonly flags: Pick<FeatureFlags, 'weightedShuffling'>;
@@ -36,7 +36,7 @@ export function createPickFirstPolicyType({ flags }: PickFirstPolicyOptions): Lb
 
 const NO_ENDPOINTS = 'No endpoints to connect to';
 
-/** What the connection attempt under way was given. */
+/** The input of the connection attempt in progress. */
 interface Attempt {
   readonly endpoints: readonly XdsEndpoint[];
   readonly shuffled: boolean;

@@ -9,7 +9,7 @@ import { PriorityChild } from './child';
 import { choosePriority } from './choose-priority';
 import { parsePriorityConfig, PRIORITY, PriorityConfig } from './config';
 
-/** What decides how children are kept. */
+/** The options of the priority policy. */
 export interface PriorityPolicyOptions {
   readonly flags: Pick<FeatureFlags, 'priorityChildCache'>;
 }
@@ -31,7 +31,7 @@ export const priorityPolicy: LbPolicyType = createPriorityPolicyType({
 
 const TRACER = 'priority';
 
-/** What was published last. */
+/** The state published last. */
 interface Published {
   readonly state: ConnectivityState;
   readonly picker: Picker;
@@ -49,7 +49,7 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
   private lastUpdate: LbUpdate<PriorityConfig> | undefined;
   /** The name of the child in use. */
   private chosen: string | undefined;
-  /** Why there is nothing to choose from; only of interest while there is nothing. */
+  /** The reason why no priority can be used; read only while that is so. */
   private failure = '';
   private published: Published | undefined;
 
@@ -168,7 +168,7 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
   }
 }
 
-/** What picks fail with if the update has no priorities. */
+/** Returns the error of picks while the config has no priorities. */
 function describeEmptiness({ endpoints, resolutionNote }: LbUpdate): string {
   return endpoints.ok
     ? failureText('There are no priorities to choose from', resolutionNote)

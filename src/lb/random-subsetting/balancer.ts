@@ -40,9 +40,9 @@ const TRACER = 'random_subsetting';
  */
 class RandomSubsetting implements SingleChildDelegate<RandomSubsettingConfig> {
   private readonly ranks: EndpointRanks;
-  /** What the part in use was chosen from. */
+  /** The endpoints that the subset was chosen from. */
   private whole: EndpointSet | undefined;
-  /** The part in use, and how big it was to be. */
+  /** The subset in use, and its configured size. */
   private subset: EndpointSet | undefined;
   private subsetSize = 0;
   /** The last update with endpoints that waits for the hash function. */
@@ -96,7 +96,7 @@ class RandomSubsetting implements SingleChildDelegate<RandomSubsettingConfig> {
     this.only.child.update({ ...update, config: childPolicy, endpoints: ok(this.subset) });
   }
 
-  /** What an error does is for the child to say, unless there are endpoints that it does not know of yet. */
+  /** Forwards an error to the child, unless endpoints are waiting for the hash function. */
   private updateError(update: LbUpdate, { childPolicy }: RandomSubsettingConfig): void {
     if (this.waiting !== undefined) return;
     this.only.setFailure(undefined);

@@ -75,7 +75,7 @@ class RoundRobinPolicy implements LbPolicy<RoundRobinConfig> {
     return true;
   }
 
-  /** Bad news about the endpoints matters only to who has none. */
+  /** Fails calls with the text, unless there are endpoints: the last good endpoints stay in use. */
   private failUnlessServing(failure: string): boolean {
     if (this.children.size > 0) return false;
     const changed = failure !== this.failure || this.published === undefined;
@@ -99,7 +99,7 @@ class RoundRobinPolicy implements LbPolicy<RoundRobinConfig> {
   private publish(): void {
     const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
     const aggregate = this.tally.aggregate();
-    // An idle leaf was told to connect just now; its CONNECTING is only a matter of time.
+    // An idle leaf is already requested to connect and becomes CONNECTING.
     const state = aggregate === IDLE ? CONNECTING : aggregate;
     // Neither of these pickers depends on which leaves there are.
     if (state === this.published && state !== TRANSIENT_FAILURE) return;

@@ -16,12 +16,12 @@ import { WeightedRoundRobinPicker } from './picker';
 import type { LoadReport } from './utilization';
 import { WeightedEndpoint, WeightedEndpoints } from './weighted-endpoints';
 
-/** Where reports come from that do not come with calls (gRFC A51). */
+/** A source of out-of-band load reports (gRFC A51). */
 export interface OobReportSource {
   /**
-   * Asks for the reports of the backend at the other end of a connection that is READY.
+   * Subscribes to the reports of the backend of a READY connection.
    *
-   * @param intervalMs Wanted time between reports. With several that ask, the shortest counts.
+   * @param intervalMs Requested time between reports. Of several subscribers, the shortest interval applies.
    */
   subscribe(
     subchannel: Subchannel,
@@ -30,7 +30,7 @@ export interface OobReportSource {
   ): Handle;
 }
 
-/** What the policies of the process share. */
+/** The dependencies that all weighted_round_robin policies of the process share. */
 export interface WeightedRoundRobinDependencies extends WeightedRoundRobinParsing {
   readonly oobReports: OobReportSource;
 }
@@ -145,7 +145,7 @@ class WeightedRoundRobinPolicy implements LbPolicy<WeightedRoundRobinConfig> {
     endpoint.weight.onReport(report, this.config, this.host.environment.clock.monotonicMs());
   }
 
-  /** Asks for reports on a stream of their own, if so configured, in place of those asked for before. */
+  /** Subscribes to out-of-band reports, if configured, in place of the previous subscription. */
   private watch(endpoint: WeightedEndpoint): void {
     const { enableOobLoadReport, oobReportingPeriodMs } = this.config.settings;
     const before = endpoint.oobWatch;
@@ -156,7 +156,7 @@ class WeightedRoundRobinPolicy implements LbPolicy<WeightedRoundRobinConfig> {
             this.onReport(endpoint, report),
           )
         : undefined;
-    // Afterwards, so that a stream that stays wanted goes on.
+    // Released afterwards, so that a stream in use stays open.
     before?.release();
   }
 

@@ -30,7 +30,7 @@ export const weightedTargetPolicy: LbPolicyType = createPolicyType({
   create: (host) => new WeightedTargetPolicy(host),
 });
 
-/** How long a child that is not in the config any more is kept, in case it comes back (gRFC A28). */
+/** The time for which a child removed from the config is kept, in case it is added again (gRFC A28). */
 const RETENTION_MS = 15 * 60 * 1000;
 
 interface Target {
@@ -44,7 +44,7 @@ interface Target {
 class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
   private readonly targets = new Map<string, Target>();
   private readonly publication: Publication;
-  /** Why no target can be used; `undefined` if the children are to be asked. */
+  /** The reason why no target can be used; `undefined` if the children are used. */
   private failure: string | undefined;
   private config: WeightedTargetConfig | undefined;
   /** The state published last. */
@@ -85,7 +85,7 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
     this.targets.clear();
   }
 
-  /** Puts the targets that the config does not name aside. */
+  /** Deactivates the targets that are not in the config, and starts their retention timers. */
   private retainMissing(config: WeightedTargetConfig): void {
     for (const [name, target] of this.targets) {
       if (config.targets.has(name) || target.retention !== undefined) continue;
@@ -102,7 +102,7 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
     target.child.destroy();
   }
 
-  /** Only what changed reaches the child, and the weight never does. */
+  /** Updates the child. An unchanged update is not forwarded, and the weight never is. */
   private updateTarget(name: string, config: WeightedTarget, update: LbUpdate): void {
     const target = this.targets.get(name) ?? this.createTarget(name);
     target.retention?.release();
@@ -162,7 +162,7 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
     switch (state) {
       case ConnectivityState.READY:
       case ConnectivityState.TRANSIENT_FAILURE:
-        // When all have failed, each call is told by one of them why.
+        // When all have failed, each call fails with the error of one of them.
         return new WeightedTargetPicker(decisive.map(toWeightedPicker), random);
       case ConnectivityState.IDLE:
         return createIdlePicker(clock, () => batch.run(() => this.exitIdle()));

@@ -197,7 +197,7 @@ describe('outlier_detection', () => {
     expect(subject.used).toEqual([A, B, C]);
   });
 
-  it('ejects no more endpoints than there is room for', () => {
+  it('ejects no more endpoints than the max ejection percent allows', () => {
     const subject = new Subject([A, B, C, D]);
     for (const address of [A, B, C]) subject.failing.add(address);
     subject.sweep(80);
@@ -259,7 +259,7 @@ describe('outlier_detection', () => {
     subject.harness.clock.advance(BASE_MS + INTERVAL_MS);
     expect(traced).toEqual([
       `outlier_detection: ${B} had 0 successes, 20 failures: ejected`,
-      `outlier_detection: ${B} is let in again`,
+      `outlier_detection: ${B} is unejected`,
     ]);
   });
 

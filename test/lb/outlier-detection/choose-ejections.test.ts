@@ -23,7 +23,7 @@ const failurePercentage = {
   minimumHosts: 5,
   requestVolume: 50,
 };
-const room = { endpointCount: 100, ejectedCount: 0, maxEjectionPercent: 100 };
+const limit = { endpointCount: 100, ejectedCount: 0, maxEjectionPercent: 100 };
 const always = () => 0;
 
 /** Endpoints by name, with successes and failures. */
@@ -47,14 +47,14 @@ describe('successRateEjections', () => {
   const eject = (
     candidates: readonly Row[],
     config: Partial<typeof successRate> = {},
-    within: Partial<typeof room> = {},
+    within: Partial<typeof limit> = {},
     random = always,
   ) =>
     summary(
       successRateEjections(
         candidates,
         { ...successRate, ...config },
-        { ...room, ...within },
+        { ...limit, ...within },
         random,
       ),
     );
@@ -119,26 +119,30 @@ describe('successRateEjections', () => {
     y: [0, 100],
   });
 
-  it.each<[string, Partial<typeof room>, string[]]>([
-    ['as long as there is room', {}, ['x ejected', 'y ejected']],
-    ['until there is no more', { maxEjectionPercent: 1 }, ['x ejected', 'y no-room']],
+  it.each<[string, Partial<typeof limit>, string[]]>([
+    ['while below the limit', {}, ['x ejected', 'y ejected']],
+    ['until the limit is reached', { maxEjectionPercent: 1 }, ['x ejected', 'y at-limit']],
     [
-      'none if there was no room before',
+      'none if the limit was reached before',
       { ejectedCount: 10, maxEjectionPercent: 10 },
-      ['x no-room', 'y no-room'],
+      ['x at-limit', 'y at-limit'],
     ],
     [
       'one more while below the limit',
       { ejectedCount: 9, maxEjectionPercent: 10 },
-      ['x ejected', 'y no-room'],
+      ['x ejected', 'y at-limit'],
     ],
-    ['one of two if any', { endpointCount: 2, maxEjectionPercent: 10 }, ['x ejected', 'y no-room']],
-    ['none at a limit of 0', { maxEjectionPercent: 0 }, ['x no-room', 'y no-room']],
+    [
+      'one of two if any',
+      { endpointCount: 2, maxEjectionPercent: 10 },
+      ['x ejected', 'y at-limit'],
+    ],
+    ['none at a limit of 0', { maxEjectionPercent: 0 }, ['x at-limit', 'y at-limit']],
   ])('ejects %s', (_, within, expected) => {
     expect(eject(twoBad, {}, within)).toEqual(expected);
   });
 
-  it('takes no more room for one that is ejected already', () => {
+  it('counts an endpoint that is already ejected only once', () => {
     const candidates = rows({ ...good, e: [0, 100], f: [100, 0], g: [100, 0], h: [100, 0] }, 'e');
     expect(eject(candidates, {}, { ejectedCount: 1, maxEjectionPercent: 2 })).toEqual([
       'e ejected',
@@ -172,14 +176,14 @@ describe('failurePercentageEjections', () => {
   const eject = (
     candidates: readonly Row[],
     config: Partial<typeof failurePercentage> = {},
-    within: Partial<typeof room> = {},
+    within: Partial<typeof limit> = {},
     random = always,
   ) =>
     summary(
       failurePercentageEjections(
         candidates,
         { ...failurePercentage, ...config },
-        { ...room, ...within },
+        { ...limit, ...within },
         random,
       ),
     );
@@ -212,12 +216,12 @@ describe('failurePercentageEjections', () => {
     expect(eject(candidates, config)).toEqual(expected);
   });
 
-  it('minds the room and the dice', () => {
+  it('respects the limit and the enforcement percentage', () => {
     const candidates = rows({ ...good, e: [0, 50], f: [0, 50], g: [0, 50] });
     const dice = [0.5, 0.1, 0.1];
     const random = () => dice.shift() ?? 0;
     expect(
       eject(candidates, { enforcementPercentage: 40 }, { maxEjectionPercent: 1 }, random),
-    ).toEqual(['e not-enforced', 'f ejected', 'g no-room']);
+    ).toEqual(['e not-enforced', 'f ejected', 'g at-limit']);
   });
 });

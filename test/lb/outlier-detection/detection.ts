@@ -16,7 +16,7 @@ export const successRate = {
   requestVolume: 10,
 };
 
-/** Detection with the default times, room for half the endpoints, and no algorithm unless the fields have one. */
+/** Detection with the default times, a limit of half the endpoints, and no algorithm unless the fields have one. */
 export function detectionWith(fields: Partial<OutlierDetectionConfig>): OutlierDetectionConfig {
   return {
     intervalMs: 10_000,
