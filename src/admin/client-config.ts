@@ -7,12 +7,12 @@ import {
   ClientConfig,
   ClientConfig_GenericXdsConfig as GenericXdsConfig,
 } from '../generated/envoy/service/status/v3/csds';
-import type { Timestamp } from '../generated/google/protobuf/timestamp';
 import type {
   ClientSnapshot,
   ResourceFailure,
   ResourceSnapshot,
 } from '../xds-client/client-snapshot';
+import { msToDuration } from '../util/duration';
 
 /** An xDS client as the admin services see it. */
 export interface ObservedClient {
@@ -49,7 +49,7 @@ export function describeResource(
     name,
     versionInfo: accepted?.version ?? '',
     xdsConfig: toAny(accepted?.bytes),
-    lastUpdated: accepted && toTimestamp(accepted.updatedAtMs),
+    lastUpdated: accepted && msToDuration(accepted.updatedAtMs),
     clientStatus: ClientResourceStatus[status],
     errorState: failure && describeFailure(failure, toAny(failure.rejected)),
   });
@@ -61,13 +61,8 @@ function describeFailure(
 ): UpdateFailureState {
   return {
     failedConfiguration,
-    lastUpdateAttempt: toTimestamp(atMs),
+    lastUpdateAttempt: msToDuration(atMs),
     details,
     versionInfo: version,
   };
-}
-
-function toTimestamp(ms: number): Timestamp {
-  const seconds = Math.floor(ms / 1000);
-  return { seconds: BigInt(seconds), nanos: Math.floor((ms - seconds * 1000) * 1_000_000) };
 }

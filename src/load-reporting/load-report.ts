@@ -2,10 +2,10 @@ import type {
   ClusterStats,
   UpstreamLocalityStats,
 } from '../generated/envoy/config/endpoint/v3/load_report';
-import type { Duration } from '../generated/google/protobuf/duration';
 import type { ClusterCounts } from './cluster-load';
 import type { LocalityCounts } from './locality-load';
 import { MetricSums, type MetricField, type MetricTotals } from './metric-sums';
+import { msToDuration } from '../util/duration';
 
 /** The part of a report that is about one cluster. */
 export function toClusterStats(counts: ClusterCounts): ClusterStats {
@@ -20,7 +20,7 @@ export function toClusterStats(counts: ClusterCounts): ClusterStats {
       category,
       droppedCount: BigInt(count),
     })),
-    loadReportInterval: toDuration(untilMs - sinceMs),
+    loadReportInterval: msToDuration(untilMs - sinceMs),
   };
 }
 
@@ -84,12 +84,4 @@ function findUnnamed(
       totalMetricValue: total.sum,
     }
   );
-}
-
-const NANOS_PER_MS = 1_000_000;
-
-function toDuration(ms: number): Duration {
-  const seconds = Math.floor(ms / 1000);
-  const nanos = Math.floor((ms - seconds * 1000) * NANOS_PER_MS);
-  return { seconds: BigInt(seconds), nanos };
 }

@@ -20,7 +20,7 @@ export interface UsedCluster {
  * Whether the credentials of the channel leave the security of connections to the control plane (gRFC A29). This
  * package has no such credentials, so those of the application decide.
  */
-export function usesXdsCredentials(): boolean {
+function usesXdsCredentials(): boolean {
   return false;
 }
 

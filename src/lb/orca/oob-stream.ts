@@ -7,6 +7,7 @@ import type { CallListener, CreateCall } from '../../grpc-js/intercepted-subchan
 import { errorMessage } from '../../util/error-message';
 import type { Handle } from '../../util/handle';
 import { decodeLoadReport } from './call-load-report';
+import { msToDuration } from '../../util/duration';
 
 /** How a stream ended. */
 export interface OobStreamStatus {
@@ -119,10 +120,8 @@ class OobStream implements Handle {
 }
 
 function encodeRequest(intervalMs: number): Buffer {
-  const seconds = Math.floor(intervalMs / 1000);
-  const nanos = Math.floor((intervalMs - seconds * 1000) * 1e6);
   const request = OrcaLoadReportRequest.encode({
-    reportInterval: { seconds: BigInt(seconds), nanos },
+    reportInterval: msToDuration(intervalMs),
     requestCostNames: [],
   }).finish();
   const frame = Buffer.alloc(FRAME_HEADER_BYTES + request.length);
