@@ -47,6 +47,18 @@ describe('an assignment with more localities than the limit', () => {
   });
 });
 
+describe('an assignment with many duplicate addresses', () => {
+  it('is rejected with each of them, and with none of those that are there once', () => {
+    const twice = Array.from({ length: 40 }, (_, i) => 1 + (i % 20));
+    const { endpoints } = createResourceTypes(extensions);
+    const json = endpointsJson('c', [{ zone: 'a', ports: [...twice, 99, 98] }]);
+    const found = violationsOf(endpoints, json);
+    expect(found).toHaveLength(20);
+    expect(found.every((text) => text.includes('duplicate address'))).toBe(true);
+    expect(found.at(-1)).toMatch(/with port 20$/);
+  });
+});
+
 describe('a collection', () => {
   const collection = createEndpointCollectionResourceType({ maxEndpointsPerAssignment: 3 });
   const decode = (count: number) =>
