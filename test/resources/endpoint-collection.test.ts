@@ -163,3 +163,62 @@ describe('a locality with a collection', () => {
     expect(value.priorities[0]?.localities[0]?.collection).toBeUndefined();
   });
 });
+
+describe('a large collection', () => {
+  const decodeInSteps = (bytes: Uint8Array) => {
+    const steps = type.decodeInSteps?.(bytes, { server: serverWith(), previous: () => undefined });
+    if (steps === undefined) throw new Error('collections are not decoded in steps');
+    for (let count = 0; ; count++) {
+      const step = steps.next();
+      if (step.done === true) return { result: step.value.result, count };
+    }
+  };
+  const entry = (address: string) => ({
+    resourceSpecifier: {
+      $case: 'inlineEntry' as const,
+      value: {
+        resource: {
+          typeUrl: 'type.googleapis.com/envoy.config.endpoint.v3.LbEndpoint',
+          ...lbEndpoint(address),
+        },
+      },
+    },
+  });
+  const collection = (...last: ReturnType<typeof entry>[]) =>
+    LbEndpointCollection.encode(
+      LbEndpointCollection.fromPartial({
+        entries: [
+          ...Array.from({ length: 500 }, (_, i) => entry(`10.1.${i >> 8}.${i & 255}`)),
+          ...last,
+        ],
+      }),
+    ).finish();
+
+  it('is decoded in steps', () => {
+    const { result, count } = decodeInSteps(collection());
+    expect(result.ok && result.value.endpoints).toHaveLength(500);
+    expect(count).toBeGreaterThanOrEqual(500 / 64);
+    expect(result).toEqual(
+      type.decode(collection(), { server: serverWith(), previous: () => undefined }).result,
+    );
+  });
+
+  it('is rejected with the violations of all entries', () => {
+    expect(decodeInSteps(collection(entry('nowhere'), entry('10.1.0.0'))).result).toEqual({
+      ok: false,
+      error: [
+        expect.stringMatching(/^entries\[500\]\.|^entries\[500\]/),
+        'entries[501]: duplicate address 10.1.0.0 with port 80',
+      ],
+    });
+  });
+
+  it('is rejected as malformed, and as nothing else, where an entry is cut', () => {
+    const broken = Buffer.from([0x0a, 2, 0x12, 0x7f]);
+    const bytes = Buffer.concat([collection(entry('nowhere')), broken]);
+    expect(decodeInSteps(bytes).result).toEqual({
+      ok: false,
+      error: [expect.stringMatching(/^malformed message: /)],
+    });
+  });
+});
