@@ -143,6 +143,8 @@ describe('a response that takes long to decode', () => {
     a.release();
     b.release();
     h.client.close();
+    h.clock.flush();
+    expect(h.clock.pendingTimers).toBe(0);
     h.clock.advance(1000);
     expect(type.steps).toBe(1);
   });
