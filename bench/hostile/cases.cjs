@@ -89,12 +89,12 @@ exports.cases = {
   },
   '1,000,000 endpoints': service({ E: (name, port) => endpoints(name, 1_000_000, port), ...ring }),
   '4,000,000 endpoints': service({ E: (name, port) => endpoints(name, 4_000_000, port), ...ring }),
-  '4 assignments of 200,000 endpoints': {
+  '5 assignments of 124,000 endpoints': {
     ...service({
-      route: [...manyClusters(3), { match: toBad, route: { cluster: 'bad' } }],
+      route: [...manyClusters(4), { match: toBad, route: { cluster: 'bad' } }],
       ...ring,
     }),
-    E: once((name, port) => endpoints(name, 200_000, port)),
+    E: once((name, port) => endpoints(name, 124_000, port)),
     seconds: 30,
   },
   'aggregates that branch for ever': service({ C: aggregateTree }),
