@@ -109,8 +109,8 @@ exports.cases = {
   'REST: version_info of 200 MB': {
     rest: () => `{"version_info":"${'v'.repeat(200_000_000)}","resources":[]}`,
   },
-  'CSDS: 20,000 clusters, 8 callers': {
-    ...service({ route: [...manyClusters(19_999), { match: toBad, route: { cluster: 'bad' } }] }),
+  'CSDS: 12,000 clusters, 8 callers': {
+    ...service({ route: [...manyClusters(11_999), { match: toBad, route: { cluster: 'bad' } }] }),
     csds: 8,
     accepted: true,
     seconds: 30,
