@@ -6,7 +6,7 @@ const UNICODE_CLASS_SIZE = 750;
 const PERL_CLASS_SIZE = 5;
 const PERL_CLASSES = 'dDsSwW';
 const REPEAT = /\{(\d{1,9})(?:(,)(\d{1,9})?)?\}/y;
-/** No size beyond this is told apart: everything is too large by then. */
+/** Sizes are not counted beyond this: every limit is exceeded. */
 const HUGE = 1e9;
 
 /**

@@ -19,7 +19,7 @@ const CANCELLED = {
 };
 
 /**
- * What the host library is told about a call without HTTP filters. The call config, the factory it names, the
+ * What the host library receives for a call without HTTP filters. The call config, the factory it names, the
  * filter that factory makes and the attributes that pickers read are this one object, because a call that costs a
  * few microseconds should not leave a dozen objects behind.
  *

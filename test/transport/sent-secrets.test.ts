@@ -31,7 +31,7 @@ describe('tokens that were sent to a server', () => {
     expect(secrets.redact(text)).toBe(expected);
   });
 
-  it('are told from other headers by their names and from other text by their length', () => {
+  it('differ from other headers by their names and from other text by their length', () => {
     const secrets = new SentSecrets();
     secrets.note(
       headers({ 'x-goog-user-project': 'a-project-with-a-long-name', 'x-auth': 'short' }),

@@ -270,7 +270,7 @@ describe('fallback (gRFC A71)', () => {
     expect(h.clock.pendingTimers).toBe(0);
   });
 
-  // 1. The first server is back, was told the version of "a", and has nothing to send. 2. Before it is known to be
+  // 1. The first server is back, received the version of "a", and has nothing to send. 2. Before it is known to be
   // well, something new is requested, and the second server sends "a", too. 3. The first server must send it again.
   it.each([
     ['state of the world', []],
@@ -309,7 +309,7 @@ describe('fallback (gRFC A71)', () => {
       const b = h.watch(h.endpoints, 'b');
       h.reply('second', '9', { a: 'from second', b: 'two' });
       expect(a.values.at(-1)?.text).toBe('from second');
-      // On the stream on which it was told the version, it would not send "a" again.
+      // On the stream on which it received the version, it would not send "a" again.
       expect(silent.isOpen).toBe(false);
       expect(claims()).toBe('');
       h.clock.advance(60_000);
