@@ -1,8 +1,7 @@
-import { ConnectivityState, createChildChannelControlHelper } from '../grpc-js';
-import type { LbHelper, Picker } from '../grpc-js';
+import { ConnectivityState } from '../grpc-js';
+import type { ChannelOptions, LbHelper, Picker, Subchannel, SubchannelAddress } from '../grpc-js';
 import { createFailurePicker, queuePicker } from './connectivity';
-import { createChildHost } from './lb-host';
-import type { LbHost, LbPolicy, LbUpdate } from './lb-policy';
+import type { LbEnvironment, LbHost, LbPolicy, LbUpdate } from './lb-policy';
 import { sameUpdate } from './lb-update';
 
 /** How a child is tied to its parent. */
@@ -15,16 +14,69 @@ export interface ChildPolicyOptions {
    */
   readonly onStateChanged: () => void;
   /** The requests that the parent serves itself. */
-  readonly overrides?: Partial<Omit<LbHelper, 'updateState'>>;
+  readonly overrides?: Partial<Pick<LbHelper, 'createSubchannel' | 'requestReresolution'>>;
 }
 
-/** One policy that was made for the child. There are two while one replaces the other. */
-interface Instance {
-  readonly policyName: string;
+type ChannelzRef = Parameters<LbHelper['addChannelzChild']>[0];
+
+/** The child that an instance belongs to. */
+interface InstanceOwner {
+  onReport(instance: Instance): void;
+  isLatest(instance: Instance): boolean;
+}
+
+/**
+ * One policy that was created for the child, and the host of that policy. There are two while one replaces the other.
+ * A class, not an object of functions: a channel has some eight of them for each cluster.
+ */
+class Instance implements LbHost {
+  readonly environment: LbEnvironment;
+  readonly depth: number;
   readonly policy: LbPolicy;
-  state: ConnectivityState;
-  picker: Picker;
-  errorMessage: string | null;
+  state = ConnectivityState.CONNECTING;
+  picker: Picker = queuePicker;
+  errorMessage: string | null = null;
+
+  constructor(
+    readonly policyName: string,
+    private readonly owner: InstanceOwner,
+    private readonly parent: ChildPolicyOptions,
+  ) {
+    const { environment, depth } = parent.host;
+    this.environment = environment;
+    this.depth = depth + 1;
+    const type = environment.policies.get(policyName);
+    this.policy = type === undefined ? createUnknownPolicy(this, policyName) : type.create(this);
+  }
+
+  createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
+    const { host, overrides } = this.parent;
+    if (overrides?.createSubchannel !== undefined)
+      return overrides.createSubchannel(address, options);
+    return host.createSubchannel(address, options);
+  }
+
+  updateState(state: ConnectivityState, picker: Picker, errorMessage: string | null): void {
+    this.state = state;
+    this.picker = picker;
+    this.errorMessage = errorMessage;
+    this.owner.onReport(this);
+  }
+
+  requestReresolution(): void {
+    if (!this.owner.isLatest(this)) return;
+    const { host, overrides } = this.parent;
+    if (overrides?.requestReresolution !== undefined) overrides.requestReresolution();
+    else host.requestReresolution();
+  }
+
+  addChannelzChild(child: ChannelzRef): void {
+    this.parent.host.addChannelzChild(child);
+  }
+
+  removeChannelzChild(child: ChannelzRef): void {
+    this.parent.host.removeChannelzChild(child);
+  }
 }
 
 /**
@@ -33,7 +85,7 @@ interface Instance {
  *
  * To be used from the tree's batch, like the policies themselves.
  */
-export class ChildPolicy {
+export class ChildPolicy implements InstanceOwner {
   private current: Instance | undefined;
   private pending: Instance | undefined;
   private lastUpdate: LbUpdate | undefined;
@@ -82,55 +134,8 @@ export class ChildPolicy {
     pending?.policy.destroy();
   }
 
-  private instanceFor(policyName: string): Instance {
-    const { current, pending } = this;
-    if (pending?.policyName === policyName) return pending;
-    if (current?.policyName === policyName) {
-      // Back to the policy that still serves: the one that was to replace it is not needed.
-      this.pending = undefined;
-      this.retire(pending);
-      return current;
-    }
-    const instance = this.createInstance(policyName);
-    if (current?.state === ConnectivityState.READY) {
-      this.pending = instance;
-      this.retire(pending);
-    } else {
-      this.current = instance;
-      this.pending = undefined;
-      this.retire(current);
-      this.retire(pending);
-    }
-    return instance;
-  }
-
-  private createInstance(policyName: string): Instance {
-    const { host: parent, overrides } = this.options;
-    const answer = createChildChannelControlHelper(parent, overrides ?? {});
-    const host = createChildHost(parent, {
-      ...answer,
-      updateState: (state, picker, errorMessage) => {
-        instance.state = state;
-        instance.picker = picker;
-        instance.errorMessage = errorMessage;
-        this.onReport(instance);
-      },
-      requestReresolution: () => {
-        if (instance === (this.pending ?? this.current)) answer.requestReresolution();
-      },
-    });
-    const type = parent.environment.policies.get(policyName);
-    const instance: Instance = {
-      policyName,
-      policy: type === undefined ? createUnknownPolicy(host, policyName) : type.create(host),
-      state: ConnectivityState.CONNECTING,
-      picker: queuePicker,
-      errorMessage: null,
-    };
-    return instance;
-  }
-
-  private onReport(instance: Instance): void {
+  /** Receives the reports of instances. */
+  onReport(instance: Instance): void {
     const { current, pending } = this;
     if (instance !== current && instance !== pending) return;
     if (current !== undefined && pending !== undefined) {
@@ -145,6 +150,33 @@ export class ChildPolicy {
       }
     }
     this.options.onStateChanged();
+  }
+
+  /** Whether an instance is the one that the last update was for. */
+  isLatest(instance: Instance): boolean {
+    return instance === (this.pending ?? this.current);
+  }
+
+  private instanceFor(policyName: string): Instance {
+    const { current, pending } = this;
+    if (pending?.policyName === policyName) return pending;
+    if (current?.policyName === policyName) {
+      // Back to the policy that still serves: the one that was to replace it is not needed.
+      this.pending = undefined;
+      this.retire(pending);
+      return current;
+    }
+    const instance = new Instance(policyName, this, this.options);
+    if (current?.state === ConnectivityState.READY) {
+      this.pending = instance;
+      this.retire(pending);
+    } else {
+      this.current = instance;
+      this.pending = undefined;
+      this.retire(current);
+      this.retire(pending);
+    }
+    return instance;
   }
 
   /** Destroys an instance later in the batch: it may be the one that is reporting. */

@@ -15,21 +15,22 @@ export function aggregateConnectivity(states: Iterable<ConnectivityState>): Conn
 
 /** Counts children by state, so that one change among many costs nothing to aggregate. */
 export class ConnectivityTally {
-  private readonly counts = new Map<ConnectivityState, number>();
+  /** By the number of the state. */
+  private readonly counts: number[] = [0, 0, 0, 0, 0];
 
   /** Counts a child in. */
   add(state: ConnectivityState): void {
-    this.counts.set(state, this.count(state) + 1);
+    this.counts[state] = this.count(state) + 1;
   }
 
   /** Counts out a child that was in the given state. */
   remove(state: ConnectivityState): void {
-    this.counts.set(state, this.count(state) - 1);
+    this.counts[state] = this.count(state) - 1;
   }
 
   /** How many children are in the state. */
   count(state: ConnectivityState): number {
-    return this.counts.get(state) ?? 0;
+    return this.counts[state] ?? 0;
   }
 
   /** The state of the whole; see {@link aggregateConnectivity}. */

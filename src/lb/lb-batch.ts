@@ -30,18 +30,7 @@ export class LbBatch {
   /** @param publish Builds and hands up a picker. */
   createPublication(depth: number, publish: () => void): Publication {
     const level = (this.requested[depth] ??= new Set());
-    let live = true;
-    return {
-      request: () => {
-        if (!live) return;
-        level.add(publish);
-        this.queue.run(() => {});
-      },
-      cancel: () => {
-        live = false;
-        level.delete(publish);
-      },
-    };
+    return new LevelPublication(this.queue, level, publish);
   }
 
   private publishDeepest(): void {
@@ -53,5 +42,28 @@ export class LbBatch {
       for (const publish of due) this.queue.run(publish);
       return;
     }
+  }
+}
+
+/** A publication of a policy at some depth. */
+class LevelPublication implements Publication {
+  private isCancelled = false;
+
+  /** @param level Those requested at that depth. */
+  constructor(
+    private readonly queue: SerialQueue,
+    private readonly level: Set<() => void>,
+    private readonly publish: () => void,
+  ) {}
+
+  request(): void {
+    if (this.isCancelled) return;
+    this.level.add(this.publish);
+    this.queue.run(() => {});
+  }
+
+  cancel(): void {
+    this.isCancelled = true;
+    this.level.delete(this.publish);
   }
 }

@@ -1,5 +1,5 @@
 import { ConnectivityState } from '../grpc-js';
-import type { ChannelOptions, Picker, Subchannel, SubchannelAddress } from '../grpc-js';
+import type { ChannelOptions, LbHelper, Picker, Subchannel, SubchannelAddress } from '../grpc-js';
 import type { LbConfig } from '../resources/extension-points';
 import { ChildPolicy, type ChildPolicyOptions } from './child-policy';
 import { createFailurePicker } from './connectivity';
@@ -56,7 +56,7 @@ export function createSingleChildPolicy<Config extends LbConfig>(
 
 /** A policy with one child, of whatever kind. */
 export class SingleChildPolicy<Config extends LbConfig, Child extends ForwardedChild>
-  implements LbPolicy<Config>, OnlyChild<Child>
+  implements LbPolicy<Config>, OnlyChild<Child>, ChildPolicyOptions
 {
   readonly child: Child;
   private readonly delegate: SingleChildDelegate<Config>;
@@ -69,14 +69,18 @@ export class SingleChildPolicy<Config extends LbConfig, Child extends ForwardedC
     createDelegate: CreateDelegate<Config, Child>,
   ) {
     this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
-    this.child = createChild({
-      host,
-      onStateChanged: () => this.publication.request(),
-      overrides: {
-        createSubchannel: (address, options) => this.createSubchannel(address, options),
-      },
-    });
+    this.child = createChild(this);
     this.delegate = createDelegate(this);
+  }
+
+  /** The requests of the child that this policy serves itself. */
+  get overrides(): Pick<LbHelper, 'createSubchannel'> {
+    return this;
+  }
+
+  /** Receives the changes of the child. */
+  onStateChanged(): void {
+    this.publication.request();
   }
 
   requestPublication(): void {
@@ -108,7 +112,8 @@ export class SingleChildPolicy<Config extends LbConfig, Child extends ForwardedC
     this.child.destroy();
   }
 
-  private createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
+  /** Creates a subchannel for the child. */
+  createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
     return (
       this.delegate.createSubchannel?.(address, options) ??
       this.host.createSubchannel(address, options)
