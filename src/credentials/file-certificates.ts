@@ -1,5 +1,4 @@
 import { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { createSecureContext, rootCertificates } from 'node:tls';
 import type {
   CaCertificateListener,
@@ -10,6 +9,7 @@ import type { Clock } from '../util/clock';
 import { errorMessage } from '../util/error-message';
 import type { Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
+import { readRegularFile } from '../util/read-regular-file';
 import { err, ok, type Result } from '../util/result';
 
 /** PEM files, named as in the configuration. */
@@ -31,6 +31,9 @@ interface Certificates {
   readonly ca: Buffer;
   readonly identity: { readonly certificate: Buffer; readonly privateKey: Buffer } | undefined;
 }
+
+/** A bundle of all public certificate authorities has a quarter of a megabyte. */
+const MAX_FILE_BYTES = 16 * 1024 * 1024;
 
 /**
  * Certificates from files, which may be replaced while they are in use. They are read again at an interval as
@@ -160,11 +163,8 @@ function readCa(path: string): Result<Buffer, string> {
 }
 
 function readFile(field: string, path: string): Result<Buffer, string> {
-  try {
-    return ok(readFileSync(path));
-  } catch (error) {
-    return err(`${field} ${path} cannot be read: ${errorMessage(error)}`);
-  }
+  const read = readRegularFile(path, { maxBytes: MAX_FILE_BYTES });
+  return read.ok ? read : err(`${field} ${path} cannot be read: ${read.error}`);
 }
 
 function systemRoots(): Buffer {

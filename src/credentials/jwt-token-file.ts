@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs';
 import { Status } from '../grpc-js';
 import { connectionBackoff, firstBackoffStep, type BackoffStep } from '../util/backoff';
 import type { Clock } from '../util/clock';
 import type { Random } from '../util/random';
+import { readRegularFile } from '../util/read-regular-file';
 import { err, ok, type Result } from '../util/result';
 import { readJwtExpiry } from './jwt-expiry';
 
@@ -20,7 +20,7 @@ export type TokenCallback = (token: Result<string, TokenFailure>) => void;
 export interface JwtTokenFileOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Reads a file as text. Default: the file system. */
+  /** Reads a file as text. Default: the file system, only regular files of at most 1 MiB, and at once. */
   readonly read?: (path: string, callback: (error: Error | null, text: string) => void) => void;
 }
 
@@ -37,6 +37,8 @@ interface Pause {
   readonly untilMs: number;
 }
 
+/** Servers accept headers of some kilobytes. */
+const MAX_TOKEN_BYTES = 1024 * 1024;
 /** A token counts as expired this long before it is. */
 const MARGIN_MS = 30_000;
 /** A token that is to be used no longer than this is replaced ahead of time. */
@@ -135,5 +137,7 @@ export class JwtTokenFile {
 }
 
 function readText(path: string, callback: (error: Error | null, text: string) => void): void {
-  readFile(path, 'utf8', callback);
+  const read = readRegularFile(path, { maxBytes: MAX_TOKEN_BYTES });
+  if (read.ok) callback(null, read.value.toString('utf8'));
+  else callback(new Error(read.error), '');
 }

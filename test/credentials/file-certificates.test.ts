@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -95,6 +96,40 @@ describe('FileCertificates', () => {
       ok: false,
       error: `private_key_file ${none} ${reason}`,
     });
+  });
+
+  // Opened in the usual way, a FIFO without a writer blocks the process.
+  it('refuses a FIFO, a device and a file of more than 16 MiB, without waiting for them', () => {
+    execFileSync('mkfifo', [path('fifo')]);
+    writeFileSync(path('large.pem'), Buffer.alloc(16 * 1024 * 1024 + 1));
+    const identity = { certificate: path('client.pem'), privateKey: path('client.key') };
+    const reasons: readonly (readonly [CertificateFiles, string])[] = [
+      [
+        { ca: path('fifo'), identity: undefined },
+        `ca_certificate_file ${path('fifo')} cannot be read: a FIFO, not a regular file`,
+      ],
+      [
+        { ca: undefined, identity: { ...identity, certificate: '/dev/zero' } },
+        'certificate_file /dev/zero cannot be read: a device, not a regular file',
+      ],
+      [
+        { ca: undefined, identity: { ...identity, privateKey: path('large.pem') } },
+        `private_key_file ${path('large.pem')} cannot be read: 16777217 bytes, more than 16777216`,
+      ],
+    ];
+    for (const [files, error] of reasons) expect(load(files)).toEqual({ ok: false, error });
+  });
+
+  it('keeps the certificates in use when a FIFO has taken the place of a file', () => {
+    const { cas } = listen(loaded(ownFiles()));
+    rmSync(path('ca.pem'));
+    execFileSync('mkfifo', [path('ca.pem')]);
+    clock.advance(600_000);
+    expect(cas).toEqual([text('ca.pem')]);
+    expect(logged).toEqual([
+      `ca_certificate_file ${path('ca.pem')} cannot be read: a FIFO, not a regular file; ` +
+        'the certificates read before stay in use',
+    ]);
   });
 
   it('says which file cannot be used', () => {

@@ -1,3 +1,7 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { readJwtExpiry } from '../../src/credentials/jwt-expiry';
 import { JwtTokenFile, type TokenFailure } from '../../src/credentials/jwt-token-file';
 import type { Result } from '../../src/util/result';
@@ -195,5 +199,45 @@ describe('a token in a file', () => {
     answer();
     expect(told).toEqual(got(content));
     expect(clock.pendingTimers).toBe(0);
+  });
+});
+
+describe('a token in a file of the file system', () => {
+  let folder: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'tokens-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  /** What is known of the token when the attempt to read it has ended, which waits for nothing. */
+  function read(path: string) {
+    const told: Result<string, TokenFailure>[] = [];
+    const file = new JwtTokenFile(path, { clock: new FakeClock(), random: () => 0.5 });
+    file.get((result) => told.push(result));
+    return told;
+  }
+
+  it('is read', () => {
+    const path = join(folder, 'token');
+    const token = tokenOf({ exp: new FakeClock().now() / 1000 + 3600 });
+    writeFileSync(path, `${token}\n`);
+    expect(read(path)).toEqual([{ ok: true, value: token }]);
+  });
+
+  // Opened in the usual way, a FIFO without a writer occupies a thread of the process for ever, and its read never ends.
+  it('cannot be had from a FIFO, a device or a file of more than 1 MiB, which are not waited for', () => {
+    const fifo = join(folder, 'fifo');
+    const large = join(folder, 'large');
+    execFileSync('mkfifo', [fifo]);
+    writeFileSync(large, Buffer.alloc(1024 * 1024 + 1));
+    const failed = (message: string) => [{ ok: false, error: { code: 14, message } }];
+    expect(read(fifo)).toEqual(failed(`jwt_token_file ${fifo}: a FIFO, not a regular file`));
+    expect(read('/dev/zero')).toEqual(
+      failed('jwt_token_file /dev/zero: a device, not a regular file'),
+    );
+    expect(read(large)).toEqual(
+      failed(`jwt_token_file ${large}: 1048577 bytes, more than 1048576`),
+    );
   });
 });
