@@ -10,7 +10,7 @@ import { systemClock } from '../util/clock';
 import { currentFeatureFlags } from '../util/feature-flags';
 import { silentLogger } from '../util/logger';
 import { systemRandom } from '../util/random';
-import { parseResourceName } from '../xds-client/resource-name';
+import { parseOpaqueName, parseResourceName } from '../xds-client/resource-name';
 import type { ResourceType } from '../xds-client/resource-type';
 
 /** A resource as it is sent to clients. */
@@ -51,10 +51,11 @@ export function createResourceJudge(): ResourceJudge {
   const byUrl = new Map<string, ResourceType<unknown>>(
     Object.values(types).map((type: ResourceType<unknown>) => [type.typeUrl, type]),
   );
+  const parseName = environment.flags.federation ? parseResourceName : parseOpaqueName;
   return ({ typeUrl, name, value }) => {
     const type = byUrl.get(typeUrl);
     if (type === undefined) return [];
-    const parsed = parseResourceName(name, typeUrl);
+    const parsed = parseName(name, typeUrl);
     if (!parsed.ok) return [`not a usable resource name: ${parsed.error}`];
     const { result } = type.decode(value, { server: SERVER, previous: () => undefined });
     return result.ok ? [] : result.error;

@@ -7,6 +7,7 @@ import type { ClusterLoadAssignment } from '../generated/envoy/config/endpoint/v
 import { ClusterConfig } from '../generated/envoy/extensions/clusters/aggregate/v3/cluster';
 import type { Violations } from '../util/violations';
 import type { ClusterDiscovery } from './cluster';
+import type { ExtensionPoints } from './extension-points';
 import { MAX_PORT } from './shared/address-parser';
 import { unpackAny } from './shared/any';
 import { checkConfigSource } from './shared/config-source-parser';
@@ -20,6 +21,7 @@ const aggregateType = {
 /** How the endpoints of a cluster are found (gRFC A37); `undefined` after adding a violation. */
 export function parseClusterDiscovery(
   cluster: Cluster,
+  extensions: Pick<ExtensionPoints, 'federation'>,
   violations: Violations,
 ): ClusterDiscovery | undefined {
   const { clusterDiscoveryType } = cluster;
@@ -27,7 +29,7 @@ export function parseClusterDiscovery(
     return parseAggregate(clusterDiscoveryType.value, violations.at('cluster_type'));
   }
   const type = clusterDiscoveryType?.value;
-  if (type === Cluster_DiscoveryType.EDS) return parseEds(cluster, violations);
+  if (type === Cluster_DiscoveryType.EDS) return parseEds(cluster, extensions, violations);
   if (type === Cluster_DiscoveryType.LOGICAL_DNS) {
     return parseLogicalDns(cluster.loadAssignment, violations.at('load_assignment'));
   }
@@ -40,6 +42,7 @@ export function parseClusterDiscovery(
 
 function parseEds(
   { name, edsClusterConfig }: Cluster,
+  { federation = true }: Pick<ExtensionPoints, 'federation'>,
   violations: Violations,
 ): ClusterDiscovery | undefined {
   const at = violations.at('eds_cluster_config');
@@ -50,7 +53,7 @@ function parseEds(
   const { edsConfig, serviceName } = edsClusterConfig;
   checkConfigSource(edsConfig, ['ads', 'self'], at.at('eds_config'));
   // The name of a cluster is not the name of an assignment under the new naming scheme (gRFC A47).
-  if (serviceName === '' && name.startsWith('xdstp:')) {
+  if (federation && serviceName === '' && name.startsWith('xdstp:')) {
     at.at('service_name').add('must not be empty, because the name of the cluster is an xdstp one');
   }
   return { kind: 'eds', edsResourceName: serviceName === '' ? name : serviceName, serviceName };

@@ -57,7 +57,7 @@ function parseCluster(
 ): ClusterResource | undefined {
   const { extensions, server } = context;
   const { name, lrsServer, outlierDetection } = message;
-  const discovery = parseClusterDiscovery(message, violations);
+  const discovery = parseClusterDiscovery(message, extensions, violations);
   const lbConfig = parseClusterLbPolicy(message, extensions, violations);
   if (lrsServer !== undefined) checkConfigSource(lrsServer, ['self'], violations.at('lrs_server'));
   const tls = parseTransportSecurity(message, context, violations);

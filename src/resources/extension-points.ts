@@ -102,6 +102,8 @@ export interface ExtensionPoints {
   readonly additionalAddresses?: boolean;
   /** Whether `Cluster.load_balancing_policy` is read (gRFC A52). Default: it is. */
   readonly customLbConfig?: boolean;
+  /** Whether `xdstp:` names say more than others (gRFC A47). Default: they do. */
+  readonly federation?: boolean;
   /** Whether endpoints may be in resources of their own (gRFC A95). Default: what says so is not read. */
   readonly endpointCollections?: boolean;
   /** Whether retry policies of routes and virtual hosts apply (gRFC A44). Default: they do. */

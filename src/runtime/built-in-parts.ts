@@ -46,6 +46,7 @@ export function createRuntimeResourceTypes(
     maxEndpoints: limits.maxEndpoints,
     additionalAddresses: flags.dualstackEndpoints,
     customLbConfig: flags.customLbConfig,
+    federation: flags.federation,
     endpointCollections: flags.endpointFallback,
     retries: flags.retry,
     systemRootCerts: flags.systemRootCerts,

@@ -20,7 +20,8 @@ export function createClientPool(
   transportFactory: XdsTransportFactory,
 ): ClientPool<XdsClient, XdsClientGroup> {
   const userAgent = { name: 'grpc-xds (Node.js)', version: PACKAGE_VERSION };
-  const { dataErrorHandling, endpointFallback, lrsPropagation: choosesMetrics } = flags;
+  const { dataErrorHandling, endpointFallback, federation } = flags;
+  const { lrsPropagation: choosesMetrics } = flags;
   const { maxUpdateTimePercent } = limits;
   const clientFeatures = endpointFallback ? ['xds.endpoint.supports_lb_endpoint_collection'] : [];
   return new ClientPool((bootstrap, clients) => {
@@ -28,7 +29,8 @@ export function createClientPool(
     const keeper = config && loadSnapshots().keepSnapshot({ config, clock, logger });
     keeper?.start(() => mergeSnapshots(clients()));
     const options = {
-      ...{ bootstrap, transportFactory, userAgent, clientFeatures, dataErrorHandling },
+      ...{ bootstrap, transportFactory, userAgent, clientFeatures },
+      ...{ dataErrorHandling, federation },
       ...{ clock, random, logger, maxUpdateTimePercent },
       ...(keeper && { events: keeper.events }),
     };

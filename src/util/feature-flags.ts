@@ -12,8 +12,8 @@ export interface FeatureFlags {
   readonly retry: boolean;
   /**
    * gRFC A47, `GRPC_EXPERIMENTAL_XDS_FEDERATION`: the members `authorities` and
-   * `client_default_listener_resource_name_template` of the bootstrap. Without them, no `xdstp:` name has a server.
-   * Default: on.
+   * `client_default_listener_resource_name_template` of the bootstrap, and what an `xdstp:` name says. Without it, such a
+   * name is a plain one, of a resource of the top-level servers. Default: on.
    */
   readonly federation: boolean;
   /** gRFC A48, `GRPC_EXPERIMENTAL_ENABLE_LEAST_REQUEST`: the least_request policy. Default: on. */
@@ -48,8 +48,6 @@ export interface FeatureFlags {
   readonly systemRootCerts: boolean;
   /** gRFC A85, `GRPC_EXPERIMENTAL_XDS_ORCA_LRS_PROPAGATION`: which backend metrics LRS has. Default: on. */
   readonly lrsPropagation: boolean;
-  /** gRFC A87, `GRPC_EXPERIMENTAL_XDS_MTLS_SPIFFE`: SPIFFE bundle maps. Default: on. */
-  readonly spiffe: boolean;
   /** gRFC A88, `GRPC_EXPERIMENTAL_XDS_DATA_ERROR_HANDLING`: errors in resources. Default: off. */
   readonly dataErrorHandling: boolean;
   /**
@@ -101,7 +99,6 @@ export function readFeatureFlags(env: Environment): FeatureFlags {
     endpointHashKeyBackwardCompat: off('GRPC_XDS_ENDPOINT_HASH_KEY_BACKWARD_COMPAT'),
     systemRootCerts: on('GRPC_EXPERIMENTAL_XDS_SYSTEM_ROOT_CERTS'),
     lrsPropagation: on('GRPC_EXPERIMENTAL_XDS_ORCA_LRS_PROPAGATION'),
-    spiffe: on('GRPC_EXPERIMENTAL_XDS_MTLS_SPIFFE'),
     dataErrorHandling: off('GRPC_EXPERIMENTAL_XDS_DATA_ERROR_HANDLING'),
     endpointFallback: off('GRPC_EXPERIMENTAL_XDS_ENDPOINT_FALLBACK'),
     bootstrapCallCreds: on('GRPC_EXPERIMENTAL_XDS_BOOTSTRAP_CALL_CREDS'),

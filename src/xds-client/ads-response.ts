@@ -6,7 +6,7 @@ import { err } from '../util/result';
 import { runSteps, type Steps } from '../util/steps';
 import type { AdsResponse, ResponseItem } from './ads-protocol';
 import { MAX_NAME_LENGTH, MAX_RESOURCES_PER_RESPONSE, MIN_BYTES_IN_STEPS } from './limits';
-import { parseResourceName } from './resource-name';
+import type { ParseResourceName } from './resource-name';
 import type { Accepted } from './resource-state';
 import type {
   CertificateProviders,
@@ -62,6 +62,8 @@ export interface ReadContext {
   readonly nowMs: number;
   /** Whether the errors listed for single resources count (gRFC A88). */
   readonly readResourceErrors: boolean;
+  /** Reads the names of resources. */
+  readonly parseName: ParseResourceName;
   /** Whether anybody watches a resource. */
   isWanted(name: string): boolean;
   /** The value in use, whichever server it is from. */
@@ -333,7 +335,7 @@ class ResponseReader implements ReadResources {
 
   /** A name that cannot be read was never asked for; under its own spelling it will not be found. */
   private canonical(wireName: string): string {
-    const name = parseResourceName(wireName, this.context.type.typeUrl);
+    const name = this.context.parseName(wireName, this.context.type.typeUrl);
     return name.ok ? name.value.canonical : wireName;
   }
 

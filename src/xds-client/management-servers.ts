@@ -11,6 +11,7 @@ import { noClientEvents, type ClientEvents } from './client-events';
 import { DEFAULT_TIME_PERCENT } from './limits';
 import { createNode, type UserAgent } from './node';
 import { reportLongWaits } from './report-long-waits';
+import { parseOpaqueName, parseResourceName, type ParseResourceName } from './resource-name';
 import type { ResourceType } from './resource-type';
 import { ServerChannel } from './server-channel';
 import { serverPolicy } from './server-policy';
@@ -32,6 +33,11 @@ export interface ManagementServersOptions {
   readonly events?: ClientEvents;
   /** Whether gRFC A88 applies: errors of servers about resources, and its rules for deletions. Default false. */
   readonly dataErrorHandling?: boolean;
+  /**
+   * Whether gRFC A47 applies: an `xdstp:` name belongs to its authority. Without it, such a name is opaque and its
+   * resource is had from the top-level servers. Default true.
+   */
+  readonly federation?: boolean;
   /** See `Limits`. Default: 25. */
   readonly maxUpdateTimePercent?: number;
 }
@@ -51,6 +57,8 @@ export class ManagementServers {
   /** Identifies this process to management servers. */
   readonly node: Node;
   readonly queue: SerialQueue;
+  /** Reads the names of resources. */
+  readonly parseName: ParseResourceName;
   /** Of the resources of every client. */
   readonly waitReports: WaitReports;
   private readonly channels: RefCountedMap<ServerConfig, ServerChannel>;
@@ -66,7 +74,8 @@ export class ManagementServers {
   private readonly toSweep = new Set<Sweepable>();
 
   constructor(private readonly options: ManagementServersOptions) {
-    const { bootstrap, clock, logger, userAgent, clientFeatures } = options;
+    const { bootstrap, clock, logger, userAgent, clientFeatures, federation = true } = options;
+    this.parseName = federation ? parseResourceName : parseOpaqueName;
     this.queue = new SerialQueue(
       (error) => logger.error(() => `unexpected error in the xDS client: ${describeBug(error)}`),
       () => this.settle(),
@@ -115,6 +124,7 @@ export class ManagementServers {
       certificateProviders: this.options.bootstrap.certificateProviders,
       policy: serverPolicy(server.features, dataErrorHandling ?? false),
       node: this.node,
+      parseName: this.parseName,
       withoutDelta: this.withoutDelta,
       transportFactory,
       queue: this.queue,

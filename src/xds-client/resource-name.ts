@@ -9,6 +9,9 @@ export interface ResourceName {
   readonly canonical: string;
 }
 
+/** Reads a resource name: {@link parseResourceName}, or {@link parseOpaqueName} if federation is switched off. */
+export type ParseResourceName = (name: string, typeUrl: string) => Result<ResourceName, string>;
+
 const SCHEME = 'xdstp:';
 const TYPE_URL_PREFIX = 'type.googleapis.com/';
 
@@ -20,8 +23,7 @@ const TYPE_URL_PREFIX = 'type.googleapis.com/';
  * @returns the name, or what is wrong with it.
  */
 export function parseResourceName(name: string, typeUrl: string): Result<ResourceName, string> {
-  if (name.length > MAX_NAME_LENGTH) return err(`longer than ${MAX_NAME_LENGTH} characters`);
-  if (!name.startsWith(SCHEME)) return ok({ authority: undefined, canonical: name });
+  if (!name.startsWith(SCHEME) || name.length > MAX_NAME_LENGTH) return parseOpaqueName(name);
   const parts = /^xdstp:\/\/([^/?#]*)\/([^/?#]+)\/([^?#]+)(?:\?([^#]*))?(?:#.*)?$/s.exec(name);
   if (parts === null) return err('not of the form xdstp://authority/type/id');
   const [, authority = '', type = '', id = '', context = ''] = parts.map(
@@ -35,6 +37,12 @@ export function parseResourceName(name: string, typeUrl: string): Result<Resourc
   if (!parameters.ok) return parameters;
   const canonical = `${SCHEME}//${authority}/${type}/${id}${parameters.value}`;
   return ok({ authority: decodeText(authority), canonical });
+}
+
+/** Reads a resource name as a client without federation does: it has no parts, also if it begins with `xdstp:`. */
+export function parseOpaqueName(name: string): Result<ResourceName, string> {
+  if (name.length > MAX_NAME_LENGTH) return err(`longer than ${MAX_NAME_LENGTH} characters`);
+  return ok({ authority: undefined, canonical: name });
 }
 
 const UNRESERVED = /^[A-Za-z0-9\-._~]$/;

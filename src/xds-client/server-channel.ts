@@ -17,6 +17,7 @@ import type { ServerSnapshot } from './client-snapshot';
 import { diagnostics, type ServerEvent } from './diagnostics';
 import { MAX_LOGGED_UNREQUESTED } from './limits';
 import type { CertificateProviders, DiscoveryService, ResourceType } from './resource-type';
+import type { ParseResourceName } from './resource-name';
 import type { ServerPolicy } from './server-policy';
 import type { TimeBudget } from './time-budget';
 import type { XdsTransport, XdsTransportFactory } from './transport';
@@ -29,6 +30,7 @@ export interface ServerChannelOptions {
   readonly server: ServerConfig;
   readonly policy: ServerPolicy;
   readonly node: Node;
+  readonly parseName: ParseResourceName;
   /** Keys of servers that were found not to have the incremental variant; added to. */
   readonly withoutDelta: Set<string>;
   readonly transportFactory: XdsTransportFactory;
@@ -308,6 +310,7 @@ export class ServerChannel {
       certificateProviders: this.options.certificateProviders,
       nowMs: this.options.clock.now(),
       readResourceErrors: this.policy.readResourceErrors,
+      parseName: this.options.parseName,
       isWanted: (name) => this.resources.get(typeUrl, name) !== undefined,
       cached: (name) => this.resources.get(typeUrl, name)?.accepted,
       elementsOf: (limit) => this.resources.elements.of(limit),

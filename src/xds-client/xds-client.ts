@@ -5,7 +5,6 @@ import { err, ok, type Result } from '../util/result';
 import { Authority } from './authority';
 import type { ClientSnapshot } from './client-snapshot';
 import { ManagementServers, type ManagementServersOptions } from './management-servers';
-import { parseResourceName } from './resource-name';
 import type { ResourceType } from './resource-type';
 import type { ResourceWatcher } from './resource-watcher';
 import type { ServerChannel } from './server-channel';
@@ -138,7 +137,7 @@ export class XdsClient {
     type: ResourceType<unknown>,
     name: string,
   ): Result<{ readonly authority: Authority; readonly canonical: string }, string> {
-    const parsed = parseResourceName(name, type.typeUrl);
+    const parsed = this.servers.parseName(name, type.typeUrl);
     if (!parsed.ok) return parsed;
     const { authority: key, canonical } = parsed.value;
     let authority = this.authorities.get(key);

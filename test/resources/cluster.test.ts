@@ -197,6 +197,12 @@ describe('the discovery of endpoints', () => {
     ]);
   });
 
+  it('needs no service name under an xdstp name without federation, where that is a name as any other', () => {
+    const name = 'xdstp://auth/envoy.config.cluster.v3.Cluster/c';
+    const type = createClusterResourceType({ ...extensions, federation: false });
+    expect(valueOf(type, edsClusterJson(name)).discovery).toMatchObject({ edsResourceName: name });
+  });
+
   it('may be by DNS', () => {
     const cluster = parse(dns(endpoint({ address: 'db.example.com', port_value: 443 })));
     expect(cluster.discovery).toEqual({ kind: 'logical-dns', host: 'db.example.com', port: 443 });

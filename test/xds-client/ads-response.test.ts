@@ -10,6 +10,7 @@ import {
   type ReadContext,
   type ReadResources,
 } from '../../src/xds-client/ads-response';
+import { parseResourceName } from '../../src/xds-client/resource-name';
 import type { Accepted } from '../../src/xds-client/resource-state';
 import type { ResourceType } from '../../src/xds-client/resource-type';
 import { bootstrap, serverConfig } from './harness';
@@ -47,6 +48,7 @@ function read(
     nowMs: 3,
     certificateProviders: new Set(),
     readResourceErrors: false,
+    parseName: parseResourceName,
     isWanted: (name) => wanted.includes(name),
     cached: (name) => cached.get(name),
     elementsOf: () => 0,

@@ -80,6 +80,7 @@ export interface HarnessOptions {
   readonly servers?: readonly ServerConfig[];
   readonly authorities?: ReadonlyMap<string, AuthorityConfig>;
   readonly dataErrorHandling?: boolean;
+  readonly federation?: boolean;
   /** Of the node. */
   readonly metadata?: ReadonlyMap<string, string | number>;
   readonly events?: ClientEvents;
@@ -126,6 +127,7 @@ export class Harness {
       logger: this.logger,
       userAgent: { name: 'test-agent', version: '1.2.3' },
       dataErrorHandling: options.dataErrorHandling ?? false,
+      federation: options.federation ?? true,
       ...(options.events === undefined ? {} : { events: options.events }),
     };
     this.servers = new ManagementServers(this.options);

@@ -7,6 +7,7 @@ import {
 import { UpdateBudget } from '../../src/xds-client/update-budget';
 import type { ResponseItem } from '../../src/xds-client/ads-protocol';
 import { readResources } from '../../src/xds-client/ads-response';
+import { parseResourceName } from '../../src/xds-client/resource-name';
 import { Harness, RecordingWatcher, serverConfig } from './harness';
 import { TestResourceType } from './test-resource';
 
@@ -127,6 +128,7 @@ describe('a response with too many resources', () => {
           nowMs: 0,
           certificateProviders: new Set(),
           readResourceErrors: true,
+          parseName: parseResourceName,
           isWanted: () => true,
           cached: () => undefined,
           elementsOf: () => 0,

@@ -1,4 +1,4 @@
-import { parseResourceName } from '../../src/xds-client/resource-name';
+import { parseOpaqueName, parseResourceName } from '../../src/xds-client/resource-name';
 
 const TYPE_URL = 'type.googleapis.com/a.b.C';
 
@@ -52,5 +52,23 @@ describe('parseResourceName', () => {
 
   it('takes a type URL without a prefix as it is', () => {
     expect(parseResourceName('xdstp://auth/a.b.C/id', 'a.b.C').ok).toBe(true);
+  });
+});
+
+describe('parseOpaqueName', () => {
+  it.each(['plain', '', 'xdstp://auth/a.b.C/id?b=2&a=1#x', 'xdstp:', 'xdstp://auth/a.b.D/%c3'])(
+    'leaves %p as it is',
+    (name) => {
+      expect(parseOpaqueName(name)).toEqual({
+        ok: true,
+        value: { authority: undefined, canonical: name },
+      });
+    },
+  );
+
+  it('refuses a name of more than 8,192 characters, as parseResourceName does', () => {
+    const name = `xdstp://auth/a.b.C/${'x'.repeat(8192)}`;
+    expect(parseOpaqueName(name)).toEqual({ ok: false, error: 'longer than 8192 characters' });
+    expect(parseResourceName(name, TYPE_URL)).toEqual(parseOpaqueName(name));
   });
 });

@@ -1,0 +1,112 @@
+import type { HttpFilter } from '../../src/http-filters/http-filter';
+import { HttpFilterRegistry } from '../../src/http-filters/registry';
+import { createPolicyRegistry, type PolicyEnvironment } from '../../src/lb/create-policy-registry';
+import { encodeJson } from '../../src/proto-json/encode-json';
+import { RegexMeter } from '../../src/regex/regex-meter';
+import type { ResourceTypes } from '../../src/resources/resource-types';
+import { addHttpFilters, createRuntimeResourceTypes } from '../../src/runtime/built-in-parts';
+import type { ResourceType } from '../../src/xds-client/resource-type';
+import { serverWith } from '../resources/decode-json';
+import { edsClusterJson, type Json } from '../support/xds-json';
+
+/** Whether something is so that a flag decides. */
+export type FlagEffect = (environment: PolicyEnvironment) => boolean | Promise<boolean>;
+
+const TYPE = 'type.googleapis.com/envoy';
+
+/** The HTTP filters of the process. */
+export function filtersOf(environment: PolicyEnvironment): HttpFilterRegistry {
+  const filters = new HttpFilterRegistry(new Array<HttpFilter>());
+  addHttpFilters(filters, environment);
+  return filters;
+}
+
+/** Decodes a resource with everything that the process has for it; `undefined` if it is not valid. */
+function decode<T>(
+  environment: PolicyEnvironment,
+  choose: (types: ResourceTypes) => ResourceType<T>,
+  json: Json,
+): T | undefined {
+  const type = choose(
+    createRuntimeResourceTypes(createPolicyRegistry(environment), filtersOf(environment), {
+      ...environment,
+      regexes: new RegexMeter(Infinity, environment.logger),
+    }),
+  );
+  const messageName = type.typeUrl.slice(type.typeUrl.indexOf('/') + 1);
+  const bytes = encodeJson(messageName, JSON.parse(JSON.stringify(json)));
+  if (!bytes.ok) throw new Error(JSON.stringify(bytes.error));
+  const context = {
+    ...{ server: serverWith(), previous: () => undefined },
+    certificateProviders: new Set(['roots']),
+  };
+  const { result } = type.decode(bytes.value, context);
+  return result.ok ? result.value : undefined;
+}
+
+const clusterOf = (environment: PolicyEnvironment, extra: Json) =>
+  decode(environment, ({ cluster }) => cluster, edsClusterJson('c', extra));
+
+const policies = (type: string): Json => ({
+  load_balancing_policy: {
+    policies: [
+      {
+        typed_extension_config: {
+          name: 'x',
+          typed_config: { '@type': `${TYPE}.extensions.load_balancing_policies.${type}` },
+        },
+      },
+    ],
+  },
+});
+
+const tlsOf = (environment: PolicyEnvironment, validation_context: Json) =>
+  clusterOf(environment, {
+    transport_socket: {
+      name: 'envoy.transport_sockets.tls',
+      typed_config: {
+        '@type': `${TYPE}.extensions.transport_sockets.tls.v3.UpstreamTlsContext`,
+        sni: 'backend.test',
+        common_tls_context: { validation_context },
+      },
+    },
+  })?.tls;
+
+const usesSni: FlagEffect = (environment) =>
+  tlsOf(environment, { ca_certificate_provider_instance: { instance_name: 'roots' } })?.sni ===
+  'backend.test';
+
+const usesSystemRoots: FlagEffect = (environment) =>
+  tlsOf(environment, { system_root_certs: {} })?.rootCertificates.kind === 'system';
+
+const usesRetries: FlagEffect = (environment) => {
+  const virtualHost = { domains: ['*'], routes: [], retry_policy: { retry_on: 'unavailable' } };
+  const json = { name: 'r', virtual_hosts: [virtualHost] };
+  const routes = decode(environment, ({ routeConfig }) => routeConfig, json);
+  return routes?.virtualHosts[0]?.retryPolicy !== undefined;
+};
+
+const usesAdditionalAddresses: FlagEffect = (environment) => {
+  const address = (port_value: number) => ({
+    address: { socket_address: { address: '127.0.0.1', port_value } },
+  });
+  const endpoint = { ...address(1), additional_addresses: [address(2)] };
+  const locality = { load_balancing_weight: 1, locality: {}, lb_endpoints: [{ endpoint }] };
+  const json = { cluster_name: 'c', endpoints: [locality] };
+  const assignment = decode(environment, ({ endpoints }) => endpoints, json);
+  const first = assignment?.priorities[0]?.localities[0]?.endpoints[0];
+  return first?.addresses.length === 2;
+};
+
+/** The effects of flags that are about what resources say. */
+export const resourceFlagEffects = {
+  retry: usesRetries,
+  customLbConfig: (environment: PolicyEnvironment) =>
+    clusterOf(environment, policies('pick_first.v3.PickFirst'))?.lbConfig.policyName ===
+    'pick_first',
+  dualstackEndpoints: usesAdditionalAddresses,
+  pickFirst: (environment: PolicyEnvironment) =>
+    clusterOf(environment, policies('pick_first.v3.PickFirst')) !== undefined,
+  systemRootCerts: usesSystemRoots,
+  sni: usesSni,
+};
