@@ -5,7 +5,12 @@ import { errorMessage } from '../util/error-message';
 import { err } from '../util/result';
 import { runSteps, type Steps } from '../util/steps';
 import type { AdsResponse, ResponseItem } from './ads-protocol';
-import { MAX_NAME_LENGTH, MAX_RESOURCES_PER_RESPONSE, MIN_BYTES_IN_STEPS } from './limits';
+import {
+  MAX_NAME_LENGTH,
+  MAX_RESOURCES_PER_RESPONSE,
+  MIN_BYTES_IN_STEPS,
+  MIN_RESOURCES_IN_STEPS,
+} from './limits';
 import type { ParseResourceName } from './resource-name';
 import type { Accepted } from './resource-state';
 import type {
@@ -70,8 +75,6 @@ export interface ReadContext {
   cached(name: string): Accepted<unknown> | undefined;
   /** How many elements of the resources in use count against a limit. */
   elementsOf(limit: ElementLimit): number;
-  /** A requested resource was received and is going to be decoded, which may take long. Default: nothing. */
-  onReceived?(name: string): void;
 }
 
 /**
@@ -82,13 +85,25 @@ export function readResources(response: AdsResponse, context: ReadContext): Read
   return runSteps(readInSteps(response, context));
 }
 
-/** Does the same as {@link readResources} in steps, if the type can be decoded in steps. */
+/**
+ * Does the same as {@link readResources} in steps. A small response is read in one, unless a resource is decoded in
+ * several. What is wanted and what is cached may change between two steps.
+ */
 export function* readInSteps(response: AdsResponse, context: ReadContext): Steps<ReadResources> {
   const reader = new ResponseReader(response, context);
   if (!reader.checkSize()) return reader;
-  for (const [index, item] of response.items.entries()) yield* reader.readItem(item, index);
-  response.removed.forEach((name) => reader.readRemoval(name));
-  if (context.readResourceErrors) response.errors.forEach((error) => reader.readError(error));
+  for (const [index, item] of response.items.entries()) {
+    yield* reader.readItem(item, index);
+    if (reader.isLarge) yield;
+  }
+  for (const name of response.removed) {
+    reader.readRemoval(name);
+    if (reader.isLarge) yield;
+  }
+  for (const error of context.readResourceErrors ? response.errors : []) {
+    reader.readError(error);
+    if (reader.isLarge) yield;
+  }
   return reader;
 }
 
@@ -104,7 +119,9 @@ class ResponseReader implements ReadResources {
   private readonly seen = new Set<string>();
   /** How many elements the resources accepted so far have more than those they replace. */
   private addedElements = 0;
-  private bytesDecoded = 0;
+  /** What has been read so far, wanted or not. */
+  private resourcesRead = 0;
+  private bytesRead = 0;
 
   constructor(
     private readonly response: AdsResponse,
@@ -113,8 +130,9 @@ class ResponseReader implements ReadResources {
     this.hasResource = response.items.length === 0;
   }
 
-  private get isInSteps(): boolean {
-    return this.context.type.decodeInSteps !== undefined;
+  /** Whether so much has been read that there may be a break after each resource. */
+  get isLarge(): boolean {
+    return this.resourcesRead >= MIN_RESOURCES_IN_STEPS || this.bytesRead >= MIN_BYTES_IN_STEPS;
   }
 
   get isComplete(): boolean {
@@ -136,6 +154,8 @@ class ResponseReader implements ReadResources {
 
   *readItem(item: ResponseItem, index: number): Steps<void> {
     const { name, resource, problem } = item;
+    this.resourcesRead++;
+    this.bytesRead += resource?.value.length ?? 0;
     if (problem !== undefined) {
       this.reject(name, index, [problem]);
       return;
@@ -169,11 +189,13 @@ class ResponseReader implements ReadResources {
   }
 
   readRemoval(wireName: string): void {
+    this.resourcesRead++;
     const name = this.canonical(wireName);
     if (this.context.isWanted(name) && !this.outcomes.has(name)) this.removed.push(name);
   }
 
   readError({ resourceName, errorDetail }: ResourceError): void {
+    this.resourcesRead++;
     const name = this.canonical(resourceName?.name ?? '');
     if (!this.context.isWanted(name) || this.outcomes.has(name)) return;
     const status = { code: errorDetail?.code ?? 2, details: errorDetail?.message ?? '' };
@@ -228,7 +250,6 @@ class ResponseReader implements ReadResources {
       return;
     }
     const own = toKeep(bytes);
-    this.context.onReceived?.(name);
     const decoded = yield* this.whileWanted(name, this.decode(own));
     if (decoded === undefined) return;
     const { result } = decoded;
@@ -237,9 +258,6 @@ class ResponseReader implements ReadResources {
       return;
     }
     this.accept(name, index, item, { value: result.value, bytes: own });
-    // Many small ones take as long as a large one.
-    this.bytesDecoded += own.length;
-    if (this.bytesDecoded >= MIN_BYTES_IN_STEPS && this.isInSteps) yield;
   }
 
   private accept(

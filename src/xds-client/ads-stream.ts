@@ -129,16 +129,22 @@ export class AdsStream {
     this.state.waits.end(typeUrl, name);
   }
 
-  /** A response had something to say about a resource, so that it need not be waited for. */
-  settle(typeUrl: string, name: string): void {
+  /**
+   * A response had something to say about a resource, so that it need not be waited for.
+   * @param wasRequested Whether it was when the response arrived, so that the server knows of the request.
+   */
+  settle(typeUrl: string, name: string, wasRequested: boolean): void {
     if (this.state.kind !== 'open') return;
     this.state.waits.end(typeUrl, name);
-    this.state.conversation.confirmName(typeUrl, name);
+    if (wasRequested) this.state.conversation.confirmName(typeUrl, name);
   }
 
-  /** A response had everything there is of a type, so that what is not in it will not come by asking again. */
-  endOverdue(typeUrl: string): void {
-    if (this.state.kind === 'open') this.state.waits.endOverdue(typeUrl);
+  /**
+   * A response had everything there is of a type, so that what is not in it will not come by asking again.
+   * @param wasRequested Whether a resource was when the response arrived.
+   */
+  endOverdue(typeUrl: string, wasRequested: (name: string) => boolean): void {
+    if (this.state.kind === 'open') this.state.waits.endOverdue(typeUrl, wasRequested);
   }
 
   /**
@@ -375,13 +381,14 @@ export class AdsStream {
 
   /**
    * Reads a response, with breaks for other work if it is large. It is answered, and the next one may be read, when all
-   * of it has been read. With the stream, what has been read of it is dropped.
+   * of it has been read. No wait ends by time before. With the stream, what has been read of it is dropped.
    */
   private readOn(open: OpenState, reading: Reading): void {
     const { clock } = this.options;
     const startedAtMs = clock.monotonicMs();
     open.readDue = true;
     open.readBreak = undefined;
+    open.waits.pause();
     let step = reading.steps.next();
     while (step.done !== true && clock.monotonicMs() - startedAtMs < READ_SLICE_MS) {
       step = reading.steps.next();
@@ -391,11 +398,11 @@ export class AdsStream {
       open.readDue = false;
       const resume = () => this.whileOpen(open.stream, () => this.readOn(open, reading));
       open.readBreak = clock.setTimer(resume, READ_BREAK_MS);
-    } else if (step.value === undefined) {
-      this.acknowledge(open, reading.response);
-    } else {
-      this.reject(open, reading, step.value);
+      return;
     }
+    if (step.value === undefined) this.acknowledge(open, reading.response);
+    else this.reject(open, reading, step.value);
+    open.waits.resume();
   }
 
   private acknowledge({ conversation, nacks }: OpenState, response: AdsResponse): void {

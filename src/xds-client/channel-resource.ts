@@ -15,6 +15,8 @@ import type { ResourceId } from './xds-errors';
 export interface ChannelResourceOptions {
   readonly type: ResourceType<unknown>;
   readonly name: string;
+  /** See `ChannelResource.position`. */
+  readonly position: number;
   readonly clock: Clock;
   /** Of all resources of the server. */
   readonly elements: ElementCounts;
@@ -36,6 +38,8 @@ interface Lifetime {
 export class ChannelResource {
   readonly type: ResourceType<unknown>;
   readonly name: string;
+  /** Its place in the order in which the resources of the server were subscribed to. */
+  readonly position: number;
   /** The targets subscribed to it. */
   readonly listeners = new Set<ChannelListener>();
   /** Whether it was concluded to be missing although the server had not answered at all. */
@@ -46,9 +50,10 @@ export class ChannelResource {
   private elements = 0;
 
   constructor(private readonly options: ChannelResourceOptions) {
-    const { type, name, clock } = options;
+    const { type, name, position, clock } = options;
     this.type = type;
     this.name = name;
+    this.position = position;
     this.current = { kind: 'requested', sinceMs: clock.now(), unreachable: undefined };
   }
 

@@ -18,6 +18,14 @@ export interface ChannelResourcesOptions {
   readonly logger: Logger;
 }
 
+/** A response, and what was subscribed to when it arrived. */
+interface ReadResponse {
+  readonly version: string;
+  readonly read: ReadResources;
+  /** See `ChannelResources.latestPosition`. */
+  readonly latestPosition: number;
+}
+
 interface TypeResources {
   readonly type: ResourceType<unknown>;
   readonly byName: Map<string, ChannelResource>;
@@ -35,6 +43,7 @@ export class ChannelResources {
   /** The elements of all resources here. */
   readonly elements = new ElementCounts();
   private readonly types = new Map<string, TypeResources>();
+  private latest = 0;
 
   constructor(private readonly options: ChannelResourcesOptions) {}
 
@@ -53,13 +62,23 @@ export class ChannelResources {
       this.types.set(type.typeUrl, ofType);
     }
     const known = ofType.byName.get(name);
+    if (known !== undefined) {
+      known.listeners.add(listener);
+      return known;
+    }
     const { clock } = this.options;
     const { elements } = this;
-    const resource =
-      known ?? new ChannelResource({ type, name, clock, elements, origin: () => this.origin() });
+    const position = ++this.latest;
+    const origin = () => this.origin();
+    const resource = new ChannelResource({ type, name, position, clock, elements, origin });
     resource.listeners.add(listener);
     ofType.byName.set(name, resource);
-    return known;
+    return undefined;
+  }
+
+  /** The position of the resource subscribed to last. See `ChannelResource.position`. */
+  get latestPosition(): number {
+    return this.latest;
   }
 
   /**
@@ -121,8 +140,8 @@ export class ChannelResources {
     return versions;
   }
 
-  /** Applies a response. */
-  onResponse(typeUrl: string, version: string, read: ReadResources): void {
+  /** Applies a response. Resources subscribed to since it arrived are not removed by it. */
+  onResponse(typeUrl: string, { version, read, latestPosition }: ReadResponse): void {
     const { byName } = this.types.get(typeUrl) ?? {};
     if (byName === undefined) return;
     for (const [name, outcome] of read.outcomes) {
@@ -131,11 +150,13 @@ export class ChannelResources {
     }
     for (const name of read.removed) {
       const resource = byName.get(name);
-      if (resource !== undefined) this.applyDeletion(resource, version, true);
+      if (resource === undefined || resource.position > latestPosition) continue;
+      this.applyDeletion(resource, version, true);
     }
     if (!read.isComplete) return;
     for (const resource of byName.values()) {
-      if (!read.outcomes.has(resource.name)) this.applyDeletion(resource, version, false);
+      if (resource.position > latestPosition || read.outcomes.has(resource.name)) continue;
+      this.applyDeletion(resource, version, false);
     }
   }
 
@@ -193,6 +214,8 @@ export class ChannelResources {
 
   /** A heartbeat cannot end a time to live, only begin it anew. It is also good for a target with another value. */
   private renew(resource: ChannelResource, ttlMs: number | undefined): void {
+    // Its value may have gone while the response was read.
+    if (resource.accepted === undefined) return;
     if (ttlMs !== undefined) resource.keepFor(ttlMs);
     const { channel } = this.options;
     const { typeUrl } = resource.type;

@@ -4,11 +4,14 @@ import type { Handle } from '../util/handle';
 interface ResourceTimer extends Handle {
   /** On the monotonic clock. */
   readonly dueAtMs: number;
+  expire(): void;
 }
 
 /** At most one timer per resource. */
 export class ResourceTimers {
   private readonly timers = new Map<string, Map<string, ResourceTimer>>();
+  /** Due, but not expired, because the timers are paused; `undefined` if they are not. */
+  private due: Set<ResourceTimer> | undefined;
 
   constructor(private readonly clock: Clock) {}
 
@@ -24,13 +27,34 @@ export class ResourceTimers {
     }
     if (ofType.has(name)) return;
     const handle = this.clock.setTimer(() => {
-      ofType.delete(name);
-      onExpired();
+      if (this.due === undefined) timer.expire();
+      else this.due.add(timer);
     }, timeoutMs);
-    ofType.set(name, {
+    const timer: ResourceTimer = {
       dueAtMs: this.clock.monotonicMs() + timeoutMs,
-      release: () => handle.release(),
-    });
+      expire: () => {
+        ofType.delete(name);
+        onExpired();
+      },
+      release: () => {
+        handle.release();
+        this.due?.delete(timer);
+      },
+    };
+    ofType.set(name, timer);
+  }
+
+  /** Lets no timer expire until `resume` is called. Until then those that are due can still be cancelled. */
+  pause(): void {
+    this.due ??= new Set();
+  }
+
+  /** Lets timers expire again; those that are due expire at once. */
+  resume(): void {
+    const { due } = this;
+    if (due === undefined) return;
+    this.due = undefined;
+    for (const timer of due) timer.expire();
   }
 
   /** Stops the timer of a resource, if it is running. */
@@ -40,10 +64,11 @@ export class ResourceTimers {
     ofType?.delete(name);
   }
 
-  /** Stops every timer of a type. */
-  cancelType(typeUrl: string): void {
-    for (const timer of this.timers.get(typeUrl)?.values() ?? []) timer.release();
-    this.timers.delete(typeUrl);
+  /** Stops the timers of the resources of a type that pass the filter. */
+  cancelType(typeUrl: string, filter: (name: string) => boolean): void {
+    for (const name of this.timers.get(typeUrl)?.keys() ?? []) {
+      if (filter(name)) this.cancel(typeUrl, name);
+    }
   }
 
   /** By type and name, when each timer expires, on the monotonic clock. A copy. */
@@ -60,7 +85,7 @@ export class ResourceTimers {
   /** Milliseconds until the timer of a resource expires; `undefined` if none is running. */
   remainingMs(typeUrl: string, name: string): number | undefined {
     const timer = this.timers.get(typeUrl)?.get(name);
-    return timer === undefined ? undefined : timer.dueAtMs - this.clock.monotonicMs();
+    return timer === undefined ? undefined : Math.max(0, timer.dueAtMs - this.clock.monotonicMs());
   }
 
   /** Whether no timer is running. */

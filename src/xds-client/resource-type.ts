@@ -71,8 +71,8 @@ export interface ResourceType<T> {
   /** Decodes and validates one resource. Must not throw for bad input; if it does, that is a violation too. */
   decode(bytes: Uint8Array, context: DecodeContext<T>): Decoded<T>;
   /**
-   * Does the same as `decode` in steps, so that a large resource does not block the process. Only for types whose
-   * responses may be partial: names can be added while one is read. Default: resources are decoded in one step.
+   * Does the same as `decode` in steps, so that a large resource does not block the process. Default: resources are
+   * decoded in one step.
    */
   decodeInSteps?(bytes: Uint8Array, context: DecodeContext<T>): Steps<Decoded<T>>;
 }

@@ -66,9 +66,21 @@ export class ResourceWaits {
     this.overdue.cancel(typeUrl, name);
   }
 
-  /** Nothing of a type is overdue any more: the server has listed all there is. Waits go on. */
-  endOverdue(typeUrl: string): void {
-    this.overdue.cancelType(typeUrl);
+  /** The resources of a type that pass the filter are not overdue: the server has listed all there is. Waits go on. */
+  endOverdue(typeUrl: string, filter: (name: string) => boolean): void {
+    this.overdue.cancelType(typeUrl, filter);
+  }
+
+  /** Ends no wait by time until `resume` is called: what is awaited may be in the response that is being read. */
+  pause(): void {
+    this.conclusions.pause();
+    this.overdue.pause();
+  }
+
+  /** Lets waits end by time again, beginning with those whose time has passed. */
+  resume(): void {
+    this.conclusions.resume();
+    this.overdue.resume();
   }
 
   /** Ends every wait. */

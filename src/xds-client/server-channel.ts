@@ -303,7 +303,8 @@ export class ServerChannel {
 
   private *read(response: AdsResponse, type: ResourceType<unknown>): Steps<ReadResources> {
     const { typeUrl } = type;
-    const stream = this.streamOf(type);
+    // Names may be added while the response is read.
+    const { latestPosition } = this.resources;
     const read = yield* readInSteps(response, {
       type,
       server: this.server,
@@ -314,21 +315,41 @@ export class ServerChannel {
       isWanted: (name) => this.resources.get(typeUrl, name) !== undefined,
       cached: (name) => this.resources.get(typeUrl, name)?.accepted,
       elementsOf: (limit) => this.resources.elements.of(limit),
-      // It cannot be concluded to be missing any more.
-      onReceived: (name) => stream.settle(typeUrl, name),
     });
-    let valid = 0;
-    for (const [name, outcome] of read.outcomes) {
-      if (outcome.kind === 'accepted') valid++;
-      if (outcome.kind === 'lost') stream.askAgain(typeUrl, name);
-      else stream.settle(typeUrl, name);
-    }
-    for (const name of read.removed) stream.settle(typeUrl, name);
-    if (read.isComplete) stream.endOverdue(typeUrl);
-    this.resources.onResponse(typeUrl, response.version, read);
+    const valid = this.settle(type, read, latestPosition);
+    this.resources.onResponse(typeUrl, { version: response.version, read, latestPosition });
     if (this.isSaved) for (const listener of this.listeners) listener.onSavedRead(this, typeUrl);
     this.options.events.onResponse(this.server, typeUrl, valid, read.invalid);
     return read;
+  }
+
+  /**
+   * Ends the waits for what a response was about.
+   * @param latestPosition When it arrived.
+   * @returns how many resources are valid.
+   */
+  private settle(
+    type: ResourceType<unknown>,
+    { outcomes, removed, isComplete }: ReadResources,
+    latestPosition: number,
+  ): number {
+    const { typeUrl } = type;
+    const { resources } = this;
+    const stream = this.streamOf(type);
+    const wasRequested = (name: string) => {
+      const resource = resources.get(typeUrl, name);
+      return resource !== undefined && resource.position <= latestPosition;
+    };
+    let valid = 0;
+    for (const [name, { kind }] of outcomes) {
+      if (kind === 'accepted') valid++;
+      const isMissing = kind === 'renewed' && resources.get(typeUrl, name)?.accepted === undefined;
+      if (kind === 'lost' || isMissing) stream.askAgain(typeUrl, name);
+      else stream.settle(typeUrl, name, wasRequested(name));
+    }
+    for (const name of removed) if (wasRequested(name)) stream.settle(typeUrl, name, true);
+    if (isComplete) stream.endOverdue(typeUrl, wasRequested);
+    return valid;
   }
 
   private logRejection(typeUrl: string, message: string): void {

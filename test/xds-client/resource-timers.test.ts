@@ -48,4 +48,19 @@ describe('ResourceTimers', () => {
     clock.advance(1000);
     expect(expired).toEqual([]);
   });
+
+  it('do not expire while they are paused, and are cancelled or expire afterwards', () => {
+    const { clock, expired, timers, start } = setUp();
+    start('t', 'a');
+    start('t', 'b');
+    timers.pause();
+    clock.advance(150);
+    timers.pause();
+    expect([expired, timers.remainingMs('t', 'a'), timers.isEmpty]).toEqual([[], 0, false]);
+    timers.cancel('t', 'a');
+    timers.resume();
+    expect(expired).toEqual(['t b']);
+    timers.resume();
+    expect([expired, timers.isEmpty]).toEqual([['t b'], true]);
+  });
 });
