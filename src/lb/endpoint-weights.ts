@@ -1,3 +1,4 @@
+import { runSteps, STEP_SIZE, type Steps } from '../util/steps';
 import type { EndpointSet } from './endpoint-set';
 
 /** 1 as the gRFC writes fractions: unsigned fixed-point numbers with 31 bits after the point. */
@@ -16,41 +17,51 @@ export interface WeighedLocality {
  */
 export function combinedWeights({ localities }: EndpointSet): Float64Array {
   const weights = localities.flatMap(({ endpoints }) => endpoints.map(({ weight }) => weight));
-  return combineWeights(
-    localities.map(({ endpoints, weight }) => ({ weight, size: endpoints.length })),
-    Uint32Array.from(weights),
-  );
+  const sizes = localities.map(({ endpoints, weight }) => ({ weight, size: endpoints.length }));
+  return runSteps(combineWeights(sizes, Uint32Array.from(weights)));
 }
 
 /**
- * The same, of numbers.
+ * The same, of numbers, in steps.
  *
  * @param own The weight of each endpoint within its locality; those of the first locality first.
  */
-export function combineWeights(
+export function* combineWeights(
   localities: readonly WeighedLocality[],
   own: Uint32Array,
-): Float64Array {
+): Steps<Float64Array> {
   let localitySum = 0;
   for (const { weight } of localities) localitySum += weight;
   const combined = new Float64Array(own.length);
   let start = 0;
+  let operations = 0;
   for (const { weight, size } of localities) {
-    combineLocality(own, share(weight, localitySum), combined, start, start + size);
-    start += size;
+    const end = start + size;
+    let sum = 0;
+    for (const ownWeight of own.subarray(start, end)) sum += ownWeight;
+    const localityShare = share(weight, localitySum);
+    while (start < end) {
+      const next = Math.min(end, start + STEP_SIZE);
+      combineRange(own, { localityShare, sum }, combined, start, next);
+      operations += next - start;
+      start = next;
+      if (operations < STEP_SIZE) continue;
+      operations = 0;
+      yield;
+    }
   }
   return combined;
 }
 
-function combineLocality(
+/** @param of The share of the locality, and the sum of the weights in it. */
+function combineRange(
   own: Uint32Array,
-  localityShare: number,
+  of: { readonly localityShare: number; readonly sum: number },
   combined: Float64Array,
   start: number,
   end: number,
 ): void {
-  let sum = 0;
-  for (let i = start; i < end; i++) sum += own[i] ?? 0;
+  const { localityShare, sum } = of;
   let last = -1;
   let result = 0;
   for (let i = start; i < end; i++) {

@@ -10,6 +10,7 @@ import type { Violations } from '../util/violations';
 import type { ConnectionAttempts } from './connection-attempts';
 import type { EndpointSet } from './endpoint-set';
 import type { LbBatch } from './lb-batch';
+import type { TimeSlices } from './time-slices';
 
 /** The environment that all policies of a channel share. */
 export interface LbEnvironment {
@@ -20,6 +21,8 @@ export interface LbEnvironment {
   readonly policies: LbPolicyLookup;
   /** Shared by all channels of the process. */
   readonly connectionAttempts: ConnectionAttempts;
+  /** Shared by all channels of the process. */
+  readonly timeSlices: TimeSlices;
 }
 
 /** Finds policies by their gRPC name. */

@@ -14,6 +14,7 @@ import { processLbPolicies } from '../lb/custom/register-lb-policy';
 import type { LbPolicyRegistry } from '../lb/lb-policy-registry';
 import type { LbPolicyRoots } from '../lb/register-lb-policies';
 import { RegistryRoots } from '../lb/registry-roots';
+import { TimeSlices } from '../lb/time-slices';
 import { RegexMeter } from '../regex/regex-meter';
 import { explainCall, type CallExplanation } from '../resolver/explain-call';
 import { LiveConfigs } from '../resolver/live-configs';
@@ -70,6 +71,7 @@ export class XdsRuntime {
       ...environment,
       policies,
       connectionAttempts,
+      timeSlices: new TimeSlices(environment.clock),
     });
     // After that: grpc-js has no use for policies that need our tree around them.
     processLbPolicies.attach(policies);

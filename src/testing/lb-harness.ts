@@ -9,6 +9,7 @@ import type {
   LbPolicyType,
   LbUpdate,
 } from '../lb/lb-policy';
+import { TimeSlices } from '../lb/time-slices';
 import type { LbConfig } from '../resources/extension-points';
 import { silentLogger } from '../util/logger';
 import type { Random } from '../util/random';
@@ -48,6 +49,7 @@ export class LbHarness {
         // Its subchannels connect only when the test lets them.
         maxConnectionAttempts: Infinity,
       }),
+      timeSlices: new TimeSlices(this.clock),
     };
     this.host = new FakeLbHost(this.environment);
   }

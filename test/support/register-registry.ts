@@ -4,16 +4,18 @@ import type { SharedLbEnvironment } from '../../src/lb/grpc-js-root';
 import type { LbPolicyRegistry } from '../../src/lb/lb-policy-registry';
 import { registerLbPolicies } from '../../src/lb/register-lb-policies';
 import { RegistryRoots } from '../../src/lb/registry-roots';
+import { TimeSlices } from '../../src/lb/time-slices';
 
 /** Makes the policies of a registry known to grpc-js. @returns The names that were taken. */
 export function registerRegistry(
   registry: LbPolicyRegistry,
-  shared: () => Omit<SharedLbEnvironment, 'connectionAttempts'>,
+  shared: () => Omit<SharedLbEnvironment, 'connectionAttempts' | 'timeSlices'>,
 ): readonly string[] {
   const names = Array.from(registry.registered(), ({ name }) => name);
   return registerLbPolicies(names, () => {
     const environment = shared();
     const connectionAttempts = new ConnectionAttempts({ ...environment, ...DEFAULT_LIMITS });
-    return new RegistryRoots(registry, { ...environment, connectionAttempts });
+    const timeSlices = new TimeSlices(environment.clock);
+    return new RegistryRoots(registry, { ...environment, connectionAttempts, timeSlices });
   });
 }

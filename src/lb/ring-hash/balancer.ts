@@ -4,18 +4,21 @@ import type { ChannelOptions, Picker } from '../../grpc-js';
 import type { XxHash64 } from '../../hash/xx-hash';
 import type { FeatureFlags } from '../../util/feature-flags';
 import type { Handle } from '../../util/handle';
+import type { Steps } from '../../util/steps';
 import { createPolicyType, isInstanceOf } from '../checked-policy';
 import { createFailurePicker, failureText, queuePicker } from '../connectivity';
 import type { EndpointLeaf } from '../endpoint-leaf';
 import { sameEndpoints, type EndpointSet } from '../endpoint-set';
 import type { Publication } from '../lb-batch';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
+import { SteppedUpdates } from '../stepped-updates';
 import { parseRingHashConfig, RING_HASH, RingHashConfig } from './config';
+import type { RingLimits } from './choose-entry-counts';
 import { LiveRing } from './live-ring';
 import { RingHashPicker } from './picker';
 import { RingBuilder } from './ring-builder';
 import { RingConnections } from './ring-connections';
-import { RingPreparation } from './ring-preparation';
+import type { RingMember } from './ring-members';
 
 /** What the ring_hash policies of a process share. */
 export interface RingHashPolicyOptions {
@@ -60,7 +63,7 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
   private readonly builder: RingBuilder;
   private readonly live = new LiveRing();
   private readonly connections: RingConnections;
-  private readonly preparation: RingPreparation;
+  private readonly updates: SteppedUpdates<Accepted>;
   private accepted: Accepted | undefined;
   /** What the ring was made of; `undefined` before there is one. */
   private applied: Accepted | undefined;
@@ -87,7 +90,10 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
       onConnecting: () => this.publication.request(),
       onChanged: (leaf, previous) => this.onLeafChanged(leaf, previous),
     });
-    this.preparation = new RingPreparation(host, this.builder.members);
+    this.updates = new SteppedUpdates({
+      environment: host.environment,
+      apply: (accepted) => this.applyInSteps(accepted),
+    });
     this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
   }
 
@@ -114,7 +120,7 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
   destroy(): void {
     this.publication.cancel();
     this.hashWait?.release();
-    this.preparation.cancel();
+    this.updates.cancel();
     this.connections.destroy(this.builder.members.all());
   }
 
@@ -127,10 +133,7 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     const { hash } = this.options;
     if (hash.isReady) {
       this.failure = undefined;
-      this.preparation.start(accepted.endpoints, () => {
-        this.applyNow(accepted);
-        this.publication.request();
-      });
+      this.updates.add(accepted);
     } else if (hash.failure !== undefined) {
       this.failure = `ring_hash cannot work without a hash function: ${hash.failure}`;
     } else {
@@ -148,25 +151,31 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     );
   }
 
-  private applyNow(accepted: Accepted): void {
-    const { members } = this.builder;
+  /** Calls go by the ring there is until the next one is whole. */
+  private *applyInSteps(accepted: Accepted): Steps<void> {
+    const { builder, connections } = this;
+    const { members } = builder;
     const previous = this.applied;
+    let rebound: readonly RingMember[] = [];
+    if (previous === undefined || !sameRing(previous, accepted)) {
+      ({ rebound } = yield* builder.update(accepted.endpoints, this.ringLimits(accepted.config)));
+    }
     this.applied = accepted;
-    this.connections.setChannelOptions(accepted.channelOptions, members.all());
-    if (previous === undefined || !sameRing(previous, accepted)) this.rebuild(accepted);
+    connections.setChannelOptions(accepted.channelOptions, members.all());
+    for (const member of rebound) connections.rebind(member);
+    this.useRing();
     const { requestHashHeader } = accepted.config;
     if (previous?.config.requestHashHeader !== requestHashHeader) this.isPickerDue = true;
     this.failure = members.size === 0 ? NO_ENDPOINTS : undefined;
+    this.publication.request();
   }
 
-  private rebuild({ config, endpoints }: Accepted): void {
-    const { maxRingSize } = this.options.limits;
-    const limits = {
-      min: Math.min(config.minRingSize, maxRingSize),
-      max: Math.min(config.maxRingSize, maxRingSize),
-    };
-    const { rebound } = this.builder.update(endpoints, limits);
-    for (const member of rebound) this.connections.rebind(member);
+  private ringLimits({ minRingSize, maxRingSize }: RingHashConfig): RingLimits {
+    const { maxRingSize: max } = this.options.limits;
+    return { min: Math.min(minRingSize, max), max: Math.min(maxRingSize, max) };
+  }
+
+  private useRing(): void {
     const { members, ring } = this.builder;
     if (ring === this.live.ring) return;
     for (const member of this.live.replace(ring)) {
@@ -228,7 +237,7 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
   private createPicker(): Picker {
     const { connections, host, live } = this;
     const { hash, flags } = this.options;
-    const header = flags.requestHashKey ? this.accepted?.config.requestHashHeader : undefined;
+    const header = flags.requestHashKey ? this.applied?.config.requestHashHeader : undefined;
     return new RingHashPicker({
       live,
       connections,

@@ -1,3 +1,5 @@
+import { STEP_SIZE, type Steps } from '../../util/steps';
+
 /** How big a ring may be, in entries. */
 export interface RingLimits {
   readonly min: number;
@@ -19,25 +21,34 @@ export interface RingOwners {
  * @see https://github.com/grpc/grpc-go/blob/v1.75.0/balancer/ringhash/ring.go#L72
  * @see docs/decisions/0013-ring-order.md for the order.
  */
-export function chooseEntryCounts({ weights, order }: RingOwners, limits: RingLimits): Uint32Array {
+export function* chooseEntryCounts(
+  { weights, order }: RingOwners,
+  limits: RingLimits,
+): Steps<Uint32Array> {
   const counts = new Uint32Array(weights.length);
   let total = 0;
   let lightest = Infinity;
-  for (const slot of order) {
-    const weight = weights[slot] ?? 0;
-    total += weight;
-    if (weight < lightest) lightest = weight;
+  for (let start = 0; start < order.length; start += STEP_SIZE) {
+    if (start > 0) yield;
+    for (const slot of order.subarray(start, start + STEP_SIZE)) {
+      const weight = weights[slot] ?? 0;
+      total += weight;
+      if (weight < lightest) lightest = weight;
+    }
   }
   if (total === 0) return counts;
   const leastShare = lightest / total;
   const scale = Math.min(Math.ceil(leastShare * limits.min) / leastShare, limits.max);
   let assigned = 0;
   let target = 0;
-  for (const slot of order) {
-    target += scale * ((weights[slot] ?? 0) / total);
-    const next = Math.max(assigned, Math.ceil(target));
-    counts[slot] = next - assigned;
-    assigned = next;
+  for (let start = 0; start < order.length; start += STEP_SIZE) {
+    if (start > 0) yield;
+    for (const slot of order.subarray(start, start + STEP_SIZE)) {
+      target += scale * ((weights[slot] ?? 0) / total);
+      const next = Math.max(assigned, Math.ceil(target));
+      counts[slot] = next - assigned;
+      assigned = next;
+    }
   }
   return counts;
 }

@@ -1,3 +1,5 @@
+import { sortInSteps, STEP_SIZE, type Steps } from '../../util/steps';
+
 /** Endpoints by slot, as far as their order goes. */
 export interface PlaceLookup {
   /** What an endpoint is ordered by. */
@@ -8,6 +10,9 @@ export interface PlaceLookup {
 
 /** So many slots are searched for one by one. */
 const FEW = 64;
+
+/** So many slots are inserted in a step. */
+const INSERTIONS = 128;
 
 /** A slot with what it is sorted by. */
 interface Keyed {
@@ -28,34 +33,33 @@ export class PlaceOrder {
     return this.sorted;
   }
 
-  /**
-   * Removes slots, then inserts others. A slot whose key changed is in both lists. What is added in runs that are
-   * sorted already takes less time: V8 sorts by merging runs.
-   */
-  update(removed: ReadonlySet<number>, added: readonly number[]): void {
+  /** Removes slots, then inserts others. A slot whose key changed is in both lists. Until it is done, the order is the old one. */
+  *update(removed: ReadonlySet<number>, added: readonly number[]): Steps<void> {
     if (removed.size === 0 && added.length === 0) return;
-    const kept = this.without(removed);
+    const kept = yield* this.without(removed);
     const slots = new Int32Array(kept.length + added.length);
     let copied = 0;
     let length = 0;
-    for (const keyed of this.sort(added)) {
+    let inserted = 0;
+    for (const keyed of yield* this.sort(added)) {
       const position = this.findPosition(kept, copied, keyed);
       slots.set(kept.subarray(copied, position), length);
       length += position - copied;
       copied = position;
       slots[length++] = keyed.slot;
+      if (++inserted % INSERTIONS === 0) yield;
     }
     slots.set(kept.subarray(copied), length);
     this.sorted = slots;
   }
 
-  private without(removed: ReadonlySet<number>): Int32Array {
+  private *without(removed: ReadonlySet<number>): Steps<Int32Array> {
     const { sorted } = this;
     if (removed.size === 0) return sorted;
     const kept = new Int32Array(sorted.length);
     let copied = 0;
     let length = 0;
-    for (const position of this.findAll(removed)) {
+    for (const position of yield* this.findAll(removed)) {
       kept.set(sorted.subarray(copied, position), length);
       length += position - copied;
       copied = position + 1;
@@ -65,7 +69,7 @@ export class PlaceOrder {
   }
 
   /** The positions of slots, in order. A few are found by searches that V8 does many slots at a time. */
-  private findAll(slots: ReadonlySet<number>): readonly number[] {
+  private *findAll(slots: ReadonlySet<number>): Steps<readonly number[]> {
     const { sorted } = this;
     if (slots.size <= FEW) {
       const positions = Array.from(slots, (slot) => sorted.indexOf(slot));
@@ -74,14 +78,19 @@ export class PlaceOrder {
     const positions: number[] = [];
     for (let position = 0; position < sorted.length; position++) {
       if (slots.has(sorted[position] ?? -1)) positions.push(position);
+      if (position % STEP_SIZE === STEP_SIZE - 1) yield;
     }
     return positions;
   }
 
   /** The slots with their sort keys, in order. */
-  sort(slots: readonly number[]): readonly Keyed[] {
-    const keyed = slots.map((slot) => ({ slot, sortKey: this.lookup.sortKeyOf(slot) }));
-    return keyed.sort((a, b) => this.compare(a, b));
+  private *sort(slots: readonly number[]): Steps<readonly Keyed[]> {
+    const keyed: Keyed[] = [];
+    for (const slot of slots) {
+      keyed.push({ slot, sortKey: this.lookup.sortKeyOf(slot) });
+      if (keyed.length % STEP_SIZE === 0) yield;
+    }
+    return yield* sortInSteps(keyed, (a, b) => this.compare(a, b));
   }
 
   /** The position of the first slot, from `start` on, that is not before the given one. */

@@ -1,5 +1,6 @@
 import { ConnectivityState } from '../../grpc-js';
 import type { XdsEndpoint } from '../../resources/endpoints';
+import { STEP_SIZE, type Steps } from '../../util/steps';
 import { endpointKey, hashKey, sameKey } from '../endpoint-key';
 import type { EndpointLeaf } from '../endpoint-leaf';
 import type { EndpointSet } from '../endpoint-set';
@@ -52,8 +53,17 @@ interface MutableChange {
   readonly added: number[];
 }
 
-/** So many prepared endpoints are sorted in one go, in about a millisecond. */
-const RUN_LENGTH = 2048;
+/** A list of endpoints whose slots are being found. */
+interface Listing {
+  readonly endpoints: readonly XdsEndpoint[];
+  /** Those found so far, in the order of the endpoints. */
+  readonly slots: Int32Array;
+  /** The weights within the localities, likewise. */
+  readonly own: Uint32Array;
+  /** Where in the previous list the next endpoint is, if nothing changed. */
+  expected: number;
+}
+
 const NOWHERE = -1;
 
 /**
@@ -75,15 +85,11 @@ export class RingMembers implements RingOwners {
   private readonly index = new SlotIndex();
   /** Of the slots with entries. */
   private readonly members = new Map<number, RingMember>();
-  /** Slots that no update has listed yet, sorted in runs. */
-  private prepared: number[] = [];
-  /** The last of them, which are not sorted yet. */
-  private unsorted: number[] = [];
   private readonly places: PlaceOrder;
   /** As last listed. */
   private listed: readonly XdsEndpoint[] = [];
   /** Their slots. */
-  private listedSlots = new Int32Array();
+  private listedSlots: Int32Array = new Int32Array();
   private generation = 0;
 
   constructor(private readonly placement: Placement) {
@@ -124,43 +130,22 @@ export class RingMembers implements RingOwners {
     if (this.members.get(member.slot) === member) this.members.delete(member.slot);
   }
 
-  /** Makes room for so many endpoints, and some more. */
-  reserve(count: number): void {
-    if (count > this.weights.length) this.grow(Math.max(16, count + (count >> 3)));
-  }
-
   /**
-   * Does for an endpoint what takes long in an update that brings very many of them. If the update does not list it, it
-   * is gone again.
+   * Makes the endpoints those of the set, in steps. Another update must not begin before it is done. A member whose
+   * endpoint is no longer listed is kept until it is forgotten, because calls may go to it for as long.
    */
-  prepare(endpoint: XdsEndpoint): void {
-    const hash = hashKey(endpoint);
-    if (this.findSlot(endpoint, hash) !== NOWHERE) return;
-    this.unsorted.push(this.add(endpoint, hash));
-    if (this.unsorted.length < RUN_LENGTH) return;
-    for (const { slot } of this.places.sort(this.unsorted)) this.prepared.push(slot);
-    this.unsorted = [];
-  }
-
-  /** Makes the endpoints those of the set. */
-  update(set: EndpointSet): MembersChange {
+  *update(set: EndpointSet): Steps<MembersChange> {
     const change: MutableChange = { rebound: [], moved: new Set(), added: [] };
-    const prepared = this.prepared.concat(this.unsorted);
-    this.prepared = [];
-    this.unsorted = [];
     const previous = this.listedSlots;
-    const listed = joinLists(set);
-    const own = this.list(listed, change);
+    const own = yield* this.list(yield* joinLists(set), change);
     const removed = new Set(change.moved);
-    this.removeUnlisted(previous, removed);
-    this.removeUnlisted(prepared, removed);
-    const added = [...prepared, ...change.added].filter((slot) => !removed.has(slot));
-    this.places.update(removed, [...added, ...change.moved]);
+    yield* this.removeUnlisted(previous, removed);
+    yield* this.places.update(removed, [...change.added, ...change.moved]);
     const localities = set.localities.map(({ weight, endpoints }) => ({
       weight,
       size: endpoints.length,
     }));
-    this.setWeights(combineWeights(localities, own));
+    yield* this.setWeights(yield* combineWeights(localities, own));
     return { rebound: change.rebound, moved: change.moved };
   }
 
@@ -169,18 +154,33 @@ export class RingMembers implements RingOwners {
    *
    * @returns The weights of the endpoints, in their order.
    */
-  private list(listed: readonly XdsEndpoint[], change: MutableChange): Uint32Array {
-    const generation = ++this.generation;
-    this.reserve(listed.length);
-    const { listed: previousListed, listedSlots: previousOrder } = this;
-    const order = new Int32Array(listed.length);
-    const own = new Uint32Array(listed.length);
-    let expected = 0;
-    for (let position = 0; position < listed.length; position++) {
-      const endpoint = listed[position];
+  private *list(endpoints: readonly XdsEndpoint[], change: MutableChange): Steps<Uint32Array> {
+    this.generation++;
+    this.reserve(endpoints.length);
+    const listing: Listing = {
+      endpoints,
+      slots: new Int32Array(endpoints.length),
+      own: new Uint32Array(endpoints.length),
+      expected: 0,
+    };
+    for (let start = 0; start < endpoints.length; start += STEP_SIZE) {
+      if (start > 0) yield;
+      this.listRange(listing, start, Math.min(endpoints.length, start + STEP_SIZE), change);
+    }
+    this.listed = endpoints;
+    this.listedSlots = listing.slots;
+    return listing.own;
+  }
+
+  private listRange(listing: Listing, start: number, end: number, change: MutableChange): void {
+    const { listed: previousListed, listedSlots: previousSlots, generation } = this;
+    const { endpoints, slots, own } = listing;
+    let { expected } = listing;
+    for (let position = start; position < end; position++) {
+      const endpoint = endpoints[position];
       if (endpoint === undefined) break;
       own[position] = endpoint.weight;
-      let slot = previousOrder[expected] ?? 0;
+      let slot = previousSlots[expected] ?? 0;
       if (previousListed[expected] === endpoint) {
         expected++;
       } else {
@@ -189,11 +189,9 @@ export class RingMembers implements RingOwners {
         if (before !== NOWHERE) expected = before + 1;
       }
       this.generations[slot] = generation;
-      order[position] = slot;
+      slots[position] = slot;
     }
-    this.listed = listed;
-    this.listedSlots = order;
-    return own;
+    listing.expected = expected;
   }
 
   /** Finds the slot of an endpoint object that is not where it was, or gives it one. */
@@ -224,11 +222,17 @@ export class RingMembers implements RingOwners {
 
   private add(endpoint: XdsEndpoint, hash: number): number {
     const slot = this.freeSlots.pop() ?? this.endpoints.length;
+    this.members.delete(slot);
     this.endpoints[slot] = endpoint;
     this.index.add(hash, slot);
     this.reserve(slot + 1);
     this.positions[slot] = NOWHERE;
     return slot;
+  }
+
+  /** Makes room for so many endpoints, and some more. */
+  private reserve(count: number): void {
+    if (count > this.weights.length) this.grow(Math.max(16, count + (count >> 3)));
   }
 
   private grow(capacity: number): void {
@@ -241,26 +245,32 @@ export class RingMembers implements RingOwners {
     this.generations.set(generations);
   }
 
-  private removeUnlisted(previous: Iterable<number>, removed: Set<number>): void {
-    for (const slot of previous) {
-      if (this.generations[slot] === this.generation || this.endpoints[slot] === undefined)
-        continue;
-      this.index.delete(slot);
-      this.endpoints[slot] = undefined;
-      this.freeSlots.push(slot);
-      this.members.delete(slot);
-      removed.add(slot);
+  private *removeUnlisted(previous: Int32Array, removed: Set<number>): Steps<void> {
+    for (let start = 0; start < previous.length; start += STEP_SIZE) {
+      if (start > 0) yield;
+      for (const slot of previous.subarray(start, start + STEP_SIZE)) {
+        if (this.generations[slot] === this.generation || this.endpoints[slot] === undefined)
+          continue;
+        this.index.delete(slot);
+        this.endpoints[slot] = undefined;
+        this.freeSlots.push(slot);
+        removed.add(slot);
+      }
     }
   }
 
   /** Goes through the list once more, and notes the positions. */
-  private setWeights(listed: Float64Array): void {
+  private *setWeights(listed: Float64Array): Steps<void> {
     const { listedSlots, positions } = this;
     const weights = new Float64Array(this.weights.length);
-    for (let position = 0; position < listedSlots.length; position++) {
-      const slot = listedSlots[position] ?? 0;
-      positions[slot] = position;
-      weights[slot] = (weights[slot] ?? 0) + (listed[position] ?? 0);
+    for (let start = 0; start < listedSlots.length; start += STEP_SIZE) {
+      if (start > 0) yield;
+      const end = Math.min(listedSlots.length, start + STEP_SIZE);
+      for (let position = start; position < end; position++) {
+        const slot = listedSlots[position] ?? 0;
+        positions[slot] = position;
+        weights[slot] = (weights[slot] ?? 0) + (listed[position] ?? 0);
+      }
     }
     this.weights = weights;
   }
@@ -273,7 +283,15 @@ export class RingMembers implements RingOwners {
 }
 
 /** All endpoints of a set, locality by locality. */
-function joinLists({ localities }: EndpointSet): readonly XdsEndpoint[] {
-  const [first, ...others] = localities.map(({ endpoints }) => endpoints);
-  return first === undefined ? [] : others.length === 0 ? first : first.concat(...others);
+function* joinLists({ localities }: EndpointSet): Steps<readonly XdsEndpoint[]> {
+  const [first] = localities;
+  if (first !== undefined && localities.length === 1) return first.endpoints;
+  const joined: XdsEndpoint[] = [];
+  for (const { endpoints } of localities) {
+    for (const endpoint of endpoints) {
+      joined.push(endpoint);
+      if (joined.length % STEP_SIZE === 0) yield;
+    }
+  }
+  return joined;
 }

@@ -1,3 +1,4 @@
+import { sortInSteps, STEP_SIZE, type Steps } from '../../util/steps';
 import { RingSectors } from './ring-sectors';
 
 /** One place of a ring and whose it is. */
@@ -73,20 +74,33 @@ export class Ring<Owner> implements RingParts<Owner> {
     return position === this.size ? 0 : position;
   }
 
-  /** The ring after a change. What stays between two changes is copied as a whole. */
-  change({ keeps, additions, compareOwners }: RingChange<Owner>): Ring<Owner> {
-    const added = [...additions].sort(
+  /** Makes the ring after a change, in steps. What stays between two changes is copied as a whole. */
+  *change({ keeps, additions, compareOwners }: RingChange<Owner>): Steps<Ring<Owner>> {
+    const added = yield* sortInSteps(
+      additions,
       (a, b) => compareHashes(a.hash, b.hash) || compareOwners(a.owner, b.owner),
     );
     const columns = new RingColumns<Owner>(this.size + added.length);
     let copied = 0;
+    let operations = 0;
     for (const entry of added) {
       const position = this.placeFor(entry, compareOwners);
-      this.copyKept(columns, copied, position, keeps);
-      copied = position;
+      while (copied < position) {
+        const end = Math.min(position, copied + STEP_SIZE);
+        this.copyKept(columns, copied, end, keeps);
+        operations += end - copied;
+        copied = end;
+        if (operations >= STEP_SIZE) {
+          operations = 0;
+          yield;
+        }
+      }
       columns.add(entry);
     }
-    this.copyKept(columns, copied, this.size, keeps);
+    for (; copied < this.size; copied += STEP_SIZE) {
+      this.copyKept(columns, copied, Math.min(this.size, copied + STEP_SIZE), keeps);
+      yield;
+    }
     return new Ring(columns.trim());
   }
 

@@ -605,38 +605,100 @@ describe('ring_hash with thousands of new endpoints', () => {
     expect(subject.harness.subchannel(A).closed).toBe(true);
   });
 
-  it('leaves a ring that is not needed any more unfinished', () => {
+  it('finishes a ring although newer updates arrive, and then builds that of the newest', () => {
     const subject = setUp();
     subject.update(singleLocality(...many));
+    subject.update(singleLocality(B));
+    subject.harness.clock.advance(1);
     subject.update(singleLocality(A));
-    expect(subject.harness.clock.pendingTimers).toBe(0);
-    expect(subject.harness.last.state).toBe(IDLE);
-    subject.pickFor(A);
+    expect(subject.states).toEqual(['CONNECTING']);
+    finish(subject);
+    expect(subject.states).toEqual(['CONNECTING', 'IDLE']);
+    for (const key of [...many.slice(0, 20), B]) subject.pickFor(key);
     subject.harness.clock.flush();
     expect(subject.attempted).toEqual([A]);
-    // Nothing of it is left behind.
+    // Nothing of the others is left behind.
     subject.update(singleLocality());
     expect(subject.harness.last.errorMessage).toContain('No endpoints');
   });
 
-  it('comes to the same ring as if it had been built at once', () => {
-    const picks = (subject: Subject) => {
-      for (let i = 0; i < 50; i++) subject.pickFor(`key ${i}`);
-      subject.harness.clock.flush();
-      return subject.attempted;
-    };
-    const [inSlices, atOnce] = [setUp(), new Subject(makeConfig({ minRingSize: 1024 }))];
-    inSlices.update(singleLocality(...many.slice(0, 5500)));
-    inSlices.harness.clock.advance(1);
-    for (const subject of [inSlices, atOnce]) subject.update(singleLocality(...many.slice(200)));
-    finish(inSlices);
-    expect(picks(inSlices)).toEqual(picks(atOnce));
+  it('gets a ring although updates never stop arriving', () => {
+    const subject = setUp();
+    for (let i = 0; i < 20; i++) {
+      subject.update(singleLocality(...many.slice(i)));
+      subject.harness.clock.advance(1);
+    }
+    expect(subject.harness.last.state).toBe(IDLE);
   });
 
-  it('stops when it is destroyed', () => {
+  it.each([1, 2, 3, 4, 5, 6, 7, 8])(
+    'comes to the same ring as if it had been built at once, by updates at any step (seed %s)',
+    (seed) => {
+      const random = seededRandom(seed);
+      const [inSteps, atOnce] = [setUp(), new Subject(makeConfig({ minRingSize: 1024 }))];
+      const take = () => {
+        const start = Math.floor(random() * many.length);
+        const end = start + Math.floor(random() * (many.length - start));
+        return singleLocality(...many.slice(start, end), A);
+      };
+      for (let round = 0; round < 6; round++) {
+        const set = take();
+        inSteps.update(set);
+        atOnce.update(set);
+        inSteps.harness.clock.advance(Math.floor(random() * 8));
+      }
+      finish(inSteps);
+      const picks = [inSteps, atOnce].map((subject) => {
+        for (let i = 0; i < 100; i++) subject.pickFor(`key ${i}`);
+        subject.harness.clock.flush();
+        return subject.attempted;
+      });
+      expect(picks[0]).toEqual(picks[1]);
+      expect(inSteps.harness.errors).toEqual([]);
+    },
+  );
+
+  it('applies the header and the channel options of an update together with its ring', async () => {
     const subject = setUp();
-    subject.update(singleLocality(...many));
-    subject.policy.destroy();
-    expect(subject.harness.clock.pendingTimers).toBe(0);
+    subject.update(singleLocality(A));
+    await subject.connect(A);
+    const config = makeConfig({ minRingSize: 1024, requestHashHeader: 'user' });
+    subject.update(singleLocality(A, ...many), config);
+    expect(subject.pickFor(A)).toBe(`COMPLETE ${A}`);
+    finish(subject);
+    for (let i = 0; i < 20; i++) subject.pickWith(`user ${i}`);
+    subject.harness.clock.flush();
+    expect(subject.attempted.length).toBeGreaterThan(10);
   });
+
+  it('connects to an endpoint of the ring in use while the next one is built without it', async () => {
+    const subject = setUp();
+    subject.update(singleLocality(A, B));
+    await subject.connect(A);
+    subject.update(singleLocality(...many));
+    subject.harness.clock.advance(1);
+    subject.pickFor(B);
+    subject.harness.clock.flush();
+    expect(subject.attempted).toEqual([A, B]);
+    finish(subject);
+    expect(subject.harness.host.subchannels.map(({ closed }) => closed)).toEqual([true, true]);
+  });
+
+  it.each([0, 1, 2, 3, 4])(
+    'releases everything when it is destroyed after %s turns of building the next ring',
+    async (turns) => {
+      const subject = setUp();
+      subject.update(singleLocality(A, B));
+      await subject.connect(A, B);
+      subject.update(singleLocality(B, ...many));
+      subject.harness.clock.advance(turns);
+      subject.update(singleLocality(A));
+      expect(subject.harness.clock.pendingTimers).toBe(1);
+      subject.harness.batch.run(() => subject.policy.destroy());
+      expect(subject.harness.clock.pendingTimers).toBe(0);
+      expect(subject.harness.host.subchannels.map(({ refs }) => refs)).toEqual([0, 0]);
+      subject.harness.clock.advance(100);
+      expect(subject.harness.errors).toEqual([]);
+    },
+  );
 });

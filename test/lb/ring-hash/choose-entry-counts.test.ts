@@ -1,10 +1,11 @@
 import { chooseEntryCounts } from '../../../src/lb/ring-hash/choose-entry-counts';
+import { runSteps } from '../../../src/util/steps';
 import { seededRandom } from '../../support/seeded-random';
 
 function counts(weights: readonly number[], min: number, max: number): number[] {
   const slots = weights.map((_, slot) => slot).filter((slot) => (weights[slot] ?? 0) > 0);
   const owners = { weights: Float64Array.from(weights), order: Int32Array.from(slots) };
-  return [...chooseEntryCounts(owners, { min, max })];
+  return [...runSteps(chooseEntryCounts(owners, { min, max }))];
 }
 
 function sum(list: Iterable<number>): number {
@@ -54,7 +55,7 @@ describe('the number of entries of an owner', () => {
 
   it('goes by the order, not by the slot', () => {
     const owners = { weights: Float64Array.of(1, 1, 1), order: Int32Array.of(2, 0, 1) };
-    expect([...chooseEntryCounts(owners, { min: 1, max: 1 })]).toEqual([0, 0, 1]);
+    expect([...runSteps(chooseEntryCounts(owners, { min: 1, max: 1 }))]).toEqual([0, 0, 1]);
   });
 
   it('is what counting entry by entry comes to', () => {

@@ -2,6 +2,7 @@ import { ConnectivityState } from '../../../src/grpc-js';
 import { LiveRing } from '../../../src/lb/ring-hash/live-ring';
 import { Ring } from '../../../src/lb/ring-hash/ring';
 import { RingMember } from '../../../src/lb/ring-hash/ring-members';
+import { runSteps } from '../../../src/util/steps';
 import { makeEndpoint } from '../../support/lb-harness';
 
 const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
@@ -13,7 +14,8 @@ function makeMember(address: string): RingMember {
 /** A ring with the owners in that order. */
 function ringOf(...owners: readonly RingMember[]): Ring<RingMember> {
   const additions = owners.map((owner, ordinal) => ({ hash: BigInt(ordinal), owner, ordinal }));
-  return Ring.empty<RingMember>().change({ keeps: () => true, additions, compareOwners: () => 0 });
+  const compareOwners = () => 0;
+  return runSteps(Ring.empty<RingMember>().change({ keeps: () => true, additions, compareOwners }));
 }
 
 function setUp() {

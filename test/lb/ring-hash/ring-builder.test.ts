@@ -4,6 +4,7 @@ import type { Ring } from '../../../src/lb/ring-hash/ring';
 import type { RingMember } from '../../../src/lb/ring-hash/ring-members';
 import type { EndpointSet } from '../../../src/lb/endpoint-set';
 import type { XdsEndpoint } from '../../../src/resources/endpoints';
+import { runSteps } from '../../../src/util/steps';
 import {
   makeEndpoint,
   makeEndpointSet,
@@ -41,7 +42,7 @@ function makeEndpoints(count: number): XdsEndpoint[] {
 
 function ringOf(set: EndpointSet, limits = LIMITS): Ring<RingMember> {
   const builder = createBuilder();
-  builder.update(set, limits);
+  runSteps(builder.update(set, limits));
   return builder.ring;
 }
 
@@ -126,10 +127,12 @@ describe('the ring of some endpoints', () => {
 
   it('does not use hash keys if told so', () => {
     const builder = createBuilder(false);
-    builder.update(singleLocality(makeEndpoint('10.0.0.1:80', { hashKey: 'k' })), {
-      min: 1,
-      max: 1,
-    });
+    runSteps(
+      builder.update(singleLocality(makeEndpoint('10.0.0.1:80', { hashKey: 'k' })), {
+        min: 1,
+        max: 1,
+      }),
+    );
     expect(builder.ring.find(hash.hash('10.0.0.1:80_0'))).toBe(0);
     expect([...builder.ring.hashes]).toEqual([hash.hash('10.0.0.1:80_0')]);
   });
@@ -223,20 +226,22 @@ describe('an update of the ring', () => {
   it('leaves the ring alone when nothing changed', () => {
     const builder = createBuilder();
     const endpoints = makeEndpoints(50);
-    builder.update(singleLocality(...endpoints), LIMITS);
+    runSteps(builder.update(singleLocality(...endpoints), LIMITS));
     const { ring } = builder;
-    builder.update(singleLocality(...endpoints), LIMITS);
-    builder.update(singleLocality(...[...endpoints].reverse()), LIMITS);
-    builder.update(singleLocality(...makeEndpoints(50)), LIMITS);
+    runSteps(builder.update(singleLocality(...endpoints), LIMITS));
+    runSteps(builder.update(singleLocality(...[...endpoints].reverse()), LIMITS));
+    runSteps(builder.update(singleLocality(...makeEndpoints(50)), LIMITS));
     expect(builder.ring).toBe(ring);
   });
 
   it.each([100, 1000, 4000])('hashes only what is new, one endpoint of %s', (count) => {
     const builder = createBuilder();
     const endpoints = makeEndpoints(count);
-    builder.update(singleLocality(...endpoints), LIMITS);
+    runSteps(builder.update(singleLocality(...endpoints), LIMITS));
     hashed = 0;
-    builder.update(singleLocality(...endpoints.slice(1), makeEndpoint('10.9.9.9:80')), LIMITS);
+    runSteps(
+      builder.update(singleLocality(...endpoints.slice(1), makeEndpoint('10.9.9.9:80')), LIMITS),
+    );
     // Its entries, and the few that others gain or lose.
     expect(hashed).toBeLessThanOrEqual(Math.ceil(1024 / count) + 3);
   });
@@ -278,8 +283,10 @@ describe('an update of the ring', () => {
     const [first, ...others] = makeEndpoints(4);
     const changed = { ...makeEndpoint(address(0)), hashKey: 'pod-1' };
     expect(first).toBeDefined();
-    builder.update(singleLocality(...makeEndpoints(4)), { min: 4, max: 4 });
-    const { moved } = builder.update(singleLocality(changed, ...others), { min: 4, max: 4 });
+    runSteps(builder.update(singleLocality(...makeEndpoints(4)), { min: 4, max: 4 }));
+    const { moved } = runSteps(
+      builder.update(singleLocality(changed, ...others), { min: 4, max: 4 }),
+    );
     expect([...moved].map((slot) => builder.members.inSlot(slot).key)).toEqual([address(0)]);
     const ring = builder.ring;
     expect(ring.owners[ring.find(hash.hash('pod-1_0'))]?.endpoint).toBe(changed);
@@ -310,7 +317,7 @@ describe('an update of the ring', () => {
         makeLocality('y', pool.slice(middle), 2),
       );
       const limits = { min: 50 + Math.floor(random() * 3) * 20, max: 150 };
-      builder.update(set, limits);
+      runSteps(builder.update(set, limits));
       const fresh = ringOf(set, limits);
       expect([...builder.ring.hashes]).toEqual([...fresh.hashes]);
       expect(keys(builder.ring)).toEqual(keys(fresh));
@@ -330,7 +337,7 @@ describe('an update of the ring', () => {
         pool[i] = makeEndpoint(address(next));
       }
       const set = singleLocality(...pool);
-      builder.update(set, limits);
+      runSteps(builder.update(set, limits));
       const fresh = ringOf(set, limits);
       expect(builder.ring.hashes.join()).toBe(fresh.hashes.join());
       expect(keys(builder.ring).join()).toBe(keys(fresh).join());
@@ -339,11 +346,11 @@ describe('an update of the ring', () => {
 
   it('comes down to nothing', () => {
     const builder = createBuilder();
-    builder.update(singleLocality(...makeEndpoints(5)), LIMITS);
-    builder.update(singleLocality(), LIMITS);
+    runSteps(builder.update(singleLocality(...makeEndpoints(5)), LIMITS));
+    runSteps(builder.update(singleLocality(), LIMITS));
     expect(builder.members.size).toBe(0);
     expect(builder.ring.size).toBe(0);
-    builder.update(singleLocality(...makeEndpoints(3)), { min: 3, max: 3 });
+    runSteps(builder.update(singleLocality(...makeEndpoints(3)), { min: 3, max: 3 }));
     expect(builder.ring.size).toBe(3);
   });
 });

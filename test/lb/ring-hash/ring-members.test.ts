@@ -1,6 +1,9 @@
+import { addressKey } from '../../../src/lb/endpoint-key';
+import { combinedWeights } from '../../../src/lb/endpoint-weights';
 import { RingMembers, type RingMember } from '../../../src/lb/ring-hash/ring-members';
 import { ringKey, ringSortKey } from '../../../src/lb/ring-hash/ring-key';
 import type { XdsEndpoint } from '../../../src/resources/endpoints';
+import { runSteps } from '../../../src/util/steps';
 import {
   makeEndpoint,
   makeEndpointSet,
@@ -38,10 +41,10 @@ function weightOf(members: RingMembers, key: string): number | undefined {
 describe('the members of a ring', () => {
   it('stay with their set of addresses', () => {
     const members = createMembers();
-    members.update(singleLocality(makeEndpoint([A, B]), C));
+    runSteps(members.update(singleLocality(makeEndpoint([A, B]), C)));
     const before = all(members);
     const changed = makeEndpoint([B, A].reverse(), { weight: 2 });
-    const { rebound, moved } = members.update(singleLocality(changed, C));
+    const { rebound, moved } = runSteps(members.update(singleLocality(changed, C)));
     for (const [i, member] of all(members).entries()) expect(member).toBe(before[i]);
     // Both are other objects, but nothing that places them changed.
     expect(rebound.length).toBe(2);
@@ -51,10 +54,10 @@ describe('the members of a ring', () => {
 
   it('move when their first address or hash key changes', () => {
     const members = createMembers();
-    members.update(singleLocality(makeEndpoint([A, B]), C));
+    runSteps(members.update(singleLocality(makeEndpoint([A, B]), C)));
     const other = singleLocality(makeEndpoint([B, A]), makeEndpoint(C, { hashKey: 'k' }));
     const [first, second] = all(members);
-    const { rebound, moved } = members.update(other);
+    const { rebound, moved } = runSteps(members.update(other));
     expect(rebound).toEqual([first, second]);
     expect([...moved]).toEqual([first?.slot, second?.slot]);
   });
@@ -62,9 +65,9 @@ describe('the members of a ring', () => {
   it('have nothing done to them if the objects are the same, in whatever order', () => {
     const members = createMembers();
     const endpoints = [A, B, C].map((address) => makeEndpoint(address));
-    members.update(singleLocality(...endpoints));
+    runSteps(members.update(singleLocality(...endpoints)));
     for (const list of [endpoints, [...endpoints].reverse(), endpoints.slice(1), endpoints]) {
-      const { rebound, moved } = members.update(singleLocality(...list));
+      const { rebound, moved } = runSteps(members.update(singleLocality(...list)));
       expect([rebound.length, moved.size]).toEqual([0, 0]);
       expect(members.size).toBe(list.length);
     }
@@ -75,12 +78,12 @@ describe('the members of a ring', () => {
     const [first, second] = [makeEndpoint(A, { hashKey: 'x' }), makeEndpoint(A, { hashKey: 'y' })];
     const set = makeEndpointSet(makeLocality('x', [first, B]), makeLocality('y', [second, C]));
     for (let round = 0; round < 3; round++) {
-      members.update(set);
+      runSteps(members.update(set));
       expect(keysOf(members)).toEqual([A, B, C]);
       expect([A, B, C].map((key) => (weightOf(members, key) ?? 0) / 2 ** 29)).toEqual([2, 1, 1]);
       expect(all(members).find(({ key }) => key === A)?.endpoint).toBe(first);
     }
-    const { moved } = members.update(singleLocality(second, B));
+    const { moved } = runSteps(members.update(singleLocality(second, B)));
     expect(keysOf(members)).toEqual([A, B]);
     expect([...moved].map((slot) => members.inSlot(slot).key)).toEqual([A]);
   });
@@ -88,7 +91,7 @@ describe('the members of a ring', () => {
   it('leave their slots to others', () => {
     const members = createMembers();
     for (let round = 0; round < 50; round++) {
-      members.update(singleLocality(`10.1.0.${round}:80`, `10.2.0.${round}:80`));
+      runSteps(members.update(singleLocality(`10.1.0.${round}:80`, `10.2.0.${round}:80`)));
     }
     expect(members.size).toBe(2);
     expect(members.weights.length).toBe(16);
@@ -106,7 +109,7 @@ describe('the members of a ring', () => {
     const endpoints: XdsEndpoint[] = [];
     for (let i = 0; i < 100; i++) {
       endpoints.push(makeEndpoint(`10.1.0.${i}:80`, { weight: i + 1 }));
-      members.update(singleLocality(...endpoints));
+      runSteps(members.update(singleLocality(...endpoints)));
     }
     expect(members.size).toBe(100);
     for (const { endpoint, slot } of all(members)) {
@@ -116,11 +119,11 @@ describe('the members of a ring', () => {
 
   it('are told apart by all of their addresses, in whatever order', () => {
     const members = createMembers();
-    members.update(singleLocality(makeEndpoint([A, B]), makeEndpoint([C, C])));
+    runSteps(members.update(singleLocality(makeEndpoint([A, B]), makeEndpoint([C, C]))));
     const slots = all(members).map(({ slot }) => slot);
-    members.update(singleLocality(makeEndpoint([B, A, B]), C));
+    runSteps(members.update(singleLocality(makeEndpoint([B, A, B]), C)));
     expect(all(members).map(({ slot }) => slot)).toEqual(slots);
-    members.update(singleLocality(A, makeEndpoint([B, C])));
+    runSteps(members.update(singleLocality(A, makeEndpoint([B, C]))));
     expect(keysOf(members)).toEqual([A, `${B} ${C}`]);
   });
 
@@ -132,8 +135,7 @@ describe('the members of a ring', () => {
         const hashKey = random() < 0.3 ? `key ${Math.floor(random() * 4)}` : undefined;
         return makeEndpoint(`10.1.0.${Math.floor(random() * 20)}:80`, { hashKey });
       });
-      if (random() < 0.3) for (const endpoint of endpoints) members.prepare(endpoint);
-      members.update(singleLocality(...endpoints));
+      runSteps(members.update(singleLocality(...endpoints)));
       const places = Array.from(members.order, (slot) => {
         const { endpoint, key } = members.inSlot(slot);
         return `${ringKey(endpoint, true)} ${key}`;
@@ -143,27 +145,60 @@ describe('the members of a ring', () => {
     }
   });
 
-  it('are in order when thousands were prepared, listed or not', () => {
+  it('are kept until they are forgotten, and make room for another endpoint in their slot', () => {
     const members = createMembers();
-    const endpoints = Array.from({ length: 5000 }, (_, i) =>
-      makeEndpoint(`10.${i % 7}.${i >> 8}.${i & 255}:80`),
-    );
-    for (const endpoint of endpoints) members.prepare(endpoint);
-    members.update(singleLocality(...endpoints.slice(1000), A));
-    const places = Array.from(members.order, (slot) => members.inSlot(slot).key);
-    expect(places).toEqual([...places].sort());
-    expect(places).toHaveLength(4001);
-  });
-
-  it('are forgotten when nobody asks for them any more', () => {
-    const members = createMembers();
-    members.update(singleLocality(A, B));
+    runSteps(members.update(singleLocality(A, B)));
     const [a, b] = all(members);
     if (a === undefined || b === undefined) throw new Error('must be two');
+    runSteps(members.update(singleLocality(B)));
+    expect([...members.all()]).toEqual([a, b]);
     members.forget(a);
     expect([...members.all()]).toEqual([b]);
+    runSteps(members.update(singleLocality(A)));
     expect(members.inSlot(a.slot)).not.toBe(a);
-    members.update(singleLocality(A));
-    expect([...members.all()].map(({ key }) => key)).toEqual([A]);
+    runSteps(members.update(singleLocality(C)));
+    expect(members.inSlot(b.slot).key).toBe(C);
+    members.forget(b);
+    expect(members.inSlot(b.slot).key).toBe(C);
+  });
+
+  it('are those of the last update when many thousands come and go in steps', () => {
+    const members = createMembers();
+    const random = seededRandom(5);
+    for (let round = 0; round < 5; round++) {
+      const chosen = Array.from({ length: 9000 }, () => Math.floor(random() * 15_000));
+      const endpoints = [...new Set(chosen)].map((i) =>
+        makeEndpoint(`10.1.${i >> 8}.${i & 255}:80`),
+      );
+      const third = Math.floor(endpoints.length / 3);
+      const set = makeEndpointSet(
+        makeLocality('x', endpoints.slice(0, third), 1),
+        makeLocality('y', endpoints.slice(third), 3),
+      );
+      let steps = 0;
+      for (const update = members.update(set); update.next().done !== true;) steps++;
+      expect(steps).toBeGreaterThan(30);
+      const expected = combinedWeights(set);
+      const rows = endpoints.map(({ addresses }, i) => ({
+        key: addresses.map(addressKey).join(),
+        weight: expected[i],
+      }));
+      rows.sort((a, b) => (a.key < b.key ? -1 : 1));
+      const actual = Array.from(members.order, (slot) => ({
+        key: members.inSlot(slot).key,
+        weight: members.weights[slot],
+      }));
+      expect(actual).toEqual(rows);
+      for (const member of [...members.all()]) members.forget(member);
+    }
+  });
+
+  it('may come from more localities than a function has arguments', () => {
+    const members = createMembers();
+    const localities = Array.from({ length: 200_000 }, (_, i) =>
+      makeLocality(`l${i}`, [makeEndpoint(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}:80`)]),
+    );
+    runSteps(members.update({ localities, children: undefined }));
+    expect(members.size).toBe(200_000);
   });
 });

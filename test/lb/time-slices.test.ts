@@ -1,0 +1,105 @@
+import { LbBatch } from '../../src/lb/lb-batch';
+import { TimeSlices } from '../../src/lb/time-slices';
+import { FakeClock } from '../../src/testing/fake-clock';
+import type { Steps } from '../../src/util/steps';
+
+/** Steps take time by themselves. */
+class SlowClock extends FakeClock {
+  spentMs = 0;
+
+  override monotonicMs(): number {
+    return super.monotonicMs() + this.spentMs;
+  }
+}
+
+function setUp() {
+  const clock = new SlowClock();
+  const slices = new TimeSlices(clock);
+  const errors: unknown[] = [];
+  const log: string[] = [];
+  function* steps(name: string, count: number, stepMs: number): Steps<void> {
+    for (let i = 1; i <= count; i++) {
+      log.push(`${name}${i}`);
+      clock.spentMs += stepMs;
+      if (i < count) yield;
+    }
+  }
+  /** Tasks of different channels. */
+  const start = (work: Steps<void>) =>
+    slices.start({ batch: new LbBatch((error) => errors.push(error)), steps: work });
+  /** What ran in the next turn of the event loop. */
+  const turn = () => {
+    log.length = 0;
+    clock.advance(1);
+    return log.join(' ');
+  };
+  return { clock, errors, log, start, steps, turn };
+}
+
+describe('TimeSlices', () => {
+  it('runs little work at once', () => {
+    const { clock, log, start, steps } = setUp();
+    start(steps('a', 3, 2));
+    expect(log.join(' ')).toBe('a1 a2 a3');
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('runs eight milliseconds of work in a turn', () => {
+    const { clock, log, start, steps, turn } = setUp();
+    start(steps('a', 7, 3));
+    expect(log.join(' ')).toBe('a1 a2 a3');
+    expect(turn()).toBe('a4 a5 a6');
+    expect(turn()).toBe('a7');
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('runs the first step of each task at once, and one task in a turn after that', () => {
+    const { log, start, steps, turn } = setUp();
+    for (const name of ['a', 'b', 'c', 'd', 'e']) start(steps(name, 6, 4));
+    expect(log.join(' ')).toBe('a1 a2 b1 c1 d1 e1');
+    const turns = Array.from({ length: 10 }, turn);
+    expect(turns.slice(0, 5)).toEqual(['a3 a4', 'b2 b3', 'c2 c3', 'd2 d3', 'e2 e3']);
+    expect(turns.slice(5)).toEqual(['a5 a6', 'b4 b5', 'c4 c5', 'd4 d5', 'e4 e5']);
+    expect(Array.from({ length: 3 }, turn)).toEqual(['b6 c6', 'd6 e6', '']);
+  });
+
+  it('does not let a task wait behind those that are larger', () => {
+    const { start, steps, turn } = setUp();
+    start(steps('a', 100, 4));
+    start(steps('b', 3, 4));
+    const turns = Array.from({ length: 3 }, turn);
+    expect(turns).toEqual(['a3 a4', 'b2 b3', 'a5 a6']);
+  });
+
+  it('drops the steps that are left of a task that is released', () => {
+    const { clock, start, steps, turn } = setUp();
+    const [a, b] = [start(steps('a', 9, 8)), start(steps('b', 3, 8))];
+    a.release();
+    expect(turn()).toBe('b2');
+    b.release();
+    expect(clock.pendingTimers).toBe(0);
+    expect(turn()).toBe('');
+  });
+
+  it('drops a task that throws, and reports that to its batch', () => {
+    const { errors, start, steps, turn } = setUp();
+    function* failing(): Steps<void> {
+      yield* steps('a', 2, 8);
+      yield;
+      throw new Error('bug');
+    }
+    start(failing());
+    start(steps('b', 3, 8));
+    const turns = Array.from({ length: 5 }, turn);
+    expect(turns).toEqual(['a2', 'b2', 'b3', '', '']);
+    expect(errors).toEqual([new Error('bug')]);
+  });
+
+  it('counts the work of a turn anew after a break', () => {
+    const { clock, log, start, steps } = setUp();
+    start(steps('a', 1, 8));
+    clock.advance(1);
+    start(steps('b', 2, 4));
+    expect(log.join(' ')).toBe('a1 b1 b2');
+  });
+});

@@ -1,0 +1,57 @@
+import { runSteps, sortInSteps, STEP_SIZE } from '../../src/util/steps';
+import { seededRandom } from '../support/seeded-random';
+
+interface Item {
+  readonly key: number;
+  readonly index: number;
+}
+
+function makeItems(count: number, keys: number, seed: number): Item[] {
+  const random = seededRandom(seed);
+  return Array.from({ length: count }, (_, index) => ({
+    key: Math.floor(random() * keys),
+    index,
+  }));
+}
+
+const compare = (a: Item, b: Item) => a.key - b.key;
+
+describe('sorting in steps', () => {
+  it.each([
+    [0, 1],
+    [1, 1],
+    [STEP_SIZE, 10],
+    [STEP_SIZE + 1, 1e9],
+    [3 * STEP_SIZE, 1],
+    [5 * STEP_SIZE + 7, 3],
+    [10_000, 1e9],
+    [20_000, 100],
+  ])('comes to what Array.prototype.sort does: %s items of %s keys', (count, keys) => {
+    const items = makeItems(count, keys, count);
+    const before = [...items];
+    expect(runSteps(sortInSteps(items, compare))).toEqual([...items].sort(compare));
+    expect(items).toEqual(before);
+  });
+
+  it('takes no step for few items, and few operations for each step of many', () => {
+    const count = (length: number) => {
+      let comparisons = 0;
+      let most = 0;
+      let steps = 0;
+      const sorting = sortInSteps(makeItems(length, 1e9, 1), (a, b) => {
+        comparisons++;
+        return compare(a, b);
+      });
+      for (; sorting.next().done !== true; steps++) {
+        most = Math.max(most, comparisons);
+        comparisons = 0;
+      }
+      return { steps, most };
+    };
+    expect(count(STEP_SIZE).steps).toBe(0);
+    const { steps, most } = count(20_000);
+    expect(steps).toBeGreaterThan(80);
+    // A run of so many items is sorted in one step.
+    expect(most).toBeLessThan(STEP_SIZE * Math.log2(STEP_SIZE));
+  });
+});
