@@ -6,8 +6,8 @@ import {
   type TakenClusterCounts,
 } from './cluster-load';
 
-/** The clusters a server wants reports of. */
-export type WantedClusters = ReadonlySet<string> | 'all';
+/** The clusters that a server requests reports of. */
+export type RequestedClusters = ReadonlySet<string> | 'all';
 
 /** A hold on what a cluster's calls are counted by. */
 export interface ClusterLoadHold extends Handle {
@@ -54,7 +54,7 @@ export class ServerLoads implements ClusterOwner {
    * Takes what there is to report of the wanted clusters. A cluster that nobody uses any more is forgotten, wanted
    * or not: later reports are about later calls.
    */
-  take(wanted: WantedClusters): readonly TakenClusterCounts[] {
+  take(wanted: RequestedClusters): readonly TakenClusterCounts[] {
     const nowMs = this.nowMs();
     const taken: TakenClusterCounts[] = [];
     for (const load of [...this.all()]) {

@@ -4,14 +4,20 @@ import type { Status } from '../generated/google/rpc/status';
 import type { Result } from '../util/result';
 import { StatusCode } from '../util/status-code';
 
-/** What must be known beyond the stream to compose its requests. */
+/** A resource that is requested from a server. */
+export interface RequestedResource {
+  /** The value accepted from this server; `undefined` while there is none. */
+  readonly accepted: object | undefined;
+  /** The version of that value, if every target that watches the resource uses it; else `undefined`. */
+  readonly heldVersion: string | undefined;
+}
+
+/** The resources to request from a server. The requests of a stream are composed from it. */
 export interface RequestSource {
-  /** The names wanted of a type now. */
-  names(typeUrl: string): string[];
-  /** The types of which something is wanted now. */
+  /** The types of which at least one resource is requested. */
   typeUrls(): string[];
-  /** By name, the versions of what is wanted of a type and was had from this server. */
-  heldVersions(typeUrl: string): Map<string, string>;
+  /** The requested resources of a type by name, in the order they were added. */
+  resources(typeUrl: string): ReadonlyMap<string, RequestedResource>;
 }
 
 /** A request, to be treated as sent. */
@@ -44,6 +50,8 @@ export interface ResponseItem {
 /** A response, whichever variant of the protocol it came by. Its resources have not been looked into. */
 export interface AdsResponse {
   readonly typeUrl: string;
+  /** Whether the type was requested on the stream. */
+  readonly isRequested: boolean;
   readonly nonce: string;
   /** Of the response as a whole; the incremental variant has it for people only. */
   readonly version: string;
@@ -68,8 +76,6 @@ export interface AdsConversation {
   addName(typeUrl: string, name: string): void;
   /** Notes that a name is no longer wanted. */
   dropName(typeUrl: string, name: string): void;
-  /** Whether a request of a type has been sent on this stream. */
-  hasRequested(typeUrl: string): boolean;
   /** Notes that a response contains a resource, which proves that the server knows it to be requested. */
   confirmName(typeUrl: string, name: string): void;
   /** Decodes a response without looking into its resources. */

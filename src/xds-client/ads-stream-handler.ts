@@ -1,26 +1,53 @@
 import type { Steps } from '../util/steps';
-import type { AdsResponse, RequestSource } from './ads-protocol';
+import type { AdsResponse } from './ads-protocol';
 
-/** Whom a stream tells what happens on it. All methods are called from the client's queue. */
-export interface AdsStreamHandler extends RequestSource {
-  /** Whether a resource is wanted and there is no value, so that its coming must be watched over. */
-  isMissing(typeUrl: string, name: string): boolean;
-  /** Whether nothing has come from the server since a stream failed. */
-  isFailing(): boolean;
-  /** The server is there, though it has nothing to say. */
-  onAlive(): void;
-  /** A response came of a type that was not requested on the stream; it is dropped without an answer. */
-  onUnrequested(typeUrl: string): void;
-  /** A response was received. @returns the text to reject it with; `undefined` to acknowledge it. */
-  onResponse(response: AdsResponse): Steps<string | undefined>;
+/** Identifies a resource. */
+export interface ResourceKey {
+  readonly typeUrl: string;
+  /** Canonical. */
+  readonly name: string;
+}
+
+/** How a response is answered. */
+export type Answer =
+  | { readonly kind: 'acknowledge' }
+  | { readonly kind: 'reject'; readonly reason: string }
+  /** Not at all, because its type was not requested: an answer would be a subscription to everything of the type. */
+  | { readonly kind: 'none' };
+
+/** What a response means for the stream that it was received on. All names are canonical and of its type. */
+export interface Verdict {
+  readonly answer: Answer;
+  /** Resources that the response is about, so that they are not waited for any longer. */
+  readonly settled: Iterable<string>;
+  /** Resources to request again, because the server believes that they are cached here. */
+  readonly requestAgain: Iterable<string>;
+  /** Whether a resource that is left out is thereby said not to exist. */
+  readonly isComplete: boolean;
+  /** Whether a resource was requested when the response arrived; others may have been added while it was read. */
+  wasRequested(name: string): boolean;
+}
+
+/** Whether a server answers on a stream. */
+export type AdsStreamChange =
+  /** The server has answered, or its silence shows that there is nothing to send. */
+  | { readonly kind: 'reachable' }
   /**
-   * A stream ended, or could not be made, before a response came.
-   * @param reason Follows the name of the server.
-   * @param retryInMs When the next attempt is made.
+   * A stream ended, or could not be opened, before a response was received.
+   * `reason` follows the name of the server; the next attempt is made in `retryInMs`.
    */
-  onFailure(reason: string, retryInMs: number): void;
-  /** A resource was asked for and has not come; it is asked for again on a new stream. */
-  onOverdue(typeUrl: string, name: string): void;
-  /** A resource was asked for and did not come in time. */
-  onResourceTimeout(typeUrl: string, name: string, serverAnswered: boolean): void;
+  | { readonly kind: 'failed'; readonly reason: string; readonly retryInMs: number };
+
+/** Receives the events of an ADS stream. All methods are called from the client's queue. */
+export interface AdsStreamHandler {
+  /** Reads a response. It must not call the stream. */
+  onResponse(response: AdsResponse): Steps<Verdict>;
+  /** Called with `reachable` for every response, before `onResponse`. */
+  onStateChanged(change: AdsStreamChange): void;
+  /**
+   * Called when a resource was requested and not received in time: `overdue` if it is requested again on a new stream,
+   * `missing` if it is concluded not to exist (gRFC A57).
+   * @param serverAnswered Whether the server has answered at all since it last failed.
+   */
+  onTimeout(key: ResourceKey, kind: 'overdue' | 'missing', serverAnswered: boolean): void;
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../util/clock';
 import type { SerialQueue } from '../util/serial-queue';
-import type { Channel, ChannelListener, ResourceKey } from './channel-listener';
+import type { ResourceKey } from './ads-stream-handler';
+import type { Channel, ChannelListener } from './channel-listener';
 import { expiryEvent, unreachableEvent, type EventOrigin } from './resource-events';
 import type { Accepted, ResourceEvent, ResourceState } from './resource-state';
 import { ResourceTimers } from './resource-timers';

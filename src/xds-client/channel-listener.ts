@@ -1,13 +1,7 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
+import type { ResourceKey } from './ads-stream-handler';
 import type { Accepted, ResourceEvent, ResourceState } from './resource-state';
 import type { ServerPolicy } from './server-policy';
-
-/** Identifies a resource. */
-export interface ResourceKey {
-  readonly typeUrl: string;
-  /** Canonical. */
-  readonly name: string;
-}
 
 /** The channel of one management server as its listeners use it. */
 export interface Channel {

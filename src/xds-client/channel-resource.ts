@@ -1,4 +1,5 @@
 import type { Clock } from '../util/clock';
+import type { RequestedResource } from './ads-protocol';
 import type { ChannelListener } from './channel-listener';
 import { expiryEvent, type EventOrigin } from './resource-events';
 import type { ElementCounts } from './element-counts';
@@ -35,7 +36,7 @@ interface Lifetime {
  * A resource as one management server has sent it, decoded once for every target that watches it. It lives as long
  * as one of them is subscribed to it.
  */
-export class ChannelResource {
+export class ChannelResource implements RequestedResource {
   readonly type: ResourceType<unknown>;
   readonly name: string;
   /** Its place in the order in which the resources of the server were subscribed to. */
@@ -70,6 +71,18 @@ export class ChannelResource {
   get accepted(): Accepted<unknown> | undefined {
     const { state } = this;
     return state.kind === 'accepted' ? state.accepted : undefined;
+  }
+
+  /** See `RequestedResource`. */
+  get heldVersion(): string | undefined {
+    const { accepted } = this;
+    if (accepted === undefined) return undefined;
+    const { typeUrl } = this.type;
+    for (const listener of this.listeners) {
+      const inUse = listener.cached(typeUrl, this.name);
+      if (inUse?.serverKey !== accepted.serverKey) return undefined;
+    }
+    return accepted.version;
   }
 
   /** The name in messages. */

@@ -1,7 +1,8 @@
 import type { Clock } from '../util/clock';
 import type { Logger } from '../util/logger';
 import type { ReadResources, ResourceOutcome } from './ads-response';
-import type { Channel, ChannelListener, ResourceKey } from './channel-listener';
+import type { ResourceKey } from './ads-stream-handler';
+import type { Channel, ChannelListener } from './channel-listener';
 import { ChannelResource } from './channel-resource';
 import { ElementCounts } from './element-counts';
 import { reportSkipped } from './report-skipped';
@@ -30,6 +31,8 @@ interface TypeResources {
   readonly type: ResourceType<unknown>;
   readonly byName: Map<string, ChannelResource>;
 }
+
+const NO_RESOURCES: ReadonlyMap<string, ChannelResource> = new Map();
 
 /** A valid resource, or one that is not: everything but a heartbeat. */
 type Judgement = Exclude<ResourceOutcome, { readonly kind: 'renewed' | 'lost' }>;
@@ -111,9 +114,9 @@ export class ChannelResources {
     return this.types.get(typeUrl)?.type;
   }
 
-  /** The names subscribed to of a type, in the order they were added. */
-  names(typeUrl: string): string[] {
-    return [...(this.types.get(typeUrl)?.byName.keys() ?? [])];
+  /** The resources subscribed to of a type, in the order they were added. */
+  ofType(typeUrl: string): ReadonlyMap<string, ChannelResource> {
+    return this.types.get(typeUrl)?.byName ?? NO_RESOURCES;
   }
 
   /** The types subscribed to, as far as they pass the filter. */
@@ -123,21 +126,6 @@ export class ChannelResources {
       if (byName.size > 0 && filter(type)) typeUrls.push(typeUrl);
     }
     return typeUrls;
-  }
-
-  /** By name, the versions of this server's resources that every target subscribed to them has in use. */
-  heldVersions(typeUrl: string): Map<string, string> {
-    const versions = new Map<string, string>();
-    const serverKey = this.options.channel.server.key;
-    for (const [name, { accepted, listeners }] of this.types.get(typeUrl)?.byName ?? []) {
-      if (accepted === undefined) continue;
-      let isHeld = true;
-      for (const listener of listeners) {
-        isHeld &&= listener.cached(typeUrl, name)?.serverKey === serverKey;
-      }
-      if (isHeld) versions.set(name, accepted.version);
-    }
-    return versions;
   }
 
   /** Applies a response. Resources subscribed to since it arrived are not removed by it. */

@@ -57,20 +57,27 @@ export class DeltaProtocol implements AdsProtocol {
 
   /** See `AdsProtocol`. */
   begin(): AdsConversation {
-    const source: RequestSource = {
-      names: (typeUrl) => this.source.names(typeUrl),
-      typeUrls: () => this.source.typeUrls(),
-      heldVersions: (typeUrl) =>
-        this.hidesVersions ? new Map<string, string>() : this.source.heldVersions(typeUrl),
-    };
-    return new DeltaConversation(source, this.node, () => {
-      this.hidesVersions = false;
-    });
+    return new DeltaConversation(
+      this.source,
+      this.node,
+      (typeUrl) => (this.hidesVersions ? new Map<string, string>() : this.heldVersions(typeUrl)),
+      () => {
+        this.hidesVersions = false;
+      },
+    );
   }
 
   /** See `AdsProtocol`. A server that was told that we have everything would say nothing. */
   forgetVersions(): void {
     this.hidesVersions = true;
+  }
+
+  private heldVersions(typeUrl: string): Map<string, string> {
+    const versions = new Map<string, string>();
+    for (const [name, { heldVersion }] of this.source.resources(typeUrl)) {
+      if (heldVersion !== undefined) versions.set(name, heldVersion);
+    }
+    return versions;
   }
 }
 
@@ -83,11 +90,13 @@ class DeltaConversation implements AdsConversation {
   constructor(
     private readonly source: RequestSource,
     private readonly node: Node,
+    /** By name, the versions of a type to send with its first request. */
+    private readonly heldVersions: (typeUrl: string) => Map<string, string>,
     private readonly onAnswered: () => void,
   ) {}
 
   addType(typeUrl: string): void {
-    for (const name of this.source.names(typeUrl)) this.addName(typeUrl, name);
+    for (const name of this.source.resources(typeUrl).keys()) this.addName(typeUrl, name);
   }
 
   addName(typeUrl: string, name: string): void {
@@ -107,10 +116,6 @@ class DeltaConversation implements AdsConversation {
     this.due.add(typeUrl);
   }
 
-  hasRequested(typeUrl: string): boolean {
-    return this.types.get(typeUrl)?.hasAsked ?? false;
-  }
-
   /** Names go out in requests without a nonce, which no response makes outdated. */
   confirmName(): void {}
 
@@ -125,8 +130,10 @@ class DeltaConversation implements AdsConversation {
     const items = response.resources.map(itemFromWrapper);
     const named = response.removedResourceNames.map(({ name }) => name);
     const removed = [...response.removedResources, ...named];
+    const isRequested = this.types.get(typeUrl)?.hasAsked ?? false;
     const controlPlane = response.controlPlane?.identifier;
-    return ok({ typeUrl, nonce, version, items, removed, errors, controlPlane, isComplete: false });
+    const rest = { items, removed, errors, controlPlane, isComplete: false };
+    return ok({ typeUrl, isRequested, nonce, version, ...rest });
   }
 
   answer({ typeUrl, nonce }: AdsResponse, rejection: string | undefined, isHeld = false): void {
@@ -187,7 +194,7 @@ class DeltaConversation implements AdsConversation {
     toSubscribe.clear();
     toUnsubscribe.clear();
     progress.hasAsked = true;
-    const held = hasAsked ? new Map<string, string>() : this.source.heldVersions(typeUrl);
+    const held = hasAsked ? new Map<string, string>() : this.heldVersions(typeUrl);
     const bytes = DeltaDiscoveryRequest.encode({
       node: this.takeNode(),
       typeUrl,

@@ -10,9 +10,9 @@ import {
   READ_PAUSE_FACTOR,
 } from './limits';
 
-/** What pacing is made of. */
+/** Constructor options of the pacing. */
 export interface NackPacingOptions {
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, 'monotonicMs' | 'setTimer'>;
   readonly random: Random;
   /** A rejection that was held back may be sent. */
   readonly onRelease: (typeUrl: string) => void;

@@ -11,9 +11,9 @@ interface ResourceTimer extends Handle {
 export class ResourceTimers {
   private readonly timers = new Map<string, Map<string, ResourceTimer>>();
   /** Due, but not expired, because the timers are paused; `undefined` if they are not. */
-  private due: Set<ResourceTimer> | undefined;
+  private due: ResourceTimer[] | undefined;
 
-  constructor(private readonly clock: Clock) {}
+  constructor(private readonly clock: Pick<Clock, 'monotonicMs' | 'setTimer'>) {}
 
   /**
    * Starts the timer of a resource, unless it is running.
@@ -28,25 +28,23 @@ export class ResourceTimers {
     if (ofType.has(name)) return;
     const handle = this.clock.setTimer(() => {
       if (this.due === undefined) timer.expire();
-      else this.due.add(timer);
+      else this.due.push(timer);
     }, timeoutMs);
     const timer: ResourceTimer = {
       dueAtMs: this.clock.monotonicMs() + timeoutMs,
       expire: () => {
+        if (ofType.get(name) !== timer) return;
         ofType.delete(name);
         onExpired();
       },
-      release: () => {
-        handle.release();
-        this.due?.delete(timer);
-      },
+      release: () => handle.release(),
     };
     ofType.set(name, timer);
   }
 
   /** Lets no timer expire until `resume` is called. Until then those that are due can still be cancelled. */
   pause(): void {
-    this.due ??= new Set();
+    this.due ??= [];
   }
 
   /** Lets timers expire again; those that are due expire at once. */
@@ -98,6 +96,7 @@ export class ResourceTimers {
   clear(): void {
     for (const ofType of this.timers.values()) {
       for (const timer of ofType.values()) timer.release();
+      ofType.clear();
     }
     this.timers.clear();
   }

@@ -2,9 +2,9 @@ import type { Clock } from '../util/clock';
 import type { Random } from '../util/random';
 import { ResourceTimers } from './resource-timers';
 
-/** What waits are made of. */
+/** Constructor options of the waits. */
 export interface ResourceWaitsOptions {
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, 'monotonicMs' | 'setTimer'>;
   readonly random: Random;
   /** Milliseconds after which a resource is concluded to be missing. */
   readonly timeoutMs: number;

@@ -8,16 +8,16 @@ import type { SerialQueue } from '../util/serial-queue';
 import type { Steps } from '../util/steps';
 import type { AdsResponse } from './ads-protocol';
 import { readInSteps, type ReadResources } from './ads-response';
-import { AdsStream } from './ads-stream';
-import type { AdsStreamHandler } from './ads-stream-handler';
+import { AdsStream, type AdsStreamSnapshot } from './ads-stream';
+import type { AdsStreamHandler, ResourceKey, Verdict } from './ads-stream-handler';
 import type { ChannelListener } from './channel-listener';
 import { ChannelResources } from './channel-resources';
 import type { ClientEvents } from './client-events';
 import type { ServerSnapshot } from './client-snapshot';
 import { diagnostics, type ServerEvent } from './diagnostics';
 import { MAX_LOGGED_UNREQUESTED } from './limits';
-import type { CertificateProviders, DiscoveryService, ResourceType } from './resource-type';
 import type { ParseResourceName } from './resource-name';
+import type { CertificateProviders, DiscoveryService, ResourceType } from './resource-type';
 import type { ServerPolicy } from './server-policy';
 import type { TimeBudget } from './time-budget';
 import type { XdsTransport, XdsTransportFactory } from './transport';
@@ -124,7 +124,7 @@ export class ServerChannel {
   /** Ends a listener's subscription to a resource. */
   unsubscribe(type: ResourceType<unknown>, name: string, listener: ChannelListener): void {
     const isLast = this.resources.unsubscribe(type.typeUrl, name, listener);
-    if (isLast) this.streamOf(type).dropName(type.typeUrl, name);
+    if (isLast) this.streams.get(this.serviceOf(type))?.dropName(type.typeUrl, name);
   }
 
   /** A target turns to another server, whose resources take the place of this one's. See `AdsStream.forgetVersions`. */
@@ -155,8 +155,8 @@ export class ServerChannel {
 
   /** What a wait for a resource from this server is a wait for, as the end of a sentence. */
   describeWait(type: ResourceType<unknown>, name: string): string {
-    const stream = this.streamOf(type);
-    const { state, retryInMs, hasAnswered } = stream.snapshot();
+    const stream = this.streams.get(this.serviceOf(type));
+    const { state, retryInMs, hasAnswered } = stream?.snapshot() ?? NO_STREAM;
     if (retryInMs !== undefined) {
       const cause =
         this.failures.get(this.serviceOf(type)) ?? `${this.description} ended the stream`;
@@ -164,7 +164,7 @@ export class ServerChannel {
     }
     if (state !== 'open') return `connecting to ${this.description}`;
     const fact = hasAnswered ? 'has not sent it' : 'has not answered this node yet';
-    const remainingMs = stream.remainingMs(type.typeUrl, name);
+    const remainingMs = stream?.remainingMs(type.typeUrl, name);
     const outlook = remainingMs === undefined ? '' : `; giving up in ${inSeconds(remainingMs)}`;
     return `${this.description} ${fact}${outlook}`;
   }
@@ -185,59 +185,91 @@ export class ServerChannel {
 
   private createStream(service: DiscoveryService): AdsStream {
     const { queue, time, clock, random } = this.options;
+    const { resources, variant } = this;
     return new AdsStream({
       handler: this.createHandler(service),
+      source: {
+        typeUrls: () => resources.typeUrls((type) => this.serviceOf(type) === service),
+        resources: (typeUrl) => resources.ofType(typeUrl),
+      },
       connect: () => this.connect(),
       method: (verb) => `/${service.service}/${verb}${service.noun}`,
-      variant: this.variant,
-      queue,
-      time,
-      clock,
-      random,
       resourceTimeoutMs: this.policy.resourceTimeoutMs,
+      ...{ variant, queue, time, clock, random },
     });
   }
 
   private createHandler(service: DiscoveryService): AdsStreamHandler {
-    const { resources } = this;
     return {
-      names: (typeUrl) => resources.names(typeUrl),
-      typeUrls: () => resources.typeUrls((type) => this.serviceOf(type) === service),
-      heldVersions: (typeUrl) => resources.heldVersions(typeUrl),
-      isMissing: (typeUrl, name) => {
-        const resource = resources.get(typeUrl, name);
-        return resource !== undefined && resource.accepted === undefined;
+      onResponse: (response) => this.onResponse(response),
+      onStateChanged: (change) => {
+        if (change.kind === 'reachable') this.recover(service);
+        else this.onFailure(service, change.reason, change.retryInMs);
       },
-      isFailing: () => this.failures.has(service),
-      onAlive: () => this.recover(service),
-      onUnrequested: (typeUrl) => this.onUnrequested(service, typeUrl),
-      onResponse: (response) => this.onResponse(service, response),
-      onFailure: (reason, retryInMs) => this.onFailure(service, reason, retryInMs),
-      onOverdue: (typeUrl, name) => this.onOverdue(typeUrl, name),
-      onResourceTimeout: (typeUrl, name, serverAnswered) =>
-        resources.onTimeout(typeUrl, name, serverAnswered),
+      onTimeout: (key, kind, serverAnswered) => {
+        if (kind === 'overdue') this.logOverdue(key);
+        else this.resources.onTimeout(key.typeUrl, key.name, serverAnswered);
+      },
     };
   }
 
-  private *onResponse(service: DiscoveryService, response: AdsResponse): Steps<string | undefined> {
-    this.recover(service);
+  private *onResponse(response: AdsResponse): Steps<Verdict> {
     const { typeUrl, version } = response;
     const type = this.resources.type(typeUrl);
-    // Every type that was requested has been subscribed to.
-    if (type === undefined) return undefined;
-    const { violations } = yield* this.read(response, type);
-    if (violations.length > 0) {
-      const message = joinBounded(violations);
-      this.logRejection(typeUrl, message);
-      return message;
+    if (!response.isRequested || type === undefined) {
+      this.logUnrequested(typeUrl);
+      return UNREQUESTED;
     }
-    this.loggedRejections.delete(typeUrl);
-    this.trace(() => `accepted version "${version}" of ${typeUrl}`);
-    return undefined;
+    // Names may be added while the response is read.
+    const { latestPosition } = this.resources;
+    const read = yield* this.read(response, type);
+    const verdict = this.conclude(response, read, latestPosition);
+    this.resources.onResponse(typeUrl, { version, read, latestPosition });
+    if (this.isSaved) for (const listener of this.listeners) listener.onSavedRead(this, typeUrl);
+    return verdict;
   }
 
-  private onUnrequested(service: DiscoveryService, typeUrl: string): void {
-    this.recover(service);
+  /** @param latestPosition See `ChannelResources.latestPosition`: when the response arrived. */
+  private conclude(
+    response: AdsResponse,
+    { outcomes, removed, violations, invalid, isComplete }: ReadResources,
+    latestPosition: number,
+  ): Verdict {
+    const { typeUrl } = response;
+    const { resources } = this;
+    const wasRequested = (name: string) => {
+      const resource = resources.get(typeUrl, name);
+      return resource !== undefined && resource.position <= latestPosition;
+    };
+    const settled: string[] = removed.filter(wasRequested);
+    const requestAgain: string[] = [];
+    let valid = 0;
+    for (const [name, { kind }] of outcomes) {
+      if (kind === 'accepted') valid++;
+      const isMissing = kind === 'renewed' && resources.get(typeUrl, name)?.accepted === undefined;
+      (kind === 'lost' || isMissing ? requestAgain : settled).push(name);
+    }
+    this.options.events.onResponse(this.server, typeUrl, valid, invalid);
+    const answer = this.decideAnswer(response, violations);
+    return { answer, settled, requestAgain, isComplete, wasRequested };
+  }
+
+  /** Decides whether a response is acknowledged or rejected (NACK): one violation is enough to reject it. */
+  private decideAnswer(
+    { typeUrl, version }: AdsResponse,
+    violations: readonly string[],
+  ): Verdict['answer'] {
+    if (violations.length === 0) {
+      this.loggedRejections.delete(typeUrl);
+      this.trace(() => `accepted version "${version}" of ${typeUrl}`);
+      return { kind: 'acknowledge' };
+    }
+    const reason = joinBounded(violations);
+    this.logRejection(typeUrl, reason);
+    return { kind: 'reject', reason };
+  }
+
+  private logUnrequested(typeUrl: string): void {
     this.trace(() => `dropped a response of ${typeUrl}, which was not requested`);
     const logged = this.loggedUnrequested;
     if (logged.has(typeUrl) || logged.size === MAX_LOGGED_UNREQUESTED) return;
@@ -272,7 +304,7 @@ export class ServerChannel {
     return made;
   }
 
-  private onOverdue(typeUrl: string, name: string): void {
+  private logOverdue({ typeUrl, name }: ResourceKey): void {
     const typeName = this.resources.type(typeUrl)?.typeName ?? typeUrl;
     this.options.logger.info(
       () =>
@@ -301,11 +333,9 @@ export class ServerChannel {
     return { nodeId: node.id, serverUri: server.serverUri };
   }
 
-  private *read(response: AdsResponse, type: ResourceType<unknown>): Steps<ReadResources> {
+  private read(response: AdsResponse, type: ResourceType<unknown>): Steps<ReadResources> {
     const { typeUrl } = type;
-    // Names may be added while the response is read.
-    const { latestPosition } = this.resources;
-    const read = yield* readInSteps(response, {
+    return readInSteps(response, {
       type,
       server: this.server,
       certificateProviders: this.options.certificateProviders,
@@ -316,40 +346,6 @@ export class ServerChannel {
       cached: (name) => this.resources.get(typeUrl, name)?.accepted,
       elementsOf: (limit) => this.resources.elements.of(limit),
     });
-    const valid = this.settle(type, read, latestPosition);
-    this.resources.onResponse(typeUrl, { version: response.version, read, latestPosition });
-    if (this.isSaved) for (const listener of this.listeners) listener.onSavedRead(this, typeUrl);
-    this.options.events.onResponse(this.server, typeUrl, valid, read.invalid);
-    return read;
-  }
-
-  /**
-   * Ends the waits for what a response was about.
-   * @param latestPosition When it arrived.
-   * @returns how many resources are valid.
-   */
-  private settle(
-    type: ResourceType<unknown>,
-    { outcomes, removed, isComplete }: ReadResources,
-    latestPosition: number,
-  ): number {
-    const { typeUrl } = type;
-    const { resources } = this;
-    const stream = this.streamOf(type);
-    const wasRequested = (name: string) => {
-      const resource = resources.get(typeUrl, name);
-      return resource !== undefined && resource.position <= latestPosition;
-    };
-    let valid = 0;
-    for (const [name, { kind }] of outcomes) {
-      if (kind === 'accepted') valid++;
-      const isMissing = kind === 'renewed' && resources.get(typeUrl, name)?.accepted === undefined;
-      if (kind === 'lost' || isMissing) stream.askAgain(typeUrl, name);
-      else stream.settle(typeUrl, name, wasRequested(name));
-    }
-    for (const name of removed) if (wasRequested(name)) stream.settle(typeUrl, name, true);
-    if (isComplete) stream.endOverdue(typeUrl, wasRequested);
-    return valid;
   }
 
   private logRejection(typeUrl: string, message: string): void {
@@ -362,6 +358,16 @@ export class ServerChannel {
     this.options.logger.trace(TRACER, () => `${this.description}: ${text()}`);
   }
 }
+
+const NO_STREAM: AdsStreamSnapshot = { state: 'idle', retryInMs: undefined, hasAnswered: false };
+
+const UNREQUESTED: Verdict = {
+  answer: { kind: 'none' },
+  settled: [],
+  requestAgain: [],
+  isComplete: false,
+  wasRequested: () => false,
+};
 
 /** From the state furthest from working on. */
 const PROGRESS = ['closed', 'backoff', 'idle', 'connecting', 'open'];

@@ -106,10 +106,6 @@ class SotwConversation implements AdsConversation {
     progress.isDue = true;
   }
 
-  hasRequested(typeUrl: string): boolean {
-    return this.types.get(typeUrl)?.hasAsked ?? false;
-  }
-
   confirmName(typeUrl: string, name: string): void {
     this.types.get(typeUrl)?.unconfirmed.confirm(name);
   }
@@ -122,8 +118,10 @@ class SotwConversation implements AdsConversation {
       return err(`sent a response that cannot be decoded: ${errorMessage(error)}`);
     }
     const { typeUrl, nonce, versionInfo: version, resources, resourceErrors: errors } = response;
+    const isRequested = this.types.get(typeUrl)?.hasAsked ?? false;
     const items = resources.map((element) => itemFromAny(element, version));
-    return ok({ typeUrl, nonce, version, items, removed: [], errors, isComplete: true });
+    const rest = { items, removed: [], errors, isComplete: true };
+    return ok({ typeUrl, isRequested, nonce, version, ...rest });
   }
 
   /**
@@ -227,7 +225,7 @@ class SotwConversation implements AdsConversation {
    * it sees the name go and come back, so one request goes without it and a second one follows.
    */
   private takeNames(typeUrl: string, progress: TypeProgress): string[] {
-    const names = this.source.names(typeUrl);
+    const names = [...this.source.resources(typeUrl).keys()];
     if (progress.dropped.size === 0) return names;
     const kept = names.filter((name) => !progress.dropped.has(name));
     progress.dropped.clear();

@@ -11,7 +11,7 @@ import { routerFilter } from '../../src/http-filters/router/router-filter';
 import { createStatefulSessionFilter } from '../../src/http-filters/stateful-session/stateful-session-filter';
 import { createPolicyRegistry } from '../../src/lb/create-policy-registry';
 import { decodeLoadReport } from '../../src/lb/orca/call-load-report';
-import { parseLrsOrder } from '../../src/load-reporting/lrs-order';
+import { parseLrsResponse } from '../../src/load-reporting/lrs-response';
 import { Re2Compiler } from '../../src/regex/re2-compiler';
 import { createResourceTypes, type ResourceTypes } from '../../src/resources/resource-types';
 import { readResourceFile } from '../../src/transport/file/read-resource-file';
@@ -106,7 +106,7 @@ export function createTargets(random: Random): readonly FuzzTarget[] {
     ),
     ...(['sotw', 'delta'] as const).map((variant) => new StreamTarget(variant, types, wire, pick)),
     wireTarget('envoy.service.load_stats.v3.LoadStatsResponse', (bytes) =>
-      explain(parseLrsOrder(bytes)),
+      explain(parseLrsResponse(bytes)),
     ),
     wireTarget('xds.data.orca.v3.OrcaLoadReport', (bytes) => void decodeLoadReport(bytes)),
     textTarget('bootstrap', [bootstrapSample], readBootstrap),

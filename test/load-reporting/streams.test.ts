@@ -118,8 +118,8 @@ describe('the stream of load reports', () => {
     lrs.server.isReachable = false;
     lrs.clock.advance(TEN_SECONDS);
     expect(lrs.reports).toHaveLength(1);
-    lrs.stream.end();
     lrs.server.isReachable = true;
+    lrs.stream.end();
     lrs.clock.advance(0);
     lrs.order({ intervalMs: TEN_SECONDS });
     locality.start();

@@ -19,7 +19,7 @@ import { TestResourceType, wrap } from './test-resource';
 const server = serverConfig('s:1');
 
 function parse(bytes: Uint8Array) {
-  const source = { names: () => [], typeUrls: () => [], heldVersions: () => new Map() };
+  const source = { typeUrls: () => [], resources: () => new Map() };
   const node = createNode(bootstrap().node, { name: 'a', version: '1' });
   return new SotwProtocol(source, node).begin().read(bytes);
 }

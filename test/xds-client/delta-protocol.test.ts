@@ -1,5 +1,8 @@
-import { DeltaDiscoveryRequest } from '../../src/generated/envoy/service/discovery/v3/discovery';
-import type { AdsResponse } from '../../src/xds-client/ads-protocol';
+import {
+  DeltaDiscoveryRequest,
+  DeltaDiscoveryResponse,
+} from '../../src/generated/envoy/service/discovery/v3/discovery';
+import type { AdsResponse, RequestedResource } from '../../src/xds-client/ads-protocol';
 import { DeltaProtocol } from '../../src/xds-client/delta-protocol';
 import { createNode } from '../../src/xds-client/node';
 import { bootstrap } from './harness';
@@ -8,7 +11,7 @@ const TYPE = 'type.googleapis.com/test.T';
 
 function response(nonce: string): AdsResponse {
   const nothing = { version: '', items: [], removed: [], errors: [] };
-  return { typeUrl: TYPE, nonce, ...nothing, isComplete: false };
+  return { typeUrl: TYPE, isRequested: true, nonce, ...nothing, isComplete: false };
 }
 
 class Wanted {
@@ -19,20 +22,20 @@ class Wanted {
 
   readonly protocol = new DeltaProtocol(
     {
-      names: () => {
-        this.walks++;
-        return [...this.names];
-      },
       typeUrls: () => [TYPE],
-      heldVersions: () => {
+      resources: () => {
         this.walks++;
-        return new Map(this.held);
+        return new Map([...this.names].map((name) => [name, this.requested(name)]));
       },
     },
     createNode(bootstrap().node, { name: 'a', version: '1' }),
   );
 
   requests = this.protocol.begin();
+
+  private requested(name: string): RequestedResource {
+    return { accepted: undefined, heldVersion: this.held.get(name) };
+  }
 
   reconnect(): void {
     this.requests = this.protocol.begin();
@@ -175,11 +178,16 @@ describe('the incremental variant', () => {
 
   it('tells which types have been requested', () => {
     const wanted = new Wanted();
+    const isRequested = (typeUrl: string) => {
+      const response = DeltaDiscoveryResponse.fromPartial({ typeUrl });
+      const read = wanted.requests.read(DeltaDiscoveryResponse.encode(response).finish());
+      return read.ok && read.value.isRequested;
+    };
     wanted.add('a');
-    expect(wanted.requests.hasRequested(TYPE)).toBe(false);
+    expect(isRequested(TYPE)).toBe(false);
     wanted.drain();
-    expect(wanted.requests.hasRequested(TYPE)).toBe(true);
-    expect(wanted.requests.hasRequested('another')).toBe(false);
+    expect(isRequested(TYPE)).toBe(true);
+    expect(isRequested('another')).toBe(false);
   });
 
   it('tells a new stream once what there is already', () => {

@@ -115,6 +115,7 @@ describe('a response with too many resources', () => {
       readResources(
         {
           typeUrl: type.typeUrl,
+          isRequested: true,
           nonce: 'n',
           version: '1',
           items: new Array<ResponseItem>(count).fill(item),

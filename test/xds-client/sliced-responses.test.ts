@@ -178,6 +178,20 @@ describe('a response that takes long to decode', () => {
     expect(a.told).toEqual(['value one++']);
   });
 
+  it('delays the conclusion that another resource is missing until it is decoded', () => {
+    const { h, type, a, b, next } = start();
+    h.clock.advance(15_000 - READ_SLICE_MS);
+    h.send(type, '1', { a: 'one++' });
+    h.clock.advance(0);
+    expect(h.client.waitingFor()[1]).toContain('giving up in 0.0 s');
+    next();
+    expect(b.told).toEqual([]);
+    next();
+    expect(a.told).toEqual(['value one++']);
+    expect(b.errors).toMatchObject([{ kind: 'does-not-exist' }]);
+    expect(h.clock.pendingTimers).toBe(0);
+  });
+
   it('is decoded in the same way from an incremental server', () => {
     const h = new DeltaHarness();
     const { type, a, next } = start(h);

@@ -1,5 +1,5 @@
 import { DiscoveryRequest } from '../../src/generated/envoy/service/discovery/v3/discovery';
-import type { AdsResponse } from '../../src/xds-client/ads-protocol';
+import type { AdsResponse, RequestedResource } from '../../src/xds-client/ads-protocol';
 import { createNode } from '../../src/xds-client/node';
 import { SotwProtocol } from '../../src/xds-client/sotw-protocol';
 import { bootstrap } from './harness';
@@ -8,14 +8,18 @@ const TYPE = 'type.googleapis.com/test.T';
 
 function response(nonce: string, version = ''): AdsResponse {
   const nothing = { items: [], removed: [], errors: [] };
-  return { typeUrl: TYPE, nonce, version, ...nothing, isComplete: true };
+  return { typeUrl: TYPE, isRequested: true, nonce, version, ...nothing, isComplete: true };
+}
+
+function requested(names: readonly string[]): ReadonlyMap<string, RequestedResource> {
+  return new Map(names.map((name) => [name, { accepted: undefined, heldVersion: undefined }]));
 }
 
 class Wanted {
   readonly list: string[] = [];
 
   private readonly protocol = new SotwProtocol(
-    { names: () => [...this.list], typeUrls: () => [TYPE], heldVersions: () => new Map() },
+    { typeUrls: () => [TYPE], resources: () => requested(this.list) },
     createNode(bootstrap().node, { name: 'a', version: '1' }),
   );
 

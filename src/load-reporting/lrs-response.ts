@@ -3,20 +3,20 @@ import { durationToMs } from '../util/duration';
 import { errorMessage } from '../util/error-message';
 import { err, ok, type Result } from '../util/result';
 import { Violations } from '../util/violations';
-import type { WantedClusters } from './server-loads';
+import type { RequestedClusters } from './server-loads';
 
-/** What a server wants to have reported, and how often. */
-export interface LrsOrder {
-  readonly clusters: WantedClusters;
-  /** Milliseconds. */
+/** A valid LRS response: the clusters to report, and how often. */
+export interface LrsResponse {
+  readonly clusters: RequestedClusters;
+  /** Milliseconds between two reports. */
   readonly intervalMs: number;
 }
 
-/** Less than this makes no sense, and a billionth of a second must not keep the process busy. */
+/** A shorter interval is raised to this: a server must not be able to keep the process busy with reports. */
 const MIN_INTERVAL_MS = 100;
 
-/** Reads what a server answered (gRFC A27). Without an interval it has not said what it wants, so that is an error. */
-export function parseLrsOrder(bytes: Uint8Array): Result<LrsOrder, string> {
+/** Parses an LRS response (gRFC A27). The interval is required. */
+export function parseLrsResponse(bytes: Uint8Array): Result<LrsResponse, string> {
   let response: LoadStatsResponse;
   try {
     response = LoadStatsResponse.decode(bytes);

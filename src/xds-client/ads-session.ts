@@ -1,0 +1,273 @@
+import type { Handle } from '../util/handle';
+import type { Random } from '../util/random';
+import { StatusCode } from '../util/status-code';
+import type { Steps } from '../util/steps';
+import type { AdsConversation, AdsProtocol, AdsResponse, NextRequest } from './ads-protocol';
+import type { AdsStreamHandler, ResourceKey, Verdict } from './ads-stream-handler';
+import { MIN_READ_PAUSE_MS, READ_BREAK_MS, READ_SLICE_MS } from './limits';
+import { NackPacing } from './nack-pacing';
+import type { NextStream, OpenStream, StreamSession } from './reconnecting-stream';
+import { NO_DEADLINES, ResourceWaits } from './resource-waits';
+import { responseDigest } from './response-digest';
+import type { RequestSource } from './ads-protocol';
+import type { TimeBudget } from './time-budget';
+import type { StreamStatus } from './transport';
+import type { VariantChoice } from './variant-choice';
+import { describeStreamEnd } from './xds-errors';
+
+/** The ADS stream that a session belongs to. */
+export interface AdsSessionOwner extends Pick<AdsStreamHandler, 'onResponse'> {
+  /** Whether the server failed on an earlier stream and has not answered since. */
+  readonly isFailing: boolean;
+  /** @param isSilent Whether it is known by the server's silence, and not by a response. */
+  onReachable(isSilent: boolean): void;
+  onTimeout(key: ResourceKey, kind: 'overdue' | 'missing'): void;
+}
+
+/** Constructor options of a session. */
+export interface AdsSessionOptions {
+  readonly open: OpenStream;
+  readonly owner: AdsSessionOwner;
+  readonly source: RequestSource;
+  readonly protocol: AdsProtocol;
+  readonly variant: VariantChoice;
+  /** Responses are read only while there is time left in it. */
+  readonly time: TimeBudget;
+  readonly random: Random;
+  readonly resourceTimeoutMs: number;
+  /** The session whose stream is replaced. Its waits go on. */
+  readonly replaced: AdsSession | undefined;
+}
+
+/** A response that is being read. */
+interface Reading {
+  readonly response: AdsResponse;
+  readonly steps: Steps<Verdict>;
+  /** Milliseconds that it has taken, without breaks. */
+  spentMs: number;
+}
+
+/**
+ * A server that was sent the versions cached here, and has been silent for this long, has nothing newer: incremental
+ * servers, and some of the others, answer a client that reconnects in this way.
+ */
+const IDLE_TIMEOUT_MS = 5000;
+
+/**
+ * One ADS stream: flow control, acknowledgements, and the timers of the resources requested on it. Requests are
+ * composed by the variant of the protocol. Only `flush` sends and reads. It is called when everything that a response
+ * set off has happened: that is what an acknowledgement means.
+ */
+export class AdsSession implements StreamSession {
+  private readonly conversation: AdsConversation;
+  private readonly waits: ResourceWaits;
+  private readonly nacks: NackPacing;
+  /** The request given to the transport that has not been sent yet. */
+  private inFlight: NextRequest | undefined;
+  private sawResponse = false;
+  private connected = false;
+  /** The versions cached here were sent. If nothing has changed since, the server has nothing to send. */
+  private hasClaimed = false;
+  /** Runs while the silence of a server that had failed may still mean that it is not reachable. */
+  private idleTimer: Handle | undefined;
+  /** The next response may be requested from the transport. */
+  private readDue = true;
+  /** Runs until the next response may be read. */
+  private readPause: Handle | undefined;
+  private reading: Reading | undefined;
+  /** Runs until the response that is being read is read on. */
+  private readBreak: Handle | undefined;
+
+  constructor(private readonly options: AdsSessionOptions) {
+    const { open, owner, source, protocol, random, resourceTimeoutMs, replaced } = options;
+    const { clock } = open;
+    this.conversation = protocol.begin();
+    this.waits = new ResourceWaits(
+      {
+        ...{ clock, random, timeoutMs: resourceTimeoutMs },
+        onTimeout: (typeUrl, name) => owner.onTimeout({ typeUrl, name }, 'missing'),
+        onOverdue: (typeUrl, name) => owner.onTimeout({ typeUrl, name }, 'overdue'),
+      },
+      replaced?.waits.deadlines() ?? NO_DEADLINES,
+    );
+    const onRelease = (typeUrl: string) => this.conversation.release(typeUrl);
+    this.nacks = new NackPacing({ clock, random, onRelease });
+    for (const typeUrl of source.typeUrls()) this.conversation.addType(typeUrl);
+  }
+
+  /** Whether a response was received on this stream. */
+  get hasAnswered(): boolean {
+    return this.sawResponse;
+  }
+
+  /** Whether something was sent or received, so that there is a connection. */
+  get isConnected(): boolean {
+    return this.connected;
+  }
+
+  /** Whether the server knows, or is about to know, which versions are cached here. */
+  get claimsVersions(): boolean {
+    return this.hasClaimed || this.inFlight?.claims === true;
+  }
+
+  /** Requests a name with the next `flush`. */
+  addName(typeUrl: string, name: string): void {
+    this.conversation.addName(typeUrl, name);
+  }
+
+  /** Ends the request of a name. */
+  dropName(typeUrl: string, name: string): void {
+    this.conversation.dropName(typeUrl, name);
+    this.waits.end(typeUrl, name);
+  }
+
+  /** Milliseconds until a resource is concluded to be missing; `undefined` while nothing is timed. */
+  remainingMs(typeUrl: string, name: string): number | undefined {
+    return this.waits.remainingMs(typeUrl, name);
+  }
+
+  /** Sends the request that is due, and lets the transport deliver the next response. */
+  flush(): void {
+    this.sendNext();
+    if (!this.readDue || this.reading !== undefined || this.readPause !== undefined) return;
+    const { time, open } = this.options;
+    const waitMs = this.sawResponse ? time.waitMs(open.clock.monotonicMs()) : 0;
+    if (waitMs > 0) {
+      this.pauseReading(Math.max(waitMs, MIN_READ_PAUSE_MS));
+      return;
+    }
+    this.readDue = false;
+    open.stream.read();
+  }
+
+  /** Waiting begins now and not when the request was composed: until here there was no connection (gRFC A57). */
+  onSent(): void {
+    const { inFlight } = this;
+    this.inFlight = undefined;
+    this.connected = true;
+    if (inFlight === undefined) return;
+    if (inFlight.claims) this.hasClaimed = true;
+    this.startIdleTimer();
+    const { typeUrl, newNames, isFirst } = inFlight;
+    // Servers read the first request of a type on a stream; some lose later ones. See docs/decisions/0007-asking-again.md.
+    const mayBeLost = !isFirst && this.sawResponse;
+    const resources = this.options.source.resources(typeUrl);
+    for (const name of newNames) {
+      const resource = resources.get(name);
+      if (resource !== undefined && resource.accepted === undefined) {
+        this.waits.start(typeUrl, name, mayBeLost);
+      }
+    }
+  }
+
+  onMessage(bytes: Uint8Array): NextStream | undefined {
+    const { open, owner, variant } = this.options;
+    this.connected = true;
+    this.readDue = true;
+    const startedAtMs = open.clock.monotonicMs();
+    const read = this.conversation.read(bytes);
+    // Not even the nonce is known, so that it can only be answered by ending the stream.
+    if (!read.ok) return { kind: 'after-backoff', reason: read.error };
+    const response = read.value;
+    this.sawResponse = true;
+    if (variant.onControlPlane(response.controlPlane ?? '')) return { kind: 'at-once' };
+    owner.onReachable(false);
+    const steps = owner.onResponse(response);
+    const spentMs = open.clock.monotonicMs() - startedAtMs;
+    this.reading = { response, steps, spentMs };
+    this.waits.pause();
+    this.readOn(this.reading);
+    return undefined;
+  }
+
+  onClosed(status: StreamStatus): NextStream {
+    if (this.sawResponse || this.isIdle()) return { kind: 'after-interval' };
+    const { protocol, variant } = this.options;
+    const lacksVariant = status.code === StatusCode.UNIMPLEMENTED && protocol.isDelta;
+    if (lacksVariant && variant.onDeltaUnimplemented()) return { kind: 'at-once' };
+    return { kind: 'after-backoff', reason: describeStreamEnd(status) };
+  }
+
+  /** Stops every timer. A response that is being read is dropped. */
+  release(): void {
+    this.waits.clear();
+    this.nacks.clear();
+    this.readPause?.release();
+    this.readBreak?.release();
+    this.idleTimer?.release();
+  }
+
+  private sendNext(): void {
+    if (this.inFlight !== undefined) return;
+    this.inFlight = this.conversation.next();
+    if (this.inFlight !== undefined) this.options.open.stream.send(this.inFlight.bytes);
+  }
+
+  private startIdleTimer(): void {
+    const { open, owner } = this.options;
+    if (this.idleTimer !== undefined || this.sawResponse || !owner.isFailing) return;
+    this.idleTimer = open.clock.setTimer(() => {
+      if (this.isIdle()) owner.onReachable(true);
+    }, IDLE_TIMEOUT_MS);
+  }
+
+  /** Whether the server is silent because it has nothing to send: an implicit acknowledgement of what is cached here. */
+  private isIdle(): boolean {
+    if (this.sawResponse || !this.hasClaimed || !this.waits.isEmpty) return false;
+    const { open } = this.options;
+    return open.clock.monotonicMs() - open.openedAtMs >= IDLE_TIMEOUT_MS;
+  }
+
+  /** Reads a response, with breaks for other work if it is large. The next one is read when its verdict is applied. */
+  private readOn(reading: Reading): void {
+    const { clock } = this.options.open;
+    const startedAtMs = clock.monotonicMs();
+    let step = reading.steps.next();
+    while (step.done !== true && clock.monotonicMs() - startedAtMs < READ_SLICE_MS) {
+      step = reading.steps.next();
+    }
+    reading.spentMs += clock.monotonicMs() - startedAtMs;
+    if (step.done === true) this.apply(reading, step.value);
+    else this.readBreak = clock.setTimer(() => this.readOn(reading), READ_BREAK_MS);
+  }
+
+  private apply(reading: Reading, verdict: Verdict): void {
+    const { conversation, waits } = this;
+    const { typeUrl } = reading.response;
+    this.reading = undefined;
+    for (const name of verdict.settled) {
+      waits.end(typeUrl, name);
+      if (verdict.wasRequested(name)) conversation.confirmName(typeUrl, name);
+    }
+    for (const name of verdict.requestAgain) {
+      // A request that has not been answered yet is not repeated.
+      if (waits.remainingMs(typeUrl, name) !== undefined) continue;
+      conversation.dropName(typeUrl, name);
+      conversation.addName(typeUrl, name);
+    }
+    if (verdict.isComplete) waits.endOverdue(typeUrl, (name) => verdict.wasRequested(name));
+    this.answer(reading, verdict);
+    waits.resume();
+  }
+
+  private answer({ response, spentMs }: Reading, { answer }: Verdict): void {
+    const { conversation, nacks } = this;
+    if (answer.kind === 'acknowledge') {
+      nacks.release(response.typeUrl);
+      conversation.release(response.typeUrl);
+      conversation.answer(response, undefined);
+    } else if (answer.kind === 'reject') {
+      const content = responseDigest(response);
+      const { isHeld, readPauseMs } = nacks.reject(response.typeUrl, content, spentMs);
+      conversation.answer(response, answer.reason, isHeld);
+      if (readPauseMs > 0) this.pauseReading(readPauseMs);
+    }
+  }
+
+  /** Reads nothing for a while: flow control keeps what the server sends meanwhile in the connection. */
+  private pauseReading(pauseMs: number): void {
+    this.readPause = this.options.open.clock.setTimer(() => {
+      this.readPause = undefined;
+    }, pauseMs);
+  }
+}

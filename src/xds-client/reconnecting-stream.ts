@@ -1,0 +1,229 @@
+import { assertNever } from '../util/assert-never';
+import { connectionBackoff, firstBackoffStep, type BackoffStep } from '../util/backoff';
+import type { Clock } from '../util/clock';
+import type { Handle } from '../util/handle';
+import type { Random } from '../util/random';
+import type { Result } from '../util/result';
+import type { SerialQueue } from '../util/serial-queue';
+import type { StreamStatus, XdsStream, XdsTransport } from './transport';
+
+/** The time of one stream. Timers run in the queue, and only while the stream is open. */
+export type StreamClock = Pick<Clock, 'monotonicMs' | 'setTimer'>;
+
+/** A stream as its session uses it. */
+export interface OpenStream {
+  readonly stream: XdsStream;
+  readonly transport: XdsTransport;
+  /** On the monotonic clock. */
+  readonly openedAtMs: number;
+  readonly clock: StreamClock;
+}
+
+/** What follows a stream. */
+export type NextStream =
+  /** The server did not answer, or not with anything usable: a new stream is opened after the connection backoff. */
+  | { readonly kind: 'after-backoff'; readonly reason: string }
+  /** The server answered: a new stream is opened at once, but no sooner than `MIN_STREAM_INTERVAL_MS` after this one. */
+  | { readonly kind: 'after-interval' }
+  /** A new stream is opened at once. */
+  | { readonly kind: 'at-once' };
+
+/** The part of a protocol that lives exactly as long as one stream. All methods are called from the queue. */
+export interface StreamSession extends Handle {
+  /** Whether the server has sent a usable response, so that the connection backoff starts over. */
+  readonly hasAnswered: boolean;
+  /** Handles that the message last sent is on a connected transport. */
+  onSent(): void;
+  /** Handles a message. @returns what follows if the stream must end because of it. */
+  onMessage(bytes: Uint8Array): NextStream | undefined;
+  /** Handles the end of the stream. @returns what follows; `undefined` if its owner has stopped it. */
+  onClosed(status: StreamStatus): NextStream | undefined;
+}
+
+/** Constructor options of a reconnecting stream. */
+export interface ReconnectingStreamOptions<S extends StreamSession> {
+  readonly queue: SerialQueue;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Returns the connection to the server, which is made if there is none. */
+  readonly connect: () => Result<XdsTransport, string>;
+  /** Returns the full method path of the next stream. */
+  readonly method: () => string;
+  /** @param replaced The session of the stream that the new one replaces while it is open; `undefined` if there is none. */
+  readonly createSession: (open: OpenStream, replaced: S | undefined) => S;
+  /**
+   * Called when a stream has ended, or could not be opened, before the server sent a usable response.
+   * @param reason Follows the name of the server.
+   * @param retryInMs When the next attempt is made.
+   */
+  readonly onFailed: (reason: string, retryInMs: number) => void;
+}
+
+interface BackoffState {
+  readonly kind: 'backoff';
+  readonly timer: Handle;
+  /** On the monotonic clock. */
+  readonly retryAtMs: number;
+}
+
+interface OpenState<S> {
+  readonly kind: 'open';
+  readonly stream: XdsStream;
+  readonly openedAtMs: number;
+  readonly session: S;
+  /** How long to wait if the server does not answer on this stream either. */
+  readonly backoff: BackoffStep;
+}
+
+type StreamState<S> =
+  { readonly kind: 'idle' } | BackoffState | OpenState<S> | { readonly kind: 'closed' };
+
+/**
+ * A stream that answered is replaced at once (gRFC A57), but streams are opened at least this far apart. Without that,
+ * a server that answers and then closes would be connected to as fast as both sides can run.
+ */
+const MIN_STREAM_INTERVAL_MS = 1000;
+
+/**
+ * A stream to one server, and the streams that replace it (gRFC A57). It opens them, waits between them, and drops the
+ * events of a stream that has been replaced; its session handles the messages.
+ */
+export class ReconnectingStream<S extends StreamSession> {
+  private state: StreamState<S> = { kind: 'idle' };
+
+  constructor(private readonly options: ReconnectingStreamOptions<S>) {}
+
+  /** `open` from the creation of a stream on, connected or not. */
+  get kind(): StreamState<S>['kind'] {
+    return this.state.kind;
+  }
+
+  /** The session of the open stream; `undefined` if none is open. */
+  get session(): S | undefined {
+    return this.state.kind === 'open' ? this.state.session : undefined;
+  }
+
+  /** Milliseconds until the next attempt; `undefined` except in `backoff`. */
+  get retryInMs(): number | undefined {
+    if (this.state.kind !== 'backoff') return undefined;
+    return Math.max(0, this.state.retryAtMs - this.options.clock.monotonicMs());
+  }
+
+  /** Opens a stream if none is open or due. */
+  start(): void {
+    if (this.state.kind === 'idle') this.open(this.firstBackoff());
+  }
+
+  /** Replaces the open stream at once; without one, nothing happens. */
+  replace(): void {
+    const { state } = this;
+    if (state.kind === 'open') this.open(this.backoffAfter(state), state.session);
+  }
+
+  /** Ends the stream, until `start` is called. */
+  stop(): void {
+    this.setState({ kind: 'idle' });
+  }
+
+  /** Ends the stream for good. */
+  close(): void {
+    this.setState({ kind: 'closed' });
+  }
+
+  private setState(next: StreamState<S>): void {
+    const { state } = this;
+    this.state = next;
+    if (state.kind === 'backoff') state.timer.release();
+    if (state.kind !== 'open') return;
+    state.stream.close();
+    state.session.release();
+  }
+
+  /** @param replaced The session whose stream is open and gives way to the new one. */
+  private open(backoff: BackoffStep, replaced?: S): void {
+    const { connect, method, clock, createSession } = this.options;
+    const connected = connect();
+    if (!connected.ok) {
+      this.fail(`cannot be used: ${connected.error}`, backoff);
+      return;
+    }
+    const transport = connected.value;
+    const stream = transport.openStream(method(), {
+      onSent: () => this.whileOpen(stream, ({ session }) => session.onSent()),
+      onMessage: (bytes) =>
+        this.whileOpen(stream, (open) => this.proceed(open, open.session.onMessage(bytes))),
+      onClosed: (status) =>
+        this.whileOpen(stream, (open) => this.proceed(open, open.session.onClosed(status))),
+    });
+    const openedAtMs = clock.monotonicMs();
+    const streamClock: StreamClock = {
+      monotonicMs: () => clock.monotonicMs(),
+      setTimer: (task, ...delay) => clock.setTimer(() => this.whileOpen(stream, task), ...delay),
+    };
+    const open = { stream, transport, openedAtMs, clock: streamClock };
+    const session = createSession(open, replaced);
+    this.setState({ kind: 'open', stream, openedAtMs, session, backoff });
+  }
+
+  /** Runs an event of a stream in the queue, unless the stream has been replaced by then. */
+  private whileOpen(stream: XdsStream, task: (open: OpenState<S>) => void): void {
+    this.options.queue.run(() => {
+      if (this.state.kind === 'open' && this.state.stream === stream) task(this.state);
+    });
+  }
+
+  private proceed(open: OpenState<S>, next: NextStream | undefined): void {
+    // The session may have ended its stream itself.
+    if (next === undefined || this.state !== open) return;
+    switch (next.kind) {
+      case 'after-backoff':
+        this.fail(next.reason, this.backoffAfter(open));
+        break;
+      case 'after-interval':
+        this.openAfterInterval(open);
+        break;
+      case 'at-once':
+        this.replace();
+        break;
+      default:
+        assertNever(next);
+    }
+  }
+
+  private openAfterInterval({ openedAtMs }: OpenState<S>): void {
+    const ageMs = this.options.clock.monotonicMs() - openedAtMs;
+    if (ageMs < MIN_STREAM_INTERVAL_MS) {
+      this.waitAndOpen(MIN_STREAM_INTERVAL_MS - ageMs, this.firstBackoff());
+    } else {
+      this.open(this.firstBackoff());
+    }
+  }
+
+  private fail(reason: string, backoff: BackoffStep): void {
+    this.waitAndOpen(backoff.delayMs, backoff.next());
+    this.options.onFailed(reason, backoff.delayMs);
+  }
+
+  /** @param backoff How long to wait after the attempt that follows. */
+  private waitAndOpen(delayMs: number, backoff: BackoffStep): void {
+    const { clock, queue } = this.options;
+    const waiting: BackoffState = {
+      kind: 'backoff',
+      retryAtMs: clock.monotonicMs() + delayMs,
+      timer: clock.setTimer(() => {
+        queue.run(() => {
+          if (this.state === waiting) this.open(backoff);
+        });
+      }, delayMs),
+    };
+    this.setState(waiting);
+  }
+
+  private backoffAfter({ session, backoff }: OpenState<S>): BackoffStep {
+    return session.hasAnswered ? this.firstBackoff() : backoff;
+  }
+
+  private firstBackoff(): BackoffStep {
+    return firstBackoffStep(connectionBackoff, this.options.random);
+  }
+}
