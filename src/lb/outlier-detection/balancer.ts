@@ -1,7 +1,7 @@
 import type { ChannelOptions, Picker, Subchannel, SubchannelAddress } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
 import { createPolicyType, isInstanceOf } from '../checked-policy';
-import { emptyEndpointSet } from '../endpoint-set';
+import { emptyEndpointSet, type EndpointSet } from '../endpoint-set';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
 import {
   createSingleChildPolicy,
@@ -25,12 +25,11 @@ import type { ObservedEndpoint } from './observed-endpoint';
 import { ObservedEndpoints } from './observed-endpoints';
 import { ObservedSubchannel } from './observed-subchannel';
 import { OutlierDetectionPicker } from './picker';
-import { RenewableOptions } from './renewable-options';
 
 /**
  * Keeps calls away from endpoints that fail more than others (gRFCs A50, A61): under the name of the policy,
- * and under the one that grpc-js gave it. With a config that detects nothing, pickers and subchannels pass through
- * unchanged, so that the policy can stay in the tree when detection is switched off.
+ * and under the one that grpc-js gave it. With a config that detects nothing, pickers pass through unchanged, so that the
+ * policy can stay in the tree when detection is switched off.
  */
 export const outlierDetectionPolicies: readonly LbPolicyType[] = [
   OUTLIER_DETECTION,
@@ -73,7 +72,8 @@ class Candidate implements CallOutcomes {
 class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> {
   /** Empty while detection is off. */
   private readonly endpoints = new ObservedEndpoints();
-  private readonly childOptions = new RenewableOptions();
+  /** Those that the policies below hold. */
+  private readonly subchannels = new Set<ObservedSubchannel>();
   private config: OutlierDetectionLbConfig | undefined;
   /** `undefined` while detection is off. */
   private schedule: Schedule | undefined;
@@ -81,12 +81,11 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
   constructor(private readonly only: OnlyChild) {}
 
   update(update: LbUpdate<OutlierDetectionLbConfig>): void {
-    const { config, endpoints, options } = update;
+    const { config, endpoints } = update;
     if (config !== this.config) this.apply(config);
     // Before the child, so that its subchannels find their endpoints.
-    if (endpoints.ok && this.schedule !== undefined) this.endpoints.update(endpoints.value);
-    const childOptions = this.childOptions.of(options);
-    this.only.child.update({ ...update, options: childOptions, config: config.childPolicy });
+    if (endpoints.ok && this.schedule !== undefined) this.observe(endpoints.value);
+    this.only.child.update({ ...update, config: config.childPolicy });
   }
 
   /** While nothing is detected, the picker of the child is published as it is. */
@@ -100,20 +99,26 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
 
   createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
     const subchannel = this.only.host.createSubchannel(address, options);
-    const endpoint = this.endpoints.find(address);
-    return endpoint === undefined ? subchannel : new ObservedSubchannel(subchannel, endpoint);
+    const observed = new ObservedSubchannel(subchannel, address, this.subchannels);
+    observed.observe(this.endpoints.find(address));
+    return observed;
+  }
+
+  /** Observes what is listed, and when that is the first list, what is connected already. */
+  private observe(endpoints: EndpointSet): void {
+    const isFirst = this.endpoints.size === 0;
+    this.endpoints.update(endpoints);
+    if (!isFirst) return;
+    for (const each of this.subchannels) each.observe(this.endpoints.find(each.address));
   }
 
   private apply(config: OutlierDetectionLbConfig): void {
-    const isFirst = this.config === undefined;
     const wasDetecting = this.schedule !== undefined;
     this.config = config;
     if (isDetecting(config.detection)) this.reschedule(config.detection.intervalMs);
     else this.stopDetecting();
-    if (wasDetecting === (this.schedule !== undefined)) return;
-    // Only while detecting are calls counted, by the picker, and subchannels observed.
-    this.only.requestPublication();
-    if (!isFirst) this.childOptions.renew();
+    // Only while detecting are calls counted, by the picker.
+    if (wasDetecting !== (this.schedule !== undefined)) this.only.requestPublication();
   }
 
   /** Keeps the phase: the sweep is due one interval after the last one, as if it always had been. */
@@ -145,6 +150,7 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
   private stopDetecting(): void {
     this.stop();
     this.endpoints.update(emptyEndpointSet);
+    for (const subchannel of this.subchannels) subchannel.observe(undefined);
   }
 
   private sweep(intervalMs: number): void {

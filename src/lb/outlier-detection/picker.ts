@@ -11,7 +11,7 @@ export class OutlierDetectionPicker implements Picker {
     const { pickResultType, subchannel, status, onCallStarted, onCallEnded } = result;
     if (pickResultType !== PickResultType.COMPLETE || subchannel === null) return result;
     const observed = findObserved(subchannel);
-    if (observed === undefined) return result;
+    if (observed?.endpoint === undefined) return result;
     return {
       pickResultType,
       // Policies above are to find their own subchannels again.

@@ -11,7 +11,6 @@ import { createPolicyRegistry } from '../../../src/lb/create-policy-registry';
 import { emptyEndpointSet } from '../../../src/lb/endpoint-set';
 import { outlierDetectionPolicies } from '../../../src/lb/outlier-detection/balancer';
 import { NO_DETECTION, OutlierDetectionLbConfig } from '../../../src/lb/outlier-detection/config';
-import { ObservedSubchannel } from '../../../src/lb/outlier-detection/observed-subchannel';
 import { OutlierDetectionPicker } from '../../../src/lb/outlier-detection/picker';
 import { RingHashConfig } from '../../../src/lb/ring-hash/config';
 import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
@@ -28,7 +27,6 @@ import { ok } from '../../../src/util/result';
 import { FakeClock } from '../../support/fake-clock';
 import {
   LbHarness,
-  makeAddress,
   makeEndpoint,
   makeLocality,
   pick,
@@ -171,6 +169,15 @@ describe('outlier_detection switched on and off', () => {
     expect(scene.harness.errors).toEqual([]);
   });
 
+  it('looks up no subchannel again', () => {
+    const scene = new Scene(createRoundRobinConfig());
+    scene.connect(A, B, C);
+    scene.pick(sessionOn(B).attributes);
+    const created = scene.harness.host.created.length;
+    for (const [, detection] of SWITCHES) scene.switchDetection(detection);
+    expect(scene.harness.host.created.length).toBe(created);
+  });
+
   it('ejects on the connections that were made while it was off', () => {
     const scene = new Scene(createRoundRobinConfig());
     scene.connect(A, B, C);
@@ -181,7 +188,7 @@ describe('outlier_detection switched on and off', () => {
     }
   });
 
-  it('passes the picker and the subchannels of its child through unchanged while off', () => {
+  it('passes the picker of its child through unchanged while off, and its options at all times', () => {
     const stub = new StubPolicyType();
     const harness = new LbHarness([stub]);
     const [type] = outlierDetectionPolicies;
@@ -194,36 +201,36 @@ describe('outlier_detection switched on and off', () => {
       harness.updateEndpoints(policy, config, singleLocality(A));
       const child = stub.instance(0);
       child.reportReady('picker');
-      const subchannel = child.host.createSubchannel(makeAddress(A), child.lastUpdate.options);
-      if (state === 'off') {
-        expect(harness.last.picker).toMatchObject({ name: 'picker' });
-        expect(subchannel).toBe(harness.subchannel(A));
-      } else {
-        expect(harness.last.picker).toBeInstanceOf(OutlierDetectionPicker);
-        expect(subchannel).toBeInstanceOf(ObservedSubchannel);
-      }
+      expect(child.lastUpdate.options).toBe(harness.options);
+      if (state === 'off') expect(harness.last.picker).toMatchObject({ name: 'picker' });
+      else expect(harness.last.picker).toBeInstanceOf(OutlierDetectionPicker);
     }
     expect(stub.instances).toHaveLength(1);
   });
 
-  it('renews the options of its child once per switch, with the same values', () => {
-    const stub = new StubPolicyType();
-    const harness = new LbHarness([stub]);
-    const [type] = outlierDetectionPolicies;
-    if (type === undefined) throw new Error('No policy');
-    const policy = harness.create(type);
-    const seen = new Set<unknown>();
-    for (const [, detection] of SWITCHES) {
-      for (const intervalMs of [1000, 2000]) {
-        const changed = { ...(detection ?? NO_DETECTION), intervalMs };
-        const config = new OutlierDetectionLbConfig(changed, { policyName: 'stub' });
-        harness.updateEndpoints(policy, config, singleLocality(A));
-        const { options } = stub.instance(0).lastUpdate;
-        seen.add(options);
-        expect(options).toEqual(harness.options);
-      }
-    }
-    expect(seen.size).toBe(SWITCHES.length);
+  it('lets calls go to an ejected endpoint once it is off, and does not eject it when it is on again', () => {
+    const scene = new Scene(createRoundRobinConfig());
+    scene.connect(A, B, C);
+    scene.switchDetection(SWITCHES[1][1]);
+    scene.sweep(B);
+    expect(scene.used()).toEqual([A, C]);
+    scene.switchDetection(undefined);
+    expect(scene.used()).toEqual([A, B, C]);
+    scene.switchDetection(SWITCHES[1][1]);
+    expect(scene.used()).toEqual([A, B, C]);
+    scene.sweep(C);
+    expect(scene.used()).toEqual([A, B]);
+  });
+
+  it('observes connections when its first endpoints come after an update without any', () => {
+    const scene = new Scene(createRoundRobinConfig());
+    scene.connect(A, B, C);
+    scene.replaceEndpoints([]);
+    scene.switchDetection(SWITCHES[1][1]);
+    scene.replaceEndpoints([A, B, C].map((address) => makeEndpoint(address)));
+    scene.connect(A, B, C);
+    scene.sweep(B);
+    expect(scene.used()).toEqual([A, C]);
   });
 
   it('keeps the weights of weighted_round_robin without another blackout period', () => {
