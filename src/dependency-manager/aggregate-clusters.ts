@@ -1,13 +1,12 @@
-import type { ClusterResource } from '../resources/cluster';
 import { err, ok, type Result } from '../util/result';
 
 /** How many clusters a path through aggregates may have, leaf included (gRFC A37). */
 export const MAX_AGGREGATE_DEPTH = 16;
 
-/** Finds a cluster's resource; `undefined` when it is not known or not usable: then it counts as a leaf. */
-export type ClusterLookup = (name: string) => ClusterResource | undefined;
+/** Finds the clusters that an aggregate names; `undefined` for a cluster that is not a known aggregate: a leaf. */
+export type AggregateLookup = (name: string) => readonly string[] | undefined;
 
-/** What bounds the walks through the aggregates of one target. */
+/** The bounds on the walks through the aggregates of one target. */
 export interface AggregateBounds {
   /** Why the clusters of an aggregate are not followed; `undefined` if they are. */
   refusalOf(aggregate: string): string | undefined;
@@ -18,14 +17,14 @@ export interface AggregateBounds {
 const unbounded: AggregateBounds = { refusalOf: () => undefined, step: () => undefined };
 
 /**
- * The leaf clusters of an aggregate in order of priority: depth first, each once at its earliest place
+ * Returns the leaf clusters of an aggregate in order of priority: depth first, each once at its earliest place
  * (gRFC A37). A cycle contributes nothing, so a graph that is nothing but cycles is an error, as is one too deep.
  *
  * @param root The name under which the aggregate is watched. The name in its resource may be spelled differently.
  */
 export function leafClusters(
   root: string,
-  lookup: ClusterLookup,
+  lookup: AggregateLookup,
   bounds: AggregateBounds = unbounded,
 ): Result<readonly string[], string> {
   const leaves: string[] = [];
@@ -37,14 +36,14 @@ export function leafClusters(
     }
     if (visited.has(name)) return undefined;
     visited.add(name);
-    const resource = lookup(name);
-    if (resource?.discovery.kind !== 'aggregate') {
+    const children = lookup(name);
+    if (children === undefined) {
       leaves.push(name);
       return undefined;
     }
     const refusal = bounds.refusalOf(name);
     if (refusal !== undefined) return refusal;
-    for (const child of resource.discovery.clusters) {
+    for (const child of children) {
       const problem = bounds.step() ?? visit(child, depth + 1);
       if (problem !== undefined) return problem;
     }

@@ -9,16 +9,13 @@ import type { Logger } from '../util/logger';
 import { err, ok, type Result } from '../util/result';
 import type { ResourceType } from '../xds-client/resource-type';
 import type { ResourceWatcher } from '../xds-client/resource-watcher';
-import type { BuildResult } from './build-xds-config';
-import { ChangeLog } from './change-log';
+import { ConfigStore } from './config-store';
 import type { DnsWatch, DnsWatcherFactory } from './dns-watch';
 import { watchWithCollections } from './endpoint-collections';
-import { nextBuild } from './next-build';
 import { waiting, type DnsTarget, type NeededWatches, type Observed } from './observations';
 import { referencedClusters } from './referenced-clusters';
-import { createResourceWatches, type WatchResource } from './resource-watches';
-import { WatchSet } from './watch-set';
-import type { ClusterSubscriber, XdsConfig } from './xds-config';
+import { createResourceWatches, WatchSet, type WatchResource } from './watch-set';
+import type { ClusterResult, ClusterStore, ClusterWatcher, XdsConfig } from './xds-config';
 
 /** Where resources come from: the XdsClient, seen by its users. */
 export interface ResourceSource {
@@ -43,7 +40,7 @@ export interface ClientResourceTypes {
   readonly endpointCollection?: ResourceType<EndpointCollection>;
 }
 
-/** What a manager is made of. */
+/** The options of a dependency manager. */
 export interface DependencyManagerOptions {
   readonly source: ResourceSource;
   readonly types: ClientResourceTypes;
@@ -52,56 +49,54 @@ export interface DependencyManagerOptions {
   readonly listenerName: string;
   /** The data-plane authority, by which the virtual host is chosen. */
   readonly host: string;
-  /** Says which client is asking, such as `xDS node "n1"`; appended to errors. */
+  /** Names the client, such as `xDS node "n1"`; appended to errors. */
   readonly clientNote: string;
   readonly limits: Pick<Limits, 'maxClustersPerTarget'>;
   readonly logger: Logger;
-  /** Told of each new config, or of why the target cannot be used. Called from the source's queue. */
+  /**
+   * Receives each new config, or why the target cannot be used, before the watchers of the clusters that changed are
+   * called. Called from the source's queue.
+   */
   readonly onUpdate: (update: Result<XdsConfig, string>) => void;
 }
 
 type Watches<K, T> = WatchSet<K, Observed<T>>;
 
 /**
- * Watches everything one target depends on and publishes one consistent config at a time (gRFC A74). Watch
- * callbacks only record; `nextBuild` decides, once for everything that was recorded in one go.
+ * Watches everything that one target depends on, and publishes one consistent config at a time (gRFC A74). A watch only
+ * records; what follows is computed by the `ConfigStore`, once for everything that was recorded in one run of the
+ * source's queue.
  */
-export class XdsDependencyManager implements ClusterSubscriber {
+export class XdsDependencyManager implements ClusterStore {
   private readonly listeners: Watches<string, ListenerResource>;
   private readonly routeConfigs: Watches<string, RouteConfigResource>;
   private readonly clusters: Watches<string, ClusterResource>;
   private readonly endpoints: Watches<string, EndpointsResource>;
   private readonly dns: Watches<DnsTarget, EndpointsResource>;
   private readonly dnsWatches = new Set<DnsWatch>();
-  /** Holders per subscribed cluster. */
+  private readonly store: ConfigStore;
+  /** The number of subscriptions per cluster. */
   private readonly subscribed = new Map<string, number>();
+  private readonly watchers = new Map<string, Set<ClusterWatcher>>();
   private published: Result<XdsConfig, string> | undefined;
-  /** The last config, kept over an error so that what did not change keeps its identity. */
-  private latestConfig: XdsConfig | undefined;
-  private lastBuild: BuildResult | undefined;
-  /** What happened since. */
-  private readonly changes = new ChangeLog();
-  /** The watches behind what was published last. */
+  /** The rejection last logged. */
+  private rejection: string | undefined;
+  /** The watches behind the last config. */
   private neededByConfig: NeededWatches | undefined;
-  private rebuildQueued = false;
+  private updateQueued = false;
   private closed = false;
 
   constructor(private readonly options: DependencyManagerOptions) {
-    const { types, source } = options;
-    const { changes } = this;
-    const watchOf =
-      <T>(type: ResourceType<T>): WatchResource<T> =>
-      (name, watcher) =>
-        source.watch(type, name, watcher);
-    const { endpoints, endpointCollection } = types;
-    const watchEndpoints =
-      endpointCollection === undefined
-        ? watchOf(endpoints)
-        : watchWithCollections(source, endpoints, endpointCollection);
-    this.listeners = this.watchesOf(watchOf(types.listener), () => changes.addOther());
-    this.routeConfigs = this.watchesOf(watchOf(types.routeConfig), () => changes.addOther());
-    this.clusters = this.watchesOf(watchOf(types.cluster), (name) => changes.add('clusters', name));
-    this.endpoints = this.watchesOf(watchEndpoints, (name) => changes.add('endpoints', name));
+    this.store = this.createStore();
+    const { store } = this;
+    this.listeners = this.watchesOf(this.watchOf(options.types.listener), () => store.markRoots());
+    this.routeConfigs = this.watchesOf(this.watchOf(options.types.routeConfig), () =>
+      store.markRoots(),
+    );
+    this.clusters = this.watchesOf(this.watchOf(options.types.cluster), (name) =>
+      store.mark('clusters', name),
+    );
+    this.endpoints = this.watchesOf(this.watchEndpoints(), (name) => store.mark('endpoints', name));
     this.dns = this.dnsWatchesOf();
   }
 
@@ -120,9 +115,23 @@ export class XdsDependencyManager implements ClusterSubscriber {
     });
   }
 
+  cluster(name: string): ClusterResult | undefined {
+    return this.store.config?.clusters.get(name);
+  }
+
+  watchCluster(name: string, watcher: ClusterWatcher): Handle {
+    const watchers = this.watchers.get(name) ?? new Set();
+    watchers.add(watcher);
+    this.watchers.set(name, watchers);
+    return createHandle(() => {
+      watchers.delete(watcher);
+      if (watchers.size === 0 && this.watchers.get(name) === watchers) this.watchers.delete(name);
+    });
+  }
+
   subscribeCluster(name: string): Handle {
     this.subscribed.set(name, (this.subscribed.get(name) ?? 0) + 1);
-    if (this.latestConfig?.clusters.has(name) !== true) this.onSubscribedChanged();
+    if (this.store.config?.clusters.has(name) !== true) this.onSubscribedChanged();
     return createHandle(() => this.unsubscribeCluster(name));
   }
 
@@ -131,53 +140,36 @@ export class XdsDependencyManager implements ClusterSubscriber {
   }
 
   private unsubscribeCluster(name: string): void {
-    const holders = (this.subscribed.get(name) ?? 0) - 1;
-    if (holders > 0) {
-      this.subscribed.set(name, holders);
+    const left = (this.subscribed.get(name) ?? 0) - 1;
+    if (left > 0) {
+      this.subscribed.set(name, left);
       return;
     }
     this.subscribed.delete(name);
     // Of no consequence while the routes name the cluster anyway.
-    const virtualHost = this.latestConfig?.virtualHost;
+    const virtualHost = this.store.config?.virtualHost;
     if (virtualHost !== undefined && referencedClusters(virtualHost).has(name)) return;
     this.onSubscribedChanged();
   }
 
   private onSubscribedChanged(): void {
-    this.changes.addOther();
-    this.queueRebuild();
+    this.store.markRoots();
+    this.queueUpdate();
   }
 
-  /** One rebuild for however much was recorded in the current run of the queue. */
-  private queueRebuild(): void {
-    if (this.rebuildQueued || this.closed) return;
-    this.rebuildQueued = true;
+  /** One update for however much was recorded in the current run of the queue. */
+  private queueUpdate(): void {
+    if (this.updateQueued || this.closed) return;
+    this.updateQueued = true;
     this.options.source.run(() => {
-      this.rebuildQueued = false;
-      if (!this.closed) this.rebuild();
+      this.updateQueued = false;
+      if (!this.closed) this.update();
     });
   }
 
-  private rebuild(): void {
-    const { listenerName, host, clientNote, limits } = this.options;
-    const build = nextBuild(this.lastBuild, this.changes.take(), {
-      listenerName,
-      host,
-      clientNote,
-      maxClusters: limits.maxClustersPerTarget,
-      subscribed: this.subscribed.keys(),
-      previous: this.latestConfig,
-      observed: {
-        listener: this.listeners.get(listenerName) ?? waiting,
-        routeConfig: (name) => this.routeConfigs.get(name),
-        cluster: (name) => this.clusters.get(name),
-        endpoints: (name) => this.endpoints.get(name),
-        dns: (key) => this.dns.get(key),
-      },
-    });
-    this.reportRejection(build);
-    this.lastBuild = build;
-    const { needed, outcome } = build;
+  private update(): void {
+    const { needed, outcome, rejection } = this.store.update();
+    this.reportRejection(rejection);
     // While something is still missing the old config stays in use, and so do its watches.
     if (outcome.kind === 'incomplete') {
       this.reconcile(needed, this.neededByConfig);
@@ -185,11 +177,21 @@ export class XdsDependencyManager implements ClusterSubscriber {
     }
     this.reconcile(needed, undefined);
     this.neededByConfig = needed;
-    this.publish(outcome.kind === 'config' ? ok(outcome.config) : err(outcome.message));
+    if (outcome.kind === 'error') {
+      this.publish(err(outcome.message));
+      return;
+    }
+    try {
+      this.publish(ok(outcome.config));
+    } finally {
+      this.notify(outcome.changedClusters);
+    }
   }
 
-  private reportRejection({ rejection }: BuildResult): void {
-    if (rejection === undefined || rejection === this.lastBuild?.rejection) return;
+  private reportRejection(rejection: string | undefined): void {
+    const isKnown = rejection === this.rejection;
+    this.rejection = rejection;
+    if (rejection === undefined || isKnown) return;
     this.options.logger.error(() => `${rejection}; the last routes stay in use`);
   }
 
@@ -203,26 +205,65 @@ export class XdsDependencyManager implements ClusterSubscriber {
 
   private publish(update: Result<XdsConfig, string>): void {
     const { published } = this;
-    const same =
+    const isPublished =
       published !== undefined &&
       (update.ok
         ? published.ok && published.value === update.value
         : !published.ok && published.error === update.error);
-    if (same) return;
-    if (update.ok) this.latestConfig = update.value;
-    // Counts as published only once it was received: if the receiver throws, the next rebuild publishes it again.
+    if (isPublished) return;
+    // Counts as published only once it was received: if the receiver throws, the next update publishes it again.
     this.published = undefined;
     this.options.onUpdate(update);
     this.published = update;
   }
 
-  private watchesOf<T>(
-    watch: WatchResource<T>,
-    noteChange: (name: string) => void,
-  ): Watches<string, T> {
+  /** Calls the watchers of clusters, all of them in one task of each batch: however many changed, there is one picker. */
+  private notify(clusters: ReadonlySet<string>): void {
+    const due: ClusterWatcher[] = [];
+    for (const name of clusters) due.push(...(this.watchers.get(name) ?? []));
+    const batches = new Set(due.map(({ batch }) => batch));
+    let task = () => {
+      for (const watcher of due) watcher.onClusterChanged();
+    };
+    for (const batch of batches) {
+      const inner = task;
+      task = () => batch.run(inner);
+    }
+    task();
+  }
+
+  private createStore(): ConfigStore {
+    const { listenerName, host, clientNote, limits } = this.options;
+    return new ConfigStore({
+      ...{ listenerName, host, clientNote },
+      maxClusters: limits.maxClustersPerTarget,
+      subscribed: () => this.subscribed.keys(),
+      observed: {
+        listener: () => this.listeners.get(listenerName) ?? waiting,
+        routeConfig: (name) => this.routeConfigs.get(name),
+        cluster: (name) => this.clusters.get(name),
+        endpoints: (name) => this.endpoints.get(name),
+        dns: (key) => this.dns.get(key),
+      },
+    });
+  }
+
+  private watchOf<T>(type: ResourceType<T>): WatchResource<T> {
+    return (name, watcher) => this.options.source.watch(type, name, watcher);
+  }
+
+  private watchEndpoints(): WatchResource<EndpointsResource> {
+    const { source, types } = this.options;
+    const { endpoints, endpointCollection } = types;
+    return endpointCollection === undefined
+      ? this.watchOf(endpoints)
+      : watchWithCollections(source, endpoints, endpointCollection);
+  }
+
+  private watchesOf<T>(watch: WatchResource<T>, mark: (name: string) => void): Watches<string, T> {
     return createResourceWatches(watch, (name) => {
-      noteChange(name);
-      this.queueRebuild();
+      mark(name);
+      this.queueUpdate();
     });
   }
 
@@ -240,8 +281,8 @@ export class XdsDependencyManager implements ClusterSubscriber {
         });
       },
       (name) => {
-        this.changes.add('dns', name);
-        this.queueRebuild();
+        this.store.mark('dns', name);
+        this.queueUpdate();
       },
     );
   }

@@ -6,8 +6,7 @@ import { ok, type Result } from '../util/result';
 import type { ResourceType } from '../xds-client/resource-type';
 import type { ResourceWatcher, XdsError } from '../xds-client/resource-watcher';
 import type { Observed } from './observations';
-import { createResourceWatches, type WatchResource } from './resource-watches';
-import type { WatchSet } from './watch-set';
+import { createResourceWatches, type WatchResource, type WatchSet } from './watch-set';
 
 /** What resources can be watched with. */
 interface WatchSource {

@@ -34,7 +34,7 @@ export interface RouteSearch {
 /** Walks from the listener to the virtual host. Pure. */
 export function findRoutes(query: RouteQuery): RouteSearch {
   const { observed, listenerName, clientNote } = query;
-  const { listener } = observed;
+  const listener = observed.listener();
   const ends = (found: RouteSearch['found']) => ({ routeConfigName: undefined, found });
   if (listener.kind === 'waiting') return ends(undefined);
   if (listener.kind === 'error') return ends(err(listener.error.message));

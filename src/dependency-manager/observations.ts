@@ -18,7 +18,7 @@ export const waiting = { kind: 'waiting' } as const;
 
 /** What is known of everything being watched; `undefined` for what is not watched yet. */
 export interface Observations {
-  readonly listener: Observed<ListenerResource>;
+  listener(): Observed<ListenerResource>;
   routeConfig(name: string): Observed<RouteConfigResource> | undefined;
   cluster(name: string): Observed<ClusterResource> | undefined;
   endpoints(edsResourceName: string): Observed<EndpointsResource> | undefined;

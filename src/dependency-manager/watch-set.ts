@@ -1,4 +1,6 @@
 import type { Handle } from '../util/handle';
+import type { ResourceWatcher } from '../xds-client/resource-watcher';
+import { waiting, type Observed } from './observations';
 
 /** One thing being watched. */
 interface Entry<T> {
@@ -79,4 +81,32 @@ export class WatchSet<K, T> {
     };
     this.entries.set(name, entry);
   }
+}
+
+/** Starts to watch a resource of one type. */
+export type WatchResource<T> = (name: string, watcher: ResourceWatcher<T>) => Handle;
+
+/**
+ * Creates the watches of resources of one type, which keep what each watcher was notified of last.
+ * @param onReport Called after each notification, with the name.
+ */
+export function createResourceWatches<T>(
+  watch: WatchResource<T>,
+  onReport: (name: string) => void,
+): WatchSet<string, Observed<T>> {
+  return new WatchSet<string, Observed<T>>(
+    waiting,
+    (name, _key, report) =>
+      watch(name, {
+        onResourceChanged: (update) =>
+          report(() =>
+            update.ok
+              ? { kind: 'value', value: update.value, ambient: undefined }
+              : { kind: 'error', error: update.error },
+          ),
+        onAmbientError: (ambient) =>
+          report((before) => (before.kind === 'value' ? { ...before, ambient } : before)),
+      }),
+    onReport,
+  );
 }

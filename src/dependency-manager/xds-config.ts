@@ -2,7 +2,6 @@ import type { ClusterResource } from '../resources/cluster';
 import type { EndpointsResource } from '../resources/endpoints';
 import type { ListenerResource } from '../resources/listener';
 import type { RouteConfigResource, VirtualHost } from '../resources/route-config';
-import { FixedKeysMap } from '../util/fixed-keys-map';
 import type { Handle } from '../util/handle';
 import type { Result } from '../util/result';
 
@@ -27,6 +26,9 @@ export interface ClusterConfig {
   readonly children: ClusterChildren;
 }
 
+/** A usable cluster, or why it is not. */
+export type ClusterResult = Result<ClusterConfig, string>;
+
 /**
  * Everything one target needs, consistent in itself (gRFC A74). Immutable; an update shares every part that
  * did not change, so consumers compare with `===`.
@@ -36,27 +38,25 @@ export interface XdsConfig {
   readonly routeConfig: RouteConfigResource;
   readonly virtualHost: VirtualHost;
   /** Every cluster that a route, an aggregate or a subscription names; the error is what failed calls say. */
-  readonly clusters: ReadonlyMap<string, Result<ClusterConfig, string>>;
+  readonly clusters: ReadonlyMap<string, ClusterResult>;
 }
 
-/**
- * The names of the clusters in which a config differs from an earlier one; `undefined` if it would take going
- * through all of them to tell.
- */
-export function changedClusters(
-  before: XdsConfig,
-  after: XdsConfig,
-): readonly string[] | undefined {
-  if (after.clusters === before.clusters) return [];
-  return after.clusters instanceof FixedKeysMap
-    ? after.clusters.keysSetSince(before.clusters)
-    : undefined;
-}
-
-/** Keeps clusters in the config that no route names (gRFC A74 dynamic clusters). */
-export interface ClusterSubscriber {
-  /** Holds the cluster in the config until released. */
+/** The clusters of one target, as load-balancing policies use them: the config in use and its changes. */
+export interface ClusterStore {
+  /** Returns a cluster of the config in use; `undefined` if it is not part of the config. */
+  cluster(name: string): ClusterResult | undefined;
+  /** Calls a watcher after each config in which the cluster differs from the one before, until released. */
+  watchCluster(name: string, watcher: ClusterWatcher): Handle;
+  /** Keeps a cluster in the config that no route names (gRFC A74 dynamic clusters), until released. */
   subscribeCluster(name: string): Handle;
-  /** Asks every DNS cluster of the target to resolve again. */
+  /** Requests that every DNS cluster of the target is resolved again. */
   requestReresolution(): void;
+}
+
+/** Watches one cluster of a target. */
+export interface ClusterWatcher {
+  /** Runs a task with everything it causes. All watchers of one config are called in one task of it. */
+  readonly batch: { run(task: () => void): void };
+  /** The cluster was changed, added or removed: see `ClusterStore.cluster`. */
+  onClusterChanged(): void;
 }

@@ -1,4 +1,4 @@
-import type { ClusterSubscriber, XdsConfig } from '../dependency-manager/xds-config';
+import type { ClusterStore } from '../dependency-manager/xds-config';
 import type { ChannelOptions, LbHelper } from '../grpc-js';
 import type { LoadReporter } from '../load-reporting/load-reporter';
 import type { LbConfig } from '../resources/extension-points';
@@ -37,12 +37,12 @@ export interface LbHost extends LbHelper {
   readonly depth: number;
 }
 
-/** The xDS part of an update: the same object while it is unchanged. `undefined` under a resolver other than xds. */
+/** The xDS part of an update: the same object as long as the target is resolved. `undefined` under other resolvers. */
 export interface XdsLbContext {
-  readonly config: XdsConfig;
   /** `node.id` of the bootstrap. */
   readonly nodeId: string;
-  readonly clusters: ClusterSubscriber;
+  /** The clusters of the target. A policy watches the cluster that it needs. */
+  readonly clusters: ClusterStore;
   /** Receives load reports (gRFC A27); `undefined` if there are none. */
   readonly loads: LoadReporter | undefined;
 }

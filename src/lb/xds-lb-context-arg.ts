@@ -20,5 +20,5 @@ export function getXdsLbContext(options: ChannelOptions): XdsLbContext | undefin
 
 /** Only the resolver of this package writes the key, so its shape needs no closer look. */
 function isXdsLbContext(value: unknown): value is XdsLbContext {
-  return typeof value === 'object' && value !== null && 'config' in value && 'clusters' in value;
+  return typeof value === 'object' && value !== null && 'nodeId' in value && 'clusters' in value;
 }

@@ -22,6 +22,7 @@ import {
 } from '../grpc-js';
 import { CdsConfig } from '../lb/cds/config';
 import { ClusterManagerConfig } from '../lb/cluster-manager/config';
+import type { XdsLbContext } from '../lb/lb-policy';
 import { xdsLbContextArg } from '../lb/xds-lb-context-arg';
 import type { LoadReporter } from '../load-reporting/load-reporter';
 import type { LbConfig } from '../resources/extension-points';
@@ -87,6 +88,9 @@ interface Resolution {
   /** Why the target cannot be used, when that is the latest word. */
   failure: string | undefined;
   lbConfig: { readonly config: LbConfig; readonly revision: number } | undefined;
+  readonly lbContext: XdsLbContext;
+  /** Whether the channel has the current routes, clusters and failure. */
+  isPublished: boolean;
 }
 
 /**
@@ -185,26 +189,21 @@ export class XdsResolver implements Resolver {
       current: undefined,
       failure: undefined,
       lbConfig: undefined,
+      lbContext: { clusters: manager, nodeId: bootstrap.node.id, loads: client.loads },
+      isPublished: false,
     };
     return resolution;
   }
 
   private onUpdate(resolution: Resolution, update: Result<XdsConfig, string>): void {
     if (update.ok) {
-      resolution.failure = undefined;
-      this.failures.clear();
-      this.compile(resolution, update.value);
-      this.shared.liveConfigs.set(this, {
-        target: uriToString(this.target),
-        config: update.value,
-        channelOptions: this.options,
-      });
-      this.publish(resolution);
+      this.onConfig(resolution, update.value);
       this.publishEvent(resolution, update);
       return;
     }
     this.publishEvent(resolution, update);
     resolution.failure = update.error;
+    resolution.isPublished = false;
     this.shared.liveConfigs.delete(this);
     this.trace(() => `cannot be used: ${update.error}`);
     if (resolution.current === undefined) {
@@ -215,7 +214,19 @@ export class XdsResolver implements Resolver {
     this.publish(resolution);
   }
 
-  /** Tells whoever observes the process. */
+  /** The channel is involved only if routes, clusters or the failure changed: `cds` policies watch their clusters. */
+  private onConfig(resolution: Resolution, config: XdsConfig): void {
+    if (resolution.failure !== undefined) resolution.isPublished = false;
+    resolution.failure = undefined;
+    this.failures.clear();
+    this.compile(resolution, config);
+    const target = uriToString(this.target);
+    this.shared.liveConfigs.set(this, { target, config, channelOptions: this.options });
+    const isCurrent = resolution.lbConfig?.revision === resolution.clusters.revision;
+    if (!resolution.isPublished || !isCurrent) this.publish(resolution);
+  }
+
+  /** Publishes to the subscribers of the diagnostics channels. */
   private publishEvent({ nodeId }: Resolution, update: Result<XdsConfig, string>): void {
     const { configPublished, configFailed } = diagnostics;
     if (!configPublished.hasSubscribers && !configFailed.hasSubscribers) return;
@@ -241,6 +252,7 @@ export class XdsResolver implements Resolver {
     const table = new RouteTable(config, resolution.clusters, this.shared.httpFilters);
     table.hold();
     resolution.current = { config, table };
+    resolution.isPublished = false;
     current?.table.letGo();
   }
 
@@ -257,7 +269,8 @@ export class XdsResolver implements Resolver {
     if (current === undefined) return;
     this.errorDue = undefined;
     const selector = this.createSelector(resolution, current.table);
-    const isAccepted = this.deliver(resolution, current.config, selector);
+    const isAccepted = this.deliver(resolution, selector);
+    resolution.isPublished = isAccepted;
     // The channel has not taken the selector and will never let go of it.
     if (!isAccepted) selector.unref();
     else if (failure === undefined) this.lateCalls.routeBy(selector);
@@ -265,15 +278,14 @@ export class XdsResolver implements Resolver {
   }
 
   /** Gives the channel its config. @returns whether the channel took the selector. */
-  private deliver(resolution: Resolution, config: XdsConfig, selector: ExpiringSelector): boolean {
-    const { manager: clusters, client, nodeId } = resolution;
+  private deliver(resolution: Resolution, selector: ExpiringSelector): boolean {
     const policy = this.currentLbConfig(resolution);
     try {
       return this.listener(
         statusOrFromValue([]),
         {
           [CHANNEL_ARGS_CONFIG_SELECTOR_KEY]: selector,
-          ...xdsLbContextArg({ config, clusters, nodeId, loads: client.loads }),
+          ...xdsLbContextArg(resolution.lbContext),
         },
         statusOrFromValue({
           loadBalancingConfig: [{ [policy.policyName]: policy }],

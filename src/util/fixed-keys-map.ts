@@ -4,14 +4,6 @@ const CHUNK_SIZE = 32;
 /** Values by place; `undefined` for a key that is not in the map. */
 type Chunk<V> = readonly (V | undefined)[];
 
-/** How a map came about. */
-interface Step<K, V> {
-  /** Weak: who keeps a map must not keep all the maps before it. */
-  readonly before: WeakRef<ReadonlyMap<K, V>>;
-  /** The keys set since then. */
-  readonly keys: readonly K[];
-}
-
 /**
  * An immutable map whose keys are settled when the first one is made. Setting values makes another map, which
  * shares with this one the keys and most of the rest, so it costs far less than to copy it.
@@ -23,7 +15,6 @@ export class FixedKeysMap<K, V extends object> implements ReadonlyMap<K, V> {
     private readonly chunks: readonly Chunk<V>[],
     /** How many keys have a value. */
     readonly size: number,
-    private readonly step: Step<K, V> | undefined,
   ) {}
 
   /**
@@ -42,7 +33,7 @@ export class FixedKeysMap<K, V extends object> implements ReadonlyMap<K, V> {
       chunks.at(-1)?.push(value);
       places.set(key, places.size);
     }
-    return new FixedKeysMap(places, chunks, size, undefined);
+    return new FixedKeysMap(places, chunks, size);
   }
 
   /**
@@ -62,13 +53,7 @@ export class FixedKeysMap<K, V extends object> implements ReadonlyMap<K, V> {
       chunk[place % CHUNK_SIZE] = value;
     }
     const chunks = this.chunks.map((chunk, index) => copies.get(index) ?? chunk);
-    const step = { before: new WeakRef(this), keys: [...values.keys()] };
-    return new FixedKeysMap(this.places, chunks, size, step);
-  }
-
-  /** The keys set since another map, if this one was made of that one; `undefined` if it was not. */
-  keysSetSince(before: ReadonlyMap<K, V>): readonly K[] | undefined {
-    return this.step?.before.deref() === before ? this.step.keys : undefined;
+    return new FixedKeysMap(this.places, chunks, size);
   }
 
   get(key: K): V | undefined {

@@ -1,17 +1,10 @@
 import { leafClusters, MAX_AGGREGATE_DEPTH } from '../../src/dependency-manager/aggregate-clusters';
-import type { ClusterResource } from '../../src/resources/cluster';
 import { err, ok } from '../../src/util/result';
-import { aggregateCluster, dnsCluster, edsCluster } from '../support/xds-builders';
 
-/** Aggregates by name with their children; every other name is an EDS cluster. */
+/** Aggregates by name with their children; every other name is no aggregate. */
 function leaves(root: string, aggregates: Readonly<Record<string, readonly string[]>>) {
-  const byName = new Map<string, ClusterResource>(
-    Object.entries(aggregates).map(([name, children]) => [
-      name,
-      aggregateCluster(name, ...children),
-    ]),
-  );
-  return leafClusters(root, (name) => byName.get(name) ?? edsCluster(name));
+  const byName = new Map(Object.entries(aggregates));
+  return leafClusters(root, (name) => byName.get(name));
 }
 
 /** `c0` contains `c1`, which contains `c2`, and so on; the last of `length` clusters is a leaf. */
@@ -32,14 +25,6 @@ describe('leafClusters', () => {
     ['names of object members', { a: ['constructor', '__proto__'] }, ['constructor', '__proto__']],
   ])('flattens depth first, each leaf once at its earliest place: %s', (_what, graph, expected) => {
     expect(leaves('a', graph)).toEqual(ok(expected));
-  });
-
-  it('counts clusters that cannot be had, and those of DNS, as leaves', () => {
-    const known = new Map([
-      ['a', aggregateCluster('a', 'missing', 'dns')],
-      ['dns', dnsCluster('dns', 'db.example', 5432)],
-    ]);
-    expect(leafClusters('a', (name) => known.get(name))).toEqual(ok(['missing', 'dns']));
   });
 
   it.each([[{ a: ['a'] }], [{ a: ['b'], b: ['a'] }], [{ a: ['b', 'c'], b: ['c', 'a'], c: ['b'] }]])(
@@ -67,9 +52,7 @@ describe('leafClusters', () => {
       for (let i = 0; i < 30; i++) layers[`n${layer}_${i}`] = below;
     }
     let lookups = 0;
-    const byName = new Map(
-      Object.entries(layers).map(([name, children]) => [name, aggregateCluster(name, ...children)]),
-    );
+    const byName = new Map(Object.entries(layers));
     const result = leafClusters('n0_0', (name) => {
       lookups++;
       return byName.get(name);

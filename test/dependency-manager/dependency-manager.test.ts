@@ -70,8 +70,8 @@ class Scene {
     return this;
   }
 
-  /** Serves the cluster once more, and counts from then on how often the walk comes by it. */
-  countWalks(name: string): () => number {
+  /** Serves the cluster once more, and counts from then on how often it is computed. */
+  countReads(name: string): { readonly count: () => number; readonly serveAgain: () => void } {
     const { discovery, ...rest } = edsCluster(name);
     let reads = 0;
     const counted = {
@@ -82,9 +82,10 @@ class Scene {
       },
     };
     this.source.serve(fakeTypes.cluster, name, counted);
-    const perWalk = reads;
+    const perUpdate = reads;
     reads = 0;
-    return () => reads / perWalk;
+    const serveAgain = () => this.source.serve(fakeTypes.cluster, name, counted);
+    return { count: () => reads / perUpdate, serveAgain };
   }
 
   watched() {
@@ -189,15 +190,16 @@ describe('XdsDependencyManager: updates', () => {
     expect(scene.clusterNames).toEqual(['b']);
   });
 
-  it('walks once for however many reports come in one run', () => {
+  it('computes a cluster once for however many reports come in one run', () => {
     const scene = new Scene().complete();
-    const walks = scene.countWalks('a');
+    const { count, serveAgain } = scene.countReads('a');
     scene.source.run(() => {
+      serveAgain();
       scene.source.serve(fakeTypes.endpoints, 'a', endpoints('a', '10.0.0.3'));
       scene.source.serve(fakeTypes.endpoints, 'a', endpoints('a', '10.0.0.4'));
-      scene.serveListener();
+      serveAgain();
     });
-    expect(walks()).toBe(1);
+    expect(count()).toBe(1);
   });
 
   it('shares what did not change with the config before', () => {
@@ -309,6 +311,100 @@ describe('XdsDependencyManager: updates', () => {
   });
 });
 
+describe('XdsDependencyManager: watchers of clusters', () => {
+  /** Records which watchers are called, and in which task of the batch. */
+  class Batch {
+    tasks = 0;
+    readonly calls: string[] = [];
+
+    readonly run = (task: () => void): void => {
+      this.tasks++;
+      task();
+    };
+
+    watch(scene: Scene, name: string) {
+      const onClusterChanged = () => this.calls.push(`${name} in ${this.tasks}`);
+      return scene.manager.watchCluster(name, { batch: this, onClusterChanged });
+    }
+  }
+
+  function twoClusters(): Scene {
+    const scene = new Scene().serveListener();
+    scene.serveRoutes([
+      ['a', 1],
+      ['b', 1],
+    ]);
+    scene.serveCluster('a').serveCluster('b');
+    scene.manager.start();
+    return scene;
+  }
+
+  it('are called when their cluster changed, and no others', () => {
+    const scene = twoClusters();
+    const batch = new Batch();
+    batch.watch(scene, 'a');
+    batch.watch(scene, 'b');
+    scene.serveCluster('b', '127.0.0.9');
+    expect(batch.calls.map((call) => call[0])).toEqual(['b', 'b']);
+    const cluster = scene.manager.cluster('b');
+    expect(cluster).toBe(scene.config.clusters.get('b'));
+  });
+
+  it('are called in one task of their batch for all clusters of a config', () => {
+    const scene = twoClusters();
+    const batch = new Batch();
+    const other = new Batch();
+    batch.watch(scene, 'a');
+    other.watch(scene, 'a');
+    batch.watch(scene, 'b');
+    scene.source.run(() => {
+      scene.serveCluster('a', '127.0.0.8').serveCluster('b', '127.0.0.9');
+    });
+    expect(batch.calls).toEqual(['a in 1', 'b in 1']);
+    expect(other.calls).toEqual(['a in 1']);
+  });
+
+  it('are called after the config was published, also if its receiver throws', () => {
+    const scene = twoClusters();
+    const order: string[] = [];
+    const run = (task: () => void) => task();
+    scene.manager.watchCluster('a', {
+      batch: { run },
+      onClusterChanged: () => order.push('watcher'),
+    });
+    scene.onUpdate = () => {
+      order.push('receiver');
+      throw new Error('The receiver threw');
+    };
+    const update = () => scene.serveCluster('a', '127.0.0.9');
+    expect(update).toThrow('The receiver threw');
+    expect(order).toEqual(['receiver', 'watcher']);
+  });
+
+  it('are called when their cluster leaves the config, and comes back', () => {
+    const scene = twoClusters();
+    const batch = new Batch();
+    batch.watch(scene, 'b');
+    scene.serveRoutes('a');
+    expect(batch.calls).toHaveLength(1);
+    expect(scene.manager.cluster('b')).toBeUndefined();
+    scene.serveRoutes('b');
+    expect(batch.calls).toHaveLength(2);
+    expect(scene.manager.cluster('b')?.ok).toBe(true);
+  });
+
+  it('are not called after their release, nor for an error of the target', () => {
+    const scene = twoClusters();
+    const batch = new Batch();
+    batch.watch(scene, 'b');
+    batch.watch(scene, 'a').release();
+    scene.source.fail(fakeTypes.listener, 'svc', xdsError('gone'));
+    scene.serveListener();
+    scene.serveCluster('a', '127.0.0.9');
+    expect(batch.calls).toEqual([]);
+  });
+});
+
 describe('XdsDependencyManager: targets that cannot be used', () => {
   it('says so once, with the reason', () => {
     const scene = new Scene();
@@ -405,11 +501,11 @@ describe('XdsDependencyManager: subscriptions', () => {
 
   it('costs nothing for a cluster that a route names', () => {
     const scene = new Scene().complete();
-    const walks = scene.countWalks('a');
+    const { count } = scene.countReads('a');
     const before = scene.updates.length;
     scene.manager.subscribeCluster('a').release();
     expect(scene.updates).toHaveLength(before);
-    expect(walks()).toBe(0);
+    expect(count()).toBe(0);
   });
 
   it('keeps a cluster that is also part of an aggregate when only the subscription ends', () => {

@@ -3,7 +3,7 @@ import { getXdsLbContext, XDS_LB_CONTEXT_KEY } from '../../src/lb/xds-lb-context
 
 describe('getXdsLbContext', () => {
   it('reads back the context', () => {
-    const context = { config: {}, clusters: {} };
+    const context = { nodeId: 'n1', clusters: {} };
     expect(getXdsLbContext({ [XDS_LB_CONTEXT_KEY]: context })).toBe(context);
   });
 

@@ -1,5 +1,7 @@
-// Plays random stories to both variants of the protocol: `npm run property -- --steps 100000 --seed 1`.
+// Plays random stories to both variants of the protocol, and random events to the config store:
+// `npm run property -- --steps 100000 --seed 1`.
 import { parseArgs } from 'node:util';
+import { ConfigEvents } from './config-events';
 import { describeFailure, play, storyOf } from './story';
 
 const { values } = parseArgs({
@@ -23,4 +25,19 @@ const seconds = ((process.cpuUsage().user - before) / 1e6).toFixed(1);
 process.stdout.write(
   `${stories} stories of ${length} steps, seeds ${firstSeed} to ${firstSeed + stories - 1}: ` +
     `both variants know the truth after each (${seconds} s of CPU)\n`,
+);
+
+const { user: beforeEvents } = process.cpuUsage();
+for (let seed = firstSeed; seed < firstSeed + stories; seed++) {
+  const events = new ConfigEvents(seed);
+  for (let step = 0; step < length; step++) {
+    const difference = events.step();
+    if (difference === undefined) continue;
+    process.stderr.write(`config store, seed ${seed}, step ${step}: ${difference}\n`);
+    process.exit(1);
+  }
+}
+const eventSeconds = ((process.cpuUsage().user - beforeEvents) / 1e6).toFixed(1);
+process.stdout.write(
+  `${stories * length} updates of config stores: equal to the full walk after each (${eventSeconds} s of CPU)\n`,
 );

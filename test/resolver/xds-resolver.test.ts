@@ -2,6 +2,7 @@ import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import type { Bootstrap } from '../../src/bootstrap/bootstrap';
 import { Status, type CallConfig, type ChannelOptions, type Filter } from '../../src/grpc-js';
 import { Metadata } from '../../src/grpc-js';
+import type { XdsConfig } from '../../src/dependency-manager/xds-config';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { RegexMeter } from '../../src/regex/regex-meter';
 import { LiveConfigs } from '../../src/resolver/live-configs';
@@ -62,6 +63,7 @@ class Scene {
   clientHolds = 0;
   /** What the weighted choice draws. */
   drawn = 0;
+  readonly liveConfigs = new LiveConfigs();
   readonly resolver;
 
   constructor(authority = '', path = 'svc', options: ChannelOptions = {}) {
@@ -82,7 +84,7 @@ class Scene {
         httpFilters: new HttpFilterRegistry([]),
         hash: () => undefined,
         regexes: new RegexMeter(Infinity, silentLogger),
-        liveConfigs: new LiveConfigs(),
+        liveConfigs: this.liveConfigs,
         createDns: () => this.dns,
         clock: this.clock,
         random: () => this.drawn,
@@ -90,6 +92,13 @@ class Scene {
         limits: DEFAULT_LIMITS,
       },
     );
+  }
+
+  /** The config in use. */
+  get config(): XdsConfig {
+    const live = this.liveConfigs.find('xds:///svc');
+    if (live === undefined) throw new Error('There is no config');
+    return live.config;
   }
 
   serveListener(maxStreamDurationMs?: number): this {
@@ -161,12 +170,13 @@ describe('XdsResolver: the first result', () => {
   });
 
   it('tells config selector, load-balancing config and xds context, and no addresses', () => {
-    const { channel } = new Scene().resolved();
+    const { channel, config } = new Scene().resolved();
     expect(channel.told).toHaveLength(1);
     expect(channel.children).toEqual(['cluster:a']);
     expect(channel.result.endpointCount).toBe(0);
     expect(channel.result.note).toBe('');
-    expect([...channel.result.context.config.clusters.keys()]).toEqual(['a']);
+    expect([...config.clusters.keys()]).toEqual(['a']);
+    expect(channel.result.context.clusters.cluster('a')).toBe(config.clusters.get('a'));
     expect(clusterOf(channel.call('/s/m'))).toBe('cluster:a');
   });
 
@@ -423,9 +433,9 @@ describe('XdsResolver: updates', () => {
     const scene = new Scene().resolved();
     scene.channel.onTold = (told) => {
       if (told.kind !== 'result') return;
-      const { clusters } = told.context.config;
+      const { clusters } = told.context;
       for (const name of told.lbConfig.children.keys()) {
-        expect([...clusters.keys()]).toContain(name.slice('cluster:'.length));
+        expect(clusters.cluster(name.slice('cluster:'.length))).toBeDefined();
       }
     };
     scene.routeTo('b').routeTo([
@@ -438,25 +448,43 @@ describe('XdsResolver: updates', () => {
     expect(scene.channel.children).toEqual(['cluster:a']);
   });
 
-  it('keeps the load-balancing config when only endpoints change', () => {
+  it('leaves the channel alone when only endpoints change', () => {
     const scene = new Scene().resolved();
-    const before = scene.channel.result;
+    const { clusters } = scene.channel.result.context;
+    const before = clusters.cluster('a');
     scene.source.serve(fakeTypes.endpoints, 'a', endpoints('a', '10.0.0.2'));
-    const after = scene.channel.result;
-    expect(after).not.toBe(before);
-    expect(after.lbConfig).toBe(before.lbConfig);
-    expect(after.context.config).not.toBe(before.context.config);
+    expect(scene.channel.told).toHaveLength(1);
+    expect(clusters.cluster('a')).not.toBe(before);
+    expect(scene.config.clusters.get('a')).toBe(clusters.cluster('a'));
   });
 
-  it('keeps compiled routes when the virtual host is the same object', () => {
+  it('leaves the channel alone when the virtual host is the same object', () => {
     const scene = new Scene().resolved();
     const { channel } = scene;
     const before = channel.call('/s/m');
-    const { routeConfig: routes } = channel.result.context.config;
-    scene.source.serve(fakeTypes.routeConfig, 'svc-routes', { ...routes });
-    const after = channel.call('/s/m');
-    expect(channel.told).toHaveLength(2);
-    expect(after.methodConfig).toBe(before.methodConfig);
+    const routes = { ...scene.config.routeConfig };
+    scene.source.serve(fakeTypes.routeConfig, 'svc-routes', routes);
+    expect(scene.config.routeConfig).toBe(routes);
+    expect(channel.told).toHaveLength(1);
+    expect(channel.call('/s/m').methodConfig).toBe(before.methodConfig);
+  });
+
+  it('keeps the context of the policies', () => {
+    const scene = new Scene().resolved();
+    const { context } = scene.channel.result;
+    scene.routeTo('b');
+    expect(scene.channel.told).toHaveLength(3);
+    expect(scene.channel.result.context).toBe(context);
+  });
+
+  it('sends a config again that the channel did not accept, with the next update', () => {
+    const scene = new Scene();
+    scene.channel.accepts = false;
+    scene.resolved();
+    expect(scene.channel.told).toHaveLength(1);
+    scene.channel.accepts = true;
+    scene.source.serve(fakeTypes.endpoints, 'a', endpoints('a', '10.0.0.2'));
+    expect(scene.channel.told).toHaveLength(2);
   });
 
   it('keeps the config of the children that stay', () => {
@@ -473,7 +501,7 @@ describe('XdsResolver: updates', () => {
 
   it('tells nothing when nothing changed', () => {
     const scene = new Scene().resolved();
-    const { listener: same } = scene.channel.result.context.config;
+    const { listener: same } = scene.config;
     scene.source.serve(fakeTypes.listener, 'svc', same);
     expect(scene.channel.told).toHaveLength(1);
   });
@@ -492,10 +520,10 @@ describe('XdsResolver: updates', () => {
   it('lets a policy subscribe to a cluster that no route names', () => {
     const scene = new Scene().resolved();
     const held = scene.channel.result.context.clusters.subscribeCluster('c');
-    expect([...scene.channel.result.context.config.clusters.keys()].sort()).toEqual(['a', 'c']);
+    expect([...scene.config.clusters.keys()].sort()).toEqual(['a', 'c']);
     expect(scene.channel.children).toEqual(['cluster:a']);
     held.release();
-    expect([...scene.channel.result.context.config.clusters.keys()]).toEqual(['a']);
+    expect([...scene.config.clusters.keys()]).toEqual(['a']);
   });
 });
 
@@ -582,7 +610,7 @@ describe('XdsResolver: clusters that calls hold', () => {
     const before = channel.told.length;
     second.onCommitted?.();
     expect(channel.children).toEqual(['cluster:b']);
-    expect([...channel.result.context.config.clusters.keys()]).toEqual(['b']);
+    expect([...scene.config.clusters.keys()]).toEqual(['b']);
     expect(scene.source.watched(fakeTypes.cluster)).toEqual(['b']);
     expect(channel.told.length - before).toBe(1);
   });
@@ -593,7 +621,7 @@ describe('XdsResolver: clusters that calls hold', () => {
     scene.routeTo('b');
     const moved = endpoints('a', '10.0.0.9');
     scene.source.serve(fakeTypes.endpoints, 'a', moved);
-    const cluster = scene.channel.result.context.config.clusters.get('a');
+    const cluster = scene.config.clusters.get('a');
     expect(cluster?.ok === true && cluster.value.children).toMatchObject({ endpoints: moved });
   });
 
@@ -689,7 +717,7 @@ describe('XdsResolver: a target that is lost', () => {
   it('serves again when the target is back, with the routes compiled before', async () => {
     const scene = new Scene().resolved();
     const before = scene.channel.call('/s/m').methodConfig;
-    const { config } = scene.channel.result.context;
+    const { config } = scene;
     scene.source.fail(fakeTypes.listener, 'svc', xdsError('gone'));
     scene.source.serve(fakeTypes.listener, 'svc', config.listener);
     const call = scene.channel.call('/s/m');

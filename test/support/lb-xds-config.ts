@@ -1,6 +1,11 @@
 // The part of an XdsConfig that the load-balancing policies look at.
 
-import type { ClusterConfig, XdsConfig } from '../../src/dependency-manager/xds-config';
+import type {
+  ClusterConfig,
+  ClusterResult,
+  ClusterStore,
+  ClusterWatcher,
+} from '../../src/dependency-manager/xds-config';
 import type { XdsLbContext } from '../../src/lb/lb-policy';
 import type { ClusterResource } from '../../src/resources/cluster';
 import type {
@@ -10,22 +15,50 @@ import type {
 } from '../../src/resources/endpoints';
 import { createHandle, type Handle } from '../../src/util/handle';
 import { ok, type Result } from '../../src/util/result';
-import { listener, routeConfig, virtualHost } from './xds-builders';
 
-/** Counts the holds on each cluster. */
-export class RecordingSubscriber {
-  readonly holds = new Map<string, number>();
-  /** How many holds were ever taken. */
-  taken = 0;
+/** The clusters of a target, set by the test. */
+export class FakeClusterStore implements ClusterStore {
+  /** The number of subscriptions to each cluster. */
+  readonly subscriptions = new Map<string, number>();
+  /** How many subscriptions there ever were. */
+  subscribed = 0;
   reresolutionRequests = 0;
+  private clusters = new Map<string, ClusterResult>();
+  private readonly watchers = new Map<ClusterWatcher, string>();
+
+  /** Replaces the clusters, and calls the watchers of those that changed. */
+  set(clusters: Readonly<Record<string, ClusterResult>>): void {
+    const before = this.clusters;
+    this.clusters = new Map(Object.entries(clusters));
+    for (const [watcher, name] of [...this.watchers]) {
+      if (before.get(name) === this.clusters.get(name)) continue;
+      watcher.batch.run(() => watcher.onClusterChanged());
+    }
+  }
+
+  /** The names of the clusters that are watched. */
+  get watched(): readonly string[] {
+    return [...this.watchers.values()];
+  }
+
+  cluster(name: string): ClusterResult | undefined {
+    return this.clusters.get(name);
+  }
+
+  watchCluster(name: string, watcher: ClusterWatcher): Handle {
+    this.watchers.set(watcher, name);
+    return createHandle(() => {
+      if (this.watchers.get(watcher) === name) this.watchers.delete(watcher);
+    });
+  }
 
   subscribeCluster(name: string): Handle {
-    this.taken++;
-    this.holds.set(name, (this.holds.get(name) ?? 0) + 1);
+    this.subscribed++;
+    this.subscriptions.set(name, (this.subscriptions.get(name) ?? 0) + 1);
     return createHandle(() => {
-      const left = (this.holds.get(name) ?? 0) - 1;
-      if (left === 0) this.holds.delete(name);
-      else this.holds.set(name, left);
+      const left = (this.subscriptions.get(name) ?? 0) - 1;
+      if (left === 0) this.subscriptions.delete(name);
+      else this.subscriptions.set(name, left);
     });
   }
 
@@ -34,23 +67,13 @@ export class RecordingSubscriber {
   }
 }
 
-const subscriber = new RecordingSubscriber();
-const host = virtualHost([]);
-const routes = routeConfig('routes', host);
-const api = listener('listener');
-
-/** The context a resolver hands to the policies, with the given clusters by name. */
+/** The context that a resolver hands to the policies, with the given clusters by name. */
 export function lbContext(
-  clusters: Readonly<Record<string, Result<ClusterConfig, string>>>,
-  clusterSubscriber = subscriber,
+  clusters: Readonly<Record<string, ClusterResult>>,
+  store = new FakeClusterStore(),
 ): XdsLbContext {
-  const config: XdsConfig = {
-    listener: api,
-    routeConfig: routes,
-    virtualHost: host,
-    clusters: new Map(Object.entries(clusters)),
-  };
-  return { config, clusters: clusterSubscriber, nodeId: 'n1', loads: undefined };
+  store.set(clusters);
+  return { clusters: store, nodeId: 'n1', loads: undefined };
 }
 
 /** A usable cluster with endpoints: those of the priorities, or `undefined` if there are none. */

@@ -52,16 +52,6 @@ describe('FixedKeysMap', () => {
     expect(map.get('b')).toBeUndefined();
   });
 
-  it('knows the keys that were set since the map it was made of, and of no other', () => {
-    const first = FixedKeysMap.of(['a', 'b'], new Map([['a', box(1)]]));
-    const second = first.with(new Map([['b', box(2)]]));
-    const third = second.with(new Map([['a', box(3)]]));
-    expect(second.keysSetSince(first)).toEqual(['b']);
-    expect(third.keysSetSince(second)).toEqual(['a']);
-    expect(third.keysSetSince(first)).toBeUndefined();
-    expect(first.keysSetSince(first)).toBeUndefined();
-  });
-
   it('calls back for each entry', () => {
     const map = FixedKeysMap.of(['a', 'b'], new Map([['b', box(1)]]));
     const seen: unknown[] = [];

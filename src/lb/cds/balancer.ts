@@ -1,4 +1,4 @@
-import type { ClusterConfig } from '../../dependency-manager/xds-config';
+import type { ClusterConfig, ClusterWatcher } from '../../dependency-manager/xds-config';
 import type { ChannelOptions, Subchannel, SubchannelAddress } from '../../grpc-js';
 import type { EndpointsResource } from '../../resources/endpoints';
 import type { LbConfig } from '../../resources/extension-points';
@@ -19,10 +19,10 @@ import {
   type SingleChildDelegate,
 } from '../single-child-policy';
 import { canWaitForCall } from './can-wait-for-call';
+import { ClusterSubscription } from './cluster-subscription';
 import { planAggregate, planLeaf, type LeafPlan } from './child-plan';
 import { CDS, CdsConfig, parseCdsConfig } from './config';
 import { DeferredChild } from './deferred-child';
-import { DynamicSubscription } from './dynamic-subscription';
 import { TransportSecurity, UnusedTlsReports } from './transport-security';
 
 /** The options of the cds policy. */
@@ -86,9 +86,11 @@ interface Replaced {
   readonly cluster: ClusterConfig;
 }
 
-class Cds implements SingleChildDelegate<CdsConfig> {
+class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
+  readonly batch: ClusterWatcher['batch'];
   private readonly security: TransportSecurity;
-  private readonly subscription = new DynamicSubscription();
+  private readonly subscription = new ClusterSubscription(this);
+  private latest: LbUpdate<CdsConfig> | undefined;
   private replaced: Replaced | undefined;
   /** `undefined` while the cluster cannot be used. */
   private applied: Applied | undefined;
@@ -99,7 +101,9 @@ class Cds implements SingleChildDelegate<CdsConfig> {
     private readonly only: OnlyChild<DeferredChild>,
     private readonly shared: Shared,
   ) {
-    this.security = new TransportSecurity(shared.tls, only.host.environment.logger);
+    const { batch, logger } = only.host.environment;
+    this.batch = batch;
+    this.security = new TransportSecurity(shared.tls, logger);
   }
 
   update(update: LbUpdate<CdsConfig>): void {
@@ -109,16 +113,25 @@ class Cds implements SingleChildDelegate<CdsConfig> {
       this.failUnlessServing(config.cluster, text);
       return;
     }
-    this.subscription.update(config, xds);
-    const cluster = xds.config.clusters.get(config.cluster);
+    this.latest = update;
+    this.subscription.update(config, xds.clusters);
+    this.onClusterChanged();
+  }
+
+  onClusterChanged(): void {
+    const { latest } = this;
+    if (latest?.xds === undefined) return;
+    const { config, xds } = latest;
+    const cluster = xds.clusters.cluster(config.cluster);
     if (cluster === undefined) this.onMissing(config);
     else if (cluster.ok) {
-      this.updateChild(config.cluster, this.withPolicy(cluster.value, config), update);
+      this.updateChild(config.cluster, this.withPolicy(cluster.value, config), latest);
     } else this.fail(cluster.error);
   }
 
   release(): void {
     this.subscription.release();
+    this.latest = undefined;
     this.applied = undefined;
   }
 

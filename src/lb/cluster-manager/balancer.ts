@@ -7,7 +7,6 @@ import type { Publication } from '../lb-batch';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { CLUSTER_MANAGER, ClusterManagerConfig, parseClusterManagerConfig } from './config';
 import { ClusterManagerPicker } from './picker';
-import { UpdateScope } from './update-scope';
 
 /** The root of an xds channel: one child per cluster, among which the route of each call chooses (gRFC A31). */
 export const clusterManagerPolicy: LbPolicyType = createPolicyType({
@@ -36,7 +35,6 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
   private readonly pickers = new Map<string, Picker>();
   private readonly removed = new Set<string>();
   private readonly publication: Publication;
-  private readonly scope = new UpdateScope();
   private config: ClusterManagerConfig | undefined;
 
   constructor(private readonly host: LbHost) {
@@ -50,12 +48,8 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
       this.removeMissing(config);
       this.publication.request();
     }
-    const concerned = this.scope.next({ ...update, config });
-    const xds = this.scope.createContext();
-    for (const name of concerned) {
-      const childConfig = config.children.get(name);
-      if (childConfig !== undefined)
-        this.updateChild(name, { ...update, config: childConfig, xds });
+    for (const [name, childConfig] of config.children) {
+      this.updateChild(name, { ...update, config: childConfig });
     }
   }
 

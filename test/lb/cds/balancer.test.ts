@@ -15,7 +15,7 @@ import { err, ok, type Result } from '../../../src/util/result';
 import { FakeClock } from '../../support/fake-clock';
 import { describePick, LbHarness, makeLocality, pick, pickError } from '../../support/lb-harness';
 import { StubPolicyType } from '../../support/lb-stub-policy';
-import { aggregateOf, lbContext, leafOf, RecordingSubscriber } from '../../support/lb-xds-config';
+import { aggregateOf, lbContext, leafOf, FakeClusterStore } from '../../support/lb-xds-config';
 import { aggregateCluster, dnsCluster, edsCluster } from '../../support/xds-builders';
 
 const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
@@ -33,7 +33,7 @@ class Subject {
   readonly priority = new StubPolicyType(PRIORITY);
   readonly harness = new LbHarness([this.clusterImpl, this.priority]);
   readonly policy: LbPolicy = this.harness.create(cdsPolicy);
-  readonly subscriber = new RecordingSubscriber();
+  readonly store = new FakeClusterStore();
   private readonly config: CdsConfig;
 
   constructor(cluster = 'c', isDynamic = false) {
@@ -44,7 +44,7 @@ class Subject {
     this.harness.update(this.policy, {
       config: this.config,
       endpoints: ok(emptyEndpointSet),
-      xds: lbContext(clusters, this.subscriber),
+      xds: lbContext(clusters, this.store),
       ...change,
     });
   }
@@ -90,9 +90,34 @@ describe('cds', () => {
       subject.update({ c, d: err('unknown') });
       subject.clusterImpl.instance(0).reportReady('ready');
       const before = subject.harness.host.published.length;
-      subject.update({ c, d: err('still unknown') });
+      subject.store.set({ c, d: err('still unknown') });
       expect(subject.clusterImpl.instance(0).updates).toHaveLength(1);
       expect(subject.harness.host.published).toHaveLength(before);
+    });
+
+    it('follows a change of its cluster without an update from its parent', () => {
+      const subject = new Subject();
+      subject.update({ c: leafOf(cluster, { priorities: [priority('a')] }) });
+      const priorities = [priority('a', '127.0.0.9:80')];
+      subject.store.set({ c: leafOf(cluster, { priorities }) });
+      expect(subject.clusterImpl.instance(0).updates).toHaveLength(2);
+      subject.store.set({ c: err('gone') });
+      expect(subject.error).toBe('gone');
+    });
+
+    it('watches the cluster of its config until it is destroyed', () => {
+      const subject = new Subject();
+      const c = leafOf(cluster, { priorities: [priority('a')] });
+      subject.update({ c });
+      expect(subject.store.watched).toEqual(['c']);
+      subject.harness.update(subject.policy, {
+        config: new CdsConfig('d', false),
+        endpoints: ok(emptyEndpointSet),
+        xds: lbContext({ c }, subject.store),
+      });
+      expect(subject.store.watched).toEqual(['d']);
+      subject.harness.batch.run(() => subject.policy.destroy());
+      expect(subject.store.watched).toEqual([]);
     });
 
     it('hands on other channel options', () => {
@@ -142,17 +167,17 @@ describe('cds', () => {
       subject.update({ c: aggregateOf(whole, 'x', 'y'), x: err('x?'), y: err('y?') });
       const { config, xds } = subject.priority.instance(0).lastUpdate;
       expect(config instanceof PriorityConfig && [...config.priorities.keys()]).toEqual(['x', 'y']);
-      expect(xds?.config.clusters.has('x')).toBe(true);
+      expect(xds?.clusters).toBe(subject.store);
     });
 
-    it('lets its leaves see every update, as the clusters are theirs to look up', () => {
+    it('leaves it to its leaves to watch their clusters', () => {
       const subject = new Subject();
       const c = aggregateOf(whole, 'x');
       subject.update({ c, x: err('x?') });
-      subject.update({ c, x: err('x!') });
-      const [first, second] = subject.priority.instance(0).updates;
-      expect(second?.config).toBe(first?.config);
-      expect(second?.xds?.config.clusters.get('x')).toEqual(err('x!'));
+      subject.store.set({ c, x: err('x!') });
+      const { updates, lastUpdate } = subject.priority.instance(0);
+      expect(updates).toHaveLength(1);
+      expect(lastUpdate.xds?.clusters).toBe(subject.store);
     });
 
     it('fails calls when there is no leaf', () => {
@@ -252,12 +277,12 @@ describe('cds', () => {
     it('keeps the cluster in the config until it is destroyed', () => {
       const subject = new Subject('c', true);
       subject.update({});
-      expect([...subject.subscriber.holds]).toEqual([['c', 1]]);
+      expect([...subject.store.subscriptions]).toEqual([['c', 1]]);
       subject.update({ c: leafOf(edsCluster('c'), { priorities: [priority('a')] }) });
-      expect([...subject.subscriber.holds]).toEqual([['c', 1]]);
-      expect(subject.subscriber.taken).toBe(1);
+      expect([...subject.store.subscriptions]).toEqual([['c', 1]]);
+      expect(subject.store.subscribed).toBe(1);
       subject.harness.batch.run(() => subject.policy.destroy());
-      expect([...subject.subscriber.holds]).toEqual([]);
+      expect([...subject.store.subscriptions]).toEqual([]);
     });
 
     it('lets calls wait until the cluster is part of the config', () => {
@@ -282,33 +307,33 @@ describe('cds', () => {
         subject.harness.update(subject.policy, {
           config,
           endpoints: ok(emptyEndpointSet),
-          xds: lbContext({}, subject.subscriber),
+          xds: lbContext({}, subject.store),
         });
       subject.update({});
       send(new CdsConfig('d', true));
-      expect([...subject.subscriber.holds]).toEqual([['d', 1]]);
+      expect([...subject.store.subscriptions]).toEqual([['d', 1]]);
       send(new CdsConfig('d', false));
-      expect([...subject.subscriber.holds]).toEqual([]);
+      expect([...subject.store.subscriptions]).toEqual([]);
     });
 
-    it('moves its hold to another resolver', () => {
+    it('moves its subscription to another resolver', () => {
       const subject = new Subject('c', true);
-      const another = new RecordingSubscriber();
+      const another = new FakeClusterStore();
       subject.update({});
       subject.harness.update(subject.policy, {
         config: new CdsConfig('c', true),
         endpoints: ok(emptyEndpointSet),
         xds: lbContext({}, another),
       });
-      expect([...subject.subscriber.holds]).toEqual([]);
-      expect([...another.holds]).toEqual([['c', 1]]);
+      expect([...subject.store.subscriptions]).toEqual([]);
+      expect([...another.subscriptions]).toEqual([['c', 1]]);
     });
   });
 
-  it('holds no static cluster', () => {
+  it('subscribes to no static cluster', () => {
     const subject = new Subject();
     subject.update({});
-    expect(subject.subscriber.holds.size).toBe(0);
+    expect(subject.store.subscriptions.size).toBe(0);
   });
 });
 

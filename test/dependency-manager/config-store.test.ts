@@ -1,8 +1,8 @@
 import {
-  buildXdsConfig,
-  type BuildInput,
-  type BuildResult,
-} from '../../src/dependency-manager/build-xds-config';
+  ConfigStore,
+  type ConfigStoreOptions,
+  type StoreUpdate,
+} from '../../src/dependency-manager/config-store';
 import { waiting, type Observed } from '../../src/dependency-manager/observations';
 import type { XdsConfig } from '../../src/dependency-manager/xds-config';
 import type { ClusterResource } from '../../src/resources/cluster';
@@ -61,31 +61,47 @@ const complete: World = {
   dns: {},
 };
 
-function build(change: Partial<World>, input: Partial<BuildInput> = {}): BuildResult {
-  const world = { ...complete, ...change };
-  const lookUp = <T>(table: Table<T>) => {
-    const byName = new Map(Object.entries(table));
-    return (name: string) => byName.get(name);
-  };
-  return buildXdsConfig({
-    listenerName: 'svc',
-    host: 'svc',
-    subscribed: [],
-    previous: undefined,
-    clientNote: NOTE,
-    maxClusters: 100,
-    observed: {
-      listener: world.listener,
-      routeConfig: lookUp(world.routeConfigs),
-      cluster: lookUp(world.clusters),
-      endpoints: lookUp(world.endpoints),
-      dns: lookUp(world.dns),
-    },
-    ...input,
-  });
+interface BuildOptions {
+  readonly subscribed?: readonly string[];
+  readonly maxClusters?: number;
 }
 
-function configOf({ outcome }: BuildResult): XdsConfig {
+interface BuildResult extends StoreUpdate {
+  /** Replaces the world, marks all of it as changed, and updates the store. */
+  readonly next: (change: Partial<World>, options?: BuildOptions) => BuildResult;
+}
+
+/** The first update of a store. */
+function build(change: Partial<World>, { subscribed = [], maxClusters = 100 }: BuildOptions = {}) {
+  let world = { ...complete, ...change };
+  let names = subscribed;
+  const observed: ConfigStoreOptions['observed'] = {
+    listener: () => world.listener,
+    routeConfig: (name) => lookUp(world.routeConfigs, name),
+    cluster: (name) => lookUp(world.clusters, name),
+    endpoints: (name) => lookUp(world.endpoints, name),
+    dns: (key) => lookUp(world.dns, key),
+  };
+  const options = { listenerName: 'svc', host: 'svc', clientNote: NOTE, maxClusters, observed };
+  const store = new ConfigStore({ ...options, subscribed: () => names });
+  const next: BuildResult['next'] = (nextChange, nextOptions = {}) => {
+    const before = world;
+    world = { ...complete, ...nextChange };
+    names = nextOptions.subscribed ?? [];
+    store.markRoots();
+    for (const kind of ['clusters', 'endpoints', 'dns'] as const) {
+      for (const name of Object.keys({ ...before[kind], ...world[kind] })) store.mark(kind, name);
+    }
+    return { ...store.update(), next };
+  };
+  return { ...store.update(), next };
+}
+
+function lookUp<T>(table: Table<T>, name: string): Observed<T> | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined;
+}
+
+function configOf({ outcome }: StoreUpdate): XdsConfig {
   if (outcome.kind !== 'config') throw new Error(`The outcome is ${JSON.stringify(outcome)}`);
   return outcome.config;
 }
@@ -115,7 +131,7 @@ function neededOf({ needed }: BuildResult) {
 
 const nothing = { routeConfigs: [], clusters: [], endpoints: [], dns: [] };
 
-describe('buildXdsConfig, when all is there', () => {
+describe('ConfigStore, when all is there', () => {
   it('gives the whole config', () => {
     const result = build({});
     const { clusters, ...rest } = configOf(result);
@@ -230,7 +246,7 @@ describe('buildXdsConfig, when all is there', () => {
   });
 });
 
-describe('buildXdsConfig, while something is missing', () => {
+describe('ConfigStore, while something is missing', () => {
   const two = routeConfig(
     'svc-routes',
     virtualHostTo([
@@ -290,7 +306,7 @@ describe('buildXdsConfig, while something is missing', () => {
   });
 });
 
-describe('buildXdsConfig, when the target cannot be used', () => {
+describe('ConfigStore, when the target cannot be used', () => {
   const elsewhere = routeConfig('svc-routes', virtualHost([], { domains: ['other', '*.svc'] }));
   it.each<[string, Partial<World>, string]>([
     ['the listener is an error', { listener: failure('no listener (n1)') }, 'no listener (n1)'],
@@ -324,7 +340,7 @@ describe('buildXdsConfig, when the target cannot be used', () => {
   });
 });
 
-describe('buildXdsConfig, when something is wrong with a cluster', () => {
+describe('ConfigStore, when something is wrong with a cluster', () => {
   it('keeps the error of a cluster to that cluster', () => {
     const routes = routeConfig(
       'svc-routes',
@@ -405,7 +421,7 @@ describe('buildXdsConfig, when something is wrong with a cluster', () => {
   });
 });
 
-describe('buildXdsConfig with aggregate clusters', () => {
+describe('ConfigStore with aggregate clusters', () => {
   const of = (clusters: Table<ClusterResource>, change: Partial<World> = {}) => {
     const leaves = Object.keys(clusters).map((name) => [name, value(endpoints(name))] as const);
     return build({ clusters, endpoints: Object.fromEntries(leaves), ...change });
@@ -510,7 +526,7 @@ describe('buildXdsConfig with aggregate clusters', () => {
   });
 });
 
-describe('buildXdsConfig with more aggregates than are allowed', () => {
+describe('ConfigStore with more aggregates than are allowed', () => {
   const chain = (length: number): Table<ClusterResource> =>
     Object.fromEntries(
       Array.from({ length }, (_, i) => {
@@ -581,13 +597,14 @@ describe('buildXdsConfig with more aggregates than are allowed', () => {
   });
 });
 
-describe('buildXdsConfig after a previous config', () => {
-  const again = (change: Partial<World>, previous: XdsConfig, input: Partial<BuildInput> = {}) =>
-    configOf(build(change, { ...input, previous }));
+describe('ConfigStore after a previous config', () => {
+  const again = (change: Partial<World>, first: BuildResult, options: BuildOptions = {}) =>
+    configOf(first.next(change, options));
 
   it('gives the previous config itself when nothing changed', () => {
-    const previous = configOf(build({}));
-    expect(again({}, previous)).toBe(previous);
+    const first = build({});
+    const previous = configOf(first);
+    expect(again({}, first)).toBe(previous);
   });
 
   it('gives the previous config itself whatever order the clusters come in', () => {
@@ -595,8 +612,9 @@ describe('buildXdsConfig after a previous config', () => {
       clusters: { c: value(clusterC), d: value(edsCluster('d')) },
       endpoints: { c: value(endpointsOfC), d: value(endpoints('d')) },
     };
-    const previous = configOf(build(change, { subscribed: ['c', 'd'] }));
-    expect(again(change, previous, { subscribed: ['d', 'c'] })).toBe(previous);
+    const first = build(change, { subscribed: ['c', 'd'] });
+    const previous = configOf(first);
+    expect(again(change, first, { subscribed: ['d', 'c'] })).toBe(previous);
   });
 
   it('shares every part but the cluster whose endpoints changed', () => {
@@ -612,10 +630,11 @@ describe('buildXdsConfig after a previous config', () => {
       clusters: { c: value(clusterC), d: value(edsCluster('d')) },
       endpoints: { c: value(endpointsOfC), d: value(endpoints('d')) },
     };
-    const previous = configOf(build(before));
+    const first = build(before);
+    const previous = configOf(first);
     const next = again(
       { ...before, endpoints: { ...before.endpoints, c: value(endpoints('c', '10.0.0.2')) } },
-      previous,
+      first,
     );
     expect(next).not.toBe(previous);
     expect(next.listener).toBe(previous.listener);
@@ -625,8 +644,9 @@ describe('buildXdsConfig after a previous config', () => {
   });
 
   it('shares the map of clusters when only the routes changed', () => {
-    const previous = configOf(build({}));
-    const next = again({ routeConfigs: { 'svc-routes': value({ ...routesOfC }) } }, previous);
+    const first = build({});
+    const previous = configOf(first);
+    const next = again({ routeConfigs: { 'svc-routes': value({ ...routesOfC }) } }, first);
     expect(next).not.toBe(previous);
     expect(next.clusters).toBe(previous.clusters);
     expect(next.virtualHost).toBe(previous.virtualHost);
@@ -636,8 +656,9 @@ describe('buildXdsConfig after a previous config', () => {
     const change: Partial<World> = {
       clusters: { c: value(aggregateCluster('c', 'd')), d: failure('no d') },
     };
-    const previous = configOf(build(change));
-    expect(again({ ...change, listener: value(listener('svc')) }, previous).clusters).toBe(
+    const first = build(change);
+    const previous = configOf(first);
+    expect(again({ ...change, listener: value(listener('svc')) }, first).clusters).toBe(
       previous.clusters,
     );
   });
@@ -648,8 +669,9 @@ describe('buildXdsConfig after a previous config', () => {
     ['endpoints that are gone', { endpoints: { c: failure('gone') } }],
     ['the kind of the cluster', { clusters: { c: value(aggregateCluster('c', 'c')) } }],
   ])('takes over a change of %s', (_what, change) => {
-    const previous = configOf(build({}));
-    const next = again(change, previous);
+    const first = build({});
+    const previous = configOf(first);
+    const next = again(change, first);
     expect(next.clusters).not.toBe(previous.clusters);
     expect(next.clusters.get('c')).not.toBe(previous.clusters.get('c'));
   });
@@ -668,7 +690,7 @@ describe('buildXdsConfig after a previous config', () => {
       },
     });
     const aggregateC = value(aggregateCluster('c', 'd'));
-    const cluster = again(change(after), configOf(build(change(before)))).clusters.get('c');
+    const cluster = again(change(after), build(change(before))).clusters.get('c');
     expect(cluster?.ok === true && cluster.value.children).toEqual({
       kind: 'aggregate',
       leafClusters: after,
@@ -676,10 +698,11 @@ describe('buildXdsConfig after a previous config', () => {
   });
 
   it('leaves the previous config as it was', () => {
-    const previous = configOf(build({}));
+    const first = build({});
+    const previous = configOf(first);
     const { clusters, ...rest } = previous;
     const before = [...clusters];
-    again({ clusters: { c: failure('gone') } }, previous);
+    again({ clusters: { c: failure('gone') } }, first);
     expect(previous).toEqual({ ...rest, clusters });
     expect([...clusters]).toEqual(before);
   });
@@ -689,16 +712,16 @@ describe('buildXdsConfig after a previous config', () => {
       clusters: { c: value(clusterC), d: value(edsCluster('d')) },
       endpoints: { c: value(endpointsOfC), d: value(endpoints('d')) },
     };
-    const previous = configOf(build(change, { subscribed: ['d'] }));
-    const result = build(change, { previous });
+    const first = build(change, { subscribed: ['d'] });
+    const result = first.next(change);
     expect([...configOf(result).clusters.keys()]).toEqual(['c']);
     expect(neededOf(result)).toMatchObject({ clusters: ['c'], endpoints: ['c'] });
   });
 
   it('chooses anew when the same routes come under another object, and keeps an equal virtual host', () => {
-    const previous = configOf(build({}));
+    const first = build({});
     const other = routeConfig('svc-routes', virtualHost([route(forwardTo('c'))], { name: 'new' }));
-    expect(again({ routeConfigs: { 'svc-routes': value(other) } }, previous).virtualHost.name).toBe(
+    expect(again({ routeConfigs: { 'svc-routes': value(other) } }, first).virtualHost.name).toBe(
       'new',
     );
   });

@@ -1,0 +1,151 @@
+import type { Result } from '../util/result';
+import { leafClusters, MAX_AGGREGATE_DEPTH, type AggregateBounds } from './aggregate-clusters';
+import type { ClusterSource } from './build-cluster';
+import type { DnsTarget } from './observations';
+
+/**
+ * Steps through aggregates in one walk. A step takes about 0.1 µs, and each may add to a list of leaves.
+ * Without a bound, n aggregates that share n leaves would take n² of both.
+ */
+const MAX_AGGREGATE_STEPS = 1_000_000;
+
+/** The inputs of a walk. */
+export interface TopologyInputs {
+  /** The clusters that the routes name, not more than the limit. */
+  readonly fromRoutes: ReadonlySet<string>;
+  /** Clusters that are subscribed to besides. They were admitted when a route named them. */
+  readonly subscribed: Iterable<string>;
+  /** `Limits.maxClustersPerTarget`. */
+  readonly maxClusters: number;
+  readonly sourceOf: (cluster: string) => ClusterSource;
+}
+
+/**
+ * The clusters of a target and where each gets its endpoints from. The walk is breadth first. It goes no deeper than
+ * gRFC A37 allows an aggregate to be nested and no further than the limit allows, so that no cluster is watched only to
+ * be rejected.
+ */
+export class ClusterTopology {
+  /** Every cluster, in the order of the walk. */
+  readonly sources = new Map<string, ClusterSource>();
+  readonly dns = new Map<string, DnsTarget>();
+  /** The clusters that use an assignment, by the name of the EDS resource. */
+  readonly endpointsUsers = new Map<string, string[]>();
+  /** The clusters that use a DNS name, by `dnsTargetKey`. */
+  readonly dnsUsers = new Map<string, string[]>();
+  private readonly admission: Admission;
+  private readonly leaves = new Map<string, Result<readonly string[], string>>();
+
+  constructor({ fromRoutes, subscribed, maxClusters, sourceOf }: TopologyInputs) {
+    this.admission = new Admission(fromRoutes, subscribed, maxClusters);
+    let level: Iterable<string> = this.admission.roots();
+    for (let depth = 0; depth < MAX_AGGREGATE_DEPTH; depth++) {
+      level = this.visitLevel(level, sourceOf);
+    }
+  }
+
+  /** Returns the leaf clusters of an aggregate of this topology, determined once. */
+  leavesOf(aggregate: string): Result<readonly string[], string> {
+    const known = this.leaves.get(aggregate);
+    if (known !== undefined) return known;
+    const childrenOf = (name: string) => {
+      const source = this.sources.get(name);
+      return source?.kind === 'aggregate' ? source.clusters : undefined;
+    };
+    const leaves = leafClusters(aggregate, childrenOf, this.admission);
+    this.leaves.set(aggregate, leaves);
+    return leaves;
+  }
+
+  /** @returns the clusters of the next level. */
+  private visitLevel(
+    level: Iterable<string>,
+    sourceOf: TopologyInputs['sourceOf'],
+  ): readonly string[] {
+    const next: string[] = [];
+    for (const name of level) {
+      const source = sourceOf(name);
+      this.sources.set(name, source);
+      if (source.kind === 'aggregate') {
+        for (const child of this.admission.admit(name, source.clusters)) next.push(child);
+      } else if (source.kind === 'eds') {
+        addTo(this.endpointsUsers, source.name, name);
+      } else if (source.kind === 'dns') {
+        this.dns.set(source.key, source.target);
+        addTo(this.dnsUsers, source.key, name);
+      }
+    }
+    return next;
+  }
+}
+
+/** Describes what is wrong with routes that name more clusters than a target may have; `undefined` if nothing is. */
+export function checkClusterCount(
+  routeConfigName: string,
+  { size }: ReadonlySet<string>,
+  limit: number,
+): string | undefined {
+  if (size <= limit) return undefined;
+  return `RouteConfiguration "${routeConfigName}" is rejected: its virtual host names ${size} clusters, more than the limit maxClustersPerTarget (${limit})`;
+}
+
+/**
+ * Decides which clusters of a target are watched: those that its routes or subscribers name, and those that
+ * aggregates name for as long as the target has no more than its limit.
+ */
+class Admission implements AggregateBounds {
+  private readonly admitted: Set<string>;
+  private readonly refused = new Set<string>();
+  private room: number;
+  private steps = 0;
+
+  constructor(
+    fromRoutes: ReadonlySet<string>,
+    subscribed: Iterable<string>,
+    private readonly limit: number,
+  ) {
+    this.admitted = new Set(fromRoutes);
+    this.room = limit - fromRoutes.size;
+    for (const name of subscribed) this.admitted.add(name);
+  }
+
+  /** Returns the clusters that no aggregate has to name. */
+  roots(): readonly string[] {
+    return [...this.admitted];
+  }
+
+  /**
+   * Admits the clusters that an aggregate names: all of them, or none if they are too many.
+   * @returns those that were not admitted before.
+   */
+  admit(aggregate: string, clusters: readonly string[]): ReadonlySet<string> {
+    const fresh = new Set<string>();
+    for (const name of clusters) {
+      if (this.admitted.has(name)) continue;
+      fresh.add(name);
+      if (fresh.size <= this.room) continue;
+      this.refused.add(aggregate);
+      return new Set();
+    }
+    this.room -= fresh.size;
+    for (const name of fresh) this.admitted.add(name);
+    return fresh;
+  }
+
+  refusalOf(aggregate: string): string | undefined {
+    if (!this.refused.has(aggregate)) return undefined;
+    return `is rejected: the clusters that "${aggregate}" names would exceed the limit maxClustersPerTarget (${this.limit})`;
+  }
+
+  step(): string | undefined {
+    this.steps++;
+    if (this.steps <= MAX_AGGREGATE_STEPS) return undefined;
+    return `is rejected: the aggregate clusters of the target name more than ${MAX_AGGREGATE_STEPS} clusters, counted once per path`;
+  }
+}
+
+function addTo(lists: Map<string, string[]>, key: string, value: string): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
+}

@@ -1,0 +1,319 @@
+import { FixedKeysMap } from '../util/fixed-keys-map';
+import type { XdsError } from '../xds-client/resource-watcher';
+import {
+  buildCluster,
+  clusterSource,
+  needsSameWatches,
+  type ClusterInputs,
+  type ClusterSource,
+} from './build-cluster';
+import { checkClusterCount, ClusterTopology } from './cluster-topology';
+import { findRoutes, type FoundRoutes } from './find-routes';
+import type { NeededWatches, Observations } from './observations';
+import { referencedClusters } from './referenced-clusters';
+import type { ClusterResult, XdsConfig } from './xds-config';
+
+/** The inputs of a store, which change under it: every change must be marked. */
+export interface ConfigStoreOptions {
+  /** Full resource name. */
+  readonly listenerName: string;
+  /** The data-plane authority, by which the virtual host is chosen. */
+  readonly host: string;
+  /** Names the client in errors and notes, such as `xDS node "n1"`. */
+  readonly clientNote: string;
+  /** `Limits.maxClustersPerTarget`. */
+  readonly maxClusters: number;
+  readonly observed: Observations;
+  /** Returns the clusters wanted besides those the routes name (gRFC A74). */
+  readonly subscribed: () => Iterable<string>;
+}
+
+/** What the inputs amount to. */
+export type ConfigOutcome =
+  | {
+      readonly kind: 'config';
+      /** The previous config itself if nothing changed. */
+      readonly config: XdsConfig;
+      /** The names of the clusters that differ from the previous config: changed, added and removed. */
+      readonly changedClusters: ReadonlySet<string>;
+    }
+  /** The target cannot be used at all. */
+  | { readonly kind: 'error'; readonly message: string }
+  /** A resource that is needed has been neither received nor found missing. The previous config stays in use. */
+  | { readonly kind: 'incomplete' };
+
+/** The state of a store after its inputs changed. */
+export interface StoreUpdate {
+  /** The same object while it is unchanged. */
+  readonly needed: NeededWatches;
+  readonly outcome: ConfigOutcome;
+  /** Why the previous routes stay in use, if the new ones name too many clusters. */
+  readonly rejection: string | undefined;
+}
+
+/** The inputs that were reported to have changed. */
+interface Marks {
+  /** The listener, the route configuration or the subscriptions. */
+  roots: boolean;
+  readonly clusters: Set<string>;
+  readonly endpoints: Set<string>;
+  readonly dns: Set<string>;
+}
+
+/** One cluster of the topology. */
+interface ClusterNode {
+  readonly source: ClusterSource;
+  /** `undefined` while a resource is pending. */
+  result: ClusterResult | undefined;
+}
+
+/** The routes in use, and everything that follows from them. */
+interface Graph {
+  readonly routes: FoundRoutes;
+  readonly rejection: string | undefined;
+  readonly topology: ClusterTopology;
+  readonly needed: NeededWatches;
+  readonly nodes: ReadonlyMap<string, ClusterNode>;
+  /** How many nodes have no result. */
+  pending: number;
+  /** Results that may differ from those of the config; `undefined` if all must be compared. */
+  changed: Map<string, ClusterResult> | undefined;
+}
+
+const NO_NAMES: ReadonlySet<string> = new Set();
+
+/**
+ * The configuration of one target (gRFC A74) as a graph: listener → route configuration → clusters → endpoints or DNS.
+ * A node is computed again only when one of its inputs changed; the clusters are walked again only when the routes, the
+ * subscriptions or the source of a cluster changed. The result is at any time that of a walk from the listener. Cluster
+ * problems stay local to the cluster; only a missing listener, route configuration or virtual host is an error.
+ */
+export class ConfigStore {
+  private marks = noMarks();
+  private graph: Graph | undefined;
+  /** The last config, kept over an error so that what did not change keeps its identity. */
+  private latest: { readonly config: XdsConfig; readonly clusters: ClusterMap } | undefined;
+
+  constructor(private readonly options: ConfigStoreOptions) {}
+
+  /** The last config; `undefined` before there was one. */
+  get config(): XdsConfig | undefined {
+    return this.latest?.config;
+  }
+
+  /** Marks the listener, the route configuration or the subscriptions as changed. */
+  markRoots(): void {
+    this.marks.roots = true;
+  }
+
+  /** Marks a cluster, an assignment (by EDS resource) or a DNS name (by `dnsTargetKey`) as changed. */
+  mark(kind: 'clusters' | 'endpoints' | 'dns', name: string): void {
+    this.marks[kind].add(name);
+  }
+
+  /** Computes what follows from the inputs that were marked. */
+  update(): StoreUpdate {
+    const { marks, graph } = this;
+    this.marks = noMarks();
+    if (graph === undefined || marks.roots || this.changesTopology(marks, graph)) {
+      return this.walk(marks);
+    }
+    this.recompute(graph, concernedBy(marks, graph.topology));
+    return this.describe(graph);
+  }
+
+  private changesTopology({ clusters }: Marks, { nodes }: Graph): boolean {
+    for (const name of clusters) {
+      const node = nodes.get(name);
+      if (node === undefined) continue;
+      const source = clusterSource(this.options.observed.cluster(name));
+      if (!needsSameWatches(node.source, source)) return true;
+    }
+    return false;
+  }
+
+  private walk(marks: Marks): StoreUpdate {
+    const { routeConfigName, found } = findRoutes({ ...this.options, previous: this.config });
+    const routeConfigs = new Set(routeConfigName === undefined ? [] : [routeConfigName]);
+    if (!found?.ok) return this.withoutClusters(routeConfigs, found?.error);
+    const { rejection, routes } = this.admit(found.value);
+    if (routes === undefined) return this.withoutClusters(routeConfigs, rejection);
+    const graph = this.createGraph(routes, rejection, routeConfigs, marks);
+    this.graph = graph;
+    return this.describe(graph);
+  }
+
+  /** @returns the update of a target whose clusters are not known. */
+  private withoutClusters(
+    routeConfigs: ReadonlySet<string>,
+    error: string | undefined,
+  ): StoreUpdate {
+    this.graph = undefined;
+    return {
+      needed: { routeConfigs, clusters: NO_NAMES, endpoints: NO_NAMES, dns: new Map() },
+      outcome: error === undefined ? { kind: 'incomplete' } : { kind: 'error', message: error },
+      rejection: undefined,
+    };
+  }
+
+  /** @returns the routes found or, if those name too many clusters, the ones in use, if there are any. */
+  private admit(found: FoundRoutes): {
+    readonly routes?: FoundRoutes;
+    readonly rejection?: string;
+  } {
+    const { maxClusters, clientNote } = this.options;
+    const { routeConfig, virtualHost } = found.config;
+    const clusters = referencedClusters(virtualHost);
+    const problem = checkClusterCount(routeConfig.name, clusters, maxClusters);
+    if (problem === undefined) return { routes: found };
+    const rejection = `${problem} (${clientNote})`;
+    if (this.config === undefined) return { rejection };
+    const ambient = [...found.ambient, { kind: 'invalid', message: rejection } as const];
+    return { routes: { config: this.config, ambient }, rejection };
+  }
+
+  private createGraph(
+    routes: FoundRoutes,
+    rejection: string | undefined,
+    routeConfigs: ReadonlySet<string>,
+    marks: Marks,
+  ): Graph {
+    const { maxClusters, subscribed, observed } = this.options;
+    const known = this.graph?.nodes;
+    const topology = new ClusterTopology({
+      fromRoutes: referencedClusters(routes.config.virtualHost),
+      subscribed: subscribed(),
+      maxClusters,
+      sourceOf: (name) => {
+        const node = marks.clusters.has(name) ? undefined : known?.get(name);
+        return node?.source ?? clusterSource(observed.cluster(name));
+      },
+    });
+    const nodes = this.createNodes(topology, routes, marks);
+    const { dns, sources, endpointsUsers } = topology;
+    const clusters = new Set(sources.keys());
+    const endpoints = new Set(endpointsUsers.keys());
+    let pending = 0;
+    for (const { result } of nodes.values()) if (result === undefined) pending++;
+    const needed = { routeConfigs, clusters, endpoints, dns };
+    return { ...{ routes, rejection, topology, needed, nodes, pending }, changed: undefined };
+  }
+
+  /** Creates the nodes of a topology. Of those that were there before, only the ones concerned are computed. */
+  private createNodes(
+    topology: ClusterTopology,
+    routes: FoundRoutes,
+    marks: Marks,
+  ): ReadonlyMap<string, ClusterNode> {
+    const before = this.graph;
+    const concerned = concernedBy(marks, topology);
+    const isSameAmbient = before !== undefined && areSame(before.routes.ambient, routes.ambient);
+    const inputs = this.inputsOf(routes, topology);
+    const nodes = new Map<string, ClusterNode>();
+    for (const [name, source] of topology.sources) {
+      const known = before?.nodes.get(name);
+      const isCurrent = isSameAmbient && known?.source === source && source.kind !== 'aggregate';
+      if (isCurrent && !concerned.has(name)) {
+        nodes.set(name, known);
+        continue;
+      }
+      const previous = known?.result ?? this.config?.clusters.get(name);
+      nodes.set(name, { source, result: buildCluster(name, source, inputs, previous) });
+    }
+    return nodes;
+  }
+
+  private recompute(graph: Graph, names: Iterable<string>): void {
+    const inputs = this.inputsOf(graph.routes, graph.topology);
+    for (const name of names) {
+      const node = graph.nodes.get(name);
+      // Watched for the config that is still in use, but not part of this graph.
+      if (node === undefined) continue;
+      const before = node.result;
+      const previous = before ?? this.config?.clusters.get(name);
+      node.result = buildCluster(name, node.source, inputs, previous);
+      if (before === undefined) graph.pending--;
+      if (node.result === undefined) graph.pending++;
+      else graph.changed?.set(name, node.result);
+    }
+  }
+
+  private inputsOf({ ambient }: FoundRoutes, topology: ClusterTopology): ClusterInputs {
+    const { observed, clientNote } = this.options;
+    return { observed, ambient, clientNote, leavesOf: (name) => topology.leavesOf(name) };
+  }
+
+  private describe(graph: Graph): StoreUpdate {
+    const { needed, rejection } = graph;
+    if (graph.pending > 0) return { needed, outcome: { kind: 'incomplete' }, rejection };
+    return { needed, outcome: this.swap(graph), rejection };
+  }
+
+  /** Swaps the config for the one that the graph amounts to, if that differs. */
+  private swap(graph: Graph): ConfigOutcome {
+    const before = this.latest;
+    const changedClusters = changedSince(before?.clusters, graph);
+    const clusters = nextClusters(before?.clusters, graph, changedClusters);
+    graph.changed = new Map();
+    const { listener, routeConfig, virtualHost } = graph.routes.config;
+    const isUnchanged =
+      before?.config.listener === listener &&
+      before.config.routeConfig === routeConfig &&
+      before.config.virtualHost === virtualHost &&
+      before.clusters === clusters;
+    const config = isUnchanged ? before.config : { listener, routeConfig, virtualHost, clusters };
+    this.latest = { config, clusters };
+    return { kind: 'config', config, changedClusters };
+  }
+}
+
+type ClusterMap = FixedKeysMap<string, ClusterResult>;
+
+function noMarks(): Marks {
+  return { roots: false, clusters: new Set(), endpoints: new Set(), dns: new Set() };
+}
+
+/** Returns the clusters that a change of inputs concerns. */
+function concernedBy(
+  { clusters, endpoints, dns }: Marks,
+  { endpointsUsers, dnsUsers }: ClusterTopology,
+): ReadonlySet<string> {
+  const names = new Set(clusters);
+  for (const key of endpoints) for (const name of endpointsUsers.get(key) ?? []) names.add(name);
+  for (const key of dns) for (const name of dnsUsers.get(key) ?? []) names.add(name);
+  return names;
+}
+
+function changedSince(
+  before: ClusterMap | undefined,
+  { nodes, changed }: Graph,
+): ReadonlySet<string> {
+  const names = new Set<string>();
+  if (changed !== undefined) {
+    for (const [name, result] of changed) if (before?.get(name) !== result) names.add(name);
+    return names;
+  }
+  for (const [name, { result }] of nodes) if (before?.get(name) !== result) names.add(name);
+  for (const name of before?.keys() ?? []) if (!nodes.has(name)) names.add(name);
+  return names;
+}
+
+/** Copies only the part of the map that changed, if the clusters are the same ones as before. */
+function nextClusters(
+  before: ClusterMap | undefined,
+  { nodes, changed }: Graph,
+  changedNames: ReadonlySet<string>,
+): ClusterMap {
+  if (before !== undefined && changedNames.size === 0) return before;
+  const results = new Map<string, ClusterResult>();
+  const isSameSet = before !== undefined && changed !== undefined;
+  for (const name of isSameSet ? changedNames : nodes.keys()) {
+    const result = nodes.get(name)?.result;
+    if (result !== undefined) results.set(name, result);
+  }
+  return isSameSet ? before.with(results) : FixedKeysMap.of(nodes.keys(), results);
+}
+
+function areSame(a: readonly XdsError[], b: readonly XdsError[]): boolean {
+  return a.length === b.length && a.every((error, i) => error === b[i]);
+}

@@ -1,0 +1,38 @@
+import type { ClusterStore, ClusterWatcher } from '../../dependency-manager/xds-config';
+import type { Handle } from '../../util/handle';
+import type { CdsConfig } from './config';
+
+interface Subscription extends Handle {
+  readonly cluster: string;
+  readonly isDynamic: boolean;
+  readonly clusters: ClusterStore;
+}
+
+/** The subscription of a policy to its cluster: watches it and, if it is a dynamic one, keeps it in the config (gRFC A74). */
+export class ClusterSubscription {
+  private current: Subscription | undefined;
+
+  constructor(private readonly watcher: ClusterWatcher) {}
+
+  /** Subscribes to the cluster of the config, and to no other. */
+  update({ cluster, isDynamic }: CdsConfig, clusters: ClusterStore): void {
+    const before = this.current;
+    const isCurrent =
+      before?.cluster === cluster && before.isDynamic === isDynamic && before.clusters === clusters;
+    if (isCurrent) return;
+    const watch = clusters.watchCluster(cluster, this.watcher);
+    const kept = isDynamic ? clusters.subscribeCluster(cluster) : undefined;
+    const release = () => {
+      watch.release();
+      kept?.release();
+    };
+    this.current = { cluster, isDynamic, clusters, release };
+    // Afterwards, so that a cluster that stays in use never leaves the config.
+    before?.release();
+  }
+
+  release(): void {
+    this.current?.release();
+    this.current = undefined;
+  }
+}

@@ -1,0 +1,117 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ConfigOutcome } from '../../src/dependency-manager/config-store';
+import { waiting, type Observed } from '../../src/dependency-manager/observations';
+import type { ClusterResult, XdsConfig } from '../../src/dependency-manager/xds-config';
+import type { ClusterResource } from '../../src/resources/cluster';
+import type { EndpointsResource } from '../../src/resources/endpoints';
+import { ConfigWorld, describeUpdate, failure, fullWalk, value } from '../support/config-world';
+import { seededRandom } from '../support/seeded-random';
+import {
+  aggregateCluster,
+  dnsCluster,
+  edsCluster,
+  endpoints,
+  listener,
+} from '../support/xds-builders';
+
+const CLUSTERS = ['c0', 'c1', 'c2', 'c3', 'c4', 'c5'];
+const SERVICES = ['s0', 's1', 's2'];
+const HOSTS = ['h0', 'h1'];
+
+/** Plays random events to a config store, and compares it with a full walk after each update. */
+export class ConfigEvents {
+  /** The kinds of outcome there were. */
+  readonly outcomes = new Set<ConfigOutcome['kind']>();
+  private readonly world = ConfigWorld.of(...CLUSTERS.slice(0, 3));
+  private readonly random: () => number;
+  private latest: XdsConfig | undefined;
+  private serial = 0;
+
+  constructor(seed: number) {
+    this.random = seededRandom(seed);
+    for (const name of CLUSTERS) this.world.setCluster(name, this.cluster(name));
+    for (const name of SERVICES) this.world.setEndpoints(name, this.endpoints());
+    for (const name of HOSTS) this.world.setDns(`${name}:80`, this.endpoints());
+  }
+
+  /** Plays one or more events and one update. @returns what differs; `undefined` if nothing does. */
+  step(): string | undefined {
+    do this.edit();
+    while (this.random() < 0.4);
+    const update = this.world.store.update();
+    this.outcomes.add(update.outcome.kind);
+    const [actual, expected] = [describeUpdate(update), describeUpdate(fullWalk(this.world))];
+    if (!isDeepStrictEqual(actual, expected)) return 'the store differs from the full walk';
+    if (update.outcome.kind !== 'config') return undefined;
+    const { config, changedClusters } = update.outcome;
+    const before = this.latest?.clusters;
+    this.latest = config;
+    const isExact = isDeepStrictEqual(
+      [...changedClusters].sort(),
+      differences(before ?? new Map(), config.clusters),
+    );
+    return isExact ? undefined : 'the clusters said to have changed are not those that did';
+  }
+
+  private edit(): void {
+    const { world } = this;
+    const dice = this.random();
+    if (dice < 0.4) world.setEndpoints(this.oneOf(SERVICES), this.endpoints());
+    else if (dice < 0.55) world.setDns(`${this.oneOf(HOSTS)}:80`, this.endpoints());
+    else if (dice < 0.9) {
+      const name = this.oneOf(CLUSTERS);
+      world.setCluster(name, this.cluster(name));
+    } else this.editRoots();
+  }
+
+  private editRoots(): void {
+    const { world } = this;
+    world.store.markRoots();
+    const dice = this.random();
+    if (dice < 0.4) world.subscribed = this.some(CLUSTERS);
+    else if (dice < 0.8) world.routeTo([this.oneOf(CLUSTERS), ...this.some(CLUSTERS)]);
+    else if (dice < 0.9) world.listener = value(listener('svc'), this.maybe('stale'));
+    else world.listener = this.oneOf([failure('no listener'), waiting, value(listener('svc'))]);
+  }
+
+  private cluster(name: string): Observed<ClusterResource> {
+    const dice = this.random();
+    if (dice < 0.07) return waiting;
+    if (dice < 0.15) return failure(`no ${name} ${this.serial++}`);
+    const ambient = this.maybe(`${name} is stale`);
+    if (dice < 0.6) return value(edsCluster(name, this.oneOf(SERVICES)), ambient);
+    if (dice < 0.75) return value(dnsCluster(name, this.oneOf(HOSTS), 80), ambient);
+    return value(aggregateCluster(name, ...this.some(CLUSTERS)), ambient);
+  }
+
+  private endpoints(): Observed<EndpointsResource> {
+    const dice = this.random();
+    if (dice < 0.07) return waiting;
+    if (dice < 0.2) return failure(`no endpoints ${this.serial++}`);
+    const address = `127.0.${this.serial >> 8}.${this.serial++ & 255}`;
+    return value(endpoints('e', address), this.maybe('endpoints are stale'));
+  }
+
+  private maybe(text: string): string | undefined {
+    return this.random() < 0.2 ? text : undefined;
+  }
+
+  private some<T>(list: readonly T[]): readonly T[] {
+    return list.filter(() => this.random() < 0.3);
+  }
+
+  private oneOf<T>(list: readonly T[]): T {
+    const item = list[Math.floor(this.random() * list.length)];
+    if (item === undefined) throw new Error('There is nothing to choose from');
+    return item;
+  }
+}
+
+/** The names under which two configs have different objects, sorted. */
+function differences(
+  before: ReadonlyMap<string, ClusterResult>,
+  after: ReadonlyMap<string, ClusterResult>,
+): readonly string[] {
+  const names = new Set([...before.keys(), ...after.keys()]);
+  return [...names].filter((name) => before.get(name) !== after.get(name)).sort();
+}

@@ -1,0 +1,228 @@
+// What the watches of a dependency manager have reported, a store over it, and a plain walk over the same.
+
+import { leafClusters } from '../../src/dependency-manager/aggregate-clusters';
+import {
+  ConfigStore,
+  type ConfigOutcome,
+  type StoreUpdate,
+} from '../../src/dependency-manager/config-store';
+import {
+  dnsTargetKey,
+  waiting,
+  type DnsTarget,
+  type NeededWatches,
+  type Observed,
+} from '../../src/dependency-manager/observations';
+import { findVirtualHost } from '../../src/dependency-manager/virtual-host';
+import type {
+  ApiListener,
+  ClusterResult,
+  XdsConfig,
+} from '../../src/dependency-manager/xds-config';
+import type { ClusterResource } from '../../src/resources/cluster';
+import type { EndpointsResource } from '../../src/resources/endpoints';
+import type { ListenerResource } from '../../src/resources/listener';
+import type { RouteConfigResource, VirtualHost } from '../../src/resources/route-config';
+import { err, ok } from '../../src/util/result';
+import type { XdsError } from '../../src/xds-client/resource-watcher';
+import { listener, routeConfig, virtualHostTo, xdsError } from './xds-builders';
+
+const NOTE = 'xDS node "n1"';
+
+/** A value in use, with what is wrong beside it. */
+export function value<T>(of: T, ambientMessage?: string): Observed<T> {
+  const ambient = ambientMessage === undefined ? undefined : xdsError(ambientMessage, 'invalid');
+  return { kind: 'value', value: of, ambient };
+}
+
+/** A resource without a value. */
+export function failure(message: string): Observed<never> {
+  return { kind: 'error', error: xdsError(message) };
+}
+
+/** The reports of the watches of one target, and a store that is updated after some of them changed. */
+export class ConfigWorld {
+  listener: Observed<ListenerResource> = value(listener('svc'));
+  routes: Observed<RouteConfigResource> = waiting;
+  subscribed: readonly string[] = [];
+  readonly clusters = new Map<string, Observed<ClusterResource>>();
+  readonly endpoints = new Map<string, Observed<EndpointsResource>>();
+  readonly dns = new Map<string, Observed<EndpointsResource>>();
+  /** Clusters that were read since this was emptied. */
+  readonly visited = new Set<string>();
+  readonly store = new ConfigStore({
+    ...{ listenerName: 'svc', host: 'svc', clientNote: NOTE, maxClusters: 100 },
+    subscribed: () => this.subscribed,
+    observed: {
+      listener: () => this.listener,
+      routeConfig: () => this.routes,
+      cluster: (name) => {
+        this.visited.add(name);
+        return this.clusters.get(name);
+      },
+      endpoints: (name) => this.endpoints.get(name),
+      dns: (key) => this.dns.get(key),
+    },
+  });
+
+  /** A target with a route to each of the clusters. */
+  static of(...clusters: readonly string[]): ConfigWorld {
+    const world = new ConfigWorld();
+    world.routeTo(clusters);
+    return world;
+  }
+
+  routeTo(clusters: readonly string[]): void {
+    const weighted = clusters.map((name) => [name, 1] as const);
+    this.routes = value(routeConfig('svc-routes', virtualHostTo(weighted)));
+    this.store.markRoots();
+  }
+
+  setCluster(name: string, observed: Observed<ClusterResource>): this {
+    this.clusters.set(name, observed);
+    this.store.mark('clusters', name);
+    return this;
+  }
+
+  setEndpoints(name: string, observed: Observed<EndpointsResource>): this {
+    this.endpoints.set(name, observed);
+    this.store.mark('endpoints', name);
+    return this;
+  }
+
+  setDns(key: string, observed: Observed<EndpointsResource>): this {
+    this.dns.set(key, observed);
+    this.store.mark('dns', key);
+    return this;
+  }
+}
+
+/** The result of a walk from the listener, over everything, without knowledge of any walk before. */
+export interface WalkResult {
+  readonly needed: NeededWatches;
+  readonly outcome: Exclude<ConfigOutcome, { kind: 'config' }> | WalkedConfig;
+}
+
+interface WalkedConfig {
+  readonly kind: 'config';
+  readonly config: XdsConfig;
+}
+
+/** Walks from the listener to the endpoints as gRFC A74 says it, the long way: the oracle of the store. */
+export function fullWalk(world: ConfigWorld): WalkResult {
+  const walk = new FullWalk(world);
+  return { outcome: walk.outcome(), needed: walk };
+}
+
+class FullWalk implements NeededWatches {
+  readonly routeConfigs = new Set<string>();
+  readonly clusters = new Set<string>();
+  readonly endpoints = new Set<string>();
+  readonly dns = new Map<string, DnsTarget>();
+
+  constructor(private readonly world: ConfigWorld) {}
+
+  outcome(): WalkResult['outcome'] {
+    const { listener: observed } = this.world;
+    if (observed.kind === 'waiting') return { kind: 'incomplete' };
+    if (observed.kind === 'error') return { kind: 'error', message: observed.error.message };
+    if (observed.value.kind !== 'api-listener') return { kind: 'error', message: 'not an API' };
+    this.routeConfigs.add('svc-routes');
+    const { routes } = this.world;
+    if (routes.kind === 'waiting') return { kind: 'incomplete' };
+    if (routes.kind === 'error') return { kind: 'error', message: routes.error.message };
+    const virtualHost = findVirtualHost(routes.value, 'svc');
+    if (virtualHost === undefined) return { kind: 'error', message: 'no virtual host' };
+    const ambient = [observed.ambient, routes.ambient].filter((error) => error !== undefined);
+    return this.outcomeOf(observed.value, routes.value, virtualHost, ambient);
+  }
+
+  private outcomeOf(
+    api: ApiListener,
+    routes: RouteConfigResource,
+    virtualHost: VirtualHost,
+    ambient: readonly XdsError[],
+  ): WalkResult['outcome'] {
+    for (const name of this.reachable(virtualHost)) this.clusters.add(name);
+    const clusters = new Map<string, ClusterResult>();
+    for (const name of this.clusters) {
+      const result = this.build(name, ambient);
+      if (result !== undefined) clusters.set(name, result);
+    }
+    if (clusters.size < this.clusters.size) return { kind: 'incomplete' };
+    const config = { listener: api, routeConfig: routes, virtualHost, clusters };
+    return { kind: 'config', config };
+  }
+
+  private *reachable({ routes }: VirtualHost): Iterable<string> {
+    const names = new Set(this.world.subscribed);
+    for (const { action } of routes) {
+      if (action.kind !== 'forward') continue;
+      if (action.clusters.kind === 'cluster') names.add(action.clusters.name);
+      else for (const { name } of action.clusters.clusters) names.add(name);
+    }
+    // A set is iterated together with what is added meanwhile.
+    for (const name of names) {
+      yield name;
+      for (const child of this.childrenOf(name) ?? []) names.add(child);
+    }
+  }
+
+  private childrenOf(name: string): readonly string[] | undefined {
+    const observed = this.world.clusters.get(name);
+    if (observed?.kind !== 'value') return undefined;
+    const { discovery } = observed.value;
+    return discovery.kind === 'aggregate' ? discovery.clusters : undefined;
+  }
+
+  private build(name: string, ambient: readonly XdsError[]): ClusterResult | undefined {
+    const observed = this.world.clusters.get(name);
+    if (observed === undefined || observed.kind === 'waiting') return undefined;
+    if (observed.kind === 'error') return err(observed.error.message);
+    const { value: resource, ambient: own } = observed;
+    const { discovery } = resource;
+    if (discovery.kind === 'aggregate') {
+      const leaves = leafClusters(name, (child) => this.childrenOf(child));
+      if (!leaves.ok) return err(`${leaves.error} (${NOTE})`);
+      return ok({ resource, children: { kind: 'aggregate', leafClusters: leaves.value } });
+    }
+    let source: Observed<EndpointsResource> | undefined;
+    if (discovery.kind === 'eds') {
+      this.endpoints.add(discovery.edsResourceName);
+      source = this.world.endpoints.get(discovery.edsResourceName);
+    } else {
+      this.dns.set(dnsTargetKey(discovery), discovery);
+      source = this.world.dns.get(dnsTargetKey(discovery));
+    }
+    return buildLeaf(resource, source, own === undefined ? ambient : [...ambient, own]);
+  }
+}
+
+function buildLeaf(
+  resource: ClusterResource,
+  source: Observed<EndpointsResource> | undefined,
+  errors: readonly XdsError[],
+): ClusterResult | undefined {
+  if (source === undefined || source.kind === 'waiting') return undefined;
+  const own = source.kind === 'error' ? source.error : source.ambient;
+  const texts = [...errors, ...(own === undefined ? [] : [own])].map(({ message }) => message);
+  const endpoints = source.kind === 'value' ? source.value : undefined;
+  const resolutionNote = texts.length === 0 ? NOTE : texts.join('; ');
+  return ok({ resource, children: { kind: 'endpoints', endpoints, resolutionNote } });
+}
+
+/** An update of the store, or a walk, as plain data. */
+export function describeUpdate({ needed, outcome }: WalkResult | StoreUpdate) {
+  const names = {
+    routeConfigs: [...needed.routeConfigs],
+    clusters: [...needed.clusters].sort(),
+    endpoints: [...needed.endpoints].sort(),
+    dns: [...needed.dns].sort(([a], [b]) => (a < b ? -1 : 1)),
+  };
+  if (outcome.kind !== 'config') return { names, outcome };
+  const { clusters, ...rest } = outcome.config;
+  return {
+    names,
+    config: { ...rest, clusters: [...clusters].sort(([a], [b]) => (a < b ? -1 : 1)) },
+  };
+}
