@@ -1,10 +1,10 @@
 import type { Clock } from '../util/clock';
 import type { SerialQueue } from '../util/serial-queue';
-import type { ResourceKey } from './ads-stream-handler';
+import type { ResourceKey } from './ads/ads-stream-handler';
 import type { Channel, ChannelListener } from './channel-listener';
 import { expiryEvent, unreachableEvent, type EventOrigin } from './resource-events';
 import type { Accepted, ResourceEvent, ResourceState } from './resource-state';
-import { ResourceTimers } from './resource-timers';
+import { ResourceTimers } from './ads/resource-waits';
 import type { ResourceType } from './resource-type';
 import type { ServerChannel } from './server-channel';
 import { ServerChoice, type ServerChoiceOptions } from './server-choice';

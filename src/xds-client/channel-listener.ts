@@ -1,5 +1,5 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
-import type { ResourceKey } from './ads-stream-handler';
+import type { ResourceKey } from './ads/ads-stream-handler';
 import type { Accepted, ResourceEvent, ResourceState } from './resource-state';
 import type { ServerPolicy } from './server-policy';
 

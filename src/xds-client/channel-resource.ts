@@ -1,5 +1,5 @@
 import type { Clock } from '../util/clock';
-import type { RequestedResource } from './ads-protocol';
+import type { RequestedResource } from './ads/subscriptions';
 import type { ChannelListener } from './channel-listener';
 import { expiryEvent, type EventOrigin } from './resource-events';
 import type { ElementCounts } from './element-counts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../util/clock';
 import type { Logger } from '../util/logger';
-import type { ReadResources, ResourceOutcome } from './ads-response';
-import type { ResourceKey } from './ads-stream-handler';
+import type { ReadResources, ResourceOutcome } from './ads/response-reader';
+import type { ResourceKey } from './ads/ads-stream-handler';
 import type { Channel, ChannelListener } from './channel-listener';
 import { ChannelResource } from './channel-resource';
 import { ElementCounts } from './element-counts';

@@ -1,6 +1,6 @@
 import { assertNever } from '../util/assert-never';
 import { StatusCode } from '../util/status-code';
-import type { ResourceOutcome } from './ads-response';
+import type { ResourceOutcome } from './ads/response-reader';
 import type { Failure, ResourceEvent } from './resource-state';
 import type { XdsError } from './resource-watcher';
 import type { DeletionHandling, ServerPolicy } from './server-policy';

@@ -6,10 +6,10 @@ import type { Random } from '../util/random';
 import { ok, type Result } from '../util/result';
 import type { SerialQueue } from '../util/serial-queue';
 import type { Steps } from '../util/steps';
-import type { AdsResponse } from './ads-protocol';
-import { readInSteps, type ReadResources } from './ads-response';
-import { AdsStream, type AdsStreamSnapshot } from './ads-stream';
-import type { AdsStreamHandler, ResourceKey, Verdict } from './ads-stream-handler';
+import type { AdsResponse } from './ads/ads-response';
+import { readInSteps, type ReadResources } from './ads/response-reader';
+import { AdsStream, type AdsStreamSnapshot } from './ads/ads-stream';
+import type { AdsStreamHandler, ResourceKey, Verdict } from './ads/ads-stream-handler';
 import type { ChannelListener } from './channel-listener';
 import { ChannelResources } from './channel-resources';
 import type { ClientEvents } from './client-events';
@@ -21,7 +21,7 @@ import type { CertificateProviders, DiscoveryService, ResourceType } from './res
 import type { ServerPolicy } from './server-policy';
 import type { TimeBudget } from './time-budget';
 import type { XdsTransport, XdsTransportFactory } from './transport';
-import { VariantChoice } from './variant-choice';
+import { VariantChoice } from './ads/protocol-variant';
 import { describeResource, describeServer, joinBounded, MAX_SHOWN_NAME } from './xds-errors';
 
 /** What a channel is made of. */
@@ -124,7 +124,7 @@ export class ServerChannel {
   /** Ends a listener's subscription to a resource. */
   unsubscribe(type: ResourceType<unknown>, name: string, listener: ChannelListener): void {
     const isLast = this.resources.unsubscribe(type.typeUrl, name, listener);
-    if (isLast) this.streams.get(this.serviceOf(type))?.dropName(type.typeUrl, name);
+    if (isLast) this.streams.get(this.serviceOf(type))?.removeName(type.typeUrl, name);
   }
 
   /** A target turns to another server, whose resources take the place of this one's. See `AdsStream.forgetVersions`. */

@@ -1,4 +1,4 @@
-import type { DeltaMode } from './variant-choice';
+import type { DeltaMode } from './ads/protocol-variant';
 
 /** What becomes of a cached resource that a complete response leaves out. */
 export type DeletionHandling =

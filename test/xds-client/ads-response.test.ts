@@ -3,13 +3,13 @@ import {
   type ResourceError,
 } from '../../src/generated/envoy/service/discovery/v3/discovery';
 import type { Any } from '../../src/generated/google/protobuf/any';
-import { SotwProtocol } from '../../src/xds-client/sotw-protocol';
+import { SotwProtocol } from '../../src/xds-client/ads/sotw-subscriptions';
 import { createNode } from '../../src/xds-client/node';
 import {
   readResources,
   type ReadContext,
   type ReadResources,
-} from '../../src/xds-client/ads-response';
+} from '../../src/xds-client/ads/response-reader';
 import { parseResourceName } from '../../src/xds-client/resource-name';
 import type { Accepted } from '../../src/xds-client/resource-state';
 import type { ResourceType } from '../../src/xds-client/resource-type';
@@ -21,7 +21,7 @@ const server = serverConfig('s:1');
 function parse(bytes: Uint8Array) {
   const source = { typeUrls: () => [], resources: () => new Map() };
   const node = createNode(bootstrap().node, { name: 'a', version: '1' });
-  return new SotwProtocol(source, node).begin().read(bytes);
+  return new SotwProtocol(source, node).createSubscriptions().parse(bytes);
 }
 
 function read(

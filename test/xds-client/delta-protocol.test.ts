@@ -2,8 +2,9 @@ import {
   DeltaDiscoveryRequest,
   DeltaDiscoveryResponse,
 } from '../../src/generated/envoy/service/discovery/v3/discovery';
-import type { AdsResponse, RequestedResource } from '../../src/xds-client/ads-protocol';
-import { DeltaProtocol } from '../../src/xds-client/delta-protocol';
+import type { AdsResponse } from '../../src/xds-client/ads/ads-response';
+import type { RequestedResource } from '../../src/xds-client/ads/subscriptions';
+import { DeltaProtocol } from '../../src/xds-client/ads/delta-subscriptions';
 import { createNode } from '../../src/xds-client/node';
 import { bootstrap } from './harness';
 
@@ -31,14 +32,14 @@ class Wanted {
     createNode(bootstrap().node, { name: 'a', version: '1' }),
   );
 
-  requests = this.protocol.begin();
+  requests = this.protocol.createSubscriptions();
 
   private requested(name: string): RequestedResource {
     return { accepted: undefined, heldVersion: this.held.get(name) };
   }
 
   reconnect(): void {
-    this.requests = this.protocol.begin();
+    this.requests = this.protocol.createSubscriptions();
     this.requests.addType(TYPE);
   }
 
@@ -52,7 +53,7 @@ class Wanted {
   drop(...names: string[]): void {
     for (const name of names) {
       this.names.delete(name);
-      this.requests.dropName(TYPE, name);
+      this.requests.removeName(TYPE, name);
     }
   }
 
@@ -170,7 +171,7 @@ describe('the incremental variant', () => {
     expect(wanted.drain()).toMatchObject([
       { resourceNamesSubscribe: ['b'], responseNonce: '', errorDetail: undefined },
     ]);
-    wanted.requests.release(TYPE);
+    wanted.requests.sendHeld(TYPE);
     expect(wanted.drain()).toMatchObject([
       { resourceNamesSubscribe: [], responseNonce: 'n1', errorDetail: { message: 'bad' } },
     ]);
@@ -180,7 +181,7 @@ describe('the incremental variant', () => {
     const wanted = new Wanted();
     const isRequested = (typeUrl: string) => {
       const response = DeltaDiscoveryResponse.fromPartial({ typeUrl });
-      const read = wanted.requests.read(DeltaDiscoveryResponse.encode(response).finish());
+      const read = wanted.requests.parse(DeltaDiscoveryResponse.encode(response).finish());
       return read.ok && read.value.isRequested;
     };
     wanted.add('a');
@@ -236,7 +237,7 @@ describe('the incremental variant', () => {
 describe('an incremental response', () => {
   it('that cannot be decoded is refused', () => {
     const { requests } = new Wanted();
-    expect(requests.read(new Uint8Array([0x12, 0x05, 0x0a]))).toEqual({
+    expect(requests.parse(new Uint8Array([0x12, 0x05, 0x0a]))).toEqual({
       ok: false,
       error: 'sent a response that cannot be decoded: premature EOF',
     });

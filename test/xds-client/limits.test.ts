@@ -5,8 +5,8 @@ import {
   UPDATES_PER_SECOND,
 } from '../../src/xds-client/limits';
 import { UpdateBudget } from '../../src/xds-client/update-budget';
-import type { ResponseItem } from '../../src/xds-client/ads-protocol';
-import { readResources } from '../../src/xds-client/ads-response';
+import type { ResponseItem } from '../../src/xds-client/ads/ads-response';
+import { readResources } from '../../src/xds-client/ads/response-reader';
 import { parseResourceName } from '../../src/xds-client/resource-name';
 import { Harness, RecordingWatcher, serverConfig } from './harness';
 import { TestResourceType } from './test-resource';

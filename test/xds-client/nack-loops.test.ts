@@ -1,4 +1,4 @@
-import { NackPacing } from '../../src/xds-client/nack-pacing';
+import { NackPacing } from '../../src/xds-client/ads/nack-pacing';
 import { FakeClock } from '../support/fake-clock';
 import type { FakeStream } from '../support/fake-transport';
 import { DeltaHarness, Harness } from './harness';
@@ -142,7 +142,7 @@ describe('a server that does not wait for the answer before it sends the same ag
     [5000, 1000],
   ])('after %d ms of reading there is a pause of %d ms', (readMs, pauseMs) => {
     const clock = new FakeClock();
-    const nacks = new NackPacing({ clock, random: () => 0.5, onRelease: () => {} });
+    const nacks = new NackPacing({ clock, random: () => 0.5, onDue: () => {} });
     const paces = ['first', 'held', 'not even waited for'].map(() =>
       nacks.reject('type', 'bad', readMs),
     );

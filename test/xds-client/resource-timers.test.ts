@@ -1,4 +1,4 @@
-import { ResourceTimers } from '../../src/xds-client/resource-timers';
+import { ResourceTimers } from '../../src/xds-client/ads/resource-waits';
 import { FakeClock } from '../support/fake-clock';
 
 function setUp() {

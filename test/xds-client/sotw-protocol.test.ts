@@ -1,7 +1,8 @@
 import { DiscoveryRequest } from '../../src/generated/envoy/service/discovery/v3/discovery';
-import type { AdsResponse, RequestedResource } from '../../src/xds-client/ads-protocol';
+import type { AdsResponse } from '../../src/xds-client/ads/ads-response';
+import type { RequestedResource } from '../../src/xds-client/ads/subscriptions';
 import { createNode } from '../../src/xds-client/node';
-import { SotwProtocol } from '../../src/xds-client/sotw-protocol';
+import { SotwProtocol } from '../../src/xds-client/ads/sotw-subscriptions';
 import { bootstrap } from './harness';
 
 const TYPE = 'type.googleapis.com/test.T';
@@ -23,7 +24,7 @@ class Wanted {
     createNode(bootstrap().node, { name: 'a', version: '1' }),
   );
 
-  readonly requests = this.protocol.begin();
+  readonly requests = this.protocol.createSubscriptions();
 
   add(name: string): void {
     this.list.push(name);
@@ -32,7 +33,7 @@ class Wanted {
 
   drop(name: string): void {
     this.list.splice(this.list.indexOf(name), 1);
-    this.requests.dropName(TYPE, name);
+    this.requests.removeName(TYPE, name);
   }
 
   next(): DiscoveryRequest | undefined {
@@ -274,7 +275,7 @@ describe('names around a NACK', () => {
     wanted.add('b');
     expect(spell(wanted)).toEqual(['n2 a,b']);
     wanted.requests.confirmName(TYPE, 'b');
-    wanted.requests.release(TYPE);
+    wanted.requests.sendHeld(TYPE);
     expect(spell(wanted)).toEqual(['!n2 a,b']);
   });
 
@@ -291,7 +292,7 @@ describe('names around a NACK', () => {
       wanted.requests.answer(response(nonce), 'bad', true);
       expect(spell(wanted)).toEqual([]);
     }
-    wanted.requests.release(TYPE);
+    wanted.requests.sendHeld(TYPE);
     expect(spell(wanted)).toEqual(['!n7 a,b', 'n7 a,b']);
   });
 

@@ -1,5 +1,5 @@
-import type { Steps } from '../util/steps';
-import type { AdsResponse } from './ads-protocol';
+import type { Steps } from '../../util/steps';
+import type { AdsResponse } from './ads-response';
 
 /** Identifies a resource. */
 export interface ResourceKey {

@@ -1,15 +1,15 @@
-import type { Clock } from '../util/clock';
-import type { Random } from '../util/random';
-import type { Result } from '../util/result';
-import type { SerialQueue } from '../util/serial-queue';
-import type { AdsProtocol, RequestSource } from './ads-protocol';
+import type { Clock } from '../../util/clock';
+import type { Random } from '../../util/random';
+import type { Result } from '../../util/result';
+import type { SerialQueue } from '../../util/serial-queue';
+import type { ServerSnapshot } from '../client-snapshot';
+import { ReconnectingStream } from '../reconnecting-stream';
+import type { TimeBudget } from '../time-budget';
+import type { XdsTransport } from '../transport';
 import { AdsSession, type AdsSessionOwner } from './ads-session';
 import type { AdsStreamHandler, ResourceKey } from './ads-stream-handler';
-import type { ServerSnapshot } from './client-snapshot';
-import { ReconnectingStream } from './reconnecting-stream';
-import type { TimeBudget } from './time-budget';
-import type { XdsTransport } from './transport';
-import type { VariantChoice } from './variant-choice';
+import type { VariantChoice } from './protocol-variant';
+import type { AdsProtocol, RequestSource } from './subscriptions';
 
 /** Constructor options of an ADS stream. */
 export interface AdsStreamOptions {
@@ -71,8 +71,8 @@ export class AdsStream {
   }
 
   /** Ends the request of a name that was removed from the source. */
-  dropName(typeUrl: string, name: string): void {
-    this.stream.session?.dropName(typeUrl, name);
+  removeName(typeUrl: string, name: string): void {
+    this.stream.session?.removeName(typeUrl, name);
   }
 
   /**
@@ -83,7 +83,7 @@ export class AdsStream {
   forgetVersions(): void {
     this.protocol.forgetVersions();
     const { session } = this.stream;
-    if (session?.hasAnswered === false && session.claimsVersions) this.stream.replace();
+    if (session?.hasAnswered === false && session.sentVersions) this.stream.replace();
   }
 
   /** Replaces a stream that has had responses, so that everything is sent again. */

@@ -1,27 +1,27 @@
-import type { ServerConfig } from '../bootstrap/bootstrap';
-import type { ResourceError } from '../generated/envoy/service/discovery/v3/discovery';
-import type { Any } from '../generated/google/protobuf/any';
-import { errorMessage } from '../util/error-message';
-import { err } from '../util/result';
-import { runSteps, type Steps } from '../util/steps';
-import type { AdsResponse, ResponseItem } from './ads-protocol';
+import type { ServerConfig } from '../../bootstrap/bootstrap';
+import type { ResourceError } from '../../generated/envoy/service/discovery/v3/discovery';
+import type { Any } from '../../generated/google/protobuf/any';
+import { errorMessage } from '../../util/error-message';
+import { err } from '../../util/result';
+import { runSteps, type Steps } from '../../util/steps';
+import type { AdsResponse, ResponseItem } from './ads-response';
 import {
   MAX_NAME_LENGTH,
   MAX_RESOURCES_PER_RESPONSE,
   MIN_BYTES_IN_STEPS,
   MIN_RESOURCES_IN_STEPS,
-} from './limits';
-import type { ParseResourceName } from './resource-name';
-import type { Accepted } from './resource-state';
+} from '../limits';
+import type { ParseResourceName } from '../resource-name';
+import type { Accepted } from '../resource-state';
 import type {
   CertificateProviders,
   DecodeContext,
   Decoded,
   ElementLimit,
   ResourceType,
-} from './resource-type';
-import type { StreamStatus } from './transport';
-import { describeResource } from './xds-errors';
+} from '../resource-type';
+import type { StreamStatus } from '../transport';
+import { describeResource } from '../xds-errors';
 
 /** What a response says about one resource that is wanted. */
 export type ResourceOutcome =

@@ -1,19 +1,18 @@
-import type { Handle } from '../util/handle';
-import type { Random } from '../util/random';
-import { StatusCode } from '../util/status-code';
-import type { Steps } from '../util/steps';
-import type { AdsConversation, AdsProtocol, AdsResponse, NextRequest } from './ads-protocol';
+import type { Handle } from '../../util/handle';
+import type { Random } from '../../util/random';
+import { StatusCode } from '../../util/status-code';
+import type { Steps } from '../../util/steps';
+import { MIN_READ_PAUSE_MS, READ_BREAK_MS, READ_SLICE_MS } from '../limits';
+import type { NextStream, OpenStream, StreamSession } from '../reconnecting-stream';
+import type { TimeBudget } from '../time-budget';
+import type { StreamStatus } from '../transport';
+import { describeStreamEnd } from '../xds-errors';
+import type { AdsResponse } from './ads-response';
 import type { AdsStreamHandler, ResourceKey, Verdict } from './ads-stream-handler';
-import { MIN_READ_PAUSE_MS, READ_BREAK_MS, READ_SLICE_MS } from './limits';
-import { NackPacing } from './nack-pacing';
-import type { NextStream, OpenStream, StreamSession } from './reconnecting-stream';
+import { NackPacing, responseDigest } from './nack-pacing';
+import type { VariantChoice } from './protocol-variant';
 import { NO_DEADLINES, ResourceWaits } from './resource-waits';
-import { responseDigest } from './response-digest';
-import type { RequestSource } from './ads-protocol';
-import type { TimeBudget } from './time-budget';
-import type { StreamStatus } from './transport';
-import type { VariantChoice } from './variant-choice';
-import { describeStreamEnd } from './xds-errors';
+import type { AdsProtocol, NextRequest, RequestSource, Subscriptions } from './subscriptions';
 
 /** The ADS stream that a session belongs to. */
 export interface AdsSessionOwner extends Pick<AdsStreamHandler, 'onResponse'> {
@@ -59,7 +58,7 @@ const IDLE_TIMEOUT_MS = 5000;
  * set off has happened: that is what an acknowledgement means.
  */
 export class AdsSession implements StreamSession {
-  private readonly conversation: AdsConversation;
+  private readonly subscriptions: Subscriptions;
   private readonly waits: ResourceWaits;
   private readonly nacks: NackPacing;
   /** The request given to the transport that has not been sent yet. */
@@ -67,7 +66,7 @@ export class AdsSession implements StreamSession {
   private sawResponse = false;
   private connected = false;
   /** The versions cached here were sent. If nothing has changed since, the server has nothing to send. */
-  private hasClaimed = false;
+  private versionsSent = false;
   /** Runs while the silence of a server that had failed may still mean that it is not reachable. */
   private idleTimer: Handle | undefined;
   /** The next response may be requested from the transport. */
@@ -81,7 +80,7 @@ export class AdsSession implements StreamSession {
   constructor(private readonly options: AdsSessionOptions) {
     const { open, owner, source, protocol, random, resourceTimeoutMs, replaced } = options;
     const { clock } = open;
-    this.conversation = protocol.begin();
+    this.subscriptions = protocol.createSubscriptions();
     this.waits = new ResourceWaits(
       {
         ...{ clock, random, timeoutMs: resourceTimeoutMs },
@@ -90,9 +89,9 @@ export class AdsSession implements StreamSession {
       },
       replaced?.waits.deadlines() ?? NO_DEADLINES,
     );
-    const onRelease = (typeUrl: string) => this.conversation.release(typeUrl);
-    this.nacks = new NackPacing({ clock, random, onRelease });
-    for (const typeUrl of source.typeUrls()) this.conversation.addType(typeUrl);
+    const onDue = (typeUrl: string) => this.subscriptions.sendHeld(typeUrl);
+    this.nacks = new NackPacing({ clock, random, onDue });
+    for (const typeUrl of source.typeUrls()) this.subscriptions.addType(typeUrl);
   }
 
   /** Whether a response was received on this stream. */
@@ -106,18 +105,18 @@ export class AdsSession implements StreamSession {
   }
 
   /** Whether the server knows, or is about to know, which versions are cached here. */
-  get claimsVersions(): boolean {
-    return this.hasClaimed || this.inFlight?.claims === true;
+  get sentVersions(): boolean {
+    return this.versionsSent || this.inFlight?.hasVersions === true;
   }
 
   /** Requests a name with the next `flush`. */
   addName(typeUrl: string, name: string): void {
-    this.conversation.addName(typeUrl, name);
+    this.subscriptions.addName(typeUrl, name);
   }
 
   /** Ends the request of a name. */
-  dropName(typeUrl: string, name: string): void {
-    this.conversation.dropName(typeUrl, name);
+  removeName(typeUrl: string, name: string): void {
+    this.subscriptions.removeName(typeUrl, name);
     this.waits.end(typeUrl, name);
   }
 
@@ -146,7 +145,7 @@ export class AdsSession implements StreamSession {
     this.inFlight = undefined;
     this.connected = true;
     if (inFlight === undefined) return;
-    if (inFlight.claims) this.hasClaimed = true;
+    if (inFlight.hasVersions) this.versionsSent = true;
     this.startIdleTimer();
     const { typeUrl, newNames, isFirst } = inFlight;
     // Servers read the first request of a type on a stream; some lose later ones. See docs/decisions/0007-asking-again.md.
@@ -165,10 +164,10 @@ export class AdsSession implements StreamSession {
     this.connected = true;
     this.readDue = true;
     const startedAtMs = open.clock.monotonicMs();
-    const read = this.conversation.read(bytes);
+    const parsed = this.subscriptions.parse(bytes);
     // Not even the nonce is known, so that it can only be answered by ending the stream.
-    if (!read.ok) return { kind: 'after-backoff', reason: read.error };
-    const response = read.value;
+    if (!parsed.ok) return { kind: 'after-backoff', reason: parsed.error };
+    const response = parsed.value;
     this.sawResponse = true;
     if (variant.onControlPlane(response.controlPlane ?? '')) return { kind: 'at-once' };
     owner.onReachable(false);
@@ -199,7 +198,7 @@ export class AdsSession implements StreamSession {
 
   private sendNext(): void {
     if (this.inFlight !== undefined) return;
-    this.inFlight = this.conversation.next();
+    this.inFlight = this.subscriptions.next();
     if (this.inFlight !== undefined) this.options.open.stream.send(this.inFlight.bytes);
   }
 
@@ -213,7 +212,7 @@ export class AdsSession implements StreamSession {
 
   /** Whether the server is silent because it has nothing to send: an implicit acknowledgement of what is cached here. */
   private isIdle(): boolean {
-    if (this.sawResponse || !this.hasClaimed || !this.waits.isEmpty) return false;
+    if (this.sawResponse || !this.versionsSent || !this.waits.isEmpty) return false;
     const { open } = this.options;
     return open.clock.monotonicMs() - open.openedAtMs >= IDLE_TIMEOUT_MS;
   }
@@ -232,18 +231,18 @@ export class AdsSession implements StreamSession {
   }
 
   private apply(reading: Reading, verdict: Verdict): void {
-    const { conversation, waits } = this;
+    const { subscriptions, waits } = this;
     const { typeUrl } = reading.response;
     this.reading = undefined;
     for (const name of verdict.settled) {
       waits.end(typeUrl, name);
-      if (verdict.wasRequested(name)) conversation.confirmName(typeUrl, name);
+      if (verdict.wasRequested(name)) subscriptions.confirmName(typeUrl, name);
     }
     for (const name of verdict.requestAgain) {
       // A request that has not been answered yet is not repeated.
       if (waits.remainingMs(typeUrl, name) !== undefined) continue;
-      conversation.dropName(typeUrl, name);
-      conversation.addName(typeUrl, name);
+      subscriptions.removeName(typeUrl, name);
+      subscriptions.addName(typeUrl, name);
     }
     if (verdict.isComplete) waits.endOverdue(typeUrl, (name) => verdict.wasRequested(name));
     this.answer(reading, verdict);
@@ -251,15 +250,15 @@ export class AdsSession implements StreamSession {
   }
 
   private answer({ response, spentMs }: Reading, { answer }: Verdict): void {
-    const { conversation, nacks } = this;
+    const { subscriptions, nacks } = this;
     if (answer.kind === 'acknowledge') {
-      nacks.release(response.typeUrl);
-      conversation.release(response.typeUrl);
-      conversation.answer(response, undefined);
+      nacks.endHold(response.typeUrl);
+      subscriptions.sendHeld(response.typeUrl);
+      subscriptions.answer(response, undefined);
     } else if (answer.kind === 'reject') {
       const content = responseDigest(response);
       const { isHeld, readPauseMs } = nacks.reject(response.typeUrl, content, spentMs);
-      conversation.answer(response, answer.reason, isHeld);
+      subscriptions.answer(response, answer.reason, isHeld);
       if (readPauseMs > 0) this.pauseReading(readPauseMs);
     }
   }

@@ -1,4 +1,4 @@
-import { MAX_NAME_REPEATS } from './limits';
+import { MAX_NAME_REPEATS } from '../limits';
 
 /**
  * The changes of one type's resource names that the server may have missed, on a state-of-the-world stream. A server

@@ -1,0 +1,72 @@
+import { Resource, type ResourceError } from '../../generated/envoy/service/discovery/v3/discovery';
+import type { Any } from '../../generated/google/protobuf/any';
+import { errorMessage } from '../../util/error-message';
+
+/** One resource of a response, taken out of its wrapper. */
+export interface ResponseItem {
+  /** The name beside the resource; `undefined` if there is none, so that the name in the resource applies. */
+  readonly name: string | undefined;
+  /** Other names that the resource may have been requested by. */
+  readonly aliases: readonly string[];
+  readonly version: string;
+  /** `undefined` in a heartbeat, which renews the time to live of the resource received before. */
+  readonly resource: Any | undefined;
+  /** Milliseconds after which the resource expires unless it is renewed; `undefined`: never. */
+  readonly ttlMs: number | undefined;
+  /** Why it cannot be taken out of its wrapper. */
+  readonly problem: string | undefined;
+}
+
+/** A response of either variant of the protocol. Its resources are not decoded. */
+export interface AdsResponse {
+  readonly typeUrl: string;
+  /** Whether the type was requested on the stream. */
+  readonly isRequested: boolean;
+  readonly nonce: string;
+  /** Of the response as a whole; for diagnostics only in the incremental variant. */
+  readonly version: string;
+  readonly items: readonly ResponseItem[];
+  /** Names of resources that do not exist. */
+  readonly removed: readonly string[];
+  readonly errors: readonly ResourceError[];
+  /** The `control_plane.identifier` of an incremental response. */
+  readonly controlPlane?: string | undefined;
+  /** Whether it has, of a type whose responses are complete, every resource that was requested and exists. */
+  readonly isComplete: boolean;
+}
+
+const WRAPPER_TYPE_URL = 'type.googleapis.com/envoy.service.discovery.v3.Resource';
+
+/**
+ * Parses one element of a state-of-the-world response, which is a resource or a wrapper around one
+ * (`xds.config.resource-in-sotw`).
+ * @param version The response's, which is the version of its resources in this variant.
+ */
+export function itemFromAny(element: Any, version: string): ResponseItem {
+  if (element.typeUrl !== WRAPPER_TYPE_URL) return bareItem(element, version);
+  try {
+    return { ...itemFromWrapper(Resource.decode(element.value)), version };
+  } catch (error) {
+    const problem = `wrapper cannot be decoded: ${errorMessage(error)}`;
+    return { ...bareItem(undefined, version), problem };
+  }
+}
+
+/** Parses a resource in its wrapper, the form of the incremental variant. */
+export function itemFromWrapper(wrapper: Resource): ResponseItem {
+  const { aliases, version, resource, resourceName, ttl } = wrapper;
+  const name = (resourceName?.name ?? '') || wrapper.name;
+  const ttlMs = ttl === undefined ? 0 : Number(ttl.seconds) * 1000 + ttl.nanos / 1e6;
+  return {
+    name: name === '' ? undefined : name,
+    ...{ aliases, version, resource },
+    // A TTL of zero means no TTL.
+    ttlMs: ttlMs > 0 ? ttlMs : undefined,
+    problem: undefined,
+  };
+}
+
+function bareItem(resource: Any | undefined, version: string): ResponseItem {
+  const nothing = { name: undefined, ttlMs: undefined, problem: undefined };
+  return { aliases: [], version, resource, ...nothing };
+}

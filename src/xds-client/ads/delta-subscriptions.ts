@@ -1,0 +1,227 @@
+import type { Node } from '../../generated/envoy/config/core/v3/base';
+import {
+  DeltaDiscoveryRequest,
+  DeltaDiscoveryResponse,
+} from '../../generated/envoy/service/discovery/v3/discovery';
+import { errorMessage } from '../../util/error-message';
+import { err, ok, type Result } from '../../util/result';
+import { itemFromWrapper, type AdsResponse } from './ads-response';
+import {
+  errorDetail,
+  NodeOnce,
+  type AdsProtocol,
+  type NextRequest,
+  type RequestSource,
+  type Subscriptions,
+} from './subscriptions';
+
+/** The answer to a response. */
+interface Answer {
+  readonly nonce: string;
+  /** `undefined` to acknowledge it. */
+  readonly rejection: string | undefined;
+}
+
+/** The subscription state of one type. */
+interface TypeState {
+  /** The names that the server knows; `undefined` before the first request. */
+  sent: Set<string> | undefined;
+  /** Names to request, or to request again. */
+  readonly toSubscribe: Set<string>;
+  readonly toUnsubscribe: Set<string>;
+  /** One for each response, oldest first: each of them is about other resources. */
+  readonly answers: Answer[];
+  /** The newest rejection that is held back; those before it say the same or are outdated. */
+  held: Answer | undefined;
+}
+
+/**
+ * The incremental variant: requests have the names added and removed since the last one, and responses the resources
+ * that have changed. What the server knows to be cached here belongs to the stream: a new one begins with the versions.
+ */
+export class DeltaProtocol implements AdsProtocol {
+  readonly isDelta = true;
+  readonly verb = 'Delta';
+  private sendsVersions = true;
+
+  constructor(
+    private readonly source: RequestSource,
+    private readonly node: Node,
+  ) {}
+
+  /** See `AdsProtocol`. */
+  createSubscriptions(): Subscriptions {
+    return new DeltaSubscriptions(this.source, new NodeOnce(this.node), {
+      get: (typeUrl) => this.versions(typeUrl),
+      onAnswer: () => {
+        this.sendsVersions = true;
+      },
+    });
+  }
+
+  /** See `AdsProtocol`. A server that knows everything to be cached here would send nothing. */
+  forgetVersions(): void {
+    this.sendsVersions = false;
+  }
+
+  private versions(typeUrl: string): Map<string, string> {
+    const versions = new Map<string, string>();
+    if (!this.sendsVersions) return versions;
+    for (const [name, { heldVersion }] of this.source.resources(typeUrl)) {
+      if (heldVersion !== undefined) versions.set(name, heldVersion);
+    }
+    return versions;
+  }
+}
+
+/** The versions that the first request of each type has. */
+interface InitialVersions {
+  /** Returns the versions of a type by name. */
+  get(typeUrl: string): Map<string, string>;
+  /** Called when a response is answered: from then on what is cached is this server's. */
+  onAnswer(): void;
+}
+
+class DeltaSubscriptions implements Subscriptions {
+  private readonly types = new Map<string, TypeState>();
+  /** Types of which a request may be due, so that the others need not be looked at. */
+  private readonly due = new Set<string>();
+
+  constructor(
+    private readonly source: RequestSource,
+    private readonly node: NodeOnce,
+    private readonly versions: InitialVersions,
+  ) {}
+
+  addType(typeUrl: string): void {
+    for (const name of this.source.resources(typeUrl).keys()) this.addName(typeUrl, name);
+  }
+
+  /**
+   * The cached value of a name that was removed and added again is gone. Subscribing to it once more is enough to have
+   * it sent again, even if the server does not learn of the removal.
+   */
+  addName(typeUrl: string, name: string): void {
+    const state = this.stateOf(typeUrl);
+    state.toUnsubscribe.delete(name);
+    state.toSubscribe.add(name);
+    this.due.add(typeUrl);
+  }
+
+  removeName(typeUrl: string, name: string): void {
+    const state = this.stateOf(typeUrl);
+    state.toSubscribe.delete(name);
+    if (state.sent?.has(name) !== true) return;
+    state.toUnsubscribe.add(name);
+    this.due.add(typeUrl);
+  }
+
+  /** Names go out in requests without a nonce, which no response makes outdated. */
+  confirmName(): void {}
+
+  parse(bytes: Uint8Array): Result<AdsResponse, string> {
+    let response: DeltaDiscoveryResponse;
+    try {
+      response = DeltaDiscoveryResponse.decode(bytes);
+    } catch (error) {
+      return err(`sent a response that cannot be decoded: ${errorMessage(error)}`);
+    }
+    const { typeUrl, nonce, systemVersionInfo: version, resourceErrors: errors } = response;
+    const isRequested = this.types.get(typeUrl)?.sent !== undefined;
+    const items = response.resources.map(itemFromWrapper);
+    const named = response.removedResourceNames.map(({ name }) => name);
+    const removed = [...response.removedResources, ...named];
+    const controlPlane = response.controlPlane?.identifier;
+    const rest = { items, removed, errors, controlPlane, isComplete: false };
+    return ok({ typeUrl, isRequested, nonce, version, ...rest });
+  }
+
+  answer({ typeUrl, nonce }: AdsResponse, rejection: string | undefined, isHeld = false): void {
+    this.versions.onAnswer();
+    const state = this.stateOf(typeUrl);
+    if (isHeld) {
+      state.held = { nonce, rejection };
+      return;
+    }
+    state.answers.push({ nonce, rejection });
+    this.due.add(typeUrl);
+  }
+
+  sendHeld(typeUrl: string): void {
+    const state = this.stateOf(typeUrl);
+    if (state.held === undefined) return;
+    state.answers.push(state.held);
+    state.held = undefined;
+    this.due.add(typeUrl);
+  }
+
+  next(): NextRequest | undefined {
+    for (const typeUrl of this.due) {
+      const state = this.stateOf(typeUrl);
+      const next = this.composeAnswer(typeUrl, state) ?? this.composeNames(typeUrl, state);
+      if (next !== undefined) return next;
+      this.due.delete(typeUrl);
+    }
+    return undefined;
+  }
+
+  /**
+   * An answer never has names: istiod ignores those in a NACK, and those in an ACK whose nonce is outdated
+   * (https://github.com/istio/istio/blob/1.27.0/pilot/pkg/xds/delta.go, `shouldRespondDelta`).
+   */
+  private composeAnswer(typeUrl: string, { answers }: TypeState): NextRequest | undefined {
+    const answer = answers.shift();
+    if (answer === undefined) return undefined;
+    const bytes = this.encode(typeUrl, {
+      responseNonce: answer.nonce,
+      errorDetail: errorDetail(answer.rejection),
+    });
+    return { typeUrl, bytes, newNames: [], isFirst: false, hasVersions: false };
+  }
+
+  private composeNames(typeUrl: string, state: TypeState): NextRequest | undefined {
+    const { toSubscribe, toUnsubscribe } = state;
+    if (toSubscribe.size === 0 && toUnsubscribe.size === 0) return undefined;
+    const isFirst = state.sent === undefined;
+    const sent = (state.sent ??= new Set());
+    const newNames = [...toSubscribe];
+    const removedNames = [...toUnsubscribe];
+    for (const name of removedNames) sent.delete(name);
+    for (const name of newNames) sent.add(name);
+    toSubscribe.clear();
+    toUnsubscribe.clear();
+    const versions = isFirst ? this.versions.get(typeUrl) : new Map<string, string>();
+    const bytes = this.encode(typeUrl, {
+      resourceNamesSubscribe: newNames,
+      resourceNamesUnsubscribe: removedNames,
+      initialResourceVersions: versions,
+    });
+    return { typeUrl, bytes, newNames, isFirst, hasVersions: versions.size > 0 };
+  }
+
+  private encode(typeUrl: string, content: Partial<DeltaDiscoveryRequest>): Uint8Array {
+    return DeltaDiscoveryRequest.encode({
+      node: this.node.take(),
+      typeUrl,
+      resourceNamesSubscribe: [],
+      resourceNamesUnsubscribe: [],
+      initialResourceVersions: new Map<string, string>(),
+      responseNonce: '',
+      errorDetail: undefined,
+      ...content,
+    }).finish();
+  }
+
+  private stateOf(typeUrl: string): TypeState {
+    let state = this.types.get(typeUrl);
+    if (state === undefined) {
+      state = {
+        ...{ sent: undefined, answers: [], held: undefined },
+        toSubscribe: new Set(),
+        toUnsubscribe: new Set(),
+      };
+      this.types.set(typeUrl, state);
+    }
+    return state;
+  }
+}

@@ -1,0 +1,225 @@
+import type { Node } from '../../generated/envoy/config/core/v3/base';
+import {
+  DiscoveryRequest,
+  DiscoveryResponse,
+} from '../../generated/envoy/service/discovery/v3/discovery';
+import { errorMessage } from '../../util/error-message';
+import { err, ok, type Result } from '../../util/result';
+import { itemFromAny, type AdsResponse } from './ads-response';
+import {
+  errorDetail,
+  NodeOnce,
+  type AdsProtocol,
+  type NextRequest,
+  type RequestSource,
+  type Subscriptions,
+} from './subscriptions';
+import { UnconfirmedNames } from './unconfirmed-names';
+
+/** The rejection of the latest response, until it is sent. */
+interface Nack {
+  readonly rejection: string;
+  /** Whether it is held back until `sendHeld`. */
+  isHeld: boolean;
+}
+
+/** The subscription state of one type. */
+interface TypeState {
+  /** Of the latest response; empty before there was one. */
+  nonce: string;
+  nack: Nack | undefined;
+  /** The names of the last request, which the server knows; `undefined` before the first request. */
+  sent: ReadonlySet<string> | undefined;
+  /** Whether the requested names may differ from those. */
+  namesChanged: boolean;
+  /** Whether a request is due even if they do not: an ACK, or names that the server may have missed. */
+  mustSend: boolean;
+  /** Names removed since the last request. */
+  readonly removed: Set<string>;
+  readonly unconfirmed: UnconfirmedNames;
+}
+
+/** The state-of-the-world variant: every request of a type has the names of all its requested resources. */
+export class SotwProtocol implements AdsProtocol {
+  readonly isDelta = false;
+  readonly verb = 'Stream';
+  /** By type, the versions last accepted from this server. They outlive streams, nonces do not. */
+  private readonly versions = new Map<string, string>();
+
+  constructor(
+    private readonly source: RequestSource,
+    private readonly node: Node,
+  ) {}
+
+  /** See `AdsProtocol`. */
+  createSubscriptions(): Subscriptions {
+    const requested = new Set(this.source.typeUrls());
+    // Resources of a type that is no longer requested are not cached, so its version must not be sent.
+    for (const typeUrl of this.versions.keys()) {
+      if (!requested.has(typeUrl)) this.versions.delete(typeUrl);
+    }
+    return new SotwSubscriptions(this.source, new NodeOnce(this.node), this.versions);
+  }
+
+  /** See `AdsProtocol`. */
+  forgetVersions(): void {
+    this.versions.clear();
+  }
+}
+
+/**
+ * One request says everything that has changed since the last request of its type, except for a NACK, which needs one
+ * of its own. A NACK repeats the names of the last request; changes of names go out in requests without `error_detail`,
+ * with the same nonce, because some servers ignore the names in a NACK (docs/decisions/0010-names-around-a-nack.md).
+ */
+class SotwSubscriptions implements Subscriptions {
+  private readonly types = new Map<string, TypeState>();
+
+  constructor(
+    private readonly source: RequestSource,
+    private readonly node: NodeOnce,
+    private readonly versions: Map<string, string>,
+  ) {}
+
+  addType(typeUrl: string): void {
+    this.stateOf(typeUrl).namesChanged = true;
+  }
+
+  addName(typeUrl: string, _name: string): void {
+    this.addType(typeUrl);
+  }
+
+  removeName(typeUrl: string, name: string): void {
+    const state = this.stateOf(typeUrl);
+    state.namesChanged = true;
+    if (state.sent?.has(name) === true) state.removed.add(name);
+  }
+
+  confirmName(typeUrl: string, name: string): void {
+    this.types.get(typeUrl)?.unconfirmed.confirm(name);
+  }
+
+  parse(bytes: Uint8Array): Result<AdsResponse, string> {
+    let response: DiscoveryResponse;
+    try {
+      response = DiscoveryResponse.decode(bytes);
+    } catch (error) {
+      return err(`sent a response that cannot be decoded: ${errorMessage(error)}`);
+    }
+    const { typeUrl, nonce, versionInfo: version, resources, resourceErrors: errors } = response;
+    const isRequested = this.types.get(typeUrl)?.sent !== undefined;
+    const items = resources.map((element) => itemFromAny(element, version));
+    const rest = { items, removed: [], errors, isComplete: true };
+    return ok({ typeUrl, isRequested, nonce, version, ...rest });
+  }
+
+  /** The request that answers a response, and those after it, have its nonce: without it they would be outdated. */
+  answer(
+    { typeUrl, nonce, version }: AdsResponse,
+    rejection: string | undefined,
+    isHeld = false,
+  ): void {
+    const state = this.stateOf(typeUrl);
+    state.nonce = nonce;
+    if (rejection === undefined) {
+      this.versions.set(typeUrl, version);
+      state.nack = undefined;
+      state.mustSend = true;
+      state.unconfirmed.onAck();
+    } else {
+      state.nack = { rejection, isHeld };
+      state.mustSend = state.unconfirmed.onNack() || state.mustSend;
+    }
+  }
+
+  sendHeld(typeUrl: string): void {
+    const nack = this.types.get(typeUrl)?.nack;
+    if (nack !== undefined) nack.isHeld = false;
+  }
+
+  next(): NextRequest | undefined {
+    for (const [typeUrl, state] of this.types) {
+      const next = this.composeNack(typeUrl, state) ?? this.compose(typeUrl, state);
+      if (next !== undefined) return next;
+    }
+    return undefined;
+  }
+
+  private composeNack(typeUrl: string, state: TypeState): NextRequest | undefined {
+    const { nack, sent, unconfirmed } = state;
+    if (nack === undefined || nack.isHeld) return undefined;
+    state.nack = undefined;
+    if (!unconfirmed.isEmpty) state.mustSend = true;
+    return this.request(typeUrl, state, [...(sent ?? [])], { rejection: nack.rejection });
+  }
+
+  private compose(typeUrl: string, state: TypeState): NextRequest | undefined {
+    const { sent, namesChanged, mustSend } = state;
+    if (!namesChanged && !mustSend) return undefined;
+    // An ACK repeats the names that were sent before.
+    const names = namesChanged ? this.takeNames(typeUrl, state) : [...(sent ?? [])];
+    const newNames = namesChanged ? names.filter((name) => sent?.has(name) !== true) : [];
+    const isNews = newNames.length > 0 || names.length < (sent?.size ?? 0);
+    if (!isNews && !mustSend) return undefined;
+    // A first request without names would be a subscription to everything of the type (wildcard).
+    if (names.length === 0 && sent === undefined) return undefined;
+    state.mustSend = false;
+    if (isNews) sendNames(state, names, newNames);
+    return this.request(typeUrl, state, names, { newNames, isFirst: sent === undefined });
+  }
+
+  private request(
+    typeUrl: string,
+    { nonce }: TypeState,
+    resourceNames: string[],
+    content: { rejection?: string; newNames?: readonly string[]; isFirst?: boolean },
+  ): NextRequest {
+    const { rejection, newNames = [], isFirst = false } = content;
+    const versionInfo = this.versions.get(typeUrl) ?? '';
+    const bytes = DiscoveryRequest.encode({
+      ...{ versionInfo, resourceNames, typeUrl, responseNonce: nonce },
+      node: this.node.take(),
+      errorDetail: errorDetail(rejection),
+    }).finish();
+    return { typeUrl, bytes, newNames, isFirst, hasVersions: versionInfo !== '' };
+  }
+
+  /**
+   * The cached value of a name that was removed and added again is gone. A server sends it again only if it sees the
+   * name removed and added, so one request omits it and a second one follows.
+   */
+  private takeNames(typeUrl: string, state: TypeState): string[] {
+    const { removed } = state;
+    const names = [...this.source.resources(typeUrl).keys()];
+    const kept = removed.size === 0 ? names : names.filter((name) => !removed.has(name));
+    removed.clear();
+    state.namesChanged = kept.length < names.length;
+    return kept;
+  }
+
+  private stateOf(typeUrl: string): TypeState {
+    let state = this.types.get(typeUrl);
+    if (state === undefined) {
+      state = {
+        ...{ nonce: '', nack: undefined, sent: undefined, namesChanged: false, mustSend: false },
+        removed: new Set(),
+        unconfirmed: new UnconfirmedNames(),
+      };
+      this.types.set(typeUrl, state);
+    }
+    return state;
+  }
+}
+
+/** Notes the names of a request. Every server reads the first request of a stream: no response can cross it. */
+function sendNames(state: TypeState, names: readonly string[], newNames: readonly string[]): void {
+  const { sent, unconfirmed } = state;
+  const next = new Set(names);
+  state.sent = next;
+  if (sent === undefined) return;
+  for (const name of newNames) unconfirmed.add(name);
+  if (names.length - newNames.length === sent.size) return;
+  for (const name of sent) {
+    if (!next.has(name)) unconfirmed.remove(name);
+  }
+}

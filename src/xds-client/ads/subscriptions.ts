@@ -1,0 +1,93 @@
+import type { Node } from '../../generated/envoy/config/core/v3/base';
+import type { Status } from '../../generated/google/rpc/status';
+import type { Result } from '../../util/result';
+import { StatusCode } from '../../util/status-code';
+import type { AdsResponse } from './ads-response';
+
+/** A resource that is requested from a server. */
+export interface RequestedResource {
+  /** The value accepted from this server; `undefined` while there is none. */
+  readonly accepted: object | undefined;
+  /** The version of that value, if every target that watches the resource uses it; else `undefined`. */
+  readonly heldVersion: string | undefined;
+}
+
+/** The resources to request from a server. The requests of a stream are composed from it. */
+export interface RequestSource {
+  /** The types of which at least one resource is requested. */
+  typeUrls(): string[];
+  /** The requested resources of a type by name, in the order they were added. */
+  resources(typeUrl: string): ReadonlyMap<string, RequestedResource>;
+}
+
+/** A request that must be sent. */
+export interface NextRequest {
+  readonly typeUrl: string;
+  readonly bytes: Uint8Array;
+  /** Names that no earlier request of the stream has, or that were removed and are requested anew. */
+  readonly newNames: readonly string[];
+  /** Whether it is the first one of its type on the stream. */
+  readonly isFirst: boolean;
+  /** Whether it has versions that are cached here, so that the server may have nothing to send. */
+  readonly hasVersions: boolean;
+}
+
+/**
+ * The subscription state of one stream, by type: composes requests, parses responses, and remembers nonces and the
+ * names already sent to the server. It lives as long as the stream.
+ */
+export interface Subscriptions {
+  /** Marks every resource of a type to be requested. */
+  addType(typeUrl: string): void;
+  /** Marks a name to be requested that was not before, or whose value was dropped. */
+  addName(typeUrl: string, name: string): void;
+  /** Marks a name that is no longer requested. */
+  removeName(typeUrl: string, name: string): void;
+  /** Marks a name that a response contains, so that the server is known to have read the request for it. */
+  confirmName(typeUrl: string, name: string): void;
+  /** Parses a response without its resources. */
+  parse(bytes: Uint8Array): Result<AdsResponse, string>;
+  /**
+   * Marks a response of a requested type to be answered.
+   * @param rejection The text to reject it with; `undefined` to acknowledge it.
+   * @param isHeld Whether the rejection is held back until `sendHeld`. Changes of names are not.
+   */
+  answer(response: AdsResponse, rejection: string | undefined, isHeld?: boolean): void;
+  /** Marks the rejection that is held back for a type, if there is one, to be sent. */
+  sendHeld(typeUrl: string): void;
+  /** Returns the request to send next; `undefined` if none is due. */
+  next(): NextRequest | undefined;
+}
+
+/** A variant of the protocol as used with one server: the part that outlives streams. */
+export interface AdsProtocol {
+  readonly isDelta: boolean;
+  /** The prefix of the names of its methods. */
+  readonly verb: 'Stream' | 'Delta';
+  /** Creates the state of a new stream. */
+  createSubscriptions(): Subscriptions;
+  /** Omits versions from the next stream's requests, because the resources cached now are another server's. */
+  forgetVersions(): void;
+}
+
+/** Sends the node with the first request of a stream only: the server remembers it (gRFC A27). */
+export class NodeOnce {
+  private node: Node | undefined;
+
+  constructor(node: Node) {
+    this.node = node;
+  }
+
+  /** Returns the node to send with a request; `undefined` if it was sent. */
+  take(): Node | undefined {
+    const { node } = this;
+    this.node = undefined;
+    return node;
+  }
+}
+
+/** Encodes a rejection (gRFC A46). */
+export function errorDetail(rejection: string | undefined): Status | undefined {
+  if (rejection === undefined) return undefined;
+  return { code: StatusCode.INVALID_ARGUMENT, message: rejection, details: [] };
+}
