@@ -48,7 +48,7 @@ export class EndpointLeaf {
   /** Whether the next turn begins with the addresses of the endpoint, and not with `retries`. */
   private isStartDue = false;
   /** Subchannels whose backoff is over. */
-  private readonly retries = new Set<Subchannel>();
+  private retries: Set<Subchannel> | undefined;
 
   constructor(private readonly options: EndpointLeafOptions) {
     const { host } = options;
@@ -107,7 +107,7 @@ export class EndpointLeaf {
     this.currentEndpoint = endpoint;
     this.channelOptions = channelOptions;
     if (unchanged) return;
-    this.retries.clear();
+    this.retries?.clear();
     this.hostLeaf?.updateEndpoint(toGrpcEndpoint(endpoint), channelOptions);
   }
 
@@ -131,8 +131,8 @@ export class EndpointLeaf {
       this.hostLeaf.startConnecting();
       return;
     }
-    const idle = [...this.retries].filter(isIdle);
-    this.retries.clear();
+    const idle = [...(this.retries ?? [])].filter(isIdle);
+    this.retries?.clear();
     // Another channel connects them already; grpc-js reports what becomes of that.
     if (idle.length === 0) this.endTurn(null);
     for (const subchannel of idle) subchannel.startConnecting();
@@ -155,7 +155,7 @@ export class EndpointLeaf {
       subchannel.startConnecting();
       return;
     }
-    this.retries.add(subchannel);
+    (this.retries ??= new Set()).add(subchannel);
     const { connectionAttempts } = this.options.host.environment;
     connectionAttempts.request(this.attempt, false);
   }
@@ -197,7 +197,7 @@ export class EndpointLeaf {
     const same = state === previous && error === this.currentError;
     if (same && state !== READY) return;
     if (state === IDLE) this.attempting = false;
-    if (state !== TRANSIENT_FAILURE) this.retries.clear();
+    if (state !== TRANSIENT_FAILURE) this.retries?.clear();
     const pickerToUse = state === READY ? unwrapGatedPicker(picker) : queuePicker;
     this.setState(state, error === null ? pickerToUse : createFailurePicker(error), error);
   }

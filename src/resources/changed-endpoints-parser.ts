@@ -49,6 +49,14 @@ export function decodeChangedAssignment(
   return new ChangeDecoder(previous, reading).decode(asBuffer(bytes));
 }
 
+/** Bytes of an assignment below which it is decoded again as a whole, in less time than a comparison takes: 50 endpoints. */
+const MIN_BYTES_REMEMBERED = 2048;
+
+/** Whether nothing about an assignment is kept beside its value, as it is small. A process may have 20,000 of them. */
+export function isDecodedFast(bytes: Uint8Array): boolean {
+  return bytes.length < MIN_BYTES_REMEMBERED;
+}
+
 /**
  * Keeps what the localities of a decoded assignment were decoded from.
  * @param parsed For each locality of the message, what its endpoints came to; `undefined` where it gets no calls.
@@ -60,6 +68,7 @@ export function rememberAssignment(
     | undefined
   )[],
 ): void {
+  if (isDecodedFast(bytes)) return;
   const split = splitMessage(bytes, LOCALITIES_FIELD);
   if (split === undefined) return;
   const buffer = asBuffer(bytes);

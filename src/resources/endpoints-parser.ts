@@ -12,7 +12,11 @@ import {
   type AssignmentPieces,
   type LocalityPiece,
 } from './assignment-pieces-parser';
-import { decodeChangedAssignment, rememberAssignment } from './changed-endpoints-parser';
+import {
+  decodeChangedAssignment,
+  isDecodedFast,
+  rememberAssignment,
+} from './changed-endpoints-parser';
 import { EndpointMetadataReader } from './endpoint-metadata-parser';
 import { PreviousEndpoints } from './endpoint-reuse';
 import type { DropCategory, EndpointsResource, LocalityEndpoints } from './endpoints';
@@ -165,10 +169,11 @@ function* parseAssignment(
   const unusable = new UnusableAddresses();
   const shared = { ...context, addresses, unusable };
   const localities = yield* parseLocalities(pieces, shared, violations.at('endpoints'));
-  const { previous } = context;
+  const { previous, bytes } = context;
   const parts = { localities, previous, unusableEndpoints: unusable.count };
   const value = assemble(message, parts, violations);
-  if (violations.count + malformed.count === 0) rememberAddressHashes(value, addresses.hashes);
+  const isValid = violations.count + malformed.count === 0;
+  if (isValid && !isDecodedFast(bytes)) rememberAddressHashes(value, addresses.hashes);
   return value;
 }
 

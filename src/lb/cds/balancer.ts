@@ -10,6 +10,7 @@ import { createPolicyType, isInstanceOf } from '../checked-policy';
 import { failureText } from '../connectivity';
 import { emptyEndpointSet } from '../endpoint-set';
 import type { LbPolicyType, LbUpdate, XdsLbContext } from '../lb-policy';
+import { childUpdate } from '../lb-update';
 import { OUTLIER_DETECTION } from '../outlier-detection/config';
 import { OVERRIDE_HOST } from '../override-host/config';
 import { PriorityConfig } from '../priority/config';
@@ -246,7 +247,7 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     const config = planAggregate(leafClusters, previous, shared);
     this.plan = config;
     this.use({ name, cluster, options: update.options, ...identityOf(update.xds) });
-    this.only.child.update(() => ({ ...update, config, endpoints: ok(emptyEndpointSet) }), false);
+    this.only.child.update(() => childUpdate(update, config, ok(emptyEndpointSet)), false);
   }
 
   /** Records the input of the child, before the child is updated. */

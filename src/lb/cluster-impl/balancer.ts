@@ -2,6 +2,7 @@ import { ConnectivityState } from '../../grpc-js';
 import type { Picker } from '../../grpc-js';
 import { createPolicyType, isInstanceOf } from '../checked-policy';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
+import { childUpdate } from '../lb-update';
 import {
   createSingleChildPolicy,
   type OnlyChild,
@@ -16,7 +17,7 @@ import {
   type ClusterImplOptions,
 } from './config';
 import { CountedSubchannels } from './counted-subchannels';
-import { ClusterImplPicker, createCallLimits, type CallLimits } from './picker';
+import { CallLimits, ClusterImplPicker } from './picker';
 
 /** The dependencies that all cluster_impl policies of the process share. */
 export interface ClusterImplDependencies {
@@ -59,7 +60,7 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
       this.only.requestPublication();
     }
     this.updateLoads(this.applied, update);
-    this.only.child.update({ ...update, config: config.options.childPolicy });
+    this.only.child.update(childUpdate(update, config.options.childPolicy));
   }
 
   createPicker(childPicker: Picker): Picker {
@@ -83,7 +84,7 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
 
   private apply(config: ClusterImplConfig): Applied {
     const { options } = config;
-    const limits = createCallLimits(options);
+    const limits = new CallLimits(options);
     const { applied } = this;
     this.only.host.environment.logger.trace(
       TRACER,

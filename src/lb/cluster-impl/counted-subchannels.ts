@@ -29,7 +29,8 @@ interface LoadLookup {
  * ever grow. What a subchannel is asked to start does end.
  */
 export class CountedSubchannels<Counter extends CallCount = CallCounter> {
-  private readonly counted = new WeakMap<Subchannel, InterceptedSubchannel>();
+  /** Created for the first call: most processes use few of their clusters. */
+  private counted: WeakMap<Subchannel, InterceptedSubchannel> | undefined;
 
   /** @param loads Absent if no load is reported. */
   constructor(
@@ -39,13 +40,13 @@ export class CountedSubchannels<Counter extends CallCount = CallCounter> {
 
   /** The counted form of a picked subchannel; the same one each time. */
   get(subchannel: Subchannel): Subchannel {
-    const known = this.counted.get(subchannel);
+    const known = this.counted?.get(subchannel);
     if (known !== undefined) return known;
     const created = new InterceptedSubchannel(
       subchannel,
       createCountedCall(subchannel, this.counter, this.loads?.of(subchannel)),
     );
-    this.counted.set(subchannel, created);
+    (this.counted ??= new WeakMap()).set(subchannel, created);
     return created;
   }
 }

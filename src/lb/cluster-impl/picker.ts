@@ -16,32 +16,37 @@ export interface PreparedDrop {
 }
 
 /** What a picker needs of the config; the same for all its pickers. */
-export interface CallLimits {
+export class CallLimits {
   /** Without those that drop nothing. */
   readonly drops: readonly PreparedDrop[];
-  readonly maxRequests: number;
-  /** What is answered to a call that is one too many. */
-  readonly overLimit: PickResult;
-}
+  private result: PickResult | undefined;
 
-/** Prepares what the picks go by. */
-export function createCallLimits(options: ClusterImplOptions): CallLimits {
-  const { cluster, maxRequests } = options;
-  const drops = options.drops
-    .filter(({ perMillion }) => perMillion > 0)
-    .map(({ category, perMillion }) => ({
-      category,
-      perMillion,
-      result: createDropResult(
-        Status.UNAVAILABLE,
-        `Call dropped by category "${category}" of cluster "${cluster}"`,
-      ),
-    }));
-  const overLimit = createDropResult(
-    Status.UNAVAILABLE,
-    `Cluster "${cluster}" has reached its limit of ${maxRequests} concurrent requests`,
-  );
-  return { drops, maxRequests, overLimit };
+  constructor(private readonly options: ClusterImplOptions) {
+    const { cluster } = options;
+    this.drops = options.drops
+      .filter(({ perMillion }) => perMillion > 0)
+      .map(({ category, perMillion }) => ({
+        category,
+        perMillion,
+        result: createDropResult(
+          Status.UNAVAILABLE,
+          `Call dropped by category "${category}" of cluster "${cluster}"`,
+        ),
+      }));
+  }
+
+  get maxRequests(): number {
+    return this.options.maxRequests;
+  }
+
+  /** What is answered to a call that is one too many. Created for the first such call. */
+  get overLimit(): PickResult {
+    const { cluster, maxRequests } = this.options;
+    return (this.result ??= createDropResult(
+      Status.UNAVAILABLE,
+      `Cluster "${cluster}" has reached its limit of ${maxRequests} concurrent requests`,
+    ));
+  }
 }
 
 /** What a picker is made of. */

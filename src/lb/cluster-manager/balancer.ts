@@ -5,6 +5,7 @@ import { ChildPolicy } from '../child-policy';
 import { ConnectivityTally } from '../connectivity';
 import type { Publication } from '../lb-batch';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
+import { childUpdate } from '../lb-update';
 import { CLUSTER_MANAGER, ClusterManagerConfig, parseClusterManagerConfig } from './config';
 import { ClusterManagerPicker } from './picker';
 
@@ -49,7 +50,7 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
       this.publication.request();
     }
     for (const [name, childConfig] of config.children) {
-      this.updateChild(name, { ...update, config: childConfig });
+      this.updateChild(name, childUpdate(update, childConfig));
     }
   }
 

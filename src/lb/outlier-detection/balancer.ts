@@ -3,6 +3,7 @@ import type { Handle } from '../../util/handle';
 import { createPolicyType, isInstanceOf } from '../checked-policy';
 import { emptyEndpointSet, type EndpointSet } from '../endpoint-set';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
+import { childUpdate } from '../lb-update';
 import {
   createSingleChildPolicy,
   type OnlyChild,
@@ -85,7 +86,7 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
     if (config !== this.config) this.apply(config);
     // Before the child, so that its subchannels find their endpoints.
     if (endpoints.ok && this.schedule !== undefined) this.observe(endpoints.value);
-    this.only.child.update({ ...update, config: config.childPolicy });
+    this.only.child.update(childUpdate(update, config.childPolicy));
   }
 
   /** While nothing is detected, the picker of the child is published as it is. */

@@ -2,6 +2,7 @@ import type { ChannelOptions, Picker, Subchannel, SubchannelAddress } from '../.
 import { ok } from '../../util/result';
 import { createPolicyType, isInstanceOf } from '../checked-policy';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
+import { childUpdate } from '../lb-update';
 import {
   createSingleChildPolicy,
   type OnlyChild,
@@ -35,12 +36,12 @@ class OverrideHost implements SingleChildDelegate<OverrideHostConfig> {
     this.isConfigured = true;
     const { statuses, idleTimeoutMs, childPolicy } = config.options;
     if (!endpoints.ok) {
-      this.only.child.update({ ...update, config: childPolicy });
+      this.only.child.update(childUpdate(update, childPolicy));
       return;
     }
     const usable = ok(this.draining.filter(endpoints.value));
     this.hosts.update({ endpoints: endpoints.value, statuses, idleTimeoutMs, options });
-    this.only.child.update({ ...update, config: childPolicy, endpoints: usable });
+    this.only.child.update(childUpdate(update, childPolicy, usable));
   }
 
   createPicker(childPicker: Picker): Picker {

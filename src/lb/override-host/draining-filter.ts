@@ -7,15 +7,16 @@ import type { EndpointSet } from '../endpoint-set';
  * what they are; where there are, the same objects give the same result, so that the child can compare by identity.
  */
 export class DrainingFilter {
-  private readonly sets = new WeakMap<EndpointSet, EndpointSet>();
-  private readonly localities = new WeakMap<LocalityEndpoints, LocalityEndpoints>();
+  /** Only those with endpoints that are DRAINING; created for the first, as few clusters ever have one. */
+  private sets: WeakMap<EndpointSet, EndpointSet> | undefined;
+  private localities: WeakMap<LocalityEndpoints, LocalityEndpoints> | undefined;
 
   /** The set without endpoints that are DRAINING. */
   filter(set: EndpointSet): EndpointSet {
-    const known = this.sets.get(set);
+    const known = this.sets?.get(set);
     if (known !== undefined) return known;
     const filtered = this.filterSet(set);
-    this.sets.set(set, filtered);
+    if (filtered !== set) (this.sets ??= new WeakMap()).set(set, filtered);
     return filtered;
   }
 
@@ -34,13 +35,12 @@ export class DrainingFilter {
 
   private filterLocality(locality: LocalityEndpoints): LocalityEndpoints {
     if (isKnownNotDraining(locality)) return locality;
-    const known = this.localities.get(locality);
+    const known = this.localities?.get(locality);
     if (known !== undefined) return known;
-    const isDraining = locality.endpoints.some(({ health }) => health === 'DRAINING');
-    const filtered = isDraining
-      ? { ...locality, endpoints: locality.endpoints.filter(({ health }) => health !== 'DRAINING') }
-      : locality;
-    this.localities.set(locality, filtered);
+    if (!locality.endpoints.some(({ health }) => health === 'DRAINING')) return locality;
+    const endpoints = locality.endpoints.filter(({ health }) => health !== 'DRAINING');
+    const filtered = { ...locality, endpoints };
+    (this.localities ??= new WeakMap()).set(locality, filtered);
     return filtered;
   }
 }

@@ -1,7 +1,7 @@
 import type { ChannelOptions, Subchannel } from '../../grpc-js';
 import type { HealthStatus, XdsEndpoint } from '../../resources/endpoints';
 import type { Handle } from '../../util/handle';
-import { emptyEndpointSet, type EndpointSet } from '../endpoint-set';
+import type { EndpointSet } from '../endpoint-set';
 import type { LbHost } from '../lb-policy';
 import { HostConnection } from './host-connection';
 import { formatAddress, HostIndex } from './host-index';
@@ -29,7 +29,8 @@ export interface SessionHostsUpdate {
  * session, there is nothing here but a reference to the latest update.
  */
 export class SessionHosts {
-  private readonly index = new HostIndex();
+  /** Created for the first call of a session. */
+  private index: HostIndex | undefined;
   private readonly connections = new Map<string, HostConnection>();
   private latest: SessionHostsUpdate | undefined;
   /** Those the child made its latest subchannel with: pick_first adds one of its own to those of the channel. */
@@ -54,7 +55,7 @@ export class SessionHosts {
     if (this.indexed === undefined) return;
     this.bringIndexUpToDate(update);
     for (const [address, connection] of this.connections) {
-      const endpoint = this.index.get(address);
+      const endpoint = this.index?.get(address);
       if (!isKept || endpoint === undefined || isCutOff(endpoint, update)) {
         this.connections.delete(address);
         connection.release();
@@ -100,19 +101,19 @@ export class SessionHosts {
     const held = [...this.connections.values()];
     this.connections.clear();
     for (const connection of held) connection.release();
-    this.index.update(emptyEndpointSet);
+    this.index = undefined;
   }
 
   private bringIndexUpToDate({ endpoints }: SessionHostsUpdate): void {
     if (endpoints === this.indexed) return;
     this.indexed = endpoints;
-    this.index.update(endpoints);
+    (this.index ??= new HostIndex()).update(endpoints);
   }
 
   private findEndpoint(address: string): XdsEndpoint | undefined {
     if (this.latest === undefined) return undefined;
     this.bringIndexUpToDate(this.latest);
-    return this.index.get(address);
+    return this.index?.get(address);
   }
 
   private hold(

@@ -5,6 +5,7 @@ import { ok } from '../../util/result';
 import { ChildPolicy } from '../child-policy';
 import { emptyEndpointSet } from '../endpoint-set';
 import type { LbHost, LbUpdate } from '../lb-policy';
+import { childUpdate } from '../lb-update';
 import type { PriorityState } from './choose-priority';
 import type { PriorityChildConfig } from './config';
 
@@ -69,13 +70,10 @@ export class PriorityChild implements PriorityState {
   update(config: PriorityChildConfig, update: LbUpdate): void {
     this.ignoreReresolutionRequests = config.ignoreReresolutionRequests;
     const { endpoints } = update;
-    this.policy.update({
-      ...update,
-      config: config.config,
-      endpoints: endpoints.ok
-        ? ok(endpoints.value.children?.get(this.options.name) ?? emptyEndpointSet)
-        : endpoints,
-    });
+    const own = endpoints.ok
+      ? ok(endpoints.value.children?.get(this.options.name) ?? emptyEndpointSet)
+      : endpoints;
+    this.policy.update(childUpdate(update, config.config, own));
     // A policy that replaced another one may have begun anew without a report.
     this.noteState();
   }

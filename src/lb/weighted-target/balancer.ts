@@ -14,6 +14,7 @@ import {
 import { emptyEndpointSet } from '../endpoint-set';
 import type { Publication } from '../lb-batch';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
+import { childUpdate } from '../lb-update';
 import {
   parseWeightedTargetConfig,
   WEIGHTED_TARGET,
@@ -108,13 +109,11 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
     target.retention?.release();
     target.retention = undefined;
     target.weight = config.weight;
-    target.child.update({
-      ...update,
-      config: config.childPolicy,
-      endpoints: update.endpoints.ok
-        ? ok(update.endpoints.value.children?.get(name) ?? emptyEndpointSet)
-        : update.endpoints,
-    });
+    const { endpoints } = update;
+    const own = endpoints.ok
+      ? ok(endpoints.value.children?.get(name) ?? emptyEndpointSet)
+      : endpoints;
+    target.child.update(childUpdate(update, config.childPolicy, own));
   }
 
   private createTarget(name: string): Target {

@@ -3,6 +3,7 @@ import { createPolicyType, isInstanceOf } from '../checked-policy';
 import { failureText } from '../connectivity';
 import type { EndpointSet } from '../endpoint-set';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
+import { childUpdate } from '../lb-update';
 import {
   createSingleChildPolicy,
   type OnlyChild,
@@ -50,6 +51,6 @@ class WrrLocality implements SingleChildDelegate<WrrLocalityConfig> {
         () => `Locality ${name} is listed with two weights; the first one is used`,
       );
     }
-    this.only.child.update({ ...update, config: targets.config, endpoints: ok(targets.endpoints) });
+    this.only.child.update(childUpdate(update, targets.config, ok(targets.endpoints)));
   }
 }
