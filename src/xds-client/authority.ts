@@ -189,10 +189,8 @@ export class Authority implements ChannelListener {
       onEmptied();
     };
     const onAnswered = (answered: WatchedResource) => waitReports.end(answered);
-    const resource = new WatchedResource({
-      ...{ type, name, queue, clock, nodeId, target },
-      ...{ onAnswered, onUnwatched },
-    });
+    const options = { type, name, queue, clock, nodeId, target, onAnswered, onUnwatched };
+    const resource = new WatchedResource(options);
     ofType.set(name, resource);
     waitReports.begin({ resource, target, describe: () => this.describeWait(resource) });
     return resource;

@@ -74,6 +74,7 @@ describe('readResources', () => {
               version: '7',
               serverKey: server.key,
               updatedAtMs: 3,
+              elements: 0,
             },
           },
         ],
