@@ -4,14 +4,15 @@ import {
   LocalityLbEndpoints,
 } from '../generated/envoy/config/endpoint/v3/endpoint_components';
 import { asBuffer } from '../util/as-buffer';
+import { runSteps } from '../util/steps';
 import { Violations } from '../util/violations';
 import { LB_ENDPOINTS_FIELD, LOCALITIES_FIELD } from './assignment-pieces-parser';
-import type { EndpointsDifference } from './address-hashes';
+import { AddressHashes, type AddressSet } from './endpoint-addresses';
 import { EndpointMetadataReader } from './endpoint-metadata-parser';
 import { LocalityReuse, type PreviousEndpoints } from './endpoint-reuse';
-import { applyComparison, countDraining, sumWeights } from './changed-slices';
-import { recallSlices, rememberSlices, type EndpointSlices } from './endpoint-slices';
-import type { LocalityEndpoints, XdsEndpoint } from './endpoints';
+import { applyComparison, summarize, type EndpointSlices } from './endpoint-slices';
+import type { EndpointsChange, LocalityEndpoints, XdsEndpoint } from './endpoints';
+import { EndpointsDifference } from './endpoints-change';
 import { parseLbEndpoint, type EndpointReading } from './lb-endpoint-parser';
 import { decodeMessage } from './shared/any';
 import { parseHealthStatus } from './shared/health-status-parser';
@@ -21,100 +22,117 @@ import { splitMessage } from './shared/split-message';
 import { MAX_TOTAL_WEIGHT } from './shared/total-weight';
 import { UnusableAddresses } from './unusable-addresses';
 
-/** A locality that gets calls. */
-export interface ChangedLocality {
-  readonly priority: number;
-  readonly value: LocalityEndpoints;
-}
-
-/** An assignment whose endpoints are taken from the previous one where their bytes are the same. */
-export interface ChangedAssignment extends EndpointsDifference {
-  /** Without localities. */
-  readonly message: ClusterLoadAssignment;
-  /** Those that get calls; in order. */
-  readonly localities: readonly ChangedLocality[];
-}
-
 /**
- * Decodes an assignment that differs little from the previous one: only the endpoints whose bytes changed.
- *
- * @returns `undefined` if there is anything unusual about it, invalid or not: then it is to be decoded as a whole,
- * which knows how to say what is wrong. Whether an address is there twice remains to be checked.
+ * The size of an assignment in bytes from which it has a record, about that of 50 endpoints. A smaller one is decoded as
+ * a whole in less time than a comparison takes, and a process may have 20,000 of them.
  */
-export function decodeChangedAssignment(
-  bytes: Uint8Array,
-  previous: PreviousEndpoints,
-  reading: EndpointReading,
-): ChangedAssignment | undefined {
-  return new ChangeDecoder(previous, reading).decode(asBuffer(bytes));
-}
+const MIN_BYTES_RECORDED = 2048;
 
-/** Bytes of an assignment below which it is decoded again as a whole, in less time than a comparison takes: 50 endpoints. */
-const MIN_BYTES_REMEMBERED = 2048;
+/** What is kept of an assignment to decode only the changes of its next version. */
+export class EndpointsRecord {
+  constructor(
+    /** The bytes of the endpoints, of each locality where they are contiguous. */
+    readonly slices: ReadonlyMap<LocalityEndpoints, EndpointSlices>,
+    /** The hashes of all addresses. */
+    readonly addressHashes: AddressHashes,
+  ) {}
 
-/** Whether nothing about an assignment is kept beside its value, as it is small. A process may have 20,000 of them. */
-export function isDecodedFast(bytes: Uint8Array): boolean {
-  return bytes.length < MIN_BYTES_REMEMBERED;
-}
-
-/**
- * Keeps what the localities of a decoded assignment were decoded from.
- * @param parsed For each locality of the message, what its endpoints came to; `undefined` where it gets no calls.
- */
-export function rememberAssignment(
-  bytes: Uint8Array,
-  parsed: readonly (
-    | { readonly value: LocalityEndpoints; readonly endpoints: EndpointSlices['endpoints'] }
-    | undefined
-  )[],
-): void {
-  if (isDecodedFast(bytes)) return;
-  const split = splitMessage(bytes, LOCALITIES_FIELD);
-  if (split === undefined) return;
-  const buffer = asBuffer(bytes);
-  for (const [i, locality] of parsed.entries()) {
-    if (locality === undefined) continue;
-    const slices = sliceMessage(
-      buffer.subarray(split.offsets[2 * i], split.offsets[2 * i + 1]),
-      LB_ENDPOINTS_FIELD,
-    );
-    if (slices?.offsets.length !== 2 * locality.endpoints.length) continue;
-    const { value } = locality;
-    const omitted = locality.endpoints.length - value.endpoints.length;
-    const endpoints = omitted === 0 ? value.endpoints : locality.endpoints;
-    const totalWeight = sumWeights(value.endpoints);
-    const draining = countDraining(value.endpoints);
-    rememberSlices(value, { ...slices, endpoints, omitted, draining, totalWeight });
+  /**
+   * @param parsed One for each locality of the message; `undefined` where it gets no calls.
+   * @returns `undefined` for a small assignment.
+   */
+  static create(
+    bytes: Uint8Array,
+    parsed: readonly (ParsedLocality | undefined)[],
+    addresses: AddressSet,
+  ): EndpointsRecord | undefined {
+    if (bytes.length < MIN_BYTES_RECORDED) return undefined;
+    const slices = new Map<LocalityEndpoints, EndpointSlices>();
+    const split = splitMessage(bytes, LOCALITIES_FIELD);
+    const buffer = asBuffer(bytes);
+    for (const [i, locality] of parsed.entries()) {
+      if (locality === undefined || split === undefined) continue;
+      const { value, slots } = locality;
+      const slice = buffer.subarray(split.offsets[2 * i], split.offsets[2 * i + 1]);
+      const sliced = sliceMessage(slice, LB_ENDPOINTS_FIELD);
+      if (sliced?.offsets.length !== 2 * slots.length) continue;
+      const isComplete = slots.length === value.endpoints.length;
+      slices.set(value, { ...sliced, ...summarize(isComplete ? value.endpoints : slots) });
+    }
+    return new EndpointsRecord(slices, new AddressHashes(addresses.hashes));
   }
 }
 
-/** A locality and what it was decoded from. */
+/** A locality that gets calls. */
+export interface ParsedLocality {
+  readonly priority: number;
+  readonly value: LocalityEndpoints;
+  /** One for each element; `undefined` for one that is left out. */
+  readonly slots: EndpointSlices['endpoints'];
+}
+
+/** An assignment whose endpoints are taken from the previous version where their bytes are the same. */
+export interface ChangedAssignment {
+  /** Without localities. */
+  readonly message: ClusterLoadAssignment;
+  /** Those that get calls; in order. */
+  readonly localities: readonly Pick<ParsedLocality, 'priority' | 'value'>[];
+  readonly record: EndpointsRecord;
+  readonly change: EndpointsChange;
+}
+
+/** The previous version of an assignment. */
+export interface KnownAssignment {
+  readonly previous: PreviousEndpoints;
+  readonly record: EndpointsRecord;
+}
+
+/**
+ * Decodes an assignment that differs little from the previous version: only the endpoints whose bytes changed.
+ *
+ * @returns `undefined` if there is anything unusual about it, invalid or not: then it is decoded as a whole, which
+ * reports what is wrong.
+ */
+export function decodeChangedAssignment(
+  bytes: Uint8Array,
+  known: KnownAssignment,
+  reading: EndpointReading,
+): ChangedAssignment | undefined {
+  return new ChangeDecoder(known, reading).decode(asBuffer(bytes));
+}
+
+/** A locality of the previous version. */
 interface KnownLocality {
   readonly before: LocalityEndpoints;
   readonly known: EndpointSlices;
 }
 
 class ChangeDecoder {
-  /** Nothing may be found wrong here: see `decodeChangedAssignment`. */
+  /** Any violation makes the result `undefined`: see `decodeChangedAssignment`. */
   private readonly violations = Violations.root();
   private readonly metadataReader = new EndpointMetadataReader();
   private readonly unusable = new UnusableAddresses();
-  private readonly added: XdsEndpoint[] = [];
-  private readonly removed: XdsEndpoint[] = [];
+  private readonly difference = new EndpointsDifference();
+  private readonly slices = new Map<LocalityEndpoints, EndpointSlices>();
   /** Previous localities whose endpoints have been taken over: each may serve once. */
   private readonly used = new Set<LocalityEndpoints>();
+  private readonly previous: PreviousEndpoints;
+  private readonly record: EndpointsRecord;
 
   constructor(
-    private readonly previous: PreviousEndpoints,
+    { previous, record }: KnownAssignment,
     private readonly reading: EndpointReading,
-  ) {}
+  ) {
+    this.previous = previous;
+    this.record = record;
+  }
 
   decode(bytes: Buffer): ChangedAssignment | undefined {
     const split = splitMessage(bytes, LOCALITIES_FIELD);
     if (split === undefined) return undefined;
     const message = decodeMessage(ClusterLoadAssignment, split.rest, this.violations);
     if (message === undefined) return undefined;
-    const localities: ChangedLocality[] = [];
+    const localities: ChangedAssignment['localities'][number][] = [];
     for (let i = 0; i < split.offsets.length; i += 2) {
       const slice = bytes.subarray(split.offsets[i], split.offsets[i + 1]);
       const locality = this.decodeLocality(slice);
@@ -123,12 +141,17 @@ class ChangeDecoder {
     }
     if (this.violations.count > 0 || this.unusable.count !== undefined) return undefined;
     for (const gone of this.previous.localities()) {
-      if (!this.used.has(gone)) for (const endpoint of gone.endpoints) this.removed.push(endpoint);
+      if (!this.used.has(gone)) this.difference.include(gone.locality, [], gone.endpoints);
     }
-    return { message, localities, added: this.added, removed: this.removed };
+    const addressHashes = this.record.addressHashes.next(this.difference.all());
+    if (addressHashes === undefined) return undefined;
+    const record = new EndpointsRecord(this.slices, addressHashes);
+    return { message, localities, record, change: runSteps(this.difference.toChange()) };
   }
 
-  private decodeLocality(slice: Buffer): ChangedLocality | 'unused' | undefined {
+  private decodeLocality(
+    slice: Buffer,
+  ): ChangedAssignment['localities'][number] | 'unused' | undefined {
     const found = this.findPrevious(slice);
     if (found === undefined) return this.isUnused(slice) ? 'unused' : undefined;
     const change = compareSlices(slice, LB_ENDPOINTS_FIELD, found.known);
@@ -147,14 +170,14 @@ class ChangeDecoder {
     return value && { priority, value };
   }
 
-  /** The previous version of a locality, or rather a guess: one of the name, if possible one that ends in the same way. */
+  /** Guesses the previous version of a locality: one of its name, if possible one that ends in the same way. */
   private findPrevious(slice: Buffer): KnownLocality | undefined {
     const head = slice.subarray(0, readHeadLength(slice, LB_ENDPOINTS_FIELD) ?? 0);
     const message = decodeMessage(LocalityLbEndpoints, head, this.violations);
     if (message?.locality === undefined) return undefined;
     const candidates: KnownLocality[] = [];
     for (const before of this.previous.named(message.locality)) {
-      const known = recallSlices(before);
+      const known = this.record.slices.get(before);
       if (known !== undefined && !this.used.has(before)) candidates.push({ before, known });
     }
     return candidates.find(({ known }) => endsAs(slice, known)) ?? candidates[0];
@@ -180,15 +203,12 @@ class ChangeDecoder {
     const endpoints = isComplete(slices)
       ? slices.endpoints
       : slices.endpoints.filter((endpoint) => endpoint !== undefined);
-    const next = { locality, weight, endpoints };
-    const isOther = added.length + removed.length > 0;
-    const value = isOther ? next : new LocalityReuse(before).share(next);
-    rememberSlices(
-      value,
-      slices.omitted === 0 ? { ...slices, endpoints: value.endpoints } : slices,
-    );
-    for (const endpoint of added) this.added.push(endpoint);
-    for (const endpoint of removed) this.removed.push(endpoint);
+    const next = { locality, weight, endpoints, draining: slices.draining };
+    const isSame = added.length + removed.length === 0;
+    const value = isSame ? new LocalityReuse(before).share(next) : next;
+    this.slices.set(value, isComplete(slices) ? { ...slices, endpoints: value.endpoints } : slices);
+    if (isSame) return value;
+    this.difference.include(locality, added, removed);
     return value;
   }
 
@@ -204,7 +224,7 @@ class ChangeDecoder {
   }
 }
 
-/** Whether what comes after the endpoints is the same. */
+/** Whether the bytes after the endpoints are the same. */
 function endsAs(slice: Buffer, known: EndpointSlices): boolean {
   const tail = known.bytes.subarray(elementStart(known, known.offsets.length / 2));
   return tail.length <= slice.length && slice.subarray(slice.length - tail.length).equals(tail);

@@ -1,12 +1,12 @@
-import type { ServerConfig } from '../bootstrap/bootstrap';
 import { RouteConfiguration } from '../generated/envoy/config/route/v3/route';
 import { VirtualHost as VirtualHostMessage } from '../generated/envoy/config/route/v3/route_components';
 import { asBuffer } from '../util/as-buffer';
 import { Violations } from '../util/violations';
+import type { DecodedValue, PreviousVersion } from '../xds-client/resource-type';
 import { parseClusterSpecifierPlugins } from './cluster-specifier-plugins-parser';
 import { isTrusted, type ParseContext } from './parse-context';
 import { regexesOf } from './regexes-of';
-import type { RouteConfigResource, VirtualHost } from './route-config';
+import type { RouteConfigChange, RouteConfigResource, VirtualHost } from './route-config';
 import { decodeMessage } from './shared/any';
 import { compareSlices, type SlicePart } from './shared/slice-comparison';
 import { restOf, sliceMessage, type SlicedMessage } from './shared/sliced-message';
@@ -14,49 +14,53 @@ import { parseVirtualHost } from './virtual-host-parser';
 
 const VIRTUAL_HOSTS_FIELD = 2;
 
-/** What a route configuration was decoded from, and what its virtual hosts depend on besides their own bytes. */
-interface KnownRoutes {
-  readonly slices: SlicedMessage;
-  readonly isTrusted: boolean;
+/** What is kept of a route configuration to decode only the changes of its next version. */
+export class RoutesRecord {
+  private constructor(
+    readonly slices: SlicedMessage,
+    /** Whether the server is trusted; virtual hosts depend on that besides their own bytes. */
+    readonly isTrusted: boolean,
+  ) {}
+
+  /** @returns `undefined` if the virtual hosts are not contiguous in the bytes. */
+  static create(bytes: Uint8Array, { server }: ParseContext): RoutesRecord | undefined {
+    const slices = sliceMessage(asBuffer(bytes), VIRTUAL_HOSTS_FIELD);
+    return slices && new RoutesRecord(slices, isTrusted(server));
+  }
+
+  /** The record of the next version. */
+  next(slices: SlicedMessage): RoutesRecord {
+    return new RoutesRecord(slices, this.isTrusted);
+  }
 }
 
-const known = new WeakMap<RouteConfigResource, KnownRoutes>();
-
-/** Keeps what a valid route configuration was decoded from, for as long as it is in use. */
-export function rememberRoutes(
-  value: RouteConfigResource,
-  bytes: Uint8Array,
-  server: ServerConfig,
-): void {
-  const slices = sliceMessage(asBuffer(bytes), VIRTUAL_HOSTS_FIELD);
-  if (slices !== undefined) known.set(value, { slices, isTrusted: isTrusted(server) });
-}
+/** A valid route configuration. */
+export type DecodedRoutes = DecodedValue<RouteConfigResource, RouteConfigChange>;
 
 /**
- * Decodes a route configuration that differs little from the previous one: only the virtual hosts whose bytes changed.
- * Control planes put all services into one, and whoever uses another of them has nothing to do then.
+ * Decodes a route configuration that differs little from the previous version: only the virtual hosts whose bytes
+ * changed. Control planes put all services into one, so most changes do not concern a target.
  *
- * @returns `undefined` if there is anything unusual about it, invalid or not: then it is to be decoded as a whole,
- * which knows how to say what is wrong.
+ * @returns `undefined` if there is anything unusual about it, invalid or not: then it is decoded as a whole, which
+ * reports what is wrong.
  */
 export function decodeChangedRoutes(
   bytes: Uint8Array,
-  previous: RouteConfigResource,
+  { value: previous, record }: PreviousVersion<RouteConfigResource>,
   context: ParseContext,
-): RouteConfigResource | undefined {
-  const before = known.get(previous);
-  if (before === undefined || before.isTrusted !== isTrusted(context.server)) return undefined;
-  const comparison = compareSlices(asBuffer(bytes), VIRTUAL_HOSTS_FIELD, before.slices);
+): DecodedRoutes | undefined {
+  if (!(record instanceof RoutesRecord) || record.isTrusted !== isTrusted(context.server)) {
+    return undefined;
+  }
+  const comparison = compareSlices(asBuffer(bytes), VIRTUAL_HOSTS_FIELD, record.slices);
   if (comparison === undefined) return undefined;
   const { parts, slices, rest } = comparison;
-  if (Buffer.compare(rest, restOf(before.slices)) !== 0) return undefined;
+  if (Buffer.compare(rest, restOf(record.slices)) !== 0) return undefined;
   const violations = Violations.root();
   const parse = createSliceParser(slices.bytes, rest, context, violations);
-  const virtualHosts = join(parts, previous.virtualHosts, parse);
+  const { virtualHosts, change } = join(parts, previous.virtualHosts, parse);
   if (violations.count > 0 || !areRegexesWithinLimit(virtualHosts, context)) return undefined;
-  const value = { name: previous.name, virtualHosts };
-  known.set(value, { ...before, slices });
-  return value;
+  return { value: { name: previous.name, virtualHosts }, record: record.next(slices), change };
 }
 
 /** Those of the virtual hosts that were kept have not been counted yet. */
@@ -83,20 +87,27 @@ function createSliceParser(
   };
 }
 
-/** Puts the virtual hosts together: those kept from the previous version, and the new ones. */
+/** Joins the virtual hosts: those kept from the previous version, and the new ones. */
 function join(
   parts: readonly SlicePart[],
   previous: readonly VirtualHost[],
   parse: SliceParser,
-): readonly VirtualHost[] {
-  const joined: VirtualHost[] = [];
+): Pick<RouteConfigResource, 'virtualHosts'> & { readonly change: RouteConfigChange } {
+  const virtualHosts: VirtualHost[] = [];
+  const changed = new Set<string>();
+  let next = 0;
   for (const part of parts) {
     if (part.kind === 'kept') {
-      for (const virtualHost of previous.slice(part.from, part.to)) joined.push(virtualHost);
-    } else {
-      const parsed = parse(part.start, part.end);
-      if (parsed !== undefined) joined.push(parsed);
+      for (const dropped of previous.slice(next, part.from)) changed.add(dropped.name);
+      for (const kept of previous.slice(part.from, part.to)) virtualHosts.push(kept);
+      next = part.to;
+      continue;
     }
+    const parsed = parse(part.start, part.end);
+    if (parsed === undefined) continue;
+    changed.add(parsed.name);
+    virtualHosts.push(parsed);
   }
-  return joined;
+  for (const dropped of previous.slice(next)) changed.add(dropped.name);
+  return { virtualHosts, change: { virtualHosts: changed } };
 }

@@ -41,12 +41,11 @@ export function createClusterResourceType(
       service: 'envoy.service.cluster.v3.ClusterDiscoveryService',
       noun: 'Clusters',
     },
-    parse: (message, { server, certificateProviders }, violations) =>
-      parseCluster(
-        message,
-        { ...createParseContext(extensions, server), certificateProviders },
-        violations,
-      ),
+    parse(message, { server, certificateProviders }, violations) {
+      const context = { ...createParseContext(extensions, server), certificateProviders };
+      const value = parseCluster(message, context, violations);
+      return value && { value };
+    },
   });
 }
 

@@ -9,11 +9,12 @@ import { runSteps, type Steps } from '../util/steps';
 import { Violations } from '../util/violations';
 import type { Decoded, ElementLimit, ResourceType } from '../xds-client/resource-type';
 import type { EndpointCollection } from './endpoint-collection';
+import { AddressSet } from './endpoint-addresses';
 import { checkEndpointCount } from './endpoint-count';
 import { EndpointMetadataReader } from './endpoint-metadata-parser';
 import { LocalityReuse } from './endpoint-reuse';
 import type { ExtensionPoints } from './extension-points';
-import { AddressSet, ENDPOINTS_PER_STEP, parseEndpoints } from './locality-endpoints-parser';
+import { ENDPOINTS_PER_STEP, parseEndpoints } from './locality-endpoints-parser';
 import { decodeMessage, unpackAny, type AnyType } from './shared/any';
 import { splitMessage, type SplitMessage } from './shared/split-message';
 import { describeUnusable, UnusableAddresses } from './unusable-addresses';
@@ -34,7 +35,7 @@ export function createEndpointCollectionResourceType(
   }: Pick<ExtensionPoints, 'keepDraining' | 'additionalAddresses' | 'maxEndpointsPerAssignment'>,
   elementLimit?: ElementLimit,
 ): ResourceType<EndpointCollection> {
-  const reading = { keepDraining, additionalAddresses };
+  const reading = { keepDraining, additionalAddresses, endpointCollections: false };
   return {
     typeUrl: 'type.googleapis.com/envoy.config.endpoint.v3.LbEndpointCollection',
     typeName: 'LbEndpointCollection',

@@ -4,8 +4,13 @@ import {
 } from '../generated/envoy/config/endpoint/v3/endpoint';
 import { runSteps, type Steps } from '../util/steps';
 import { Violations } from '../util/violations';
-import type { DecodeContext, ElementLimit, ResourceType } from '../xds-client/resource-type';
-import { AddressHashChange, rememberAddressHashes } from './address-hashes';
+import type {
+  DecodeContext,
+  DecodedValue,
+  ElementLimit,
+  PreviousVersion,
+  ResourceType,
+} from '../xds-client/resource-type';
 import {
   decodePieces,
   piecesOf,
@@ -14,17 +19,23 @@ import {
 } from './assignment-pieces-parser';
 import {
   decodeChangedAssignment,
-  isDecodedFast,
-  rememberAssignment,
+  EndpointsRecord,
+  type ParsedLocality,
 } from './changed-endpoints-parser';
+import { AddressSet } from './endpoint-addresses';
 import { EndpointMetadataReader } from './endpoint-metadata-parser';
 import { PreviousEndpoints } from './endpoint-reuse';
-import type { DropCategory, EndpointsResource, LocalityEndpoints } from './endpoints';
+import type {
+  DropCategory,
+  EndpointsChange,
+  EndpointsResource,
+  LocalityEndpoints,
+} from './endpoints';
+import { compareEndpoints } from './endpoints-change';
 import type { ExtensionPoints } from './extension-points';
 import type { EndpointReading } from './lb-endpoint-parser';
 import { localityName } from './locality';
 import {
-  AddressSet,
   ENDPOINTS_PER_STEP,
   parseLocalityEndpoints,
   type LocalityContext,
@@ -58,15 +69,15 @@ export function createEndpointsResourceType(
   {
     keepDraining = false,
     additionalAddresses = true,
-    endpointCollections: readCollections = false,
+    endpointCollections = false,
     maxEndpointsPerAssignment: max,
   }: Pick<
     ExtensionPoints,
     'keepDraining' | 'additionalAddresses' | 'endpointCollections' | 'maxEndpointsPerAssignment'
   >,
   elementLimit?: ElementLimit,
-): ResourceType<EndpointsResource> {
-  const reading = { keepDraining, additionalAddresses };
+): ResourceType<EndpointsResource, EndpointsChange> {
+  const reading = { keepDraining, additionalAddresses, endpointCollections };
   return createResourceType({
     typeName: 'envoy.config.endpoint.v3.ClusterLoadAssignment',
     decoder: ClusterLoadAssignment,
@@ -82,124 +93,97 @@ export function createEndpointsResourceType(
     countElements: countEndpoints,
     describeSkipped: ({ unusableEndpoints }) => describeUnusable(unusableEndpoints),
     parse(message, context, violations, bytes) {
-      const previous = new PreviousEndpoints(context.previous(message.clusterName));
-      const shared = { previous, reading, readCollections, bytes };
-      return runSteps(parseAssignment(piecesOf(message), shared, violations));
+      const previous = context.previous(message.clusterName);
+      return runSteps(parseAssignment(piecesOf(message), { previous, reading, bytes }, violations));
     },
     parseInSteps(bytes, context, violations) {
       if (bytes.length < MIN_BYTES_IN_STEPS) return undefined;
-      return parsePieces(bytes, { context, reading, readCollections }, violations);
+      return parsePieces(bytes, context, reading, violations);
     },
-    parseChange(bytes, name, context) {
-      const before = context.previous(name);
+    parseChange(bytes, { value: before, record }) {
       // How many addresses cannot be used is counted only when every endpoint is decoded.
-      if (before === undefined || before.unusableEndpoints !== undefined) return undefined;
+      if (!(record instanceof EndpointsRecord) || before.unusableEndpoints !== undefined) {
+        return undefined;
+      }
       const previous = new PreviousEndpoints(before);
-      const change = decodeChangedAssignment(bytes, previous, reading);
-      if (change === undefined) return undefined;
-      const addresses = AddressHashChange.check(before, change);
-      if (addresses === undefined) return undefined;
+      const changed = decodeChangedAssignment(bytes, { previous, record }, reading);
+      if (changed === undefined) return undefined;
       const violations = Violations.root();
-      const value = assemble(
-        change.message,
-        { localities: change.localities, previous },
-        violations,
-      );
-      if (violations.count > 0) return undefined;
-      addresses.apply(value);
-      return value;
+      const { message, localities, record: next, change } = changed;
+      const value = assemble(message, { localities, previous }, violations);
+      return violations.count > 0 ? undefined : { value, record: next, change };
     },
   });
 }
 
-interface PiecesContext {
-  readonly context: DecodeContext<EndpointsResource>;
+/** What an assignment is parsed with. */
+interface AssignmentContext {
+  readonly previous: PreviousVersion<EndpointsResource> | undefined;
   readonly reading: EndpointReading;
-  readonly readCollections: boolean;
-}
-
-interface EndpointsContext {
-  readonly previous: PreviousEndpoints;
-  readonly reading: EndpointReading;
-  readonly readCollections: boolean;
-  /** What the message was decoded from. */
+  /** The encoded message. */
   readonly bytes: Uint8Array;
 }
 
 /** A locality that gets calls; `undefined` keeps the place of one that does not. */
-type PlacedLocality = { readonly priority: number; readonly value: LocalityEndpoints } | undefined;
+type PlacedLocality = Pick<ParsedLocality, 'priority' | 'value'> | undefined;
 
-/** What the localities of an assignment are parsed with. */
-interface LocalitiesContext extends EndpointsContext {
-  readonly addresses: AddressSet;
-  readonly unusable: UnusableAddresses;
-}
-
-/** What an assignment is put together from. */
+/** What an assignment is assembled from. */
 interface AssignmentParts {
   readonly localities: readonly PlacedLocality[];
   readonly previous: PreviousEndpoints;
   readonly unusableEndpoints?: number | undefined;
 }
 
+/** A valid assignment. */
+type DecodedEndpoints = DecodedValue<EndpointsResource, EndpointsChange>;
+
 /** Decodes and parses an assignment piece by piece. As in one that is decoded as a whole, nothing else counts if a piece is malformed. */
 function* parsePieces(
   bytes: Uint8Array,
-  { context, reading, readCollections }: PiecesContext,
+  context: DecodeContext<EndpointsResource>,
+  reading: EndpointReading,
   violations: Violations,
-): Steps<EndpointsResource | undefined> {
+): Steps<DecodedEndpoints | undefined> {
   const pieces = decodePieces(bytes, violations);
   if (pieces === undefined) return undefined;
-  const previous = new PreviousEndpoints(context.previous(pieces.message.clusterName));
+  const previous = context.previous(pieces.message.clusterName);
   const found = Violations.root();
-  const shared = { previous, reading, readCollections, bytes };
-  const value = yield* parseAssignment(pieces, shared, found);
+  const decoded = yield* parseAssignment(pieces, { previous, reading, bytes }, found);
   const { malformed } = pieces;
   violations.addAll(malformed.count > 0 ? malformed : found);
-  return value;
+  return decoded;
 }
 
 function* parseAssignment(
   pieces: AssignmentPieces,
-  context: EndpointsContext,
+  { previous: before, reading, bytes }: AssignmentContext,
   violations: Violations,
-): Steps<EndpointsResource> {
+): Steps<DecodedEndpoints> {
   const { message, malformed } = pieces;
+  const previous = new PreviousEndpoints(before?.value);
   const addresses = new AddressSet();
   const unusable = new UnusableAddresses();
-  const shared = { ...context, addresses, unusable };
-  const localities = yield* parseLocalities(pieces, shared, violations.at('endpoints'));
-  const { previous, bytes } = context;
+  const metadataReader = new EndpointMetadataReader();
+  const context = { previous, addresses, metadataReader, unusable, reading };
+  const localities = yield* parseLocalities(pieces, context, violations.at('endpoints'));
   const parts = { localities, previous, unusableEndpoints: unusable.count };
   const value = assemble(message, parts, violations);
-  const isValid = violations.count + malformed.count === 0;
-  if (isValid && !isDecodedFast(bytes)) rememberAddressHashes(value, addresses.hashes);
-  return value;
+  if (violations.count + malformed.count > 0) return { value };
+  const record = EndpointsRecord.create(bytes, localities, addresses);
+  return { value, record, change: before && (yield* compareEndpoints(before.value, value)) };
 }
 
 function* parseLocalities(
-  { localities: pieces, malformed }: AssignmentPieces,
-  { previous, reading, readCollections, bytes, addresses, unusable }: LocalitiesContext,
+  { localities: pieces }: AssignmentPieces,
+  context: LocalityContext,
   violations: Violations,
-): Steps<readonly PlacedLocality[]> {
-  const metadataReader = new EndpointMetadataReader();
-  const parsed: Parameters<typeof rememberAssignment>[1][number][] = [];
-  const localities: PlacedLocality[] = [];
+): Steps<readonly (ParsedLocality | undefined)[]> {
+  const localities: (ParsedLocality | undefined)[] = [];
   for (const piece of pieces) {
-    const i = localities.length;
-    const onParsed: LocalityContext['onParsed'] = (value, parts) => {
-      parsed[i] = { value, endpoints: parts };
-    };
-    const context = {
-      ...{ previous, addresses, metadataReader, unusable },
-      ...{ reading, readCollections, onParsed },
-    };
-    const value = yield* parseLocalityEndpoints(piece, context, violations.index(i));
-    parsed[i] ??= undefined;
-    localities.push(value && { priority: piece.message.priority, value });
+    const at = violations.index(localities.length);
+    localities.push(yield* parseLocalityEndpoints(piece, context, at));
     yield* skipEndpoints(piece);
   }
-  if (violations.count + malformed.count === 0) rememberAssignment(bytes, parsed);
   return localities;
 }
 

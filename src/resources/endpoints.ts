@@ -31,6 +31,8 @@ export interface LocalityEndpoints {
   readonly weight: number;
   /** May be empty: the locality is unreachable. */
   readonly endpoints: readonly XdsEndpoint[];
+  /** How many endpoints are DRAINING (gRFC A55); absent where they were not counted. */
+  readonly draining?: number | undefined;
   /** The resource that has the endpoints instead, if there is one (gRFC A95). */
   readonly collection?: string;
 }
@@ -59,4 +61,21 @@ export interface EndpointsResource {
   readonly drops: readonly DropCategory[];
   /** How many endpoints have an address that was left out, because this client cannot use it; absent if none. */
   readonly unusableEndpoints?: number | undefined;
+}
+
+/** The endpoints of a locality, in whatever priority, that differ from the previous version. Not all lists are empty. */
+export interface LocalityChange {
+  readonly locality: Locality;
+  /** Endpoints at a first address that the locality did not have. */
+  readonly added: readonly XdsEndpoint[];
+  /** Endpoints at a first address that the locality does not have any more. */
+  readonly removed: readonly XdsEndpoint[];
+  /** Endpoints with another weight, state, or anything else. */
+  readonly updated: readonly XdsEndpoint[];
+}
+
+/** How the endpoints of an assignment differ from those of its previous version. Its size is that of the change. */
+export interface EndpointsChange {
+  /** Each locality whose endpoints differ, once. Weights, priorities and drops may differ besides. */
+  readonly localities: readonly LocalityChange[];
 }

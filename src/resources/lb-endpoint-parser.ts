@@ -17,6 +17,8 @@ export interface EndpointReading {
   readonly keepDraining: boolean;
   /** Whether `additional_addresses` are read (gRFC A61). */
   readonly additionalAddresses: boolean;
+  /** Whether localities may have their endpoints in collections (gRFC A95). */
+  readonly endpointCollections: boolean;
 }
 
 /** What the endpoints of an assignment are read with. */

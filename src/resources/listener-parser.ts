@@ -26,8 +26,10 @@ export function createListenerResourceType(
       service: 'envoy.service.listener.v3.ListenerDiscoveryService',
       noun: 'Listeners',
     },
-    parse: (message, { server }, violations) =>
-      parseListener(message, createParseContext(extensions, server), violations),
+    parse(message, { server }, violations) {
+      const value = parseListener(message, createParseContext(extensions, server), violations);
+      return value && { value };
+    },
   });
 }
 

@@ -4,12 +4,12 @@ import type { ClusterResource } from './cluster';
 import { createClusterResourceType } from './cluster-parser';
 import type { EndpointCollection } from './endpoint-collection';
 import { createEndpointCollectionResourceType } from './endpoint-collection-parser';
-import type { EndpointsResource } from './endpoints';
+import type { EndpointsChange, EndpointsResource } from './endpoints';
 import { createEndpointsResourceType } from './endpoints-parser';
 import type { ExtensionPoints } from './extension-points';
 import type { ListenerResource } from './listener';
 import { createListenerResourceType } from './listener-parser';
-import type { RouteConfigResource } from './route-config';
+import type { RouteConfigChange, RouteConfigResource } from './route-config';
 import { createRouteConfigResourceType } from './route-config-parser';
 
 /** The resource types this client watches. */
@@ -17,11 +17,11 @@ export interface ResourceTypes {
   /** LDS. */
   readonly listener: ResourceType<ListenerResource>;
   /** RDS. */
-  readonly routeConfig: ResourceType<RouteConfigResource>;
+  readonly routeConfig: ResourceType<RouteConfigResource, RouteConfigChange>;
   /** CDS. */
   readonly cluster: ResourceType<ClusterResource>;
   /** EDS. */
-  readonly endpoints: ResourceType<EndpointsResource>;
+  readonly endpoints: ResourceType<EndpointsResource, EndpointsChange>;
   /** LEDS list collections (gRFC A95); absent if assignments do not refer to any. */
   readonly endpointCollection?: ResourceType<EndpointCollection>;
 }

@@ -1,18 +1,18 @@
 import { RouteConfiguration } from '../generated/envoy/config/route/v3/route';
 import type { Violations } from '../util/violations';
 import type { ResourceType } from '../xds-client/resource-type';
-import { decodeChangedRoutes, rememberRoutes } from './changed-routes-parser';
+import { decodeChangedRoutes, RoutesRecord } from './changed-routes-parser';
 import { parseClusterSpecifierPlugins } from './cluster-specifier-plugins-parser';
 import type { ExtensionPoints } from './extension-points';
 import { createParseContext, type ParseContext } from './parse-context';
-import type { RouteConfigResource } from './route-config';
+import type { RouteConfigChange, RouteConfigResource } from './route-config';
 import { createResourceType } from './shared/resource-decoder';
 import { parseVirtualHost } from './virtual-host-parser';
 
 /** RDS. An update keeps the identity of the virtual hosts whose bytes did not change. */
 export function createRouteConfigResourceType(
   extensions: ExtensionPoints,
-): ResourceType<RouteConfigResource> {
+): ResourceType<RouteConfigResource, RouteConfigChange> {
   return createResourceType({
     typeName: 'envoy.config.route.v3.RouteConfiguration',
     decoder: RouteConfiguration,
@@ -22,15 +22,12 @@ export function createRouteConfigResourceType(
       noun: 'Routes',
     },
     parse(message, { server }, violations, bytes) {
-      const value = parseRouteConfig(message, createParseContext(extensions, server), violations);
-      if (violations.count === 0) rememberRoutes(value, bytes, server);
-      return value;
+      const context = createParseContext(extensions, server);
+      const value = parseRouteConfig(message, context, violations);
+      return { value, record: RoutesRecord.create(bytes, context) };
     },
-    parseChange(bytes, name, context) {
-      const { server } = context;
-      const before = context.previous(name);
-      return before && decodeChangedRoutes(bytes, before, createParseContext(extensions, server));
-    },
+    parseChange: (bytes, previous, { server }) =>
+      decodeChangedRoutes(bytes, previous, createParseContext(extensions, server)),
   });
 }
 

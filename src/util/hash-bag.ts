@@ -17,6 +17,14 @@ export class HashBag {
     return this.count;
   }
 
+  /** Returns a bag with the same hashes. */
+  copy(): HashBag {
+    const copy = new HashBag();
+    copy.table = this.table.slice();
+    copy.count = this.count;
+    return copy;
+  }
+
   /** How often the hash is in here. */
   countOf(hash: number): number {
     const { table } = this;

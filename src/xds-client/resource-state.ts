@@ -7,6 +7,8 @@ import type { DeletionHandling } from './server-policy';
 /** A resource as it was last accepted. */
 export interface Accepted<T> {
   readonly value: T;
+  /** What the decoder keeps of this version to compare the next one with. Default: nothing. */
+  readonly record?: object | undefined;
   /** What the value was decoded from, to compare the next update with. */
   readonly bytes: Uint8Array;
   readonly version: string;

@@ -1,11 +1,25 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
-import type { Result } from '../util/result';
 import type { Steps } from '../util/steps';
 
 /** The certificate provider instances of a bootstrap, by name (gRFC A29). */
 export interface CertificateProviders {
   has(instanceName: string): boolean;
 }
+
+/** A valid resource as its decoder returns it. */
+export interface DecodedValue<T, C = unknown> {
+  readonly value: T;
+  /**
+   * What the decoder keeps of this version to compare the next one with. Opaque to the client, which stores it with the
+   * value. Default: nothing.
+   */
+  readonly record?: object | undefined;
+  /** How the value differs from that of the previous version. Default: unknown, so everything counts as new. */
+  readonly change?: C | undefined;
+}
+
+/** The version of a resource that its next one is compared with. */
+export type PreviousVersion<T> = Pick<DecodedValue<T>, 'value' | 'record'>;
 
 /** What a decoder may know besides the bytes. */
 export interface DecodeContext<T> {
@@ -14,18 +28,22 @@ export interface DecodeContext<T> {
   /** Those of the bootstrap of the client. Default: none. */
   readonly certificateProviders?: CertificateProviders;
   /**
-   * The last accepted value of the named resource, so that unchanged parts keep their identity.
+   * Returns the last accepted version of the named resource, from which unchanged parts are taken, with their identity.
    * `undefined` when nothing is cached under that name.
    */
-  previous(name: string): T | undefined;
+  previous(name: string): PreviousVersion<T> | undefined;
 }
 
-/** A decoded resource: its name, and its value or everything wrong with it. */
-export interface Decoded<T> {
+/** A valid resource, or everything wrong with it: violations are `path: reason`, at least one. */
+export type DecodeResult<T, C = unknown> =
+  | ({ readonly ok: true } & DecodedValue<T, C>)
+  | { readonly ok: false; readonly error: readonly string[] };
+
+/** A decoded resource. */
+export interface Decoded<T, C = unknown> {
   /** `undefined` when the bytes were too broken to tell. */
   readonly name: string | undefined;
-  /** Violations are `path: reason`, at least one. */
-  readonly result: Result<T, readonly string[]>;
+  readonly result: DecodeResult<T, C>;
 }
 
 /** A discovery service. The names of its methods are `Stream` and `Delta` with the noun after it. */
@@ -45,8 +63,11 @@ export interface ElementLimit {
   readonly max: number;
 }
 
-/** A kind of xDS resource, injected into the client as data: the client itself knows none. */
-export interface ResourceType<T> {
+/**
+ * A kind of xDS resource, injected into the client as data: the client itself knows none.
+ * `T` is the type of its values, `C` that of the changes from one version to the next.
+ */
+export interface ResourceType<T, C = unknown> {
   /** Full URL, such as `type.googleapis.com/envoy.config.listener.v3.Listener`. */
   readonly typeUrl: string;
   /** Short name for messages, such as `Listener`. */
@@ -69,10 +90,10 @@ export interface ResourceType<T> {
   /** Counts the elements of a valid resource. Default: there are none. */
   countElements?(value: T): number;
   /** Decodes and validates one resource. Must not throw for bad input; if it does, that is a violation too. */
-  decode(bytes: Uint8Array, context: DecodeContext<T>): Decoded<T>;
+  decode(bytes: Uint8Array, context: DecodeContext<T>): Decoded<T, C>;
   /**
    * Does the same as `decode` in steps, so that a large resource does not block the process. Default: resources are
    * decoded in one step.
    */
-  decodeInSteps?(bytes: Uint8Array, context: DecodeContext<T>): Steps<Decoded<T>>;
+  decodeInSteps?(bytes: Uint8Array, context: DecodeContext<T>): Steps<Decoded<T, C>>;
 }

@@ -22,7 +22,7 @@ import type { Random } from '../../src/util/random';
 import type { Result } from '../../src/util/result';
 import { Violations } from '../../src/util/violations';
 import { parseResourceName } from '../../src/xds-client/resource-name';
-import type { ResourceType } from '../../src/xds-client/resource-type';
+import type { DecodeResult, ResourceType } from '../../src/xds-client/resource-type';
 import { serverWith } from '../resources/decode-json';
 import { FakeClock } from '../support/fake-clock';
 import { createEdgeTargets } from './edge-targets';
@@ -166,12 +166,17 @@ function decode(
   if (result.ok && name === undefined) return 'a value without a name';
   if (!result.ok) return explain(result);
   const { result: before } = type.decode(original, { server, previous: () => undefined });
-  const previous = before.ok ? before.value : undefined;
+  const previous = before.ok ? before : undefined;
   const { result: changed } = type.decode(bytes, { server, previous: () => previous });
-  if (isDeepStrictEqual(changed, result)) return undefined;
+  if (isSameResult(changed, result)) return undefined;
   // Some values have functions in them, which are never equal.
   const { result: again } = type.decode(bytes, { server, previous: () => undefined });
-  return isDeepStrictEqual(again, result) ? 'the value depends on the one before' : undefined;
+  return isSameResult(again, result) ? 'the value depends on the one before' : undefined;
+}
+
+/** What is kept for the next version, and the change from the previous one, may differ. */
+function isSameResult(a: DecodeResult<unknown>, b: DecodeResult<unknown>): boolean {
+  return a.ok && b.ok ? isDeepStrictEqual(a.value, b.value) : isDeepStrictEqual(a, b);
 }
 
 function readBootstrap(text: string): string | undefined {

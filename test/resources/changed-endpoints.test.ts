@@ -1,14 +1,69 @@
+import { isDeepStrictEqual } from 'node:util';
 import { createEndpointsResourceType } from '../../src/resources/endpoints-parser';
-import { isKnownNotDraining } from '../../src/resources/endpoint-slices';
-import type { EndpointsResource } from '../../src/resources/endpoints';
+import type { EndpointsChange, EndpointsResource } from '../../src/resources/endpoints';
+import { localityName } from '../../src/resources/locality';
+import type { DecodeResult, PreviousVersion } from '../../src/xds-client/resource-type';
 import { ClusterLoadAssignment } from '../../src/generated/envoy/config/endpoint/v3/endpoint';
 import { seededRandom } from '../support/seeded-random';
 import { serverWith } from './decode-json';
 
 const type = createEndpointsResourceType({});
 
-function decode(bytes: Uint8Array, previous: EndpointsResource | undefined) {
+type Previous = PreviousVersion<EndpointsResource> | undefined;
+
+function decode(bytes: Uint8Array, previous: Previous) {
   return type.decode(bytes, { server: serverWith(), previous: () => previous }).result;
+}
+
+/** The value, or everything that is wrong. */
+function outcomeOf(result: DecodeResult<EndpointsResource>) {
+  return result.ok ? result.value : result.error;
+}
+
+/** Every endpoint, by locality and address. */
+function byPlace(version: EndpointsResource) {
+  const localities = version.priorities.flatMap(({ localities }) => localities);
+  return new Map(
+    localities.flatMap(({ locality, endpoints }) =>
+      endpoints.map((endpoint) => {
+        const place = `${localityName(locality)} ${endpoint.addresses[0]?.host ?? ''}`;
+        return [place, endpoint] as const;
+      }),
+    ),
+  );
+}
+
+/** Compares two versions endpoint by endpoint; places in order. */
+function plainDiff(before: EndpointsResource, after: EndpointsResource) {
+  const [was, is] = [byPlace(before), byPlace(after)];
+  const inBoth = [...is].flatMap(([place, endpoint]) => {
+    const known = was.get(place);
+    return known === undefined ? [] : [{ place, endpoint, known }];
+  });
+  return {
+    added: [...is.keys()].filter((place) => !was.has(place)).sort(),
+    removed: [...was.keys()].filter((place) => !is.has(place)).sort(),
+    updated: inBoth
+      .filter(({ endpoint, known }) => !isDeepStrictEqual(endpoint, known))
+      .map(({ place }) => place)
+      .sort(),
+  };
+}
+
+/** The same from a change. Checks that it lists every endpoint once. */
+function placesOf({ localities }: EndpointsChange) {
+  expect(new Set(localities.map(({ locality }) => localityName(locality))).size).toBe(
+    localities.length,
+  );
+  const of = (kind: 'added' | 'removed' | 'updated') =>
+    localities
+      .flatMap((entry) =>
+        entry[kind].map(
+          ({ addresses: [first] }) => `${localityName(entry.locality)} ${first?.host ?? ''}`,
+        ),
+      )
+      .sort();
+  return { added: of('added'), removed: of('removed'), updated: of('updated') };
 }
 
 interface Host {
@@ -46,24 +101,34 @@ function encode(localities: readonly { priority: number; zone: string; hosts: re
 }
 
 describe('an assignment that changes a little', () => {
-  it('decodes to the same, or to the same complaints, as one decoded as a whole', () => {
+  it('has the value or the violations of one decoded as a whole, and the change of a plain comparison', () => {
     const random = seededRandom(5);
     const below = (limit: number) => Math.floor(random() * limit);
     // Few addresses, so that duplicates and returns happen; a weight of 0 and an unhealthy state among the rest.
     const host = (): Host => ({
-      address: `10.0.${below(3)}.${below(40)}`,
+      address: `10.0.${below(10)}.${below(80)}`,
       weight: random() < 0.02 ? 0 : 1 + below(3),
       healthStatus: random() < 0.1 ? 2 : 1,
     });
+    const initial = (net: number): Host[] =>
+      Array.from({ length: 40 }, (_, i) => ({
+        address: `10.0.${net}.${i}`,
+        weight: 1,
+        healthStatus: 1,
+      }));
     const zones = [
-      { priority: 0, zone: 'a', hosts: [] as Host[] },
-      { priority: 0, zone: 'b', hosts: [] as Host[] },
-      { priority: 1, zone: 'a', hosts: [] as Host[] },
+      { priority: 0, zone: 'a', hosts: initial(1) },
+      { priority: 0, zone: 'b', hosts: initial(2) },
+      { priority: 1, zone: 'a', hosts: initial(3) },
     ];
-    let previous: EndpointsResource | undefined;
+    let previous: Previous;
     let accepted = 0;
-    for (let round = 0; round < 2000; round++) {
+    let moves = 0;
+    let recorded = 0;
+    for (let round = 0; round < 800; round++) {
       const { hosts } = zones[below(3)] ?? zones[0] ?? { hosts: [] };
+      const other = zones[below(3)] ?? zones[0] ?? { hosts: [] as Host[] };
+      const beforeOther = [...other.hosts];
       const before = [...hosts];
       for (let changes = below(4); changes >= 0; changes--) {
         const at = below(hosts.length + 1);
@@ -71,20 +136,36 @@ describe('an assignment that changes a little', () => {
         if (kind < 0.4) hosts.splice(at, 1, host());
         else if (kind < 0.6) hosts.splice(at, 1);
         else if (kind < 0.8) hosts.splice(at, 0, host());
-        else hosts.splice(below(hosts.length), 0, ...hosts.splice(at, 1));
+        else if (kind < 0.95) hosts.splice(below(hosts.length), 0, ...hosts.splice(at, 1));
+        // To another locality, or to the same one in another priority.
+        else other.hosts.push(...hosts.splice(at, 1));
       }
       const bytes = encode(zones);
       const quick = decode(bytes, previous);
       const whole = decode(bytes, undefined);
-      expect(quick).toEqual(whole);
-      if (quick.ok) {
-        accepted++;
-        previous = quick.value;
-      } else {
+      const withoutRecord = decode(bytes, previous && { value: previous.value });
+      expect(outcomeOf(quick)).toEqual(outcomeOf(whole));
+      expect(outcomeOf(withoutRecord)).toEqual(outcomeOf(whole));
+      if (!quick.ok || !withoutRecord.ok || !whole.ok) {
+        other.hosts.splice(0, other.hosts.length, ...beforeOther);
         hosts.splice(0, hosts.length, ...before);
+        continue;
       }
+      accepted++;
+      if (quick.record !== undefined) recorded++;
+      expect(whole.change).toBeUndefined();
+      if (previous !== undefined) {
+        const diff = plainDiff(previous.value, quick.value);
+        for (const { change } of [quick, withoutRecord]) {
+          expect(change && placesOf(change)).toEqual(diff);
+        }
+        moves += Number(diff.added.length > 0 && diff.removed.length > 0);
+      }
+      previous = quick;
     }
     expect(accepted).toBeGreaterThan(100);
+    expect(moves).toBeGreaterThan(20);
+    expect(recorded).toBeGreaterThan(accepted / 2);
   });
 
   const hosts = Array.from({ length: 1000 }, (_, i) => ({
@@ -110,7 +191,7 @@ describe('an assignment that changes a little', () => {
     const before = decode(encode([{ priority: 0, zone: 'a', hosts }]), undefined);
     const after = decode(
       encode([{ priority: 0, zone: 'a', hosts: changed }]),
-      before.ok ? before.value : undefined,
+      before.ok ? before : undefined,
     );
     if (!before.ok || !after.ok) throw new Error('must be valid');
     const [was, is] = [before, after].map(
@@ -130,7 +211,7 @@ describe('an assignment that changes a little', () => {
       zone: name,
       hosts: list,
     });
-    let previous: EndpointsResource | undefined;
+    let previous: Previous;
     const steps = [
       [zone('a', a), zone('b', b), zone('c', c)],
       [zone('a', a?.slice(1)), zone('b', b?.concat(hosts[0] ?? [])), zone('c', c)],
@@ -140,9 +221,9 @@ describe('an assignment that changes a little', () => {
     for (const step of steps) {
       const bytes = encode(step);
       const result = decode(bytes, previous);
-      expect(result).toEqual(decode(bytes, undefined));
+      expect(outcomeOf(result)).toEqual(outcomeOf(decode(bytes, undefined)));
       if (!result.ok) throw new Error('must be valid');
-      previous = result.value;
+      previous = result;
     }
     const twice = [...(steps[3] ?? []), zone('d', hosts.slice(1, 2))];
     expect(decode(encode(twice), previous)).toEqual(decode(encode(twice), undefined));
@@ -152,10 +233,10 @@ describe('an assignment that changes a little', () => {
     expect(removed.ok).toBe(true);
   });
 
-  it('says of a locality that none of its endpoints is draining, as long as that is so', () => {
+  it('counts the endpoints of a locality that are draining', () => {
     const keeping = createEndpointsResourceType({ keepDraining: true });
     const draining = { ...newHost(1), healthStatus: 3 };
-    let previous: EndpointsResource | undefined;
+    let previous: Previous;
     for (const list of [hosts, [...hosts, draining], hosts, [draining], [], hosts]) {
       const context = { server: serverWith(), previous: () => previous };
       const bytes = encode([{ priority: 0, zone: 'a', hosts: list }]);
@@ -163,9 +244,40 @@ describe('an assignment that changes a little', () => {
       if (!result.ok) throw new Error('must be valid');
       const [locality] = result.value.priorities[0]?.localities ?? [];
       if (locality === undefined) throw new Error('must be there');
-      expect(isKnownNotDraining(locality)).toBe(!list.includes(draining));
-      expect(isKnownNotDraining({ ...locality })).toBe(false);
-      previous = result.value;
+      expect(locality.draining).toBe(list.includes(draining) ? 1 : 0);
+      previous = result;
+    }
+  });
+
+  it('is decoded as a whole with the record of another resource, or of another type', () => {
+    const zone = (name: string) => ({ priority: 0, zone: name, hosts: hosts.slice(0, 100) });
+    const first = decode(encode([zone('a')]), undefined);
+    const other = decode(encode([{ ...zone('a'), hosts: hosts.slice(100, 200) }]), undefined);
+    if (!first.ok || !other.ok) throw new Error('must be valid');
+    const bytes = encode([{ ...zone('a'), hosts: hosts.slice(0, 99) }]);
+    for (const record of [other.record, undefined, new Map()]) {
+      const result = decode(bytes, { value: first.value, record });
+      expect(outcomeOf(result)).toEqual(outcomeOf(decode(bytes, undefined)));
+    }
+  });
+
+  it('leaves the previous version as it was, so that several versions may follow it', () => {
+    const first = decode(encode([{ priority: 0, zone: 'a', hosts }]), undefined);
+    if (!first.ok) throw new Error('must be valid');
+    for (const address of [1, 2, 1]) {
+      const next = [{ priority: 0, zone: 'a', hosts: [...hosts, newHost(address)] }];
+      const result = decode(encode(next), first);
+      if (!result.ok) throw new Error('must be valid');
+      expect(result.change?.localities).toEqual([
+        {
+          locality: { region: 'r', zone: 'a', subZone: '' },
+          added: [expect.anything()],
+          removed: [],
+          updated: [],
+        },
+      ]);
+      // An address that only the other version had is not a duplicate.
+      expect(result.value.priorities[0]?.localities[0]?.endpoints).toHaveLength(1001);
     }
   });
 });

@@ -1,7 +1,16 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { RouteConfigResource, VirtualHost } from '../../src/resources/route-config';
 import { seededRandom } from '../support/seeded-random';
 import type { Json } from '../support/xds-json';
-import { decodeBytes, encode, serverWith, types, valueOf, violationsOf } from './decode-json';
+import {
+  decodeBytes,
+  encode,
+  serverWith,
+  types,
+  valueOf,
+  versionOf,
+  violationsOf,
+} from './decode-json';
 
 const type = types.routeConfig;
 
@@ -31,34 +40,54 @@ function shared(next: RouteConfigResource, previous: RouteConfigResource): reado
   return next.virtualHosts.filter((each) => before.has(each)).map(({ name }) => name);
 }
 
+/** The names of the virtual hosts that are not in both versions, in as many equal copies. */
+function differences(before: RouteConfigResource, after: RouteConfigResource): readonly string[] {
+  const left = [...after.virtualHosts];
+  const removed = before.virtualHosts.filter((host) => {
+    const at = left.findIndex((other) => isDeepStrictEqual(other, host));
+    if (at !== -1) left.splice(at, 1);
+    return at === -1;
+  });
+  return [...removed, ...left].map(({ name }) => name);
+}
+
+/** A route configuration without the virtual hosts of these names. */
+function without(value: RouteConfigResource, names: ReadonlySet<string>): RouteConfigResource {
+  const virtualHosts = value.virtualHosts.filter(({ name }) => !names.has(name));
+  return { ...value, virtualHosts };
+}
+
 describe('a route configuration that changes a little', () => {
   const hosts = ['a', 'b', 'c', 'd'].map((name) => host(name));
   const [a = {}, b = {}, c = {}, d = {}] = hosts;
-  const previous = valueOf(type, config(hosts));
+  const previous = versionOf(type, config(hosts));
 
-  it.each<[string, readonly Json[], number]>([
-    ['changed', [a, host('b', 'other'), c, d], 3],
-    ['added', [a, b, host('new'), c, d], 4],
-    ['taken away', [a, c, d], 3],
-    ['moved', [b, a, c, d], 3],
-  ])('keeps the identity of the others when one virtual host is %s', (_what, next, kept) => {
-    const value = valueOf(type, config(next), { previous });
-    expect(value).toEqual(valueOf(type, config(next)));
-    expect(shared(value, previous)).toHaveLength(kept);
+  it.each<[string, readonly Json[], number, readonly string[]]>([
+    ['changed', [a, host('b', 'other'), c, d], 3, ['b']],
+    ['added', [a, b, host('new'), c, d], 4, ['new']],
+    ['taken away', [a, c, d], 3, ['b']],
+    ['moved', [b, a, c, d], 3, ['b']],
+  ])('keeps the others when one virtual host is %s, and names it', (_what, next, kept, names) => {
+    const after = versionOf(type, config(next), { previous });
+    expect(after.value).toEqual(valueOf(type, config(next)));
+    expect(shared(after.value, previous.value)).toHaveLength(kept);
+    expect([...(after.change?.virtualHosts ?? [])]).toEqual(names);
     // And back again, on top of that one.
-    const again = valueOf(type, config(hosts), { previous: value });
-    expect(again).toEqual(previous);
-    expect(shared(again, value)).toHaveLength(kept);
+    const again = valueOf(type, config(hosts), { previous: after });
+    expect(again).toEqual(previous.value);
+    expect(shared(again, after.value)).toHaveLength(kept);
   });
 
   it('keeps nothing that depends on what changed besides: plugins, and trust in the server', () => {
     const withPlugin = config(hosts, { cluster_specifier_plugins: [plugin('p')] });
-    expect(shared(valueOf(type, withPlugin, { previous }), previous)).toEqual([]);
+    const plugged = versionOf(type, withPlugin, { previous });
+    expect(shared(plugged.value, previous.value)).toEqual([]);
+    expect(plugged.change).toBeUndefined();
 
     const server = serverWith('trusted_xds_server');
     const trusted = valueOf(type, config([a, b, c]), { previous, server });
     expect(trusted).toEqual(valueOf(type, config([a, b, c]), { server }));
-    expect(shared(trusted, previous)).toEqual([]);
+    expect(shared(trusted, previous.value)).toEqual([]);
   });
 
   it('says what is wrong with all of it, as if there had been no previous version', () => {
@@ -69,13 +98,16 @@ describe('a route configuration that changes a little', () => {
     expect(violationsOf(type, lost, { previous })).toEqual(violationsOf(type, lost));
   });
 
-  it('decodes to the same as one decoded as a whole, whatever happens to it', () => {
+  it('has the value of one decoded as a whole, and the change of a plain comparison', () => {
     const random = seededRandom(3);
     const below = (limit: number) => Math.floor(random() * limit);
     const names = Array.from({ length: 30 }, (_, i) => `host-${i}`);
     let present = names.slice(0, 20).map((name) => host(name));
-    let value = valueOf(type, config(present));
+    let version = versionOf(type, config(present));
     let keptInAll = 0;
+    let changes = 0;
+    let changedInAll = 0;
+    let namedInAll = 0;
     for (let step = 0; step < 300; step++) {
       const at = below(present.length + 1);
       const replaced = below(3);
@@ -83,13 +115,31 @@ describe('a route configuration that changes a little', () => {
       const added = below(2) === 0 ? [host(names[below(30)] ?? '', below(20) ? 'x' : '')] : [];
       const next = [...present.slice(0, at), ...added, ...present.slice(at + replaced)];
       const bytes = encode(type, config(next));
-      const { result } = decodeBytes(type, bytes, { previous: value });
-      expect(result).toEqual(decodeBytes(type, bytes).result);
+      const { result } = decodeBytes(type, bytes, { previous: version });
+      const { result: whole } = decodeBytes(type, bytes);
+      expect(result.ok ? result.value : result).toEqual(whole.ok ? whole.value : whole);
       if (!result.ok) continue;
-      keptInAll += shared(result.value, value).length;
-      [present, value] = [next, result.value];
-      if (present.length < 5) present = names.map((name) => host(name));
+      keptInAll += shared(result.value, version.value).length;
+      if (result.change !== undefined) {
+        changes++;
+        const { virtualHosts } = result.change;
+        const changed = new Set(differences(version.value, result.value));
+        for (const name of changed) expect(virtualHosts).toContain(name);
+        changedInAll += changed.size;
+        // Besides those that differ there may be some that only moved.
+        expect(
+          differences(without(version.value, virtualHosts), without(result.value, virtualHosts)),
+        ).toEqual([]);
+        namedInAll += virtualHosts.size;
+      }
+      [present, version] = [next, result];
+      if (present.length < 5) {
+        present = names.map((name) => host(name));
+        version = versionOf(type, config(present));
+      }
     }
     expect(keptInAll).toBeGreaterThan(1000);
+    expect(changes).toBeGreaterThan(100);
+    expect(namedInAll).toBeLessThan(1.1 * changedInAll);
   });
 });

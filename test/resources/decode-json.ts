@@ -15,7 +15,12 @@ import { createResourceTypes } from '../../src/resources/resource-types';
 import { systemClock } from '../../src/util/clock';
 import { systemRandom } from '../../src/util/random';
 import type { Violations } from '../../src/util/violations';
-import type { Decoded, ResourceType } from '../../src/xds-client/resource-type';
+import type {
+  Decoded,
+  DecodedValue,
+  PreviousVersion,
+  ResourceType,
+} from '../../src/xds-client/resource-type';
 import type { Json } from '../support/xds-json';
 
 /** A load-balancing config that is what was asked for. */
@@ -65,10 +70,10 @@ export function serverWith(...features: readonly string[]): ServerConfig {
 /** The certificate provider instances of the bootstrap. */
 const certificateProviders: ReadonlySet<string> = new Set(['default', 'other']);
 
-/** What a decoder is told besides the bytes. */
+/** What a decoder knows besides the bytes. */
 export interface DecodeOptions<T> {
   readonly server?: ServerConfig;
-  readonly previous?: T;
+  readonly previous?: PreviousVersion<T>;
 }
 
 /** The bytes of a resource written as proto3-JSON. */
@@ -84,19 +89,28 @@ export function encodeMessage(messageName: string, json: Json): Uint8Array {
 }
 
 /** Decodes bytes as the client would. */
-export function decodeBytes<T>(
-  type: ResourceType<T>,
+export function decodeBytes<T, C>(
+  type: ResourceType<T, C>,
   bytes: Uint8Array,
   { server = serverWith(), previous }: DecodeOptions<T> = {},
-): Decoded<T> {
+): Decoded<T, C> {
   return type.decode(bytes, { server, certificateProviders, previous: () => previous });
+}
+
+/** A resource that must be valid: its value, its record and how it changed. */
+export function versionOf<T, C>(
+  type: ResourceType<T, C>,
+  json: Json,
+  options?: DecodeOptions<T>,
+): DecodedValue<T, C> {
+  const { result } = decodeBytes(type, encode(type, json), options);
+  if (!result.ok) throw new Error(result.error.join('\n'));
+  return result;
 }
 
 /** The value of a resource that must be valid. */
 export function valueOf<T>(type: ResourceType<T>, json: Json, options?: DecodeOptions<T>): T {
-  const { result } = decodeBytes(type, encode(type, json), options);
-  if (!result.ok) throw new Error(result.error.join('\n'));
-  return result.value;
+  return versionOf(type, json, options).value;
 }
 
 /** Everything wrong with a resource that must not be valid. */

@@ -6,7 +6,7 @@ import {
 import { createEndpointCollectionResourceType } from '../../src/resources/endpoint-collection-parser';
 import { createEndpointsResourceType } from '../../src/resources/endpoints-parser';
 import type { Json } from '../support/xds-json';
-import { serverWith, types, valueOf, violationsOf } from './decode-json';
+import { serverWith, types, valueOf, versionOf, violationsOf } from './decode-json';
 
 const type = createEndpointCollectionResourceType({});
 const NAME = 'xdstp://auth/envoy.config.endpoint.v3.LbEndpointCollection/e';
@@ -136,8 +136,8 @@ describe('a locality with a collection', () => {
   });
 
   it('is the same object in an update that says the same, and another for another collection', () => {
-    const previous = valueOf(reading, assignment(good));
-    expect(valueOf(reading, assignment(good), { previous })).toBe(previous);
+    const previous = versionOf(reading, assignment(good));
+    expect(valueOf(reading, assignment(good), { previous })).toBe(previous.value);
     const other = valueOf(reading, assignment({ ...good, leds_collection_name: `${NAME}2` }), {
       previous,
     });

@@ -3,7 +3,7 @@ import { createEndpointCollectionResourceType } from '../../src/resources/endpoi
 import { createResourceTypes } from '../../src/resources/resource-types';
 import { countElements } from '../../src/resources/shared/count-elements';
 import { endpointsJson } from '../support/xds-json';
-import { decodeBytes, encode, extensions, valueOf, violationsOf } from './decode-json';
+import { decodeBytes, encode, extensions, valueOf, versionOf, violationsOf } from './decode-json';
 
 const { endpoints: type } = createResourceTypes({ ...extensions, maxEndpointsPerAssignment: 3 });
 const ports = (...list: readonly number[]) => list;
@@ -20,7 +20,7 @@ describe('an assignment', () => {
   });
 
   it('is rejected with one more, at first and as an update', () => {
-    const previous = valueOf(type, assignment(ports(1, 2), ports(3)));
+    const previous = versionOf(type, assignment(ports(1, 2), ports(3)));
     const more = assignment(ports(1, 2), ports(3, 4));
     expect(violationsOf(type, more)).toEqual([TOO_MANY]);
     expect(violationsOf(type, more, { previous })).toEqual([TOO_MANY]);

@@ -2,7 +2,7 @@ import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import { Re2Compiler } from '../../src/regex/re2-compiler';
 import { createResourceTypes } from '../../src/resources/resource-types';
 import type { Json } from '../support/xds-json';
-import { extensions, valueOf, violationsOf } from './decode-json';
+import { extensions, valueOf, versionOf, violationsOf } from './decode-json';
 
 const { routeConfig: type } = createResourceTypes({
   ...extensions,
@@ -22,7 +22,7 @@ function routesWith(patterns: readonly string[]): Json {
 describe('an update of one virtual host', () => {
   it('is rejected if its patterns and those that are kept are too large together', () => {
     const [a, b, c, d] = ['/service-a/', '/service-b/', '/service-c/', '/service-d/'] as const;
-    const previous = valueOf(type, routesWith([a, b, c]));
+    const previous = versionOf(type, routesWith([a, b, c]));
     expect(valueOf(type, routesWith([a, b, d]), { previous }).virtualHosts).toHaveLength(3);
     expect(violationsOf(type, routesWith([a, b, c, d]), { previous })).toEqual([
       'virtual_hosts[3].routes[0].match.safe_regex.regex: the expressions of the resource ' +

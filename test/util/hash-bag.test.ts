@@ -11,6 +11,19 @@ describe('a bag of hashes', () => {
     expect([bag.countOf(7), bag.size]).toEqual([1, 3]);
   });
 
+  it('has a copy that is changed on its own', () => {
+    const bag = new HashBag();
+    for (let hash = 1; hash <= 20; hash++) bag.add(hash);
+    const copy = bag.copy();
+    copy.add(3);
+    bag.delete(4);
+    expect([bag, copy].map((each) => each.size)).toEqual([19, 21]);
+    expect([bag, copy].map((each) => [each.countOf(3), each.countOf(4)])).toEqual([
+      [1, 0],
+      [2, 1],
+    ]);
+  });
+
   it('agrees with a map, whatever happens', () => {
     const random = seededRandom(3);
     // Few different ones with the same lowest bits, so that they are in each other's way, and wrap around.

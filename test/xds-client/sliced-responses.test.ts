@@ -19,7 +19,10 @@ class SlicedType extends TestResourceType {
     super('Sliced', false);
   }
 
-  *decodeInSteps(bytes: Uint8Array, context: DecodeContext<TestValue>): Steps<Decoded<TestValue>> {
+  *decodeInSteps(
+    bytes: Uint8Array,
+    context: DecodeContext<TestValue>,
+  ): Steps<Decoded<TestValue, string>> {
     const count = Buffer.from(bytes).toString().split('+').length - 1;
     for (let i = 0; i < count; i++) {
       this.steps++;
@@ -214,7 +217,10 @@ class SlowType extends TestResourceType {
     super('Slow', isComplete);
   }
 
-  override decode(bytes: Uint8Array, context: DecodeContext<TestValue>): Decoded<TestValue> {
+  override decode(
+    bytes: Uint8Array,
+    context: DecodeContext<TestValue>,
+  ): Decoded<TestValue, string> {
     this.clock.advance(READ_SLICE_MS);
     return super.decode(bytes, context);
   }

@@ -16,13 +16,16 @@ export interface TestValue {
 /**
  * Resources are two lines of text, name and value. A value `!a,b` has the violations `a` and `b`, the value
  * `throw` makes the decoder throw, of a value `~a` the part `a` is skipped, and without a second line there is no name to be read.
+ * A value that starts with `+` has itself as its record, and the previous text and its own as its change.
  */
-export class TestResourceType implements ResourceType<TestValue> {
+export class TestResourceType implements ResourceType<TestValue, string> {
   /** The name of every resource decoded, in order. */
   readonly decoded: string[] = [];
   /** The value that was cached under the name of the resource decoded last. */
   lastPrevious: TestValue | undefined;
   lastServerUri: string | undefined;
+  /** The record of the previous version of the resource decoded last. */
+  lastRecord: object | undefined;
 
   constructor(
     readonly typeName: string,
@@ -44,18 +47,22 @@ export class TestResourceType implements ResourceType<TestValue> {
     return text.startsWith('~') ? text.slice(1).split(',')[0] : undefined;
   }
 
-  decode(bytes: Uint8Array, context: DecodeContext<TestValue>): Decoded<TestValue> {
+  decode(bytes: Uint8Array, context: DecodeContext<TestValue>): Decoded<TestValue, string> {
     const name = this.peekName(bytes);
     if (name === undefined) return { name, result: err(['no line break']) };
     this.decoded.push(name);
-    this.lastPrevious = context.previous(name);
+    const previous = context.previous(name);
+    this.lastPrevious = previous?.value;
+    this.lastRecord = previous?.record;
     this.lastServerUri = context.server.serverUri;
     const text = Buffer.from(bytes)
       .toString()
       .slice(name.length + 1);
     if (text === 'throw') throw new Error('decoder is broken');
     if (text.startsWith('!')) return { name, result: err(text.slice(1).split(',')) };
-    return { name, result: ok({ text }) };
+    if (!text.startsWith('+')) return { name, result: ok({ text }) };
+    const change = previous && `${previous.value.text} ${text}`;
+    return { name, result: { ok: true, value: { text }, record: { text }, change } };
   }
 
   /** A resource as it appears in a response. */

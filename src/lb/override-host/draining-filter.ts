@@ -1,4 +1,3 @@
-import { isKnownNotDraining } from '../../resources/endpoint-slices';
 import type { LocalityEndpoints } from '../../resources/endpoints';
 import type { EndpointSet } from '../endpoint-set';
 
@@ -34,12 +33,12 @@ export class DrainingFilter {
   }
 
   private filterLocality(locality: LocalityEndpoints): LocalityEndpoints {
-    if (isKnownNotDraining(locality)) return locality;
+    if (locality.draining === 0) return locality;
     const known = this.localities?.get(locality);
     if (known !== undefined) return known;
     if (!locality.endpoints.some(({ health }) => health === 'DRAINING')) return locality;
     const endpoints = locality.endpoints.filter(({ health }) => health !== 'DRAINING');
-    const filtered = { ...locality, endpoints };
+    const filtered = { ...locality, endpoints, draining: 0 };
     (this.localities ??= new WeakMap()).set(locality, filtered);
     return filtered;
   }

@@ -1,17 +1,18 @@
-import { err, ok } from '../../util/result';
 import type { Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';
 import type {
   DecodeContext,
   Decoded,
+  DecodedValue,
   DiscoveryService,
   ElementLimit,
+  PreviousVersion,
   ResourceType,
 } from '../../xds-client/resource-type';
 import { decodeMessage, peekText, type AnyType } from './any';
 
 /** What makes a message type a resource type. */
-export interface ResourceParser<M, T> extends AnyType<M> {
+export interface ResourceParser<M, T, C> extends AnyType<M> {
   /** See {@link ResourceType.allResourcesRequiredInSotw}. */
   readonly allResourcesRequiredInSotw: boolean;
   /** See {@link ResourceType.discoveryService}. */
@@ -30,7 +31,7 @@ export interface ResourceParser<M, T> extends AnyType<M> {
     context: DecodeContext<T>,
     violations: Violations,
     bytes: Uint8Array,
-  ): T | undefined;
+  ): DecodedValue<T, C> | undefined;
   /**
    * Decodes and validates a large resource in steps.
    * @returns `undefined` for a small one. The steps return `undefined` only after adding a violation.
@@ -39,19 +40,23 @@ export interface ResourceParser<M, T> extends AnyType<M> {
     bytes: Uint8Array,
     context: DecodeContext<T>,
     violations: Violations,
-  ): Steps<T | undefined> | undefined;
+  ): Steps<DecodedValue<T, C> | undefined> | undefined;
   /**
-   * A faster way for a resource that differs little from the previous one.
-   * @returns `undefined` to have it decoded as a whole, which is also what finds the words for what is wrong.
+   * Decodes the parts of a resource that differ from the previous version.
+   * @returns `undefined` to decode it as a whole, which also reports what is wrong with it.
    */
-  parseChange?(bytes: Uint8Array, name: string, context: DecodeContext<T>): T | undefined;
+  parseChange?(
+    bytes: Uint8Array,
+    previous: PreviousVersion<T>,
+    context: DecodeContext<T>,
+  ): DecodedValue<T, C> | undefined;
 }
 
 // In all four resource messages the name is field 1.
 const NAME_FIELD = 1;
 
 /** Makes a resource type of a parser. A value counts only if nothing was found wrong. */
-export function createResourceType<M, T>(parser: ResourceParser<M, T>): ResourceType<T> {
+export function createResourceType<M, T, C>(parser: ResourceParser<M, T, C>): ResourceType<T, C> {
   const { typeName: messageName, allResourcesRequiredInSotw, discoveryService } = parser;
   const peekName = (bytes: Uint8Array) => peekText(bytes, NAME_FIELD);
   return {
@@ -73,35 +78,36 @@ export function createResourceType<M, T>(parser: ResourceParser<M, T>): Resource
 }
 
 /** Decodes what is too large or has hardly changed; `undefined` if it is neither. */
-function decodeQuickly<M, T>(
-  parser: ResourceParser<M, T>,
+function decodeQuickly<M, T, C>(
+  parser: ResourceParser<M, T, C>,
   bytes: Uint8Array,
   context: DecodeContext<T>,
-): Decoded<T> | undefined {
+): Decoded<T, C> | undefined {
   const name = peekText(bytes, NAME_FIELD);
   const violations = Violations.root();
   parser.checkSize?.(bytes, violations);
-  if (violations.count > 0) return { name, result: err(violations.all) };
-  const change = name === undefined ? undefined : parser.parseChange?.(bytes, name, context);
-  return change && { name, result: ok(change) };
+  if (violations.count > 0) return { name, result: { ok: false, error: violations.all } };
+  const previous = name === undefined ? undefined : context.previous(name);
+  const changed = previous && parser.parseChange?.(bytes, previous, context);
+  return changed && { name, result: { ok: true, ...changed } };
 }
 
-function decodeWhole<M, T>(
-  parser: ResourceParser<M, T>,
+function decodeWhole<M, T, C>(
+  parser: ResourceParser<M, T, C>,
   bytes: Uint8Array,
   context: DecodeContext<T>,
-): Decoded<T> {
+): Decoded<T, C> {
   const violations = Violations.root();
   const message = decodeMessage(parser.decoder, bytes, violations);
   const value = message && parser.parse(message, context, violations, bytes);
   return decoded(bytes, value, violations);
 }
 
-function* decodeInSteps<M, T>(
-  parser: ResourceParser<M, T>,
+function* decodeInSteps<M, T, C>(
+  parser: ResourceParser<M, T, C>,
   bytes: Uint8Array,
   context: DecodeContext<T>,
-): Steps<Decoded<T>> {
+): Steps<Decoded<T, C>> {
   const quickly = decodeQuickly(parser, bytes, context);
   if (quickly !== undefined) return quickly;
   const violations = Violations.root();
@@ -112,7 +118,12 @@ function* decodeInSteps<M, T>(
 }
 
 /** A value counts only if nothing was found wrong. */
-function decoded<T>(bytes: Uint8Array, value: T | undefined, violations: Violations): Decoded<T> {
+function decoded<T, C>(
+  bytes: Uint8Array,
+  value: DecodedValue<T, C> | undefined,
+  violations: Violations,
+): Decoded<T, C> {
+  const name = peekText(bytes, NAME_FIELD);
   const isValid = value !== undefined && violations.count === 0;
-  return { name: peekText(bytes, NAME_FIELD), result: isValid ? ok(value) : err(violations.all) };
+  return { name, result: isValid ? { ok: true, ...value } : { ok: false, error: violations.all } };
 }

@@ -257,14 +257,15 @@ class ResponseReader implements ReadResources {
       this.reject(name, index, result.error, own);
       return;
     }
-    this.accept(name, index, item, { value: result.value, bytes: own });
+    const { value, record } = result;
+    this.accept(name, index, item, { value, record, bytes: own });
   }
 
   private accept(
     name: string,
     index: number,
     { version, ttlMs }: ResponseItem,
-    { value, bytes }: Pick<Accepted<unknown>, 'value' | 'bytes'>,
+    { value, record, bytes }: Pick<Accepted<unknown>, 'value' | 'record' | 'bytes'>,
   ): void {
     const { server, nowMs, type } = this.context;
     const elements = type.countElements?.(value) ?? 0;
@@ -278,6 +279,7 @@ class ResponseReader implements ReadResources {
     const accepted: Accepted<unknown> = {
       // Each on its own, not spread: V8 makes a hidden class for each object with a spread.
       value,
+      record,
       bytes,
       version,
       serverKey: server.key,
@@ -343,7 +345,7 @@ class ResponseReader implements ReadResources {
     const { type, server, certificateProviders } = this.context;
     const context: DecodeContext<unknown> = {
       ...{ server, certificateProviders },
-      previous: (name) => this.context.cached(this.canonical(name))?.value,
+      previous: (name) => this.context.cached(this.canonical(name)),
     };
     try {
       if (type.decodeInSteps === undefined) return type.decode(bytes, context);

@@ -21,7 +21,8 @@ describe('DrainingFilter', () => {
     const mixed = makeLocality('r', [healthy, draining, unknown], 7);
     const other = makeLocality('s', [healthy]);
     const filtered = new DrainingFilter().filter(makeEndpointSet(mixed, other));
-    expect(filtered.localities).toEqual([makeLocality('r', [healthy, unknown], 7), other]);
+    const kept = makeLocality('r', [healthy, unknown], 7);
+    expect(filtered.localities).toEqual([{ ...kept, draining: 0 }, other]);
     expect(filtered.localities[0]?.endpoints[0]).toBe(healthy);
     expect(filtered.localities[1]).toBe(other);
   });
