@@ -76,6 +76,8 @@ interface Graph {
   readonly nodes: ReadonlyMap<string, ClusterNode>;
   /** How many nodes have no result. */
   pending: number;
+  /** The aggregates among them, which are built when no other node is pending. */
+  readonly unbuilt: Set<string>;
   /** Results that may differ from those of the config; `undefined` if all must be compared. */
   changed: Map<string, ClusterResult> | undefined;
 }
@@ -194,12 +196,19 @@ export class ConfigStore {
     const clusters = new Set(sources.keys());
     const endpoints = new Set(endpointsUsers.keys());
     let pending = 0;
-    for (const { result } of nodes.values()) if (result === undefined) pending++;
+    const unbuilt = new Set<string>();
+    for (const [name, { source, result }] of nodes) {
+      if (result === undefined) pending++;
+      if (source.kind === 'aggregate') unbuilt.add(name);
+    }
     const needed = { routeConfigs, clusters, endpoints, dns };
-    return { ...{ routes, rejection, topology, needed, nodes, pending }, changed: undefined };
+    return { routes, rejection, topology, needed, nodes, pending, unbuilt, changed: undefined };
   }
 
-  /** Creates the nodes of a topology. Of those that were there before, only the ones concerned are computed. */
+  /**
+   * Creates the nodes of a topology. Of those that were there before, only the ones concerned are computed, and no
+   * aggregates: a tree of thousands may arrive level by level, and its leaves would be listed at each level.
+   */
   private createNodes(
     topology: ClusterTopology,
     routes: FoundRoutes,
@@ -212,7 +221,11 @@ export class ConfigStore {
     const nodes = new Map<string, ClusterNode>();
     for (const [name, source] of topology.sources) {
       const known = before?.nodes.get(name);
-      const isCurrent = isSameAmbient && known?.source === source && source.kind !== 'aggregate';
+      if (source.kind === 'aggregate') {
+        nodes.set(name, { source, result: undefined });
+        continue;
+      }
+      const isCurrent = isSameAmbient && known?.source === source;
       if (isCurrent && !concerned.has(name)) {
         nodes.set(name, known);
         continue;
@@ -228,7 +241,7 @@ export class ConfigStore {
     for (const name of names) {
       const node = graph.nodes.get(name);
       // Watched for the config that is still in use, but not part of this graph.
-      if (node === undefined) continue;
+      if (node === undefined || graph.unbuilt.has(name)) continue;
       const before = node.result;
       const previous = before ?? this.config?.clusters.get(name);
       node.result = buildCluster(name, node.source, inputs, previous);
@@ -244,7 +257,12 @@ export class ConfigStore {
   }
 
   private describe(graph: Graph): StoreUpdate {
-    const { needed, rejection } = graph;
+    const { needed, rejection, unbuilt } = graph;
+    if (graph.pending === unbuilt.size) {
+      const aggregates = [...unbuilt];
+      unbuilt.clear();
+      this.recompute(graph, aggregates);
+    }
     if (graph.pending > 0) return { needed, outcome: { kind: 'incomplete' }, rejection };
     return { needed, outcome: this.swap(graph), rejection };
   }

@@ -3,7 +3,7 @@ import { waiting } from '../../src/dependency-manager/observations';
 import type { XdsConfig } from '../../src/dependency-manager/xds-config';
 import { ConfigEvents } from '../property/config-events';
 import { ConfigWorld, describeUpdate, failure, fullWalk, value } from '../support/config-world';
-import { dnsCluster, edsCluster, endpoints } from '../support/xds-builders';
+import { aggregateCluster, dnsCluster, edsCluster, endpoints } from '../support/xds-builders';
 
 function configOf({ outcome }: StoreUpdate): XdsConfig {
   if (outcome.kind !== 'config') throw new Error(`The outcome is ${outcome.kind}`);
@@ -55,6 +55,23 @@ describe('ConfigStore', () => {
     world.setDns('host:80', value(endpoints('c', '127.0.0.3'))).store.update();
     world.setDns('host:80', value(endpoints('c', '127.0.0.4')));
     expect(visitedBy(world)).toEqual(['c']);
+  });
+
+  // 1. An aggregate of two clusters arrives. 2. One of them does. 3. The other one does.
+  it('computes an aggregate once, when everything has arrived', () => {
+    const world = ConfigWorld.of('top').setCluster('top', value(aggregateCluster('top', 'a', 'b')));
+    world.setCluster('a', waiting).setCluster('b', value(edsCluster('b')));
+    world.setEndpoints('a', waiting).setEndpoints('b', value(endpoints('b')));
+    for (const arrival of [waiting, value(edsCluster('a'))]) {
+      world.setCluster('a', arrival).setCluster('top', world.clusters.get('top') ?? waiting);
+      world.visited.clear();
+      expect(world.store.update().outcome.kind).toBe('incomplete');
+    }
+    world.setEndpoints('a', value(endpoints('a')));
+    expect(visitedBy(world)).toEqual(['a', 'top']);
+    expect(world.store.config?.clusters.get('top')).toMatchObject({
+      value: { children: { leafClusters: ['a', 'b'] } },
+    });
   });
 
   it('shares everything else, and needs the very same watches', () => {
