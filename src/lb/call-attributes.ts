@@ -1,7 +1,7 @@
 import type { PickArgs } from '../grpc-js';
 
 /**
- * What the resolver tells the pickers about one call. grpc-js types pick information as strings but passes
+ * The attributes of one call, from the resolver to the pickers. grpc-js types pick information as strings but passes
  * the object itself, so it can carry more.
  */
 export interface CallAttributes {
@@ -12,22 +12,26 @@ export interface CallAttributes {
    * pick of the call, computed with the first that needs it. Absent on a channel without the xds resolver.
    */
   requestHash?(): bigint;
-  /** Asks for an endpoint (gRFC A55). Absent for calls that belong to no session. */
+  /** The endpoint requested for the call (gRFC A55). Absent for calls that belong to no session. */
   readonly overrideHost?: OverrideHost;
 }
 
-/** A call's wish for an endpoint, and how the call learns which one it got (gRFCs A55, A61). */
+/** The endpoint that a call requests, and the notification of the one it got (gRFCs A55, A61). */
 export interface OverrideHost {
-  /** Such as `10.0.0.1:80` or `[::1]:80`, the most wanted first; empty if any endpoint will do. */
+  /** Such as `10.0.0.1:80` or `[::1]:80`, the preferred one first; empty if any endpoint will do. */
   readonly addresses: readonly string[];
   /** To be called with every complete pick. @param addresses All of the endpoint, the one in use first. */
   onPicked(addresses: readonly string[]): void;
 }
 
-/** The attributes of the call being picked for; `undefined` on a channel without the xds resolver. */
+/** Returns the attributes of the call being picked for; `undefined` on a channel without the xds resolver. */
 export function callAttributes(args: PickArgs): CallAttributes | undefined {
+  return toCallAttributes(args.extraPickInfo);
+}
+
+/** Returns the pick information of a call as its attributes; `undefined` if it is not that of the xds resolver. */
+export function toCallAttributes(info: object): CallAttributes | undefined {
   // The grpc-js border: the type says strings, the value is the object the config selector returned.
-  const info: object = args.extraPickInfo;
   return isCallAttributes(info) ? info : undefined;
 }
 

@@ -1,42 +1,44 @@
-import type { ClusterSpecifier } from '../resources/route-config';
-import type { Random } from '../util/random';
 import type { PreparedFilter } from '../http-filters/http-filter';
+import type { ClusterSpecifier } from '../resources/route-config';
+import type { Handle } from '../util/handle';
+import type { Random } from '../util/random';
 import type { ClusterRef, ClusterRefs } from './cluster-refs';
 
-/** One cluster of a route, with the filters of the calls that go there. */
+/** One cluster of a route. */
 export interface RouteCluster {
   readonly ref: ClusterRef;
+  readonly weight: number;
+  /** The filters of the calls that go there. */
   readonly filters: readonly PreparedFilter[];
 }
 
-/** The clusters of one route, each held, and the draw among them. */
-export class ClusterChoice {
-  private constructor(
-    private readonly clusters: readonly RouteCluster[],
-    /** Running sums of the weights, parallel to `clusters`. */
-    private readonly thresholds: readonly number[],
-  ) {}
+/** The clusters of one route, each with a reference, and the draw among them. */
+export class ClusterChoice implements Handle {
+  /** Running sums of the weights, parallel to `clusters`. */
+  private readonly thresholds: readonly number[];
+
+  private constructor(readonly clusters: readonly RouteCluster[]) {
+    let sum = 0;
+    this.thresholds = clusters.map(({ weight }) => (sum += weight));
+  }
 
   /**
-   * Takes hold of every cluster of the route.
+   * Acquires a reference to every cluster of a route.
    * @param filters Those of each cluster, in the order of the clusters.
    */
-  static hold(
+  static acquire(
     specifier: ClusterSpecifier,
     refs: ClusterRefs,
     filters: readonly (readonly PreparedFilter[])[],
   ): ClusterChoice {
-    const chosen =
-      specifier.kind === 'cluster' ? [{ ...specifier, weight: 1 }] : specifier.clusters;
-    let sum = 0;
-    const thresholds = chosen.map(({ weight }) => (sum += weight));
-    const clusters = chosen.map(({ name }, i) => {
-      return { ref: refs.hold(name), filters: filters[i] ?? [] };
+    const named = specifier.kind === 'cluster' ? [{ ...specifier, weight: 1 }] : specifier.clusters;
+    const clusters = named.map(({ name, weight }, i) => {
+      return { ref: refs.acquire(name), weight, filters: filters[i] ?? [] };
     });
-    return new ClusterChoice(clusters, thresholds);
+    return new ClusterChoice(clusters);
   }
 
-  /** One cluster by weight, whatever its connectivity (gRFC A31). */
+  /** Draws one cluster by weight, whatever its connectivity (gRFC A31). */
   draw(random: Random): RouteCluster {
     const { clusters, thresholds } = this;
     let low = 0;
@@ -54,13 +56,12 @@ export class ClusterChoice {
     return cluster;
   }
 
-  /** The cluster whose child in the cluster manager has this name, such as `cluster:foo` (gRFC A60). */
+  /** Finds the cluster whose child in the cluster manager has this name, such as `cluster:foo` (gRFC A60). */
   find(childName: string): RouteCluster | undefined {
     return this.clusters.find(({ ref }) => ref.childName === childName);
   }
 
-  /** Lets go of every cluster. */
-  letGo(): void {
-    for (const { ref } of this.clusters) ref.letGo();
+  release(): void {
+    for (const { ref } of this.clusters) ref.release();
   }
 }

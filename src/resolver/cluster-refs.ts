@@ -1,51 +1,60 @@
 import type { LbConfig } from '../resources/extension-points';
 import type { Handle } from '../util/handle';
 
+/** One cluster that is referenced. */
+interface SharedCluster {
+  /** The name of the cluster itself. */
+  readonly cluster: string;
+  /** The name of the cluster's child in the cluster manager, such as `cluster:foo`. */
+  readonly childName: string;
+  /** The config of that child. */
+  readonly lbConfig: LbConfig;
+  /** The number of references. */
+  count: number;
+  readonly onUnused: () => void;
+}
+
 /**
- * One cluster that calls may be sent to. Config selectors and calls hold it; while anyone does, it stays in
- * the load-balancing config and in the `XdsConfig` (gRFCs A31, A74).
+ * A reference to a cluster. The cluster stays in the load-balancing config and in the `XdsConfig` until every reference
+ * is released (gRFCs A31, A74): those of the routes, and one for each call until its pick is committed.
  */
-export class ClusterRef {
-  private holders = 0;
+export class ClusterRef implements Handle {
+  readonly cluster: string;
+  /** The name of the cluster's child in the cluster manager, such as `cluster:foo`. */
+  readonly childName: string;
+  private isLive = true;
 
-  /**
-   * @param cluster The name of the cluster itself.
-   * @param childName The name of the cluster's child in the cluster manager, such as `cluster:foo`.
-   * @param lbConfig The config of that child.
-   */
-  constructor(
-    readonly cluster: string,
-    readonly childName: string,
-    readonly lbConfig: LbConfig,
-    private readonly onUnused: () => void,
-  ) {}
-
-  /** Whether anyone holds it. Once nobody does, it is gone for good. */
-  get isHeld(): boolean {
-    return this.holders > 0;
+  constructor(private readonly shared: SharedCluster) {
+    this.cluster = shared.cluster;
+    this.childName = shared.childName;
+    shared.count++;
   }
 
-  /** Takes a hold. Each must be let go exactly once. */
-  hold(): void {
-    this.holders++;
+  /** Whether it has been released. */
+  get isReleased(): boolean {
+    return !this.isLive;
   }
 
-  /** Lets go of one hold; the last one gives the cluster up. */
-  letGo(): void {
-    if (--this.holders > 0) return;
-    this.onUnused();
+  /** Acquires another reference to the same cluster. Only before the release of this one. */
+  acquire(): ClusterRef {
+    return new ClusterRef(this.shared);
+  }
+
+  release(): void {
+    if (!this.isLive) return;
+    this.isLive = false;
+    if (--this.shared.count === 0) this.shared.onUnused();
   }
 }
 
-/** The clusters of one target that are held by anyone, by name. */
+/** The clusters of one target that are referenced. */
 export class ClusterRefs {
-  private readonly refs = new Map<string, ClusterRef>();
-  /** Counts changes of the set of clusters, so that a reader can tell whether there was one. */
+  private readonly clusters = new Map<string, SharedCluster>();
   private changes = 0;
 
   /**
    * @param subscribe Keeps the cluster in the `XdsConfig`.
-   * @param createLbConfig Makes the config of the cluster's child.
+   * @param createLbConfig Creates the config of the cluster's child.
    * @param onUnused Called when a cluster has left the set.
    */
   constructor(
@@ -54,34 +63,38 @@ export class ClusterRefs {
     private readonly onUnused: () => void,
   ) {}
 
-  /** The ref of a cluster, with a hold taken on it. */
-  hold(cluster: string): ClusterRef {
-    const ref = this.refs.get(cluster) ?? this.add(cluster);
-    ref.hold();
-    return ref;
-  }
-
-  /** Grows whenever a cluster joins or leaves. */
+  /** Grows whenever a cluster joins or leaves, so that a reader can tell whether one did. */
   get revision(): number {
     return this.changes;
   }
 
-  /** Every cluster that is held. */
-  values(): Iterable<ClusterRef> {
-    return this.refs.values();
+  /** Acquires a reference to a cluster. */
+  acquire(cluster: string): ClusterRef {
+    return new ClusterRef(this.clusters.get(cluster) ?? this.add(cluster));
   }
 
-  private add(cluster: string): ClusterRef {
+  /** Returns the child of each cluster in the cluster manager, with its config. */
+  *children(): Iterable<readonly [childName: string, lbConfig: LbConfig]> {
+    for (const { childName, lbConfig } of this.clusters.values()) yield [childName, lbConfig];
+  }
+
+  private add(cluster: string): SharedCluster {
     const subscription = this.subscribe(cluster);
-    const ref = new ClusterRef(cluster, `cluster:${cluster}`, this.createLbConfig(cluster), () => {
-      // Out of the set first: the end of the subscription may publish a config without the cluster at once.
-      this.refs.delete(cluster);
-      this.changes++;
-      subscription.release();
-      this.onUnused();
-    });
-    this.refs.set(cluster, ref);
+    const shared: SharedCluster = {
+      cluster,
+      childName: `cluster:${cluster}`,
+      lbConfig: this.createLbConfig(cluster),
+      count: 0,
+      onUnused: () => {
+        // Out of the set first: the end of the subscription may publish a config without the cluster at once.
+        this.clusters.delete(cluster);
+        this.changes++;
+        subscription.release();
+        this.onUnused();
+      },
+    };
+    this.clusters.set(cluster, shared);
     this.changes++;
-    return ref;
+    return shared;
   }
 }

@@ -1,26 +1,26 @@
 import {
+  Metadata,
   Status,
   toPickInformation,
   type CallConfig,
   type ChannelOptions,
-  type Metadata,
+  type ConfigSelector,
   type MethodConfig,
 } from '../grpc-js';
+import { createFilterFactory } from '../grpc-js/filters';
 import { userAgentOf, withUserAgent } from '../grpc-js/user-agent';
 import type { RegexMeter } from '../regex/regex-meter';
+import type { Handle } from '../util/handle';
 import type { Random } from '../util/random';
-import { createCallFilterFactories } from './call-filters';
-import type { RouteSelector } from './expiring-selector';
-import { failCall } from './fail-call';
-import { FilteredCall } from './filtered-call';
+import { createCallFilterFactories, FilteredCall } from './filtered-call';
 import { RequestHasher, type HashLimits, type TextHash } from './request-hash';
 import type { CompiledRoute, RouteTable } from './route-table';
 import { RoutedCall } from './routed-call';
 
-/** What a config selector is made of. */
+/** The options of a config selector. */
 export interface ConfigSelectorOptions {
   readonly table: RouteTable;
-  /** What the target is called in errors. */
+  /** The target as named in errors. */
   readonly target: string;
   readonly random: Random;
   readonly hash: TextHash;
@@ -31,14 +31,20 @@ export interface ConfigSelectorOptions {
   readonly limits: HashLimits;
 }
 
+/** A config selector that can also tell how long a call may take, without routing it. */
+export interface RouteSelector extends ConfigSelector {
+  /** The limit by the route of the call; `undefined` if there is none. */
+  timeoutOf(methodName: string, metadata: Metadata): MethodConfig['timeout'];
+}
+
 /** Chooses route and cluster for each call of a target (gRFC A31). */
 export class XdsConfigSelector implements RouteSelector {
   private readonly hasher: RequestHasher;
-  private live = true;
+  private readonly tableRef: Handle;
 
   constructor(private readonly options: ConfigSelectorOptions) {
     this.hasher = new RequestHasher(options);
-    options.table.hold();
+    this.tableRef = options.table.acquire();
   }
 
   invoke(methodName: string, headers: Metadata, channelId: number): CallConfig {
@@ -79,12 +85,10 @@ export class XdsConfigSelector implements RouteSelector {
   }
 
   unref(): void {
-    if (!this.live) return;
-    this.live = false;
-    this.options.table.letGo();
+    this.tableRef.release();
   }
 
-  /** The headers that routes and hash policies see. */
+  /** Returns the headers that routes and hash policies see. */
   private routedHeaders(headers: Metadata): Metadata {
     const { table, channelOptions } = this.options;
     return table.readsUserAgent ? withUserAgent(headers, userAgentOf(channelOptions)) : headers;
@@ -95,6 +99,25 @@ export class XdsConfigSelector implements RouteSelector {
     regexes.begin();
     return table.find(method, headers, random);
   }
+}
+
+/**
+ * Returns the config of a call that fails with UNAVAILABLE and a reason. A config selector's own status would reach the
+ * application with a fixed text instead.
+ */
+export function failCall(details: string): CallConfig {
+  const status = { code: Status.UNAVAILABLE, details, metadata: new Metadata() };
+  return {
+    methodConfig: { name: [] },
+    pickInformation: {},
+    status: Status.OK,
+    dynamicFilterFactories: [
+      createFilterFactory(() => ({
+        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the host library ends the call with whatever status object a filter rejects with
+        sendMetadata: () => Promise.reject(status),
+      })),
+    ],
+  };
 }
 
 function toPath(methodName: string): string {

@@ -1,16 +1,9 @@
-import type { XdsConfig } from '../dependency-manager/xds-config';
 import type { Metadata } from '../grpc-js';
-import type {
-  ClusterSpecifier,
-  HeaderMatcher,
-  RetryPolicy,
-  Route,
-} from '../resources/route-config';
-import type { FilterPreparer } from './filter-chain';
-import { effectiveRetryPolicy, effectiveTimeoutMs } from './method-config';
-import { compileRouteFilters } from './route-filters';
+import type { HeaderMatcher, PathMatcher, RetryPolicy, Route } from '../resources/route-config';
+import type { ClusterChoice } from './cluster-choice';
 import { hashContributions, type HashLimits } from './request-hash';
-import { headerValue, matchesHeader, matchesPath } from './route-matcher';
+import { firstMismatch, headerValue, matchShare } from './route-matcher';
+import type { CompiledRoute, RouteTable } from './route-table';
 
 /** A route that was looked at, in the order of the virtual host. */
 export interface RouteTrial {
@@ -68,49 +61,55 @@ export interface CallExplanation {
   readonly unmatchedShare: number;
 }
 
-/** What is to be explained. */
+/** The call to be explained. */
 export interface ExplainInput {
-  readonly config: XdsConfig;
+  /** The routes in use, as compiled for calls. */
+  readonly table: RouteTable;
   /** Full path, such as `/package.Service/Method`. */
   readonly method: string;
   readonly headers: Metadata;
-  readonly filters: FilterPreparer;
   readonly limits: HashLimits;
   /** For hash policies that go by it. Default 0. */
   readonly channelId?: number;
 }
 
 /**
- * Says what would become of a call and why: which routes do not match and for what reason, which one takes it,
- * and with what clusters, filters, timeout, retries and hash. Pure, and made of the very matchers that calls go
- * through, so it cannot disagree with them.
+ * Explains what would become of a call and why: which routes do not match and for what reason, which one takes it, and
+ * with what clusters, filters, timeout, retries and hash. It reads the compiled routes that calls are routed by, with the
+ * matchers of calls.
  */
 export function explainCall(input: ExplainInput): CallExplanation {
-  const { virtualHost } = input.config;
+  const { virtualHostName, routes: compiled } = input.table;
   const routes: RouteTrial[] = [];
   const decisions: RouteDecision[] = [];
   let remaining = 1;
-  for (const [index, route] of virtualHost.routes.entries()) {
+  for (const [index, candidate] of compiled.entries()) {
     if (remaining === 0) break;
-    const trial = tryRoute(index, route, input);
+    const trial = tryRoute(index, candidate.route, input);
     routes.push(trial);
     if (trial.mismatch !== undefined || trial.share === 0) continue;
     const share = remaining * trial.share;
-    decisions.push({ index, name: route.name, share, outcome: explainOutcome(route, input) });
+    const { name } = candidate.route;
+    decisions.push({ index, name, share, outcome: explainOutcome(candidate, input) });
     remaining -= share;
   }
-  return { virtualHost: virtualHost.name, routes, decisions, unmatchedShare: remaining };
+  return { virtualHost: virtualHostName, routes, decisions, unmatchedShare: remaining };
 }
 
-function tryRoute(index: number, route: Route, { method, headers }: ExplainInput): RouteTrial {
-  const { path, headers: matchers, fractionPerMillion } = route.match;
-  const share = (fractionPerMillion ?? 1_000_000) / 1_000_000;
-  const describePath = path.kind === 'regex' ? path.regex.pattern : path.text;
-  const failing = matchers.find((matcher) => !matchesHeader(matcher, headers));
-  let mismatch: string | undefined;
-  if (!matchesPath(path, method)) mismatch = `path is not ${path.kind} ${describePath}`;
-  else if (failing !== undefined) mismatch = describeHeaderMismatch(failing, headers);
-  return { index, name: route.name, mismatch, share };
+function tryRoute(
+  index: number,
+  { name, match }: Route,
+  { method, headers }: ExplainInput,
+): RouteTrial {
+  const failing = firstMismatch(match, method, headers);
+  const mismatch = failing && describeMismatch(failing, headers);
+  return { index, name, mismatch, share: matchShare(match) };
+}
+
+function describeMismatch(matcher: PathMatcher | HeaderMatcher, headers: Metadata): string {
+  if ('condition' in matcher) return describeHeaderMismatch(matcher, headers);
+  const text = matcher.kind === 'regex' ? matcher.regex.pattern : matcher.text;
+  return `path is not ${matcher.kind} ${text}`;
 }
 
 function describeHeaderMismatch(matcher: HeaderMatcher, headers: Metadata): string {
@@ -136,48 +135,37 @@ function describeCondition({ condition }: HeaderMatcher): string {
   }
 }
 
-function explainOutcome(route: Route, input: ExplainInput): RouteOutcome {
-  const { action } = route;
-  if (action.kind === 'unsupported') {
-    return {
-      kind: 'fail',
-      reason: `action ${action.action} cannot be carried out by a gRPC client`,
-    };
+function explainOutcome(
+  { route, choice, hashPolicies, timeoutMs, retryPolicy }: CompiledRoute,
+  { headers, channelId = 0, limits }: ExplainInput,
+): RouteOutcome {
+  if (choice === undefined) {
+    const { action } = route;
+    const reason =
+      action.kind === 'unsupported'
+        ? `action ${action.action} cannot be carried out by a gRPC client`
+        : 'the route cannot be used';
+    return { kind: 'fail', reason };
   }
-  const { virtualHost, listener } = input.config;
-  const { headers: metadata, channelId = 0, limits } = input;
-  const contributions = hashContributions(
-    { policies: action.hashPolicies, metadata, channelId },
-    limits,
-  );
+  const input = { policies: hashPolicies, metadata: headers, channelId };
   return {
     kind: 'forward',
-    clusters: explainClusters(route, action.clusters, input),
-    timeoutMs: effectiveTimeoutMs(route, listener.httpConnectionManager.maxStreamDurationMs),
-    retry: effectiveRetryPolicy(route, virtualHost),
-    hashInputs: contributions.map(({ policy, text }) => ({
+    clusters: explainClusters(choice),
+    timeoutMs,
+    retry: retryPolicy,
+    hashInputs: hashContributions(input, limits).map(({ policy, text }) => ({
       policy: policy.kind === 'header' ? `header ${policy.headerName}` : 'channel id',
       text,
     })),
   };
 }
 
-function explainClusters(
-  route: Route,
-  clusters: ClusterSpecifier,
-  { config, filters }: ExplainInput,
-): readonly ClusterExplanation[] {
-  const choices =
-    clusters.kind === 'cluster' ? [{ name: clusters.name, weight: 1 }] : clusters.clusters;
-  const total = choices.reduce((sum, { weight }) => sum + weight, 0);
-  const prepared = compileRouteFilters(config, route, filters);
-  return choices.map(({ name, weight }, i) => ({
-    name,
+function explainClusters({ clusters }: ClusterChoice): readonly ClusterExplanation[] {
+  const total = clusters.reduce((sum, { weight }) => sum + weight, 0);
+  return clusters.map(({ ref, weight, filters }) => ({
+    name: ref.cluster,
     weight,
     share: weight / total,
-    filters: (prepared[i] ?? []).map((filter) => ({
-      name: filter.name,
-      config: filter.factory.describe(),
-    })),
+    filters: filters.map(({ name, factory }) => ({ name, config: factory.describe() })),
   }));
 }

@@ -12,17 +12,14 @@ const STATUS_NAMES: Readonly<Record<RetryableCode, keyof typeof StatusCode>> = {
   unavailable: 'UNAVAILABLE',
 };
 
-/** The host library's method config for one route: timeout (gRFC A31) and retries (gRFC A44). */
-export function buildMethodConfig(
-  route: Route,
-  virtualHost: VirtualHost,
-  listenerMaxStreamDurationMs: number | undefined,
+/** Returns the host library's method config: timeout (gRFC A31) and retries (gRFC A44). */
+export function toMethodConfig(
+  timeoutMs: number | undefined,
+  retryPolicy: RetryPolicy | undefined,
 ): MethodConfig {
   const config: MethodConfig = { name: [] };
-  const timeoutMs = effectiveTimeoutMs(route, listenerMaxStreamDurationMs);
   if (timeoutMs !== undefined) config.timeout = toDuration(timeoutMs);
-  const policy = effectiveRetryPolicy(route, virtualHost);
-  if (policy !== undefined) config.retryPolicy = toRetryPolicyConfig(policy);
+  if (retryPolicy !== undefined) config.retryPolicy = toRetryPolicyConfig(retryPolicy);
   return config;
 }
 

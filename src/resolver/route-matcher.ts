@@ -20,20 +20,25 @@ export function matchesRoute(
   random: Random,
 ): boolean {
   return (
-    matchesPath(match.path, path) &&
-    matchesHeaders(match.headers, metadata) &&
-    matchesFraction(match.fractionPerMillion, random)
+    firstMismatch(match, path, metadata) === undefined &&
+    (match.fractionPerMillion === undefined || random() < matchShare(match))
   );
 }
 
-/** Whether every condition holds. */
-function matchesHeaders(matchers: readonly HeaderMatcher[], metadata: Metadata): boolean {
-  return matchers.length === 0 || matchers.every((matcher) => matchesHeader(matcher, metadata));
+/** Returns the first matcher that a call does not satisfy; `undefined` if it satisfies all. */
+export function firstMismatch(
+  match: RouteMatch,
+  path: string,
+  metadata: Metadata,
+): PathMatcher | HeaderMatcher | undefined {
+  if (!matchesPath(match.path, path)) return match.path;
+  for (const matcher of match.headers) if (!matchesHeader(matcher, metadata)) return matcher;
+  return undefined;
 }
 
-/** Draws whether a call is in the share; never for 0, always for a million. */
-function matchesFraction(perMillion: number | undefined, random: Random): boolean {
-  return perMillion === undefined || random() * MILLION < perMillion;
+/** The share of the calls that a route takes of those that satisfy its matchers, from 0 to 1. */
+export function matchShare({ fractionPerMillion }: RouteMatch): number {
+  return (fractionPerMillion ?? MILLION) / MILLION;
 }
 
 /** Whether the path, such as `/package.Service/Method`, satisfies the matcher. */

@@ -1,55 +1,54 @@
 import type { XdsConfig } from '../dependency-manager/xds-config';
 import type { Metadata, MethodConfig } from '../grpc-js';
-import type { HashPolicy, Route } from '../resources/route-config';
+import type { PreparedFilter } from '../http-filters/http-filter';
+import type { HashPolicy, RetryPolicy, Route } from '../resources/route-config';
+import { createHandle, type Handle } from '../util/handle';
 import type { Random } from '../util/random';
 import { ClusterChoice } from './cluster-choice';
 import type { ClusterRefs } from './cluster-refs';
-import type { FilterPreparer } from './filter-chain';
-import { buildMethodConfig } from './method-config';
+import { compileRouteFilters, type FilterPreparer } from './filter-chain';
+import { effectiveRetryPolicy, effectiveTimeoutMs, toMethodConfig } from './method-config';
 import { PathIndex } from './path-index';
-import { compileRouteFilters } from './route-filters';
 import { matchesRoute } from './route-matcher';
 
-/** A route made ready for calls: everything that does not depend on the call is worked out. */
+/** A route compiled for calls: everything that does not depend on the call is determined. */
 export interface CompiledRoute {
   readonly route: Route;
   /** `undefined` if calls that match must fail. */
   readonly choice: ClusterChoice | undefined;
   /** Those of the action; empty if the hash of a call is random. */
   readonly hashPolicies: readonly HashPolicy[];
+  /** Milliseconds a call may take, besides the application's own deadline (gRFC A31). */
+  readonly timeoutMs: number | undefined;
+  /** Of the route, or else of the virtual host (gRFC A44). */
+  readonly retryPolicy: RetryPolicy | undefined;
+  /** Timeout and retries for the host library. */
   readonly methodConfig: MethodConfig;
 }
 
 const MAX_UNINDEXED_ROUTES = 4;
 const USER_AGENT = 'user-agent';
 
-/**
- * The routes of one virtual host, compiled once. Holds every cluster the routes name until the last
- * config selector made from it is gone.
- */
+/** The routes of one virtual host, compiled once. It has a reference to every cluster the routes name while it is used. */
 export class RouteTable {
-  private readonly routes: readonly CompiledRoute[];
-  /** `undefined` for a table so small that going through it is faster. */
-  private readonly paths: PathIndex | undefined;
+  readonly virtualHostName: string;
+  /** In the order in which calls are matched against them. */
+  readonly routes: readonly CompiledRoute[];
   /** Whether a route or a hash policy goes by `user-agent`, which grpc-js adds to a call after it is routed. */
   readonly readsUserAgent: boolean;
-  private holders = 0;
+  /** `undefined` for a table so small that trying every route is faster. */
+  private readonly paths: PathIndex | undefined;
+  private users = 0;
 
-  /** @param preparer Makes the filters of the routes. */
+  /** @param preparer Creates the filters of the routes. */
   constructor(config: XdsConfig, clusters: ClusterRefs, preparer: FilterPreparer) {
-    const { virtualHost, listener } = config;
-    const { maxStreamDurationMs } = listener.httpConnectionManager;
-    // All filters first: they are made by code that may throw, and then no cluster may be left referenced.
+    const { virtualHost } = config;
+    this.virtualHostName = virtualHost.name;
+    // All filters first: they are created by code that may throw, and then no cluster may be left referenced.
     const filters = virtualHost.routes.map((route) => compileRouteFilters(config, route, preparer));
-    this.routes = virtualHost.routes.map((route, i) => ({
-      route,
-      choice:
-        route.action.kind === 'forward'
-          ? ClusterChoice.hold(route.action.clusters, clusters, filters[i] ?? [])
-          : undefined,
-      hashPolicies: route.action.kind === 'forward' ? route.action.hashPolicies : [],
-      methodConfig: buildMethodConfig(route, virtualHost, maxStreamDurationMs),
-    }));
+    this.routes = virtualHost.routes.map((route, i) =>
+      compileRoute(route, config, clusters, filters[i] ?? []),
+    );
     this.readsUserAgent = virtualHost.routes.some(readsUserAgent);
     this.paths =
       this.routes.length > MAX_UNINDEXED_ROUTES
@@ -57,7 +56,7 @@ export class RouteTable {
         : undefined;
   }
 
-  /** The first route that matches. */
+  /** Finds the first route that matches. */
   find(path: string, metadata: Metadata, random: Random): CompiledRoute | undefined {
     if (this.paths === undefined) {
       for (const compiled of this.routes) {
@@ -72,16 +71,35 @@ export class RouteTable {
     return position === undefined ? undefined : this.routes[position];
   }
 
-  /** Takes a hold on the whole table. */
-  hold(): void {
-    this.holders++;
+  /** Acquires the table; the last release releases the clusters. */
+  acquire(): Handle {
+    this.users++;
+    return createHandle(() => {
+      if (--this.users > 0) return;
+      for (const { choice } of this.routes) choice?.release();
+    });
   }
+}
 
-  /** Lets go of one hold; the last one lets go of every cluster. */
-  letGo(): void {
-    if (--this.holders > 0) return;
-    for (const { choice } of this.routes) choice?.letGo();
-  }
+function compileRoute(
+  route: Route,
+  { virtualHost, listener }: XdsConfig,
+  clusters: ClusterRefs,
+  filters: readonly (readonly PreparedFilter[])[],
+): CompiledRoute {
+  const { action } = route;
+  const { maxStreamDurationMs } = listener.httpConnectionManager;
+  const timeoutMs = effectiveTimeoutMs(route, maxStreamDurationMs);
+  const retryPolicy = effectiveRetryPolicy(route, virtualHost);
+  const forwards = action.kind === 'forward';
+  return {
+    route,
+    choice: forwards ? ClusterChoice.acquire(action.clusters, clusters, filters) : undefined,
+    hashPolicies: forwards ? action.hashPolicies : [],
+    timeoutMs,
+    retryPolicy,
+    methodConfig: toMethodConfig(timeoutMs, retryPolicy),
+  };
 }
 
 function readsUserAgent({ match, action }: Route): boolean {

@@ -19,30 +19,30 @@ const CANCELLED = {
 };
 
 /**
- * What the host library receives for a call without HTTP filters. The call config, the factory it names, the
- * filter that factory makes and the attributes that pickers read are this one object, because a call that costs a
- * few microseconds should not leave a dozen objects behind.
+ * The config of a call without HTTP filters. The call config, the factory it names, the filter that factory creates and
+ * the attributes that pickers read are this one object, because a call that costs a few microseconds should not leave a
+ * dozen objects behind.
  *
- * Holds its cluster until the call is committed, or else until it has ended: the host ends calls without
- * committing them when they are cancelled early, or while they wait to be retried (gRFC A31).
+ * The reference to its cluster is released when the call is committed, or else when it has ended: the host library ends
+ * calls without committing them when they are cancelled early, or while they wait to be retried (gRFC A31).
  */
 export class RoutedCall implements CallConfig, FilterFactory, Filter, CallAttributes {
   readonly status = Status.OK;
   readonly dynamicFilterFactories: FilterFactory[] = [this];
   readonly pickInformation: CallConfig['pickInformation'] = toPickInformation(this);
   readonly cluster: string;
+  private readonly ref: ClusterRef;
   private hash: bigint | undefined;
-  private held = true;
   private ended = false;
 
-  /** Takes a reference on the cluster. */
+  /** Acquires a reference to the cluster. */
   constructor(
-    private readonly ref: ClusterRef,
+    ref: ClusterRef,
     readonly methodConfig: MethodConfig,
     private readonly pendingHash: PendingHash,
   ) {
+    this.ref = ref.acquire();
     this.cluster = ref.childName;
-    ref.hold();
   }
 
   requestHash(): bigint {
@@ -50,7 +50,7 @@ export class RoutedCall implements CallConfig, FilterFactory, Filter, CallAttrib
   }
 
   onCommitted(): void {
-    this.release();
+    this.ref.release();
   }
 
   createFilter(): Filter {
@@ -77,13 +77,7 @@ export class RoutedCall implements CallConfig, FilterFactory, Filter, CallAttrib
 
   receiveTrailers(status: StatusObject): StatusObject {
     this.ended = true;
-    this.release();
+    this.ref.release();
     return status;
-  }
-
-  private release(): void {
-    if (!this.held) return;
-    this.held = false;
-    this.ref.letGo();
   }
 }

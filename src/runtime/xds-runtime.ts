@@ -19,7 +19,8 @@ import { RegexMeter } from '../regex/regex-meter';
 import { explainCall, type CallExplanation } from '../resolver/explain-call';
 import { LiveConfigs } from '../resolver/live-configs';
 import type { ResolverArgs } from '../resolver/register-xds-resolver';
-import { XdsResolver, type XdsResolverDependencies } from '../resolver/xds-resolver';
+import type { XdsResolverDependencies } from '../resolver/resolution';
+import { XdsResolver } from '../resolver/xds-resolver';
 import { TransportFactory } from '../transport/transport-factory';
 import { systemClock } from '../util/clock';
 import { systemRandom } from '../util/random';
@@ -106,10 +107,9 @@ export class XdsRuntime {
     const seen = withUserAgent(headers, userAgentOf(live.channelOptions));
     this.regexes.begin();
     return explainCall({
-      config: live.config,
+      table: live.table,
       method,
       headers: seen,
-      filters: processHttpFilters,
       limits: this.environment.limits,
     });
   }

@@ -6,7 +6,7 @@ import { ResolvingCall } from '@grpc/grpc-js/build/src/resolving-call';
 import type { CallConfig, Filter } from '../../src/grpc-js';
 import { CallFailedError, type CallFilter } from '../../src/http-filters/call-filter';
 import type { PreparedFilter } from '../../src/http-filters/http-filter';
-import { createCallFilterFactories } from '../../src/resolver/call-filters';
+import { createCallFilterFactories } from '../../src/resolver/filtered-call';
 import { callWith, headersOf, instance, statusOf } from '../http-filters/calls';
 
 /** What the host makes of a call once its headers are through the filters. */

@@ -13,7 +13,7 @@ function createRefs(): ClusterRefs {
 }
 
 function choose(clusters: readonly Weighted[], drawn: number): string {
-  return ClusterChoice.hold(weighted(...clusters), createRefs(), []).draw(() => drawn).ref
+  return ClusterChoice.acquire(weighted(...clusters), createRefs(), []).draw(() => drawn).ref
     .childName;
 }
 
@@ -21,7 +21,7 @@ const ALMOST_ONE = 1 - 2 ** -53;
 
 describe('ClusterChoice', () => {
   it('has no choice with one cluster, and draws nothing', () => {
-    const choice = ClusterChoice.hold({ kind: 'cluster', name: 'a' }, createRefs(), []);
+    const choice = ClusterChoice.acquire({ kind: 'cluster', name: 'a' }, createRefs(), []);
     const random = () => {
       throw new Error('A random number was drawn');
     };
@@ -117,7 +117,7 @@ describe('ClusterChoice', () => {
 
   it('spreads many calls by weight', () => {
     const clusters = Array.from({ length: 100 }, (_, i) => [`c${i}`, i + 1] as const);
-    const choice = ClusterChoice.hold(weighted(...clusters), createRefs(), []);
+    const choice = ClusterChoice.acquire(weighted(...clusters), createRefs(), []);
     const random = seededRandom(11);
     const counts = new Map<string, number>();
     const calls = 200_000;
@@ -132,11 +132,11 @@ describe('ClusterChoice', () => {
     }
   });
 
-  it('holds every cluster until it lets go', () => {
+  it('references every cluster until its release', () => {
     const refs = createRefs();
-    const choice = ClusterChoice.hold(weighted(['a', 1], ['b', 1], ['a', 1]), refs, []);
-    expect([...refs.values()].map((ref) => ref.childName)).toEqual(['cluster:a', 'cluster:b']);
-    choice.letGo();
-    expect([...refs.values()]).toEqual([]);
+    const choice = ClusterChoice.acquire(weighted(['a', 1], ['b', 1], ['a', 1]), refs, []);
+    expect([...refs.children()].map(([name]) => name)).toEqual(['cluster:a', 'cluster:b']);
+    choice.release();
+    expect([...refs.children()]).toEqual([]);
   });
 });

@@ -15,66 +15,76 @@ function setUp() {
 }
 
 function names(refs: ClusterRefs): string {
-  return [...refs.values()].map((ref) => ref.childName).join(' ');
+  return [...refs.children()].map(([name]) => name).join(' ');
 }
 
 describe('ClusterRefs', () => {
   it('subscribes to a cluster once and names its child', () => {
     const { refs, log } = setUp();
-    const first = refs.hold('a');
-    expect(refs.hold('a')).toBe(first);
+    const first = refs.acquire('a');
+    refs.acquire('a');
     expect(log).toEqual(['subscribe a']);
-    expect(first.childName).toBe('cluster:a');
-    expect(first.lbConfig.policyName).toBe('policy of a');
+    expect([first.cluster, first.childName]).toEqual(['a', 'cluster:a']);
+    expect([...refs.children()]).toEqual([['cluster:a', { policyName: 'policy of a' }]]);
   });
 
-  it('gives a cluster up when nobody holds it any more', () => {
+  it('removes a cluster with the release of its last reference', () => {
     const { refs, log } = setUp();
-    const ref = refs.hold('a');
-    refs.hold('b');
-    ref.hold();
-    ref.letGo();
+    const ref = refs.acquire('a');
+    refs.acquire('b');
+    const another = ref.acquire();
+    ref.release();
     expect(log).toEqual(['subscribe a', 'subscribe b']);
-    ref.letGo();
+    another.release();
     expect(names(refs)).toBe('cluster:b');
     expect(log.slice(2).sort()).toEqual(['unsubscribe a', 'unused; left: cluster:b']);
   });
 
-  it('makes a new ref for a cluster that comes back', () => {
+  it('counts the release of a reference once', () => {
     const { refs } = setUp();
-    const old = refs.hold('a');
-    old.letGo();
-    expect(refs.hold('a')).not.toBe(old);
+    const ref = refs.acquire('a');
+    refs.acquire('a');
+    ref.release();
+    ref.release();
+    expect([ref.isReleased, names(refs)]).toEqual([true, 'cluster:a']);
   });
 
-  it('counts in its revision the clusters that come and go, not their holders', () => {
+  it('subscribes anew to a cluster that comes back', () => {
+    const { refs, log } = setUp();
+    refs.acquire('a').release();
+    refs.acquire('a');
+    expect(log.filter((line) => line === 'subscribe a')).toHaveLength(2);
+    expect(names(refs)).toBe('cluster:a');
+  });
+
+  it('counts in its revision the clusters that join and leave, not their references', () => {
     const { refs } = setUp();
     const start = refs.revision;
-    const ref = refs.hold('a');
+    const ref = refs.acquire('a');
     const joined = refs.revision;
-    refs.hold('a');
-    ref.letGo();
+    const another = refs.acquire('a');
+    ref.release();
     expect([joined > start, refs.revision]).toEqual([true, joined]);
-    ref.letGo();
+    another.release();
     expect(refs.revision).toBeGreaterThan(joined);
   });
 
-  it('has left the set, as a reader sees it, when its subscription ends', () => {
+  it('has removed the cluster, as a reader sees it, when its subscription ends', () => {
     const seen: string[] = [];
     const refs: ClusterRefs = new ClusterRefs(
       () => createHandle(() => seen.push(names(refs))),
       (cluster) => ({ policyName: cluster }),
       () => {},
     );
-    refs.hold('b');
-    refs.hold('a').letGo();
+    refs.acquire('b');
+    refs.acquire('a').release();
     expect(seen).toEqual(['cluster:b']);
   });
 
   it('treats names of object members as ordinary names', () => {
     const { refs } = setUp();
-    refs.hold('constructor');
-    refs.hold('__proto__');
+    refs.acquire('constructor');
+    refs.acquire('__proto__');
     expect(names(refs)).toBe('cluster:constructor cluster:__proto__');
   });
 });

@@ -47,10 +47,9 @@ function explain(
   headers: Readonly<Record<string, string>> = {},
 ): CallExplanation {
   return explainCall({
-    config,
+    table: new RouteTable(config, refs(), noFilters),
     method,
     headers: headersOf(headers),
-    filters: noFilters,
     limits: DEFAULT_LIMITS,
   });
 }
@@ -159,10 +158,9 @@ describe('explainCall', () => {
       createFaultFilter({ clock: new FakeClock(), random: seededRandom(1) }),
     ]);
     const input = {
-      config,
+      table: new RouteTable(config, refs(), filters),
       method: '/a.B/C',
       headers: new Metadata(),
-      filters,
       limits: DEFAULT_LIMITS,
     };
     expect(explainCall(input).decisions[0]?.outcome).toMatchObject({
@@ -191,17 +189,10 @@ describe('explainCall', () => {
         const matcher = { kind, text: `/${word()}`, caseSensitive: true };
         return route(forwardTo(word()), { path: matcher, headers });
       });
-      const config = configOf(routes);
-      const table = new RouteTable(config, refs(), noFilters);
+      const table = new RouteTable(configOf(routes), refs(), noFilters);
       const method = `/${word()}`;
       const headers = headersOf({ h: word() });
-      const { decisions } = explainCall({
-        config,
-        method,
-        headers,
-        filters: noFilters,
-        limits: DEFAULT_LIMITS,
-      });
+      const { decisions } = explainCall({ table, method, headers, limits: DEFAULT_LIMITS });
       const found = table.find(method, headers, random);
       expect(decisions[0]?.index).toBe(found && routes.indexOf(found.route));
     }

@@ -1,6 +1,10 @@
 import type { MethodConfig } from '../../src/grpc-js';
-import { buildMethodConfig } from '../../src/resolver/method-config';
-import type { RetryPolicy } from '../../src/resources/route-config';
+import {
+  effectiveRetryPolicy,
+  effectiveTimeoutMs,
+  toMethodConfig,
+} from '../../src/resolver/method-config';
+import type { RetryPolicy, Route, VirtualHost } from '../../src/resources/route-config';
 import { forwardTo, route, virtualHost } from '../support/xds-builders';
 
 const policy: RetryPolicy = {
@@ -10,9 +14,17 @@ const policy: RetryPolicy = {
   maxIntervalMs: 250,
 };
 
+function methodConfigOf(
+  of: Route,
+  host: VirtualHost,
+  listenerMs: number | undefined,
+): MethodConfig {
+  return toMethodConfig(effectiveTimeoutMs(of, listenerMs), effectiveRetryPolicy(of, host));
+}
+
 function timeoutOf(routeMs: number | undefined, listenerMs: number | undefined) {
   const forward = route(forwardTo('c', { maxStreamDurationMs: routeMs }));
-  return buildMethodConfig(forward, virtualHost([]), listenerMs).timeout;
+  return methodConfigOf(forward, virtualHost([]), listenerMs).timeout;
 }
 
 function retryOf(
@@ -20,11 +32,10 @@ function retryOf(
   ofHost: RetryPolicy | 'none' | undefined,
 ): MethodConfig['retryPolicy'] {
   const forward = route(forwardTo('c', { retryPolicy: ofRoute }));
-  return buildMethodConfig(forward, virtualHost([], { retryPolicy: ofHost }), undefined)
-    .retryPolicy;
+  return methodConfigOf(forward, virtualHost([], { retryPolicy: ofHost }), undefined).retryPolicy;
 }
 
-describe('buildMethodConfig: timeout (gRFC A31)', () => {
+describe('method config: timeout (gRFC A31)', () => {
   // The route's value is grpc_timeout_header_max if set, else max_stream_duration: the parser chooses.
   it.each([
     ['neither says anything', undefined, undefined, undefined],
@@ -45,13 +56,13 @@ describe('buildMethodConfig: timeout (gRFC A31)', () => {
   });
 
   it('has no member at all where there is no limit', () => {
-    const config = buildMethodConfig(route(forwardTo('c')), virtualHost([]), undefined);
+    const config = methodConfigOf(route(forwardTo('c')), virtualHost([]), undefined);
     expect(config).toEqual({ name: [] });
     expect(Object.keys(config)).toEqual(['name']);
   });
 });
 
-describe('buildMethodConfig: retries (gRFC A44)', () => {
+describe('method config: retries (gRFC A44)', () => {
   const other: RetryPolicy = { ...policy, maxAttempts: 5 };
   it.each([
     ['neither', undefined, undefined, undefined],
@@ -98,10 +109,10 @@ describe('buildMethodConfig: retries (gRFC A44)', () => {
   });
 });
 
-describe('buildMethodConfig for a route that sends nowhere', () => {
+describe('method config for a route that sends nowhere', () => {
   it('is empty', () => {
     const redirect = route({ kind: 'unsupported', action: 'redirect' });
     const host = virtualHost([], { retryPolicy: policy });
-    expect(buildMethodConfig(redirect, host, 5000)).toEqual({ name: [] });
+    expect(methodConfigOf(redirect, host, 5000)).toEqual({ name: [] });
   });
 });

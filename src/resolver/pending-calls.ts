@@ -10,11 +10,39 @@ import {
   type StatusObject,
 } from '../grpc-js';
 import { createFilterFactory } from '../grpc-js/filters';
+import { toCallAttributes, type CallAttributes, type OverrideHost } from '../lb/call-attributes';
 import type { ProcessHold } from '../util/process-hold';
-import { failCall } from './fail-call';
+import { failCall, type RouteSelector } from './config-selector';
 
-/** A call to be routed, as a config selector is told of it. */
-export interface CallToRoute {
+/**
+ * A config selector that stops choosing once the resolution it came from has ended. A channel keeps its
+ * selector while it is idle, and uses it for the first calls after that.
+ */
+export class ExpiringSelector implements ConfigSelector {
+  constructor(
+    private readonly selector: RouteSelector,
+    private readonly isExpired: () => boolean,
+    private readonly pendingCalls: PendingCalls,
+  ) {}
+
+  invoke(methodName: string, metadata: Metadata, channelId: number): CallConfig {
+    const { selector } = this;
+    if (!this.isExpired()) return selector.invoke(methodName, metadata, channelId);
+    return this.pendingCalls.add({
+      method: methodName,
+      headers: metadata,
+      channelId,
+      timeout: selector.timeoutOf(methodName, metadata),
+    });
+  }
+
+  unref(): void {
+    this.selector.unref();
+  }
+}
+
+/** A call to be routed, as a config selector receives it. */
+interface CallToRoute {
   readonly method: string;
   readonly headers: Metadata;
   readonly channelId: number;
@@ -23,17 +51,17 @@ export interface CallToRoute {
 }
 
 /**
- * Calls of a channel that was idle. It still has the config selector of before, whose clusters its new
- * load-balancing config need not have any more; so these calls wait, inside a filter, until there is a config
- * again, and are routed by that.
+ * Pending calls: those that a channel starts while it has no config in use. A channel that was idle still has the config
+ * selector of before, whose clusters its new load-balancing config need not have; so these calls are queued inside a
+ * filter until a config exists, and are routed by that.
  */
-export class LateCalls {
-  private readonly waiting = new Set<LateCall>();
-  /** Why there is no config, when that is the latest word. */
+export class PendingCalls {
+  private readonly calls = new Set<PendingCall>();
+  /** Why there is no config, while that is known. */
   private failure: string | undefined;
 
   /**
-   * @param waitingFor What the config is waited for, as sentences.
+   * @param waitingFor Returns what the config is waiting for, as sentences.
    * @param hold Set while calls are pending: unlike its own queues, a filter does not make grpc-js keep the process
    * alive.
    */
@@ -42,19 +70,19 @@ export class LateCalls {
     private readonly hold: ProcessHold,
   ) {}
 
-  /** Takes a call in. It fails at once if it is known that there is no config, unless it is to wait for one. */
-  add(call: CallToRoute): CallConfig {
-    if (this.failure !== undefined && !isPatient(call)) return failCall(this.failure);
-    const late = new LateCall(call, {
+  /** Queues a call. It fails at once if it is known that there is no config, unless it waits for ready. */
+  add(toRoute: CallToRoute): CallConfig {
+    if (this.failure !== undefined && !waitsForReady(toRoute)) return failCall(this.failure);
+    const call = new PendingCall(toRoute, {
       reasons: () => this.reasons(),
-      onEnded: () => this.remove(late),
+      onEnded: () => this.remove(call),
     });
-    this.waiting.add(late);
+    this.calls.add(call);
     this.hold.set(true);
-    return late.toCallConfig();
+    return call.toCallConfig();
   }
 
-  /** Forgets that there was no config: whether there is one now is being found out. */
+  /** Forgets that there was no config: whether there is one now is being determined. */
   begin(): void {
     this.failure = undefined;
   }
@@ -62,22 +90,22 @@ export class LateCalls {
   /** Routes every call. */
   routeBy(selector: ConfigSelector): void {
     this.failure = undefined;
-    for (const late of this.takeAll()) late.routeBy(selector);
+    for (const call of this.takeAll()) call.routeBy(selector);
   }
 
-  /** Fails the calls, now and until there is a config, that were not told to wait for one. */
+  /** Fails the calls that do not wait for ready, now and until there is a config. */
   fail(details: string): void {
     this.failure = details;
-    for (const late of this.waiting) {
-      if (isPatient(late.call)) continue;
-      this.remove(late);
-      late.fail(details);
+    for (const call of this.calls) {
+      if (waitsForReady(call.toRoute)) continue;
+      this.remove(call);
+      call.fail(details);
     }
   }
 
-  /** Fails every call, also those that were told to wait. */
+  /** Fails every call, also those that wait for ready. */
   failAll(details: string): void {
-    for (const late of this.takeAll()) late.fail(details);
+    for (const call of this.takeAll()) call.fail(details);
   }
 
   /** Why there is no config yet, as sentences. */
@@ -86,33 +114,32 @@ export class LateCalls {
     return failure === undefined ? this.waitingFor() : [failure, ...this.waitingFor()];
   }
 
-  private takeAll(): readonly LateCall[] {
-    const all = [...this.waiting];
-    this.waiting.clear();
+  private takeAll(): readonly PendingCall[] {
+    const all = [...this.calls];
+    this.calls.clear();
     this.hold.set(false);
     return all;
   }
 
-  private remove(late: LateCall): void {
-    this.waiting.delete(late);
-    if (this.waiting.size === 0) this.hold.set(false);
+  private remove(call: PendingCall): void {
+    this.calls.delete(call);
+    if (this.calls.size === 0) this.hold.set(false);
   }
 }
 
-function isPatient({ headers }: CallToRoute): boolean {
+function waitsForReady({ headers }: CallToRoute): boolean {
   return headers.getOptions().waitForReady === true;
 }
 
-interface LateCallOwner {
+interface PendingCallOwner {
   /** Why the call is still pending, as sentences. */
   reasons(): readonly string[];
   /** Called when the call has ended, perhaps before it was routed. */
   onEnded(): void;
 }
 
-class LateCall {
-  /** What the pickers are told; empty until the call is routed, and a pick comes only after that. */
-  private readonly attributes = {};
+/** One pending call. Its attributes are those of the route that it gets: a call is picked only after it was routed. */
+class PendingCall {
   private readonly methodConfig: MethodConfig = { name: [] };
   private readonly routed: Promise<Filter>;
   private resolve: (filter: Filter) => void = () => {};
@@ -122,22 +149,34 @@ class LateCall {
   private filter: Filter | undefined;
 
   constructor(
-    readonly call: CallToRoute,
-    private readonly owner: LateCallOwner,
+    readonly toRoute: CallToRoute,
+    private readonly owner: PendingCallOwner,
   ) {
-    if (call.timeout !== undefined) this.methodConfig.timeout = call.timeout;
+    if (toRoute.timeout !== undefined) this.methodConfig.timeout = toRoute.timeout;
     this.routed = new Promise((resolve, reject) => {
       this.resolve = resolve;
       this.reject = reject;
     });
-    // A rejection that nobody listens to would end the process; whoever sends the call listens, too.
+    // An unhandled rejection would end the process; the filter of the call handles it, too.
     this.routed.catch(() => {});
+  }
+
+  get cluster(): string | undefined {
+    return this.attributes?.cluster;
+  }
+
+  get overrideHost(): OverrideHost | undefined {
+    return this.attributes?.overrideHost;
+  }
+
+  get requestHash(): (() => bigint) | undefined {
+    return this.attributes?.requestHash?.bind(this.attributes);
   }
 
   toCallConfig(): CallConfig {
     return {
       methodConfig: this.methodConfig,
-      pickInformation: toPickInformation(this.attributes),
+      pickInformation: toPickInformation(this),
       status: Status.OK,
       onCommitted: () => this.config?.onCommitted?.(),
       dynamicFilterFactories: [createFilterFactory(() => this.createFilter())],
@@ -145,11 +184,9 @@ class LateCall {
   }
 
   routeBy(selector: ConfigSelector): void {
-    const { method, headers, channelId } = this.call;
+    const { method, headers, channelId } = this.toRoute;
     const config = selector.invoke(method, headers, channelId);
     this.config = config;
-    // The host library already has the object; through its prototype it gets whatever the route gives.
-    Object.setPrototypeOf(this.attributes, config.pickInformation);
     const { retryPolicy } = config.methodConfig;
     if (retryPolicy !== undefined) this.methodConfig.retryPolicy = retryPolicy;
     this.filter = new FilterStackFactory(config.dynamicFilterFactories).createFilter();
@@ -158,6 +195,11 @@ class LateCall {
 
   fail(details: string): void {
     this.reject({ code: Status.UNAVAILABLE, details, metadata: new Metadata() });
+  }
+
+  /** The attributes of the route, read by pickers through the getters above. */
+  private get attributes(): CallAttributes | undefined {
+    return this.config && toCallAttributes(this.config.pickInformation);
   }
 
   private createFilter(): Partial<Filter> {

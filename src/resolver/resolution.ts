@@ -1,0 +1,261 @@
+import type { Bootstrap } from '../bootstrap/bootstrap';
+import type { Limits } from '../bootstrap/limits';
+import {
+  XdsDependencyManager,
+  type ClientResourceTypes,
+  type DependencyManagerOptions,
+  type ResourceSource,
+} from '../dependency-manager/dependency-manager';
+import type { DnsWatcherFactory } from '../dependency-manager/dns-watch';
+import type { XdsConfig } from '../dependency-manager/xds-config';
+import type { ChannelOptions } from '../grpc-js';
+import { CdsConfig } from '../lb/cds/config';
+import { ClusterManagerConfig } from '../lb/cluster-manager/config';
+import type { XdsLbContext } from '../lb/lb-policy';
+import type { LoadReporter } from '../load-reporting/load-reporter';
+import type { RegexMeter } from '../regex/regex-meter';
+import type { LbConfig } from '../resources/extension-points';
+import type { Clock } from '../util/clock';
+import type { Handle } from '../util/handle';
+import type { Logger } from '../util/logger';
+import type { Random } from '../util/random';
+import type { Result } from '../util/result';
+import { diagnostics } from '../xds-client/diagnostics';
+import { ClusterRefs } from './cluster-refs';
+import type { FilterPreparer } from './filter-chain';
+import type { LiveConfigs } from './live-configs';
+import type { TextHash } from './request-hash';
+import { RouteTable } from './route-table';
+
+/** A reference to the client of a target. */
+export interface ClientRef extends Handle {
+  readonly client: ResourceSource;
+  /** Receives the load reports of every channel of the bootstrap (gRFC A27); absent if nothing does. */
+  readonly loads?: LoadReporter;
+}
+
+/** What every xds resolver of the process shares, and the bootstrap of its channel. */
+export interface XdsResolverDependencies {
+  /**
+   * Loads the bootstrap registered when the channel was created. Called for each attempt, because an agent may write the
+   * file after the application has started.
+   */
+  readonly loadBootstrap: () => Result<Bootstrap, string>;
+  /** Acquires the client of a target: every channel of the target shares it (gRFC A71). */
+  readonly acquireClient: (bootstrap: Bootstrap, target: string) => ClientRef;
+  readonly types: ClientResourceTypes;
+  readonly httpFilters: FilterPreparer;
+  readonly hash: TextHash;
+  /** Counts the steps of the regular expressions that a call is matched against. */
+  readonly regexes: RegexMeter;
+  readonly liveConfigs: LiveConfigs;
+  readonly createDns: (options: ChannelOptions) => DnsWatcherFactory;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly limits: Limits;
+}
+
+/** Where a resolution delivers its results. */
+export interface ResolutionOwner {
+  /** There is a config, or the set of clusters changed. @returns whether the channel accepted it. */
+  publish(config: ResolvedConfig): boolean;
+  /** The target cannot be used. */
+  onFailure(details: string): void;
+}
+
+/** The parts of a result for the channel. */
+export interface ResolvedConfig {
+  readonly table: RouteTable;
+  readonly lbConfig: LbConfig;
+  readonly lbContext: XdsLbContext;
+  /** Why the target cannot be used any more; the last config stays in use for running calls. */
+  readonly failure: string | undefined;
+}
+
+/** The options of a resolution. */
+export interface ResolutionOptions {
+  readonly bootstrap: Bootstrap;
+  /** The target, as a URI. */
+  readonly target: string;
+  readonly listenerName: string;
+  /** The data-plane authority. */
+  readonly host: string;
+  readonly channelOptions: ChannelOptions;
+  readonly shared: XdsResolverDependencies;
+  readonly owner: ResolutionOwner;
+}
+
+/**
+ * The resolution of one target, from its start until the channel is idle or closed: watches the target's config, compiles
+ * its routes and determines the clusters that a route or a running call references (gRFCs A31, A74).
+ */
+export class Resolution {
+  private readonly client: ClientRef;
+  private readonly manager: XdsDependencyManager;
+  private readonly clusters: ClusterRefs;
+  private readonly lbContext: XdsLbContext;
+  /** The compiled routes in use; `undefined` before the first config. */
+  private routes: { readonly config: XdsConfig; readonly table: RouteTable } | undefined;
+  private releaseTable: () => void = () => {};
+  private lbConfig: { readonly config: LbConfig; readonly revision: number } | undefined;
+  /** Whether the channel has the current routes, clusters and failure. */
+  private isPublished = false;
+  private isClosed = false;
+  private currentFailure: string | undefined;
+
+  constructor(private readonly options: ResolutionOptions) {
+    const { bootstrap, target, shared } = options;
+    this.client = shared.acquireClient(bootstrap, target);
+    this.manager = new XdsDependencyManager(this.createManagerOptions());
+    this.clusters = new ClusterRefs(
+      (cluster) => this.manager.subscribeCluster(cluster),
+      (cluster) => new CdsConfig(cluster, false),
+      () => this.queuePublication(),
+    );
+    const { id: nodeId } = bootstrap.node;
+    this.lbContext = { clusters: this.manager, nodeId, loads: this.client.loads };
+  }
+
+  /** Why the target cannot be used; `undefined` if it can, or if that is not known yet. */
+  get failure(): string | undefined {
+    return this.currentFailure;
+  }
+
+  /** Whether there ever was a config. */
+  get hasConfig(): boolean {
+    return this.routes !== undefined;
+  }
+
+  /** Whether calls must not be routed by its last config. */
+  get isExpired(): boolean {
+    return this.isClosed || this.currentFailure !== undefined;
+  }
+
+  /** Starts watching. */
+  start(): void {
+    this.manager.start();
+  }
+
+  /** Requests that every DNS cluster is resolved again. */
+  requestReresolution(): void {
+    this.manager.requestReresolution();
+  }
+
+  /** Returns what the config is waiting for, as sentences. */
+  waitingFor(atMost: number): readonly string[] {
+    return this.client.client.waitingFor?.(atMost) ?? [];
+  }
+
+  /** Releases everything. Nothing is delivered afterwards. */
+  close(): void {
+    this.isClosed = true;
+    this.options.shared.liveConfigs.delete(this);
+    this.manager.close();
+    this.releaseTable();
+    this.client.release();
+  }
+
+  private createManagerOptions(): DependencyManagerOptions {
+    const { bootstrap, listenerName, host, channelOptions, shared } = this.options;
+    return {
+      source: this.client.client,
+      types: shared.types,
+      dns: shared.createDns(channelOptions),
+      ...{ listenerName, host },
+      clientNote: `xDS node "${bootstrap.node.id}"`,
+      limits: shared.limits,
+      logger: shared.logger,
+      onUpdate: (update) => {
+        if (!this.isClosed) this.onUpdate(update);
+      },
+    };
+  }
+
+  private onUpdate(update: Result<XdsConfig, string>): void {
+    if (update.ok) {
+      this.onConfig(update.value);
+      this.publishEvent(update);
+      return;
+    }
+    this.publishEvent(update);
+    this.currentFailure = update.error;
+    this.options.shared.liveConfigs.delete(this);
+    this.options.owner.onFailure(update.error);
+    this.publish();
+  }
+
+  /** The channel is involved only if routes, clusters or the failure changed: `cds` policies watch their clusters. */
+  private onConfig(config: XdsConfig): void {
+    if (this.currentFailure !== undefined) this.isPublished = false;
+    this.currentFailure = undefined;
+    const table = this.compile(config);
+    const { target, channelOptions, shared } = this.options;
+    shared.liveConfigs.set(this, { target, config, table, channelOptions });
+    if (!this.isPublished || this.lbConfig?.revision !== this.clusters.revision) this.publish();
+  }
+
+  /** Compiles the routes anew only if they, or what they inherit from the listener, changed. */
+  private compile(config: XdsConfig): RouteTable {
+    const before = this.routes;
+    const isUnchanged =
+      before?.config.virtualHost === config.virtualHost &&
+      before.config.listener === config.listener;
+    if (isUnchanged) {
+      this.routes = { config, table: before.table };
+      return before.table;
+    }
+    const table = new RouteTable(config, this.clusters, this.options.shared.httpFilters);
+    const tableRef = table.acquire();
+    const release = this.releaseTable;
+    this.releaseTable = () => tableRef.release();
+    this.routes = { config, table };
+    this.isPublished = false;
+    release();
+    return table;
+  }
+
+  /** Publishes once, after whatever is running, that clusters are no longer used, unless that was done by then. */
+  private queuePublication(): void {
+    this.client.client.run(() => {
+      const isDue = this.lbConfig?.revision !== this.clusters.revision;
+      if (isDue && !this.isClosed) this.publish();
+    });
+  }
+
+  private publish(): void {
+    if (this.routes === undefined) return;
+    const { table } = this.routes;
+    const { lbContext, currentFailure: failure } = this;
+    try {
+      const lbConfig = this.currentLbConfig();
+      this.isPublished = this.options.owner.publish({ table, lbConfig, lbContext, failure });
+    } catch (error) {
+      this.lbConfig = undefined;
+      throw error;
+    }
+  }
+
+  /** The same object as long as the set of clusters is the same. */
+  private currentLbConfig(): LbConfig {
+    const { clusters, lbConfig } = this;
+    if (lbConfig?.revision === clusters.revision) return lbConfig.config;
+    const config = new ClusterManagerConfig(new Map(clusters.children()));
+    this.lbConfig = { config, revision: clusters.revision };
+    return config;
+  }
+
+  /** Publishes to the subscribers of the diagnostics channels. */
+  private publishEvent(update: Result<XdsConfig, string>): void {
+    const { configPublished, configFailed } = diagnostics;
+    if (!configPublished.hasSubscribers && !configFailed.hasSubscribers) return;
+    const { target, bootstrap } = this.options;
+    const { id: nodeId } = bootstrap.node;
+    if (!update.ok) {
+      configFailed.publish({ nodeId, target, error: update.error });
+      return;
+    }
+    const { listener, clusters } = update.value;
+    configPublished.publish({ nodeId, target, listener: listener.name, clusters: clusters.size });
+  }
+}
