@@ -8,13 +8,19 @@ export type AggregateLookup = (name: string) => readonly string[] | undefined;
 
 /** The bounds on the walks through the aggregates of one target. */
 export interface AggregateBounds {
+  /** Whether a cluster is among those of the target. One that is not is the end of a path that is too long. */
+  isReached(name: string): boolean;
   /** Why the clusters of an aggregate are not followed; `undefined` if they are. */
   refusalOf(aggregate: string): string | undefined;
   /** Counts one step from an aggregate to a cluster it names. @returns why there must be no more, if so. */
   step(): string | undefined;
 }
 
-const unbounded: AggregateBounds = { refusalOf: () => undefined, step: () => undefined };
+const unbounded: AggregateBounds = {
+  isReached: () => true,
+  refusalOf: () => undefined,
+  step: () => undefined,
+};
 
 /**
  * Returns the leaf clusters of an aggregate in order of priority: depth first, each once at its earliest place
@@ -31,7 +37,7 @@ export function leafClusters(
   const visited = new Set<string>();
   /** @returns what is wrong with the graph from here on. */
   const visit = (name: string, depth: number): string | undefined => {
-    if (depth >= MAX_AGGREGATE_DEPTH) {
+    if (depth >= MAX_AGGREGATE_DEPTH || !bounds.isReached(name)) {
       return `is nested more than ${MAX_AGGREGATE_DEPTH} clusters deep`;
     }
     if (visited.has(name)) return undefined;

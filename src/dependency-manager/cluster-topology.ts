@@ -34,10 +34,16 @@ export class ClusterTopology {
   /** The clusters that use a DNS name, by `dnsTargetKey`. */
   readonly dnsUsers = new Map<string, string[]>();
   private readonly admission: Admission;
+  private readonly bounds: AggregateBounds;
   private readonly leaves = new Map<string, Result<readonly string[], string>>();
 
   constructor({ fromRoutes, subscribed, maxClusters, sourceOf }: TopologyInputs) {
     this.admission = new Admission(fromRoutes, subscribed, maxClusters);
+    this.bounds = {
+      isReached: (name) => this.sources.has(name),
+      refusalOf: (aggregate) => this.admission.refusalOf(aggregate),
+      step: () => this.admission.step(),
+    };
     let level: Iterable<string> = this.admission.roots();
     for (let depth = 0; depth < MAX_AGGREGATE_DEPTH; depth++) {
       level = this.visitLevel(level, sourceOf);
@@ -52,7 +58,7 @@ export class ClusterTopology {
       const source = this.sources.get(name);
       return source?.kind === 'aggregate' ? source.clusters : undefined;
     };
-    const leaves = leafClusters(aggregate, childrenOf, this.admission);
+    const leaves = leafClusters(aggregate, childrenOf, this.bounds);
     this.leaves.set(aggregate, leaves);
     return leaves;
   }
@@ -93,7 +99,7 @@ export function checkClusterCount(
  * Decides which clusters of a target are watched: those that its routes or subscribers name, and those that
  * aggregates name for as long as the target has no more than its limit.
  */
-class Admission implements AggregateBounds {
+class Admission {
   private readonly admitted: Set<string>;
   private readonly refused = new Set<string>();
   private room: number;
@@ -132,11 +138,13 @@ class Admission implements AggregateBounds {
     return fresh;
   }
 
+  /** Returns why the clusters of an aggregate are not followed; `undefined` if they are. */
   refusalOf(aggregate: string): string | undefined {
     if (!this.refused.has(aggregate)) return undefined;
     return `is rejected: the clusters that "${aggregate}" names would exceed the limit maxClustersPerTarget (${this.limit})`;
   }
 
+  /** Counts one step from an aggregate to a cluster it names. @returns why there must be no more, if so. */
   step(): string | undefined {
     this.steps++;
     if (this.steps <= MAX_AGGREGATE_STEPS) return undefined;

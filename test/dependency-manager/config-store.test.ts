@@ -510,19 +510,29 @@ describe('ConfigStore with aggregate clusters', () => {
     expect(leavesOf(result, 'd')).toBe(`aggregate cluster "d" leads to no leaf cluster (${NOTE})`);
   });
 
-  it('makes an aggregate that is too deep an error of that cluster, not of those further down', () => {
-    const names = Array.from({ length: 17 }, (_, i) => (i === 0 ? 'c' : `c${i}`));
-    const clusters = Object.fromEntries(
-      names.map((name, i) => {
-        const next = names[i + 1];
-        return [name, value(next === undefined ? edsCluster(name) : aggregateCluster(name, next))];
-      }),
-    );
-    const result = of(clusters);
-    expect(leavesOf(result)).toBe(
-      `aggregate cluster "c" is nested more than 16 clusters deep (${NOTE})`,
-    );
-    expect(leavesOf(result, 'c1')).toEqual(['c16']);
+  describe('with a path of more clusters than are followed', () => {
+    /** `c`, `c1`, … each name the next; the last is a leaf. */
+    const chain = (length: number) =>
+      Object.fromEntries(
+        Array.from({ length }, (_, i) => {
+          const name = i === 0 ? 'c' : `c${i}`;
+          const resource = i + 1 < length ? aggregateCluster(name, `c${i + 1}`) : edsCluster(name);
+          return [name, value(resource)] as const;
+        }),
+      );
+    const tooDeep = (name: string) =>
+      `aggregate cluster "${name}" is nested more than 16 clusters deep (${NOTE})`;
+
+    it('makes every aggregate on the path an error, as its end is not in the config', () => {
+      const result = of(chain(17));
+      expect([leavesOf(result), leavesOf(result, 'c1')]).toEqual([tooDeep('c'), tooDeep('c1')]);
+    });
+
+    it('makes none an error that is on a shorter path to the end as well', () => {
+      const world = { clusters: chain(17), endpoints: { c16: value(endpoints('c16')) } };
+      const result = build(world, { subscribed: ['c1'] });
+      expect([leavesOf(result), leavesOf(result, 'c1')]).toEqual([tooDeep('c'), ['c16']]);
+    });
   });
 });
 

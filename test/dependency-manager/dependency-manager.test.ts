@@ -700,6 +700,28 @@ describe('XdsDependencyManager: the end', () => {
 });
 
 describe('XdsDependencyManager: the number of clusters', () => {
+  // 1. `c0` to `c17` are a path of 18 clusters, which is followed to its end because of `c10`. 2. Without `c10`, the end
+  // is no longer watched. 3. Nothing changes when a cluster is received again as it is.
+  it('comes to the same config whatever was watched before', () => {
+    const scene = new Scene().serveListener().serveCluster('c17', '10.0.0.1');
+    const names = Array.from({ length: 17 }, (_, index) => `c${index}`);
+    const resources = names.map((name, index) => aggregateCluster(name, `c${index + 1}`));
+    for (const resource of resources)
+      scene.source.serve(fakeTypes.cluster, resource.name, resource);
+    scene.serveRoutes([
+      ['c0', 1],
+      ['c10', 1],
+    ]);
+    scene.manager.start();
+    expect(scene.clusterNames).toContain('c17');
+    scene.serveRoutes('c0');
+    expect(scene.clusterNames).not.toContain('c16');
+    const count = scene.updates.length;
+    for (const resource of resources)
+      scene.source.serve(fakeTypes.cluster, resource.name, resource);
+    expect(scene.updates).toHaveLength(count);
+  });
+
   /** Serves the two aggregates that an aggregate names, if it is watched, and those that they name, and so on. */
   const serveTree = (scene: Scene, rounds: number): void => {
     for (let round = 0; round < rounds; round++) {
