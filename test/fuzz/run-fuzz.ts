@@ -1,5 +1,6 @@
 // Makes inputs from valid ones and gives them to everything that takes input from outside:
-// `npm run fuzz -- --inputs 1000000 --seed 1`, for as long as `--minutes` say. Fails if one makes it throw, takes 50 ms
+// `npm run fuzz -- --inputs 1000000 --seed 1`, for as long as `--minutes` say, to
+// those whose names contain what `--only` says. Fails if one makes it throw, takes 50 ms
 // of CPU or is refused without a reason, or if memory grows.
 import { parseArgs } from 'node:util';
 import { fuzz, type FuzzReport } from './fuzz';
@@ -17,6 +18,7 @@ const { values } = parseArgs({
     inputs: { type: 'string', default: '1000000' },
     seed: { type: 'string', default: '1' },
     minutes: { type: 'string', default: 'Infinity' },
+    only: { type: 'string', default: '' },
     limit: { type: 'string', default: '50' },
   },
 });
@@ -29,6 +31,7 @@ async function main(): Promise<void> {
     inputs: Number(values.inputs),
     seed: Number(values.seed),
     limitMs: Number(values.limit),
+    only: values.only,
     durationMs: Number(values.minutes) * 60_000,
     onProgress: (done) => {
       heap.take();

@@ -25,6 +25,7 @@ import { parseResourceName } from '../../src/xds-client/resource-name';
 import type { DecodeResult, ResourceType } from '../../src/xds-client/resource-type';
 import { serverWith } from '../resources/decode-json';
 import { FakeClock } from '../support/fake-clock';
+import { createAggregateTarget } from './aggregate-target';
 import { createEdgeTargets } from './edge-targets';
 import { JsonMutations } from './json-mutations';
 import { checkRouting } from './routing';
@@ -121,6 +122,7 @@ export function createTargets(random: Random): readonly FuzzTarget[] {
       name: 'binary file',
     },
     ...createEdgeTargets({ random, wire, json }),
+    createAggregateTarget(random),
     {
       name: 'resource name',
       make: () =>
