@@ -108,7 +108,7 @@ class World {
       start: ({ host }, onResult) => {
         this.dnsWatches++;
         onResult(ok(endpoints(host, '10.0.0.2')));
-        return { release: () => void this.dnsWatches--, requestReresolution: () => undefined };
+        return { release: () => (this.dnsWatches -= 1), requestReresolution: () => undefined };
       },
     };
   }

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { createReadyHash } from '../support/ready-hash';
 import { seededRandom } from '../support/seeded-random';
 import { createTargets, type FuzzTarget } from './targets';
 
@@ -39,7 +40,8 @@ const INPUTS_PER_TURN = 500;
 export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
   const { inputs, seed, limitMs, only = '', durationMs = Infinity, onProgress } = options;
   const endsAt = performance.now() + durationMs;
-  const targets = createTargets(seededRandom(seed)).filter(({ name }) => name.includes(only));
+  const hash = await createReadyHash();
+  const targets = createTargets(seededRandom(seed), hash).filter(({ name }) => name.includes(only));
   const turns = targets.flatMap((target) => new Array<FuzzTarget>(target.share ?? 4).fill(target));
   const counts = new Map(targets.map(({ name }) => [name, 0]));
   const failures: string[] = [];

@@ -26,6 +26,7 @@ import type { DecodeResult, ResourceType } from '../../src/xds-client/resource-t
 import { serverWith } from '../resources/decode-json';
 import { FakeClock } from '../support/fake-clock';
 import { createAggregateTarget } from './aggregate-target';
+import { createCallTarget } from './call-target';
 import { createEdgeTargets } from './edge-targets';
 import { JsonMutations } from './json-mutations';
 import { checkRouting } from './routing';
@@ -61,8 +62,8 @@ interface TextOptions {
 /** YAML takes a tenth of a millisecond for each level, and only an operator can write it. */
 const YAML: TextOptions = { maxDepth: 200, share: 1 };
 
-/** Everything that takes input from outside, with inputs made from one source of randomness. */
-export function createTargets(random: Random): readonly FuzzTarget[] {
+/** Everything that takes input from outside, with inputs made from one source of randomness. The hash is ready. */
+export function createTargets(random: Random, hash: XxHash64): readonly FuzzTarget[] {
   const types = createTypes();
   const wire = new WireMutations(random);
   const json = new JsonMutations(random);
@@ -123,6 +124,7 @@ export function createTargets(random: Random): readonly FuzzTarget[] {
     },
     ...createEdgeTargets({ random, wire, json }),
     createAggregateTarget(random),
+    createCallTarget({ random, json, hash }),
     {
       name: 'resource name',
       make: () =>
