@@ -37,7 +37,7 @@ export function outcomeEvent(
   const { server, policy } = origin;
   switch (outcome.kind) {
     case 'accepted':
-      return { kind: 'accepted', accepted: outcome.accepted };
+      return { kind: 'accepted', accepted: outcome.accepted, change: outcome.change };
     case 'rejected': {
       const error = rejectedError(id, server, outcome.violations);
       const failure = createFailure('NACKED', error, version, origin);

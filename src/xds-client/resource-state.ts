@@ -20,6 +20,14 @@ export interface Accepted<T> {
   readonly elements?: number;
 }
 
+/** How an accepted value differs from an earlier one. */
+export interface ValueChange {
+  /** The earlier value. */
+  readonly from: unknown;
+  /** As the decoder returned it. */
+  readonly change: unknown;
+}
+
 /** Something a server did, or failed to do, about one resource. */
 export interface Failure {
   readonly status: Exclude<ResourceStatus, 'REQUESTED' | 'ACKED'>;
@@ -64,7 +72,12 @@ export type ResourceState<T> =
 /** What can happen to a resource. */
 export type ResourceEvent<T> =
   /** A server sent it and it is valid. The same value as before means that nothing changed. */
-  | { readonly kind: 'accepted'; readonly accepted: Accepted<T> }
+  | {
+      readonly kind: 'accepted';
+      readonly accepted: Accepted<T>;
+      /** Default: unknown. */
+      readonly change?: ValueChange | undefined;
+    }
   /** A server sent something invalid, or said that it cannot supply the resource. */
   | { readonly kind: 'failed'; readonly failure: Failure; readonly dropValue: boolean }
   /** A server sent a complete list without it, or has said that there is none. */
@@ -85,7 +98,12 @@ export type ResourceEvent<T> =
 
 /** What watchers are to be told. */
 export type Notification<T> =
-  | { readonly kind: 'changed'; readonly update: Result<T, XdsError> }
+  | {
+      readonly kind: 'changed';
+      readonly update: Result<T, XdsError>;
+      /** How a value differs from the one that watchers were notified of last. Default: unknown. */
+      readonly change?: unknown;
+    }
   | { readonly kind: 'ambient'; readonly error: XdsError | undefined };
 
 /** Decides what an event makes of a resource: the table of gRFCs A57 and A88. */
@@ -113,15 +131,21 @@ export function nextResourceState<T>(
   }
 }
 
-/** What a watcher that comes late must be told at once. */
-export function currentNotifications<T>(state: ResourceState<T>): readonly Notification<T>[] {
+/**
+ * Returns what a watcher is notified of that has not been notified of anything yet.
+ * @param change How a value differs from the one it was notified of last, if it was.
+ */
+export function currentNotifications<T>(
+  state: ResourceState<T>,
+  change?: unknown,
+): readonly Notification<T>[] {
   switch (state.kind) {
     case 'requested':
       return state.unreachable === undefined ? [] : [changed(err(state.unreachable))];
     case 'failed':
       return [changed(err(state.failure.error))];
     case 'accepted': {
-      const value = changed(ok(state.accepted.value));
+      const value = changed(ok(state.accepted.value), change);
       const error = ambientOf(state);
       return error === undefined ? [value] : [value, { kind: 'ambient', error }];
     }
@@ -133,16 +157,19 @@ export function currentNotifications<T>(state: ResourceState<T>): readonly Notif
 /**
  * What watchers that were told of one state must be told upon another one. Nothing is told twice: a failure that
  * reads the same as the one before is not announced again.
+ *
+ * @param change How the value of the second state differs from an earlier one, which need not be that of the first.
  */
 export function notificationsBetween<T>(
   before: ResourceState<T>,
   after: ResourceState<T>,
+  change?: ValueChange,
 ): readonly Notification<T>[] {
   if (after.kind === 'accepted') {
-    if (before.kind === 'accepted' && before.accepted.value === after.accepted.value) {
-      return ambientChange(before, after);
-    }
-    return currentNotifications(after);
+    if (before.kind !== 'accepted') return currentNotifications(after);
+    const { value } = before.accepted;
+    if (value === after.accepted.value) return ambientChange(before, after);
+    return currentNotifications(after, change?.from === value ? change.change : undefined);
   }
   const error = errorOf(after);
   const told = errorOf(before);
@@ -208,8 +235,8 @@ function onReachable<T>(before: ResourceState<T>): ResourceState<T> {
   return before.kind === 'failed' ? before : { ...before, unreachable: undefined };
 }
 
-function changed<T>(update: Result<T, XdsError>): Notification<T> {
-  return { kind: 'changed', update };
+function changed<T>(update: Result<T, XdsError>, change?: unknown): Notification<T> {
+  return { kind: 'changed', update, change };
 }
 
 /** What watchers without a value are told. */

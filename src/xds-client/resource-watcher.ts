@@ -18,10 +18,17 @@ export interface XdsError {
   readonly message: string;
 }
 
-/** Told of one resource (gRFC A88). Both methods are called from the client's queue and never re-entered. */
-export interface ResourceWatcher<T> {
-  /** The resource's value changed, or there is none and a previous one must no longer be used. */
-  onResourceChanged(update: Result<T, XdsError>): void;
+/**
+ * Notified of one resource (gRFC A88). Both methods are called from the client's queue and never re-entered.
+ * `T` is the type of its values, `C` that of the changes from one version to the next.
+ */
+export interface ResourceWatcher<T, C = unknown> {
+  /**
+   * The resource's value changed, or there is none and a previous one must no longer be used.
+   * @param change How the value differs from the one this watcher was notified of last. `undefined` if that is not
+   * known, as with the first value, or when versions in between were left out: then everything counts as new.
+   */
+  onResourceChanged(update: Result<T, XdsError>, change?: C): void;
   /** Something is wrong, yet the last value stays in use; `undefined` when that is over. */
   onAmbientError(error: XdsError | undefined): void;
 }

@@ -33,8 +33,9 @@ export class Watch {
 
   /** Tells the watcher. */
   notify(notification: Notification<unknown>): void {
-    if (notification.kind === 'changed') this.watcher?.onResourceChanged(notification.update);
-    else this.watcher?.onAmbientError(notification.error);
+    const { watcher } = this;
+    if (notification.kind === 'ambient') watcher?.onAmbientError(notification.error);
+    else watcher?.onResourceChanged(notification.update, notification.change);
   }
 }
 
@@ -136,7 +137,8 @@ export class WatchedResource {
     }
     if (hasResourceSubscribers()) this.publish(before, serverUri);
     if (this.backlog !== undefined) return;
-    const notifications = notificationsBetween(before, this.current);
+    const change = event.kind === 'accepted' ? event.change : undefined;
+    const notifications = notificationsBetween(before, this.current, change);
     if (notifications.length === 0) return;
     const { clock, queue } = this.options;
     const waitMs = this.budget.take(clock.monotonicMs());

@@ -49,7 +49,7 @@ export class XdsClient {
    * @param name The full name; whatever is wrong with it the watcher is told.
    * @returns ends the watch: the watcher is not called after its release.
    */
-  watch<T>(type: ResourceType<T>, name: string, watcher: ResourceWatcher<T>): Handle {
+  watch<T, C>(type: ResourceType<T, C>, name: string, watcher: ResourceWatcher<T, C>): Handle {
     this.servers.registerType(type);
     const watch = new Watch(watcher);
     let resource: WatchedResource | undefined;

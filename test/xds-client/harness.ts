@@ -11,15 +11,18 @@ import { FakeNetwork, type FakeServer, type FakeStream } from '../support/fake-t
 import { TestResourceType, wrapper, type TestValue } from './test-resource';
 
 /** Writes down what it is told, one line per call. */
-export class RecordingWatcher implements ResourceWatcher<TestValue> {
+export class RecordingWatcher implements ResourceWatcher<TestValue, string> {
   readonly told: string[] = [];
   readonly values: TestValue[] = [];
   readonly errors: XdsError[] = [];
+  /** One for each value. */
+  readonly changes: (string | undefined)[] = [];
 
   constructor(private readonly also: () => void = () => {}) {}
 
-  onResourceChanged(update: Result<TestValue, XdsError>): void {
+  onResourceChanged(update: Result<TestValue, XdsError>, change?: string): void {
     if (update.ok) {
+      this.changes.push(change);
       this.values.push(update.value);
       this.told.push(`value ${update.value.text}`);
     } else {

@@ -12,11 +12,12 @@ import {
   MIN_RESOURCES_IN_STEPS,
 } from '../limits';
 import type { ParseResourceName } from '../resource-name';
-import type { Accepted } from '../resource-state';
+import type { Accepted, ValueChange } from '../resource-state';
 import type {
   CertificateProviders,
   DecodeContext,
-  Decoded,
+  DecodedValue,
+  DecodeResult,
   ElementLimit,
   ResourceType,
 } from '../resource-type';
@@ -28,6 +29,8 @@ export type ResourceOutcome =
   | {
       readonly kind: 'accepted';
       readonly accepted: Accepted<unknown>;
+      /** How the value differs from an earlier one; `undefined` if that is not known. */
+      readonly change: ValueChange | undefined;
       /** Milliseconds after which it must be forgotten unless it is renewed; `undefined`: never. */
       readonly ttlMs: number | undefined;
     }
@@ -43,6 +46,13 @@ export type ResourceOutcome =
   | { readonly kind: 'renewed'; readonly ttlMs: number | undefined }
   /** A heartbeat of something that is not here: the server believes that we have it. */
   | { readonly kind: 'lost' };
+
+/** A valid resource of a response. */
+interface ReadValue extends DecodedValue<unknown> {
+  readonly bytes: Uint8Array;
+  /** The value that the change starts from. */
+  readonly from: unknown;
+}
 
 /** What a response says. */
 export interface ReadResources {
@@ -246,26 +256,23 @@ class ResponseReader implements ReadResources {
     const { version, ttlMs } = item;
     const cached = this.context.cached(name);
     if (cached?.serverKey === server.key && areEqual(cached.bytes, bytes)) {
-      this.outcomes.set(name, { kind: 'accepted', accepted: { ...cached, version }, ttlMs });
+      const accepted = { ...cached, version };
+      this.outcomes.set(name, { kind: 'accepted', accepted, change: undefined, ttlMs });
       return;
     }
     const own = toKeep(bytes);
     const decoded = yield* this.whileWanted(name, this.decode(own));
     if (decoded === undefined) return;
-    const { result } = decoded;
-    if (!result.ok) {
-      this.reject(name, index, result.error, own);
-      return;
-    }
-    const { value, record } = result;
-    this.accept(name, index, item, { value, record, bytes: own });
+    const { result, from } = decoded;
+    if (result.ok) this.accept(name, index, item, { ...result, bytes: own, from });
+    else this.reject(name, index, result.error, own);
   }
 
   private accept(
     name: string,
     index: number,
     { version, ttlMs }: ResponseItem,
-    { value, record, bytes }: Pick<Accepted<unknown>, 'value' | 'record' | 'bytes'>,
+    { value, record, change, from, bytes }: ReadValue,
   ): void {
     const { server, nowMs, type } = this.context;
     const elements = type.countElements?.(value) ?? 0;
@@ -286,7 +293,8 @@ class ResponseReader implements ReadResources {
       updatedAtMs: nowMs,
       elements,
     };
-    this.outcomes.set(name, { kind: 'accepted', accepted, ttlMs });
+    const valueChange = change === undefined ? undefined : { from, change };
+    this.outcomes.set(name, { kind: 'accepted', accepted, change: valueChange, ttlMs });
   }
 
   /** Describes that a resource with more elements than its previous version exceeds the limit; `undefined` if not. */
@@ -341,17 +349,28 @@ class ResponseReader implements ReadResources {
     }
   }
 
-  private *decode(bytes: Uint8Array): Steps<Decoded<unknown>> {
+  /** Decodes a resource. Returns with it the value that its change starts from. */
+  private *decode(
+    bytes: Uint8Array,
+  ): Steps<{ readonly result: DecodeResult<unknown>; readonly from: unknown }> {
     const { type, server, certificateProviders } = this.context;
+    let from: unknown;
     const context: DecodeContext<unknown> = {
       ...{ server, certificateProviders },
-      previous: (name) => this.context.cached(this.canonical(name)),
+      previous: (name) => {
+        const previous = this.context.cached(this.canonical(name));
+        from = previous?.value;
+        return previous;
+      },
     };
     try {
-      if (type.decodeInSteps === undefined) return type.decode(bytes, context);
-      return yield* type.decodeInSteps(bytes, context);
+      const { result } =
+        type.decodeInSteps === undefined
+          ? type.decode(bytes, context)
+          : yield* type.decodeInSteps(bytes, context);
+      return { result, from };
     } catch (error) {
-      return { name: undefined, result: err([`cannot be decoded: ${errorMessage(error)}`]) };
+      return { result: err([`cannot be decoded: ${errorMessage(error)}`]), from };
     }
   }
 

@@ -1,0 +1,133 @@
+import { UPDATE_BURST } from '../../src/xds-client/limits';
+import { Harness, RecordingWatcher, serverConfig } from './harness';
+
+class TwoServers extends Harness {
+  constructor() {
+    super({ servers: [serverConfig('primary'), serverConfig('second')] });
+  }
+
+  reply(server: 'primary' | 'second', version: string, values: Record<string, string>): void {
+    this.network.server(server).stream.respond({
+      typeUrl: this.endpoints.typeUrl,
+      versionInfo: version,
+      resources: Object.entries(values).map(([name, text]) => this.endpoints.resource(name, text)),
+    });
+  }
+
+  /** Ends the stream to the primary after it has answered, and the one that replaces it. */
+  losePrimary(): void {
+    this.clock.advance(1000);
+    this.network.server('primary').stream.end();
+    this.network.server('primary').stream.end();
+  }
+}
+
+// A value that starts with + has a record and, if there is a previous version, a change: both texts.
+describe('the change that a watcher is notified of', () => {
+  it('is unknown for the first value, and then what the decoder returned', () => {
+    const h = new Harness();
+    const watcher = h.watch(h.endpoints, 'a');
+    h.send(h.endpoints, '1', { a: '+one' });
+    h.send(h.endpoints, '2', { a: '+two' });
+    h.send(h.endpoints, '3', { a: 'plain' });
+    h.send(h.endpoints, '4', { a: '+four' });
+    expect(watcher.changes).toEqual([undefined, '+one +two', undefined, 'plain +four']);
+  });
+
+  it('is unknown for a new watcher, and known for both from then on', () => {
+    const h = new Harness();
+    const early = h.watch(h.endpoints, 'a');
+    h.send(h.endpoints, '1', { a: '+one' });
+    h.send(h.endpoints, '2', { a: '+two' });
+    const late = h.watch(h.endpoints, 'a');
+    h.send(h.endpoints, '3', { a: '+three' });
+    expect(early.changes).toEqual([undefined, '+one +two', '+two +three']);
+    expect(late.changes).toEqual([undefined, '+two +three']);
+  });
+
+  it('is unknown after an error that took the value away, and known after one that did not', () => {
+    const h = new Harness();
+    const [listener, endpoints] = [h.watch(h.listener, 'a'), h.watch(h.endpoints, 'a')];
+    h.send(h.listener, '1', { a: '+one' });
+    h.send(h.endpoints, '1', { a: '+one' });
+    h.send(h.listener, '2', {});
+    h.send(h.endpoints, '2', { a: '!invalid' });
+    h.send(h.listener, '3', { a: '+three' });
+    h.send(h.endpoints, '3', { a: '+three' });
+    expect(listener.changes).toEqual([undefined, undefined]);
+    expect(endpoints.changes).toEqual([undefined, '+one +three']);
+  });
+
+  it('is unknown where one notification stands for several versions', () => {
+    const h = new Harness();
+    const watcher = h.watch(h.endpoints, 'a');
+    for (let i = 1; i <= UPDATE_BURST + 2; i++) h.send(h.endpoints, `${i}`, { a: `+${i}` });
+    h.clock.advance(1000);
+    const last = UPDATE_BURST + 2;
+    expect(watcher.values.at(-1)?.text).toBe(`+${last}`);
+    expect(watcher.changes).toHaveLength(UPDATE_BURST + 1);
+    expect(watcher.changes.at(-1)).toBeUndefined();
+    h.send(h.endpoints, 'next', { a: '+next' });
+    h.clock.advance(1000);
+    expect(watcher.changes.at(-1)).toBe(`+${last} +next`);
+  });
+
+  it('is unknown to a target that has the value of another server', () => {
+    const h = new TwoServers();
+    const [x, y] = [h.clientOf('xds:///x'), h.clientOf('xds:///y')];
+    const watchBy = (client: typeof x, name: string) =>
+      h.watch(h.endpoints, name, new RecordingWatcher(), client);
+    const stays = watchBy(y, 'a');
+    h.reply('primary', '1', { a: '+one' });
+    h.losePrimary();
+    const falls = watchBy(x, 'a');
+    watchBy(x, 'new');
+    h.reply('second', '9', { a: '+second', new: 'also' });
+    h.clock.advance(2000);
+    h.reply('primary', '2', { a: '+two', new: 'own' });
+    expect(stays.changes).toEqual([undefined, '+one +two']);
+    expect(falls.values.map(({ text }) => text)).toEqual(['+one', '+second', '+two']);
+    expect(falls.changes).toEqual([undefined, undefined, undefined]);
+  });
+});
+
+describe('the record of a resource', () => {
+  it('is handed to the decoder of its next version, and to no other', () => {
+    const h = new Harness();
+    h.watch(h.endpoints, 'a');
+    h.watch(h.endpoints, 'b');
+    h.watch(h.listener, 'a');
+    h.send(h.endpoints, '1', { a: '+a1' });
+    h.send(h.endpoints, '2', { b: '+b1' });
+    expect(h.endpoints.lastRecord).toBeUndefined();
+    h.send(h.listener, '1', { a: '+listener' });
+    expect(h.listener.lastRecord).toBeUndefined();
+    h.send(h.endpoints, '3', { a: '+a2' });
+    expect(h.endpoints.lastRecord).toEqual({ text: '+a1' });
+    h.send(h.endpoints, '4', { a: '+a2', b: '+b2' });
+    expect(h.endpoints.lastRecord).toEqual({ text: '+b1' });
+  });
+
+  it('stays that of the accepted version when one is rejected, and is dropped with the value', () => {
+    const h = new Harness();
+    const watcher = h.watch(h.endpoints, 'a');
+    h.send(h.endpoints, '1', { a: '+one' });
+    h.send(h.endpoints, '2', { a: '!invalid' });
+    expect(h.endpoints.lastRecord).toEqual({ text: '+one' });
+    watcher.release();
+    h.watch(h.endpoints, 'a');
+    h.send(h.endpoints, '3', { a: '+three' });
+    expect(h.endpoints.lastRecord).toBeUndefined();
+  });
+
+  it('is not handed to the decoder of the same resource from another server', () => {
+    const h = new TwoServers();
+    h.watch(h.endpoints, 'a');
+    h.reply('primary', '1', { a: '+one' });
+    h.losePrimary();
+    h.watch(h.endpoints, 'b');
+    h.reply('second', '9', { a: '+two' });
+    expect(h.endpoints.lastServerUri).toBe('second');
+    expect(h.endpoints.lastRecord).toBeUndefined();
+  });
+});
