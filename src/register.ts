@@ -1,5 +1,5 @@
 import type * as Csds from './admin/csds';
-import type { ObserveClients } from './admin/status-encoder';
+import type { ObserveClients } from './admin/status-queue';
 import { resolveLimits, type Limits } from './bootstrap/limits';
 import { Metadata, registerAdminService } from './grpc-js';
 import { checkHost } from './grpc-js/check-host';

@@ -7,11 +7,7 @@ import {
   ClientConfig,
   ClientConfig_GenericXdsConfig as GenericXdsConfig,
 } from '../generated/envoy/service/status/v3/csds';
-import type {
-  ClientSnapshot,
-  ResourceFailure,
-  ResourceSnapshot,
-} from '../xds-client/client-snapshot';
+import type { ResourceFailure, ResourceSnapshot } from '../xds-client/client-snapshot';
 import { msToDuration } from '../util/duration';
 
 /** An xDS client as the admin services see it. */
@@ -20,7 +16,8 @@ export interface ObservedClient {
   readonly node: Node;
   /** The target of its channels. */
   readonly scope: string;
-  readonly snapshot: ClientSnapshot;
+  /** Its resources; each is as it is when it is reached. */
+  readonly resources: Iterable<ResourceSnapshot>;
 }
 
 /** How a client is to be described. */

@@ -10,10 +10,11 @@ import {
   type ServiceHandlers,
   type UnaryCallback,
 } from '../grpc-js';
+import { resetCall } from '../grpc-js/reset-call';
 import { asBuffer } from '../util/as-buffer';
 import { systemClock, type Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
-import { StatusEncoder, type ObserveClients } from './status-encoder';
+import { StatusQueue, type ObserveClients } from './status-queue';
 
 type FetchCall = ServerUnaryCall<ClientStatusRequest, Buffer>;
 type StreamCall = ServerDuplexStream<ClientStatusRequest, Buffer>;
@@ -24,7 +25,7 @@ const serialization = {
   requestSerialize: (message: ClientStatusRequest) =>
     asBuffer(ClientStatusRequest.encode(message).finish()),
   requestDeserialize: (bytes: Buffer) => ClientStatusRequest.decode(bytes),
-  // Encoded by StatusEncoder, in slices.
+  // Encoded in slices by StatusQueue, and shared by callers.
   responseSerialize: (response: Buffer) => response,
   responseDeserialize: (bytes: Buffer) => bytes,
 };
@@ -55,7 +56,7 @@ export function createCsdsHandlers(
   observeClients: ObserveClients,
   clock: Clock = systemClock,
 ): ServiceHandlers {
-  const encoder = new StatusEncoder(observeClients, clock);
+  const queue = new StatusQueue(observeClients, clock);
   return {
     FetchClientStatus: (call: FetchCall, callback: UnaryCallback<Buffer>): void => {
       const { nodeMatchers, excludeResourceContents: excludeContents } = call.request;
@@ -63,10 +64,18 @@ export function createCsdsHandlers(
         callback(UNSUPPORTED);
         return;
       }
-      const encoding = encoder.encode({ excludeContents }, (response) => callback(null, response));
-      call.on('cancelled', () => encoding.release());
+      const request = queue.request(
+        { excludeContents },
+        {
+          onResponse: (response) => callback(null, response),
+          onRefused: (details) => callback(refusal(details)),
+          onUnread: () => resetCall(call),
+        },
+      );
+      // grpc-js emits it at the end of every call, also when the response has been written.
+      call.on('cancelled', () => request.release());
     },
-    StreamClientStatus: (call: StreamCall): void => answerEach(call, encoder),
+    StreamClientStatus: (call: StreamCall): void => answerEach(call, queue),
   };
 }
 
@@ -74,23 +83,37 @@ export function createCsdsHandlers(
  * Answers the requests of a stream one after the other, at the pace at which the caller reads the responses: each
  * may be large. A paused call emits neither further requests nor its end.
  */
-function answerEach(call: StreamCall, encoder: StatusEncoder): void {
+function answerEach(call: StreamCall, queue: StatusQueue): void {
   let isOver = false;
-  let encoding: Handle | undefined;
+  let request: Handle | undefined;
+  const fail = (status: typeof UNSUPPORTED) => {
+    isOver = true;
+    call.emit('error', status);
+  };
   call.on('data', ({ nodeMatchers, excludeResourceContents }: ClientStatusRequest) => {
     if (isOver) return;
     if (nodeMatchers.length > 0) {
-      isOver = true;
-      call.emit('error', UNSUPPORTED);
+      fail(UNSUPPORTED);
       return;
     }
     call.pause();
-    const options = { excludeContents: excludeResourceContents };
-    encoding = encoder.encode(options, (response) => {
-      if (call.write(response)) call.resume();
-    });
+    request = queue.request(
+      { excludeContents: excludeResourceContents },
+      {
+        onResponse: (response) =>
+          call.write(response, () => {
+            request?.release();
+            call.resume();
+          }),
+        onRefused: (details) => fail(refusal(details)),
+        onUnread: () => resetCall(call),
+      },
+    );
   });
-  call.on('cancelled', () => encoding?.release());
-  call.on('drain', () => call.resume());
+  call.on('cancelled', () => request?.release());
   call.on('end', () => call.end());
+}
+
+function refusal(details: string): typeof UNSUPPORTED {
+  return { code: Status.RESOURCE_EXHAUSTED, details: `xds: CSDS: ${details}` };
 }

@@ -1,4 +1,4 @@
-import type { ObserveClients } from '../admin/status-encoder';
+import type { ObserveClients } from '../admin/status-queue';
 import type { Bootstrap } from '../bootstrap/bootstrap';
 import { resolveLimits, type Limits } from '../bootstrap/limits';
 import { createBootstrapLoader } from '../bootstrap/load-bootstrap';
@@ -117,7 +117,7 @@ export class XdsRuntime {
   /** What the clients know (gRFC A40). */
   observe(): ReturnType<ObserveClients> {
     return this.clients.clients().map(({ client, scope }) => {
-      return { node: client.node, scope, snapshot: client.snapshot() };
+      return { node: client.node, scope, resources: client.resources() };
     });
   }
 

@@ -3,7 +3,7 @@ import type { Node } from '../generated/envoy/config/core/v3/base';
 import { createHandle, type Handle } from '../util/handle';
 import { err, ok, type Result } from '../util/result';
 import { Authority } from './authority';
-import type { ClientSnapshot } from './client-snapshot';
+import type { ClientSnapshot, ResourceSnapshot } from './client-snapshot';
 import { ManagementServers, type ManagementServersOptions } from './management-servers';
 import type { ResourceType } from './resource-type';
 import type { ResourceWatcher } from './resource-watcher';
@@ -67,6 +67,14 @@ export class XdsClient {
     this.servers.queue.run(task);
   }
 
+  /** The resources that are watched when the iteration begins. Each is copied when it is reached. */
+  *resources(): IterableIterator<ResourceSnapshot> {
+    const watched = [...this.authorities.values()].flatMap((authority) => [
+      ...authority.allResources(),
+    ]);
+    for (const resource of watched) yield resource.snapshot();
+  }
+
   /** Everything the client knows, copied. */
   snapshot(): ClientSnapshot {
     const authorities = [...this.authorities.values()];
@@ -76,9 +84,7 @@ export class XdsClient {
     }
     return {
       servers: [...channels].map((channel) => channel.snapshot()),
-      resources: authorities.flatMap((authority) =>
-        [...authority.allResources()].map((resource) => resource.snapshot()),
-      ),
+      resources: [...this.resources()],
       waitingFor: this.waitingFor(),
     };
   }

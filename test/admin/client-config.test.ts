@@ -7,8 +7,6 @@ const TYPE = 'type.googleapis.com/test.Thing';
 const GOOD = Buffer.from('good');
 const BAD = Buffer.from('bad');
 
-const NOTHING = { servers: [], resources: [], waitingFor: [] };
-
 const requested: ResourceSnapshot = {
   typeUrl: TYPE,
   name: 'thing',
@@ -94,7 +92,7 @@ describe('what CSDS says of a client', () => {
 
   it('names the target of the client (gRFC A71)', () => {
     const node = Node.create({ id: 'n' });
-    const { clientScope } = describeClient({ node, scope: 'xds:///a', snapshot: NOTHING });
+    const { clientScope } = describeClient({ node, scope: 'xds:///a', resources: [] });
     expect(clientScope).toBe('xds:///a');
   });
 });

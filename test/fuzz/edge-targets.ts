@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ObservedClient } from '../../src/admin/client-config';
-import { StatusEncoder } from '../../src/admin/status-encoder';
+import { encodeStatus } from '../../src/admin/status-encoder';
 import { readJwtExpiry } from '../../src/credentials/jwt-expiry';
 import { Node } from '../../src/generated/envoy/config/core/v3/base';
 import { ClientStatusResponse } from '../../src/generated/envoy/service/status/v3/csds';
@@ -8,8 +8,9 @@ import { readResponse } from '../../src/transport/rest/discovery-json';
 import { decodeSnapshot, encodeSnapshot } from '../../src/transport/snapshot/snapshot-file';
 import type { Random } from '../../src/util/random';
 import { sanitizeText } from '../../src/util/sanitize-text';
+import { runSteps } from '../../src/util/steps';
 import type { ResourceSnapshot } from '../../src/xds-client/client-snapshot';
-import { FakeClock } from '../support/fake-clock';
+
 import type { FuzzTarget } from './targets';
 import type { JsonMutations } from './json-mutations';
 import type { WireMutations } from './wire-mutations';
@@ -146,20 +147,14 @@ function statusTarget({ wire }: EdgeTargetOptions): FuzzTarget {
         ...{ failure: undefined, watchers: 1, waitingSinceMs: undefined },
       };
       const resources = new Array<ResourceSnapshot>(1 + (bytes.length % 600)).fill(one);
-      const snapshot = { servers: [], resources, waitingFor: [] };
-      const client = { node: Node.create(), scope: bytes.toString(), snapshot };
+      const client = { node: Node.create(), scope: bytes.toString(), resources };
       return checkStatus(client, resources.length, bytes);
     },
   };
 }
 
 function checkStatus(client: ObservedClient, count: number, bytes: Buffer): string | undefined {
-  const clock = new FakeClock();
-  let response: Buffer | undefined;
-  const encoder = new StatusEncoder(() => [client], clock);
-  encoder.encode({ excludeContents: false }, (encoded) => (response = encoded));
-  clock.advance(0);
-  if (response === undefined) return 'no response';
+  const response = runSteps(encodeStatus([client], { excludeContents: false }));
   const shown = ClientStatusResponse.decode(response).config[0]?.genericXdsConfigs ?? [];
   const isWhole = shown.length === count && shown.every((each) => each.typeUrl === TYPE);
   const last = shown.at(-1)?.xdsConfig?.value;
