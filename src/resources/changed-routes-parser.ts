@@ -5,7 +5,6 @@ import { Violations } from '../util/violations';
 import type { DecodedValue, PreviousVersion } from '../xds-client/resource-type';
 import { parseClusterSpecifierPlugins } from './cluster-specifier-plugins-parser';
 import { isTrusted, type ParseContext } from './parse-context';
-import { regexesOf } from './regexes-of';
 import type { RouteConfigChange, RouteConfigResource, VirtualHost } from './route-config';
 import { decodeMessage } from './shared/any';
 import { compareSlices, type SlicePart } from './shared/slice-comparison';
@@ -63,12 +62,12 @@ export function decodeChangedRoutes(
   return { value: { name: previous.name, virtualHosts }, record: record.next(slices), change };
 }
 
-/** Those of the virtual hosts that were kept have not been counted yet. */
+/** Counts the regular expressions of the virtual hosts that were kept, too. */
 function areRegexesWithinLimit(
   virtualHosts: readonly VirtualHost[],
   { regexes }: ParseContext,
 ): boolean {
-  return virtualHosts.every((host) => regexesOf(host).every((regex) => regexes.keep(regex)));
+  return virtualHosts.every((host) => host.regexes.every((regex) => regexes.keep(regex)));
 }
 
 type SliceParser = (start: number, end: number) => VirtualHost | undefined;

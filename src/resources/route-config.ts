@@ -121,6 +121,10 @@ export interface VirtualHost {
   readonly routes: readonly Route[];
   readonly retryPolicy: RetryPolicy | 'none' | undefined;
   readonly filterOverrides: HttpFilterOverrides;
+  /** The clusters that the routes name, in order of appearance. */
+  readonly clusters: ReadonlySet<string>;
+  /** The regular expressions of the routes, each once. */
+  readonly regexes: readonly CompiledRegex[];
 }
 
 /** A validated RouteConfiguration. */

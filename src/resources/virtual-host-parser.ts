@@ -1,10 +1,13 @@
 import type { VirtualHost as VirtualHostMessage } from '../generated/envoy/config/route/v3/route_components';
 import type { Violations } from '../util/violations';
 import { parseFilterOverrides } from './filter-overrides-parser';
+import type { CompiledRegex, RegexCompiler } from './extension-points';
 import type { ParseContext } from './parse-context';
 import { parseRetryPolicy } from './retry-policy-parser';
-import type { VirtualHost } from './route-config';
+import type { Route, VirtualHost } from './route-config';
 import { parseRoute } from './route-parser';
+
+const NO_REGEXES: readonly CompiledRegex[] = [];
 
 /**
  * Validates one virtual host.
@@ -18,8 +21,10 @@ export function parseVirtualHost(
 ): VirtualHost {
   const { name, domains, retryPolicy } = message;
   checkDomains(domains, violations.at('domains'));
+  const regexes = new Set<CompiledRegex>();
+  const collecting = { ...context, regexes: collectRegexes(context.regexes, regexes) };
   const routes = message.routes
-    .map((route, i) => parseRoute(route, plugins, context, violations.at('routes').index(i)))
+    .map((route, i) => parseRoute(route, plugins, collecting, violations.at('routes').index(i)))
     .filter((route) => route !== undefined);
   return {
     name,
@@ -32,6 +37,32 @@ export function parseVirtualHost(
       context.extensions.httpFilters,
       violations.at('typed_per_filter_config'),
     ),
+    clusters: clustersOf(routes),
+    regexes: regexes.size === 0 ? NO_REGEXES : [...regexes],
+  };
+}
+
+/** The clusters that routes name, in order of appearance. */
+export function clustersOf(routes: readonly Route[]): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const { action } of routes) {
+    if (action.kind !== 'forward') continue;
+    if (action.clusters.kind === 'cluster') names.add(action.clusters.name);
+    else for (const { name } of action.clusters.clusters) names.add(name);
+  }
+  return names;
+}
+
+/** A compiler that adds what it compiles to a set. */
+function collectRegexes(compiler: RegexCompiler, regexes: Set<CompiledRegex>): RegexCompiler {
+  return {
+    maxSubstitutionLength: compiler.maxSubstitutionLength,
+    keep: (regex) => compiler.keep(regex),
+    compile(pattern, violations) {
+      const regex = compiler.compile(pattern, violations);
+      if (regex !== undefined) regexes.add(regex);
+      return regex;
+    },
   };
 }
 

@@ -29,4 +29,27 @@ describe('an update of one virtual host', () => {
         'exceed the limit maxRegexSizePerResource of 100',
     ]);
   });
+
+  it('counts the patterns of routes that are left out, like one decoded as a whole', () => {
+    const plugin = {
+      is_optional: true,
+      extension: {
+        name: 'p',
+        typed_config: { '@type': 'type.googleapis.com/google.protobuf.Struct', value: {} },
+      },
+    };
+    const host = (regex: string): Json => ({
+      name: regex,
+      domains: [regex],
+      routes: [{ match: { safe_regex: { regex } }, route: { cluster_specifier_plugin: 'p' } }],
+    });
+    const config = (...patterns: readonly string[]): Json => ({
+      name: 'routes',
+      virtual_hosts: patterns.map(host),
+      cluster_specifier_plugins: [plugin],
+    });
+    const previous = versionOf(type, config('/service-a/', '/service-b/', '/service-c/'));
+    const more = config('/service-a/', '/service-b/', '/service-c/', '/service-d/');
+    expect(violationsOf(type, more, { previous })).toEqual(violationsOf(type, more));
+  });
 });

@@ -57,6 +57,47 @@ function rejectRoute(route: Json): readonly string[] {
 const rejectMatch = (match: Json) => rejectRoute({ match, route: { cluster: 'c' } });
 const rejectAction = (route: Json) => rejectRoute({ match: { prefix: '' }, route });
 
+describe('a virtual host', () => {
+  it('lists the clusters that its routes name, once, in order of appearance', () => {
+    const weighted = (...names: readonly string[]): Json => ({
+      clusters: names.map((name) => ({ name, weight: 1 })),
+    });
+    const { clusters } = virtualHostOf({
+      routes: [
+        routeToCluster('b'),
+        { match: { prefix: '' }, redirect: {} },
+        { match: { prefix: '' }, route: { weighted_clusters: weighted('c', 'a') } },
+        routeToCluster('b'),
+        routeToCluster('constructor'),
+      ],
+    });
+    expect([...clusters]).toEqual(['b', 'c', 'a', 'constructor']);
+  });
+
+  it('lists the regular expressions of its routes, each once', () => {
+    const { regexes } = virtualHostOf({
+      routes: [
+        { match: { safe_regex: { regex: 'a' } }, route: { cluster: 'c' } },
+        {
+          match: { prefix: '', headers: [{ name: 'x', safe_regex_match: { regex: 'b' } }] },
+          route: {
+            cluster: 'c',
+            hash_policy: [
+              {
+                header: {
+                  header_name: 'y',
+                  regex_rewrite: { pattern: { regex: 'a' }, substitution: '' },
+                },
+              },
+            ],
+          },
+        },
+      ],
+    });
+    expect(regexes.map(({ pattern }) => pattern)).toEqual(['a', 'b']);
+  });
+});
+
 describe('a route configuration', () => {
   it('is taken over as it is', () => {
     expect(parse(routeConfigJson('r', [{ name: 'first', ...routeToCluster('c') }]))).toEqual({
@@ -67,6 +108,8 @@ describe('a route configuration', () => {
           domains: ['*'],
           retryPolicy: undefined,
           filterOverrides: new Map(),
+          clusters: new Set(['c']),
+          regexes: [],
           routes: [
             {
               name: 'first',

@@ -14,6 +14,7 @@ import type {
   RouteMatch,
   VirtualHost,
 } from '../../src/resources/route-config';
+import { clustersOf } from '../../src/resources/virtual-host-parser';
 import type { XdsError } from '../../src/xds-client/resource-watcher';
 
 /** A cluster with its weight. */
@@ -55,15 +56,17 @@ export function routeConfig(
 /** A virtual host for every domain, unless told otherwise. */
 export function virtualHost(
   routes: readonly Route[],
-  change: Partial<Omit<VirtualHost, 'routes'>> = {},
+  change: Partial<Omit<VirtualHost, 'routes' | 'clusters'>> = {},
 ): VirtualHost {
   return {
     name: 'all',
     domains: ['*'],
     retryPolicy: undefined,
     filterOverrides: new Map(),
+    regexes: [],
     ...change,
     routes,
+    clusters: clustersOf(routes),
   };
 }
 
