@@ -2,8 +2,11 @@ import { errorMessage } from '../util/error-message';
 import type { Resolver } from './index';
 
 /**
- * Has a DNS resolver of the host library say why a lookup failed, which it writes into its trace and nowhere else.
- * A resolver of the application, or of a version that looks names up in another way, is left as it is.
+ * Reports why a lookup of a DNS resolver of grpc-js failed. grpc-js 1.14 writes the cause only into its trace: its private
+ * method `lookup` rejects with it, and the caller drops it
+ * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/resolver-dns.ts, `startResolution`).
+ * A resolver of the application, or of a version that looks names up in another way, is left unchanged: the message then
+ * has the text of grpc-js alone.
  *
  * @param onFailure Called with the cause before the resolver reports the failure.
  */

@@ -1,3 +1,8 @@
+/**
+ * The text of grpc-js for a pick without a connection
+ * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/load-balancer-pick-first.ts, `calculateAndReportNewState`).
+ * A text of another form is used whole.
+ */
 const CONNECTION_FAILED =
   /^No connection established\. Last error: (?:Error: )?(.*?)(?: \(\d{4}-\d\d-\d\dT[\d:.]+Z\))?\. Resolution note: (.*)$/s;
 
