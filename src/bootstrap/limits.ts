@@ -17,8 +17,8 @@ export interface Limits {
   readonly maxRingSize: number;
   /**
    * Clusters of one target: those that the routes of its virtual host name, and those that aggregate clusters lead to.
-   * Routes beyond it are not used, and the last ones stay in use; an aggregate cluster beyond it fails its calls.
-   * Default: 12,000.
+   * Routes beyond it are not used, and the last ones stay in use; an aggregate cluster beyond it keeps its last clusters,
+   * or fails its calls if it has none. Default: 12,000.
    */
   readonly maxClustersPerTarget: number;
   /**

@@ -1,7 +1,15 @@
-import { err, ok, type Result } from '../util/result';
-
 /** How many clusters a path through aggregates may have, leaf included (gRFC A37). */
 export const MAX_AGGREGATE_DEPTH = 16;
+
+/** The leaf clusters of an aggregate in order of priority, or why it has none. */
+export type LeafClusters =
+  | { readonly ok: true; readonly value: readonly string[] }
+  | {
+      readonly ok: false;
+      readonly error: string;
+      /** Whether a limit is exceeded. Otherwise there are no leaves. */
+      readonly isLimit: boolean;
+    };
 
 /** Finds the clusters that an aggregate names; `undefined` for a cluster that is not a known aggregate: a leaf. */
 export type AggregateLookup = (name: string) => readonly string[] | undefined;
@@ -32,7 +40,7 @@ export function leafClusters(
   root: string,
   lookup: AggregateLookup,
   bounds: AggregateBounds = unbounded,
-): Result<readonly string[], string> {
+): LeafClusters {
   const leaves: string[] = [];
   const visited = new Set<string>();
   /** @returns what is wrong with the graph from here on. */
@@ -56,7 +64,8 @@ export function leafClusters(
     return undefined;
   };
   const problem = visit(root, 0);
-  if (problem !== undefined) return err(`aggregate cluster "${root}" ${problem}`);
-  if (leaves.length === 0) return err(`aggregate cluster "${root}" leads to no leaf cluster`);
-  return ok(leaves);
+  const subject = `aggregate cluster "${root}"`;
+  if (problem !== undefined) return { ok: false, error: `${subject} ${problem}`, isLimit: true };
+  if (leaves.length > 0) return { ok: true, value: leaves };
+  return { ok: false, error: `${subject} leads to no leaf cluster`, isLimit: false };
 }

@@ -2,8 +2,9 @@ import type { ClusterResource } from '../resources/cluster';
 import type { EndpointsResource } from '../resources/endpoints';
 import { describeUnusable } from '../resources/unusable-addresses';
 import { assertNever } from '../util/assert-never';
-import { err, ok, type Result } from '../util/result';
+import { err, ok } from '../util/result';
 import type { XdsError } from '../xds-client/resource-watcher';
+import type { LeafClusters } from './aggregate-clusters';
 import { dnsTargetKey, type DnsTarget, type Observations, type Observed } from './observations';
 import type { ClusterChildren, ClusterConfig, ClusterResult } from './xds-config';
 
@@ -22,7 +23,7 @@ export interface ClusterInputs {
   readonly ambient: readonly XdsError[];
   readonly clientNote: string;
   /** The leaf clusters of an aggregate. */
-  readonly leavesOf: (aggregate: string) => Result<readonly string[], string>;
+  readonly leavesOf: (aggregate: string) => LeafClusters;
 }
 
 const NONE: ClusterSource = { kind: 'none' };
@@ -72,7 +73,11 @@ export function buildCluster(
       return buildLeaf({ resource, errors, clientNote, previous }, observed.dns(source.key));
     case 'aggregate': {
       const leaves = inputs.leavesOf(name);
-      if (!leaves.ok) return shareError(previous, `${leaves.error} (${clientNote})`);
+      if (!leaves.ok) {
+        const problem = `${leaves.error} (${clientNote})`;
+        const keeps = leaves.isLimit;
+        return keeps ? keepLeaves(resource, problem, previous) : shareError(previous, problem);
+      }
       const children = { kind: 'aggregate', leafClusters: leaves.value } as const;
       return share(previous, { resource, children });
     }
@@ -117,6 +122,18 @@ function buildLeaf(
   return share(previous, { resource, children: { kind: 'endpoints', endpoints, resolutionNote } });
 }
 
+/** An aggregate that exceeds a limit keeps its last leaves, as a resource that is rejected keeps its last value. */
+function keepLeaves(
+  resource: ClusterResource,
+  rejection: string,
+  previous: ClusterResult | undefined,
+): ClusterResult {
+  const children = previous?.ok === true ? previous.value.children : undefined;
+  if (children?.kind !== 'aggregate') return shareError(previous, rejection);
+  const { leafClusters } = children;
+  return share(previous, { resource, children: { kind: 'aggregate', leafClusters, rejection } });
+}
+
 function share(previous: ClusterResult | undefined, next: ClusterConfig): ClusterResult {
   const isUnchanged =
     previous?.ok === true &&
@@ -137,6 +154,7 @@ function areSame(a: ClusterChildren, b: ClusterChildren): boolean {
   }
   return (
     b.kind === 'aggregate' &&
+    a.rejection === b.rejection &&
     a.leafClusters.length === b.leafClusters.length &&
     a.leafClusters.every((name, i) => name === b.leafClusters[i])
   );

@@ -1,5 +1,9 @@
-import type { Result } from '../util/result';
-import { leafClusters, MAX_AGGREGATE_DEPTH, type AggregateBounds } from './aggregate-clusters';
+import {
+  leafClusters,
+  MAX_AGGREGATE_DEPTH,
+  type AggregateBounds,
+  type LeafClusters,
+} from './aggregate-clusters';
 import type { ClusterSource } from './build-cluster';
 import type { DnsTarget } from './observations';
 
@@ -15,6 +19,8 @@ export interface TopologyInputs {
   readonly fromRoutes: ReadonlySet<string>;
   /** Clusters that are subscribed to besides. They were admitted when a route named them. */
   readonly subscribed: Iterable<string>;
+  /** Clusters that aggregates keep from an earlier version. They count against the limit before any others. */
+  readonly kept: ReadonlySet<string>;
   /** `Limits.maxClustersPerTarget`. */
   readonly maxClusters: number;
   readonly sourceOf: (cluster: string) => ClusterSource;
@@ -35,10 +41,10 @@ export class ClusterTopology {
   readonly dnsUsers = new Map<string, string[]>();
   private readonly admission: Admission;
   private readonly bounds: AggregateBounds;
-  private readonly leaves = new Map<string, Result<readonly string[], string>>();
+  private readonly leaves = new Map<string, LeafClusters>();
 
-  constructor({ fromRoutes, subscribed, maxClusters, sourceOf }: TopologyInputs) {
-    this.admission = new Admission(fromRoutes, subscribed, maxClusters);
+  constructor({ fromRoutes, subscribed, kept, maxClusters, sourceOf }: TopologyInputs) {
+    this.admission = new Admission(new Set([...fromRoutes, ...kept]), subscribed, maxClusters);
     this.bounds = {
       isReached: (name) => this.sources.has(name),
       refusalOf: (aggregate) => this.admission.refusalOf(aggregate),
@@ -51,7 +57,7 @@ export class ClusterTopology {
   }
 
   /** Returns the leaf clusters of an aggregate of this topology, determined once. */
-  leavesOf(aggregate: string): Result<readonly string[], string> {
+  leavesOf(aggregate: string): LeafClusters {
     const known = this.leaves.get(aggregate);
     if (known !== undefined) return known;
     const childrenOf = (name: string) => {
@@ -106,12 +112,12 @@ class Admission {
   private steps = 0;
 
   constructor(
-    fromRoutes: ReadonlySet<string>,
+    counted: ReadonlySet<string>,
     subscribed: Iterable<string>,
     private readonly limit: number,
   ) {
-    this.admitted = new Set(fromRoutes);
-    this.room = limit - fromRoutes.size;
+    this.admitted = new Set(counted);
+    this.room = limit - counted.size;
     for (const name of subscribed) this.admitted.add(name);
   }
 

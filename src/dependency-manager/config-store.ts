@@ -60,6 +60,15 @@ interface Marks {
   readonly dns: Set<string>;
 }
 
+/** The inputs of a graph. */
+interface Roots {
+  readonly routes: FoundRoutes;
+  readonly rejection: string | undefined;
+  readonly routeConfigs: ReadonlySet<string>;
+  /** See `Graph.kept`. */
+  readonly kept: ReadonlySet<string>;
+}
+
 /** One cluster of the topology. */
 interface ClusterNode {
   readonly source: ClusterSource;
@@ -78,6 +87,8 @@ interface Graph {
   pending: number;
   /** The aggregates among them, which are built when no other node is pending. */
   readonly unbuilt: Set<string>;
+  /** The clusters that are part of it because aggregates that are rejected keep them. */
+  readonly kept: ReadonlySet<string>;
   /** Results that may differ from those of the config; `undefined` if all must be compared. */
   changed: Map<string, ClusterResult> | undefined;
 }
@@ -140,9 +151,8 @@ export class ConfigStore {
     if (!found?.ok) return this.withoutClusters(routeConfigs, found?.error);
     const { rejection, routes } = this.admit(found.value);
     if (routes === undefined) return this.withoutClusters(routeConfigs, rejection);
-    const graph = this.createGraph(routes, rejection, routeConfigs, marks);
-    this.graph = graph;
-    return this.describe(graph);
+    this.graph = this.createGraph({ routes, rejection, routeConfigs, kept: NO_NAMES }, marks);
+    return this.describe(this.graph);
   }
 
   /** @returns the update of a target whose clusters are not known. */
@@ -174,17 +184,13 @@ export class ConfigStore {
     return { routes: { config: this.config, ambient }, rejection };
   }
 
-  private createGraph(
-    routes: FoundRoutes,
-    rejection: string | undefined,
-    routeConfigs: ReadonlySet<string>,
-    marks: Marks,
-  ): Graph {
+  private createGraph({ routes, rejection, routeConfigs, kept }: Roots, marks: Marks): Graph {
     const { maxClusters, subscribed, observed } = this.options;
     const known = this.graph?.nodes;
     const topology = new ClusterTopology({
       fromRoutes: referencedClusters(routes.config.virtualHost),
       subscribed: subscribed(),
+      kept,
       maxClusters,
       sourceOf: (name) => {
         const node = marks.clusters.has(name) ? undefined : known?.get(name);
@@ -202,7 +208,8 @@ export class ConfigStore {
       if (source.kind === 'aggregate') unbuilt.add(name);
     }
     const needed = { routeConfigs, clusters, endpoints, dns };
-    return { routes, rejection, topology, needed, nodes, pending, unbuilt, changed: undefined };
+    const changed = undefined;
+    return { routes, rejection, topology, needed, nodes, pending, unbuilt, kept, changed };
   }
 
   /**
@@ -264,7 +271,22 @@ export class ConfigStore {
       this.recompute(graph, aggregates);
     }
     if (graph.pending > 0) return { needed, outcome: { kind: 'incomplete' }, rejection };
+    if (graph.kept.size === 0 && lacksLeaves(graph)) {
+      const kept = this.lastLeaves(graph);
+      const { routeConfigs } = needed;
+      this.graph = this.createGraph({ ...graph, routeConfigs, kept }, noMarks());
+      return this.describe(this.graph);
+    }
     return { needed, outcome: this.swap(graph), rejection };
+  }
+
+  /** @returns the leaves, in the config, of every aggregate: one that is not rejected now may be for the sake of others. */
+  private lastLeaves({ nodes }: Graph): ReadonlySet<string> {
+    const leaves = new Set<string>();
+    for (const name of nodes.keys()) {
+      for (const leaf of leavesIn(this.config?.clusters.get(name))) leaves.add(leaf);
+    }
+    return leaves;
   }
 
   /** Swaps the config for the one that the graph amounts to, if that differs. */
@@ -283,6 +305,20 @@ export class ConfigStore {
     this.latest = { config, clusters };
     return { kind: 'config', config, changedClusters };
   }
+}
+
+/** Whether an aggregate that is rejected keeps a cluster that is not part of the graph. */
+function lacksLeaves({ nodes, topology }: Graph): boolean {
+  for (const [name, { source, result }] of nodes) {
+    if (source.kind !== 'aggregate' || topology.leavesOf(name).ok) continue;
+    if (leavesIn(result).some((leaf) => !nodes.has(leaf))) return true;
+  }
+  return false;
+}
+
+function leavesIn(result: ClusterResult | undefined): readonly string[] {
+  const children = result?.ok === true ? result.value.children : undefined;
+  return children?.kind === 'aggregate' ? children.leafClusters : [];
 }
 
 type ClusterMap = FixedKeysMap<string, ClusterResult>;

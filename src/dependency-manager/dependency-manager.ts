@@ -181,6 +181,7 @@ export class XdsDependencyManager implements ClusterStore {
       this.publish(err(outcome.message));
       return;
     }
+    this.reportAggregates(outcome.changedClusters);
     try {
       this.publish(ok(outcome.config));
     } finally {
@@ -193,6 +194,16 @@ export class XdsDependencyManager implements ClusterStore {
     this.rejection = rejection;
     if (rejection === undefined || isKnown) return;
     this.options.logger.error(() => `${rejection}; the last routes stay in use`);
+  }
+
+  private reportAggregates(changed: ReadonlySet<string>): void {
+    for (const name of changed) {
+      const result = this.cluster(name);
+      const children = result?.ok === true ? result.value.children : undefined;
+      const rejection = children?.kind === 'aggregate' ? children.rejection : undefined;
+      if (rejection === undefined) continue;
+      this.options.logger.error(() => `${rejection}; its last clusters stay in use`);
+    }
   }
 
   /** @param kept What else stays watched, if it is. */

@@ -18,7 +18,12 @@ export type ClusterChildren =
       readonly resolutionNote: string;
     }
   /** Leaves in order of priority, without duplicates; each is in `XdsConfig.clusters` too (gRFC A75). */
-  | { readonly kind: 'aggregate'; readonly leafClusters: readonly string[] };
+  | {
+      readonly kind: 'aggregate';
+      readonly leafClusters: readonly string[];
+      /** Why these are the leaves of an earlier version, if the present one is rejected. */
+      readonly rejection?: string | undefined;
+    };
 
 /** One usable cluster. */
 export interface ClusterConfig {

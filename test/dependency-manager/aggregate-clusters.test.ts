@@ -1,5 +1,5 @@
 import { leafClusters, MAX_AGGREGATE_DEPTH } from '../../src/dependency-manager/aggregate-clusters';
-import { err, ok } from '../../src/util/result';
+import { ok } from '../../src/util/result';
 
 /** Aggregates by name with their children; every other name is no aggregate. */
 function leaves(root: string, aggregates: Readonly<Record<string, readonly string[]>>) {
@@ -30,7 +30,11 @@ describe('leafClusters', () => {
   it.each([[{ a: ['a'] }], [{ a: ['b'], b: ['a'] }], [{ a: ['b', 'c'], b: ['c', 'a'], c: ['b'] }]])(
     'is an error when there are only cycles: %j',
     (graph) => {
-      expect(leaves('a', graph)).toEqual(err('aggregate cluster "a" leads to no leaf cluster'));
+      expect(leaves('a', graph)).toEqual({
+        ok: false,
+        error: 'aggregate cluster "a" leads to no leaf cluster',
+        isLimit: false,
+      });
     },
   );
 
@@ -40,9 +44,11 @@ describe('leafClusters', () => {
 
   it('is an error when a path is longer, even though another is not', () => {
     const graph = { ...chain(MAX_AGGREGATE_DEPTH + 1), c0: ['leaf', 'c1'] };
-    expect(leaves('c0', graph)).toEqual(
-      err('aggregate cluster "c0" is nested more than 16 clusters deep'),
-    );
+    expect(leaves('c0', graph)).toEqual({
+      ok: false,
+      error: 'aggregate cluster "c0" is nested more than 16 clusters deep',
+      isLimit: true,
+    });
   });
 
   it('takes time proportional to the graph, however many paths lead through it', () => {

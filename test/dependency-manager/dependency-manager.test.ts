@@ -785,6 +785,92 @@ describe('XdsDependencyManager: the number of clusters', () => {
     ]);
     expect(scene.source.watched(fakeTypes.cluster)).toEqual([]);
   });
+
+  describe('of an aggregate that had good ones before', () => {
+    const leavesOf = (scene: Scene, name = 'a') => {
+      const cluster = scene.config.clusters.get(name);
+      const children = cluster?.ok === true ? cluster.value.children : undefined;
+      return children?.kind === 'aggregate' ? children.leafClusters : cluster;
+    };
+
+    /** An aggregate `a` of `x` and `y`, in use. */
+    const inUse = (): Scene => {
+      const scene = new Scene().serveListener().serveRoutes('a');
+      scene.source.serve(fakeTypes.cluster, 'a', aggregateCluster('a', 'x', 'y'));
+      scene.serveCluster('x', '127.0.0.1').serveCluster('y', '127.0.0.2');
+      scene.manager.start();
+      return scene;
+    };
+    const names = (count: number) => Array.from({ length: count }, (_, i) => `n${i}`);
+    const tooMany = `aggregate cluster "a" is rejected: the clusters that "a" names would exceed the limit maxClustersPerTarget (100) (${NOTE})`;
+
+    // 1. The aggregate names too many clusters. 2. An endpoint of one in use changes. 3. It names few.
+    it('keeps them while it names too many, and logs that once', () => {
+      const scene = inUse();
+      scene.source.serve(fakeTypes.cluster, 'a', aggregateCluster('a', ...names(100)));
+      expect(leavesOf(scene)).toEqual(['x', 'y']);
+      expect(scene.source.watched(fakeTypes.cluster)).toEqual(['a', 'x', 'y']);
+      expect(scene.config.clusters.get('a')).toMatchObject({
+        value: { children: { rejection: tooMany } },
+      });
+      scene.serveCluster('x', '127.0.0.3');
+      expect(scene.config.clusters.get('x')).toMatchObject({
+        value: { children: { endpoints: endpoints('x', '127.0.0.3') } },
+      });
+      expect(scene.errors).toEqual([`${tooMany}; its last clusters stay in use`]);
+
+      scene.serveCluster('z', '127.0.0.4');
+      scene.source.serve(fakeTypes.cluster, 'a', aggregateCluster('a', 'z'));
+      expect(leavesOf(scene)).toEqual(['z']);
+      expect(scene.source.watched(fakeTypes.cluster)).toEqual(['a', 'z']);
+    });
+
+    // Those that it would add count besides the two that it keeps.
+    it('keeps them while it names both them and too many others', () => {
+      const scene = inUse();
+      scene.source.serve(fakeTypes.cluster, 'a', aggregateCluster('a', 'x', ...names(99)));
+      expect(leavesOf(scene)).toEqual(['x', 'y']);
+      expect(scene.source.watched(fakeTypes.cluster)).toEqual(['a', 'x', 'y']);
+    });
+
+    it('keeps them while it is nested too deep', () => {
+      const scene = inUse();
+      const chain = names(20);
+      chain.forEach((name, i) => {
+        const next = aggregateCluster(name, `n${i + 1}`);
+        scene.source.serve(fakeTypes.cluster, name, next);
+      });
+      scene.source.serve(fakeTypes.cluster, 'a', aggregateCluster('a', 'n0'));
+      expect(leavesOf(scene)).toEqual(['x', 'y']);
+      expect(scene.errors).toEqual([
+        `aggregate cluster "a" is nested more than 16 clusters deep (${NOTE}); its last clusters stay in use`,
+      ]);
+    });
+
+    it('takes nothing from another aggregate, whose clusters stay in use, too', () => {
+      const scene = inUse().serveRoutes([
+        ['a', 1],
+        ['b', 1],
+      ]);
+      scene.source.serve(fakeTypes.cluster, 'b', aggregateCluster('b', ...names(90)));
+      for (const name of names(90)) scene.serveCluster(name, '127.0.0.5');
+      expect(leavesOf(scene, 'b')).toHaveLength(90);
+      scene.source.serve(fakeTypes.cluster, 'a', aggregateCluster('a', 'p', 'q', ...names(95)));
+      expect(leavesOf(scene)).toEqual(['x', 'y']);
+      expect(leavesOf(scene, 'b')).toHaveLength(90);
+    });
+
+    it('has an error if it is rejected when it is named for the first time', () => {
+      const scene = inUse();
+      scene.source.serve(fakeTypes.cluster, 'c', aggregateCluster('c', ...names(100)));
+      scene.serveRoutes([
+        ['a', 1],
+        ['c', 1],
+      ]);
+      expect(leavesOf(scene)).toEqual(['x', 'y']);
+      expect(leavesOf(scene, 'c')).toMatchObject({ ok: false });
+    });
+  });
 });
 
 describe('an update whose receiver throws', () => {
