@@ -6,7 +6,7 @@ const ranks = [
   ['util', 'generated'],
   ['grpc-js', 'bootstrap', 'regex', 'hash', 'proto-json'],
   ['xds-client'],
-  ['resources', 'load-reporting'],
+  ['resources', 'load-reporting', 'saved-snapshot'],
   ['http-filters', 'credentials', 'dependency-manager'],
   ['lb', 'transport'],
   ['resolver', 'testing'],

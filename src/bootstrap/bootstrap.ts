@@ -21,7 +21,7 @@ export interface FetchConfig {
 /** A file of resources accepted in an earlier run. */
 export interface SavedSnapshotConfig {
   readonly path: string;
-  /** Stands for the node and the servers whose resources they are. */
+  /** Identifies the node and the servers whose resources they are. */
   readonly identity: string;
 }
 
@@ -40,8 +40,6 @@ export interface ServerConfig {
   readonly features: ReadonlySet<string>;
   /** Only of servers that do not speak gRPC. */
   readonly fetch?: FetchConfig | undefined;
-  /** Only of the one that is no server: what was saved in an earlier run, for as long as no server answers. */
-  readonly snapshot?: SavedSnapshotConfig | undefined;
   /**
    * Equal for two servers exactly when they are the same server: same URI, credentials and known features.
    * ADS channels are shared by this key (gRFC A47).
@@ -95,4 +93,6 @@ export interface Bootstrap {
   /** Default `%s`. */
   readonly clientDefaultListenerResourceNameTemplate: string;
   readonly certificateProviders: ReadonlyMap<string, CertificateProviderConfig>;
+  /** Where accepted resources are saved, and used from while no server answers. Default: nothing is saved. */
+  readonly savedSnapshot?: SavedSnapshotConfig | undefined;
 }

@@ -1,10 +1,10 @@
+import { createHash } from 'node:crypto';
 import { errorMessage } from '../util/error-message';
 import { readRegularFile } from '../util/read-regular-file';
 import { err, ok, type Result } from '../util/result';
-import type { Bootstrap } from './bootstrap';
+import type { Bootstrap, ServerConfig } from './bootstrap';
 import { parseBootstrap, type BootstrapFlags } from './bootstrap-parser';
 import { findJsonError } from './json-syntax';
-import { withSavedSnapshot } from './saved-snapshot';
 import type { BootstrapSupport } from './server-config-parser';
 
 /** A bootstrap has a few kilobytes, and metadata of the node. */
@@ -63,7 +63,9 @@ export function loadBootstrap(options: LoadBootstrapOptions): Result<Bootstrap, 
     return fail('invalid', `${subject} is invalid: ${bootstrap.error.join('; ')}`);
   }
   const { env = process.env, snapshotPath = env['GRPC_XDS_SNAPSHOT_PATH'] ?? '' } = options;
-  return snapshotPath === '' ? bootstrap : ok(withSavedSnapshot(bootstrap.value, snapshotPath));
+  if (snapshotPath === '') return bootstrap;
+  const savedSnapshot = { path: snapshotPath, identity: bootstrapIdentity(bootstrap.value) };
+  return ok({ ...bootstrap.value, savedSnapshot });
 }
 
 /**
@@ -82,6 +84,14 @@ export function createBootstrapLoader(
     loaded = result.value;
     return result;
   };
+}
+
+/** Equal for two bootstraps exactly when the same node uses the same servers. */
+function bootstrapIdentity({ node, servers, authorities }: Bootstrap): string {
+  const keys = (list: readonly ServerConfig[]) => list.map(({ key }) => key);
+  const named = [...authorities].map(([name, authority]) => [name, keys(authority.servers)]);
+  const content = JSON.stringify([node.id, node.cluster, keys(servers), named]);
+  return createHash('sha256').update(content).digest('hex');
 }
 
 function findBootstrap(options: LoadBootstrapOptions): Result<Found, BootstrapError> {

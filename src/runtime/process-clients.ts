@@ -1,15 +1,15 @@
 import { LoadReporter } from '../load-reporting/load-reporter';
-import type * as Snapshots from '../transport/snapshot/keep-snapshot';
+import type * as SavedStart from '../saved-snapshot/saved-start';
 import { PACKAGE_VERSION } from '../util/version';
 import { ClientPool, type ClientGroup } from '../xds-client/client-pool';
 import { ManagementServers } from '../xds-client/management-servers';
-import { mergeSnapshots } from '../xds-client/merge-snapshots';
+import { mergeResources } from '../xds-client/client-snapshot';
 import type { XdsTransportFactory } from '../xds-client/transport';
-import { XdsClient } from '../xds-client/xds-client';
+import { XdsClient, type WatchClient } from '../xds-client/xds-client';
 import type { PolicyEnvironment } from '../lb/create-policy-registry';
 
 /** The clients of one bootstrap, and the load reports of their channels (gRFC A27). */
-export interface XdsClientGroup extends ClientGroup<XdsClient> {
+export interface XdsClientGroup extends ClientGroup<WatchClient> {
   /** One LRS stream per server for all clients. Outlives them by the calls that run. */
   readonly loads: LoadReporter;
 }
@@ -18,26 +18,30 @@ export interface XdsClientGroup extends ClientGroup<XdsClient> {
 export function createClientPool(
   { clock, random, logger, flags, limits }: PolicyEnvironment,
   transportFactory: XdsTransportFactory,
-): ClientPool<XdsClient, XdsClientGroup> {
+): ClientPool<WatchClient, XdsClientGroup> {
   const userAgent = { name: 'grpc-xds (Node.js)', version: PACKAGE_VERSION };
   const { dataErrorHandling, endpointFallback, federation } = flags;
   const { lrsPropagation: choosesMetrics } = flags;
   const { maxUpdateTimePercent } = limits;
   const clientFeatures = endpointFallback ? ['xds.endpoint.supports_lb_endpoint_collection'] : [];
   return new ClientPool((bootstrap, clients) => {
-    const config = bootstrap.servers.at(-1)?.snapshot;
-    const keeper = config && loadSnapshots().keepSnapshot({ config, clock, logger });
-    keeper?.start(() => mergeSnapshots(clients()));
+    const { savedSnapshot: config } = bootstrap;
+    const read = () => mergeResources(clients());
+    const savedStart =
+      config && loadSavedStart().createSavedStart({ config, bootstrap, clock, logger, read });
     const options = {
       ...{ bootstrap, transportFactory, userAgent, clientFeatures },
       ...{ dataErrorHandling, federation },
       ...{ clock, random, logger, maxUpdateTimePercent },
-      ...(keeper && { events: keeper.events }),
+      ...(savedStart && { events: savedStart.events }),
     };
     const servers = new ManagementServers(options);
-    const { node } = servers;
+    const { node, parseName } = servers;
     return {
-      createClient: (target) => new XdsClient({ ...options, target }, servers),
+      createClient: (target) => {
+        const client = new XdsClient({ ...options, target }, servers);
+        return savedStart?.wrap(client, { target, parseName }) ?? client;
+      },
       loads: new LoadReporter({
         ...{ node, transportFactory, choosesMetrics },
         ...{ clock, random, logger },
@@ -46,8 +50,8 @@ export function createClientPool(
   });
 }
 
-/** Few processes keep what they were sent. */
-function loadSnapshots(): typeof Snapshots {
+/** Loaded late, because few processes save resources. */
+function loadSavedStart(): typeof SavedStart {
   // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- the only way to load a module late without waiting for it; the type is that of the module
-  return require('../transport/snapshot/keep-snapshot');
+  return require('../saved-snapshot/saved-start');
 }

@@ -27,7 +27,7 @@ import { systemRandom } from '../util/random';
 import type { Result } from '../util/result';
 import type { ClientPool } from '../xds-client/client-pool';
 import { SharedTransports } from '../xds-client/shared-transports';
-import type { XdsClient } from '../xds-client/xds-client';
+import type { WatchClient } from '../xds-client/xds-client';
 import { addHttpFilters, createCredentials, createRuntimeResourceTypes } from './built-in-parts';
 import { createClientPool, type XdsClientGroup } from './process-clients';
 
@@ -51,7 +51,7 @@ export class XdsRuntime {
   private readonly regexes: RegexMeter;
   private readonly credentials: ManagementCredentials;
   private readonly liveConfigs = new LiveConfigs();
-  private readonly clients: ClientPool<XdsClient, XdsClientGroup>;
+  private readonly clients: ClientPool<WatchClient, XdsClientGroup>;
   private readonly resolverDependencies: Omit<XdsResolverDependencies, 'loadBootstrap'>;
   private loadBootstrap: () => Result<Bootstrap, string>;
 

@@ -10,7 +10,6 @@ import type { XdsTransport, XdsTransportFactory } from '../xds-client/transport'
 import type * as Files from './file/file-transport';
 import { GrpcTransportFactory } from './grpc-transport';
 import type * as Rest from './rest/rest-transport';
-import type * as Snapshots from './snapshot/snapshot-transport';
 
 /** What transports are made of. */
 export interface TransportFactoryOptions {
@@ -32,9 +31,6 @@ export class TransportFactory implements XdsTransportFactory {
 
   /** See `XdsTransportFactory`. */
   create(server: ServerConfig): Result<XdsTransport, string> {
-    if (server.snapshot !== undefined) {
-      return loadSnapshots().createSnapshotTransport(server.snapshot, this.options);
-    }
     const protocol = serverProtocol(server.serverUri);
     switch (protocol) {
       case 'grpc':
@@ -58,9 +54,4 @@ function loadFiles(): typeof Files {
 function loadRest(): typeof Rest {
   // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- the only way to load a module late without waiting for it; the type is that of the module
   return require('./rest/rest-transport');
-}
-
-function loadSnapshots(): typeof Snapshots {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- the only way to load a module late without waiting for it; the type is that of the module
-  return require('./snapshot/snapshot-transport');
 }

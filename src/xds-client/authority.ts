@@ -108,7 +108,7 @@ export class Authority implements ChannelListener {
 
   onServerResponded(channel: Channel): void {
     this.servers.settleOn(channel);
-    if (!this.toldUnreachable || channel.isSaved) return;
+    if (!this.toldUnreachable) return;
     this.toldUnreachable = false;
     for (const resource of this.allResources()) resource.apply({ kind: 'reachable' });
   }
@@ -125,7 +125,7 @@ export class Authority implements ChannelListener {
     ttlMs: number | undefined,
   ): void {
     const resource = this.resource(typeUrl, name);
-    if (resource === undefined || (channel.isSaved && !isFirstValue(resource, event))) return;
+    if (resource === undefined) return;
     resource.apply(event, channel.server.serverUri);
     if (event.kind === 'accepted') this.keepFor(channel, resource, ttlMs);
   }
@@ -144,33 +144,17 @@ export class Authority implements ChannelListener {
   ): void {
     const resource = this.resource(typeUrl, name);
     if (resource === undefined) return;
-    const event = { kind: 'shared', state } as const;
-    const isWelcome = channel.isSaved
-      ? isFirstValue(resource, event)
-      : this.servers.isInUse(channel);
-    if (isWelcome && state.kind !== 'requested') {
-      resource.apply(event, channel.server.serverUri);
-      if (state.kind === 'accepted') this.keepFor(channel, resource, ttlMs);
-    }
-    if (channel.isSaved && channel.hasAnswered) this.report(resource);
-  }
-
-  /** What the snapshot does not have may exist: its watchers are notified of why it cannot be had instead. */
-  onSavedRead(_channel: Channel, typeUrl: string): void {
-    for (const resource of this.resources.get(typeUrl)?.values() ?? []) this.report(resource);
+    if (!this.servers.isInUse(channel) || state.kind === 'requested') return;
+    resource.apply({ kind: 'shared', state }, channel.server.serverUri);
+    if (state.kind === 'accepted') this.keepFor(channel, resource, ttlMs);
   }
 
   onResourceTimeout(
     channel: Channel,
     { typeUrl, name }: ResourceKey,
     event: ResourceEvent<unknown>,
-    serverAnswered: boolean,
   ): void {
-    const resource = this.resource(typeUrl, name);
-    if (resource === undefined || resource.accepted !== undefined) return;
-    // What was saved is used, or is reported not to be there, when it has been read.
-    if (channel.isSaved || (!serverAnswered && this.servers.turnToSaved())) return;
-    resource.apply(event, channel.server.serverUri);
+    this.resource(typeUrl, name)?.apply(event, channel.server.serverUri);
   }
 
   private resource(typeUrl: string, name: string): WatchedResource | undefined {
@@ -211,7 +195,7 @@ export class Authority implements ChannelListener {
   /** Tells a resource's watchers that every server tried is down, and why each of them. */
   private report(resource: WatchedResource): void {
     this.toldUnreachable = true;
-    resource.apply(unreachableEvent(resource.id, this.servers.failuresFor(resource)));
+    resource.apply(unreachableEvent(resource.id, this.servers.failures()));
   }
 
   /** Has a resource forgotten after a while, unless this is called again for it. */
@@ -232,10 +216,4 @@ export class Authority implements ChannelListener {
   private originOf({ description, policy }: Channel): EventOrigin {
     return { server: description, policy, nowMs: this.options.clock.now() };
   }
-}
-
-/** Whether an event brings a value where there is none. */
-function isFirstValue(resource: WatchedResource, event: ResourceEvent<unknown>): boolean {
-  const { kind } = event.kind === 'shared' ? event.state : event;
-  return kind === 'accepted' && resource.accepted === undefined;
 }

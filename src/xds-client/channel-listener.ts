@@ -9,10 +9,6 @@ export interface Channel {
   readonly policy: ServerPolicy;
   /** Names the server and the node in messages. */
   readonly description: string;
-  /** Whether it is no server but what was saved in an earlier run. */
-  readonly isSaved: boolean;
-  /** Whether the server has ever answered. */
-  readonly hasAnswered: boolean;
 }
 
 /** Receives what a management server does about the resources of one target. All methods are called in the queue. */
@@ -45,13 +41,6 @@ export interface ChannelListener {
     state: ResourceState<unknown>,
     ttlMs: number | undefined,
   ): void;
-  /** Everything that was saved of a type has been passed on. */
-  onSavedRead(channel: Channel, typeUrl: string): void;
   /** A subscribed resource was not sent in time. */
-  onResourceTimeout(
-    channel: Channel,
-    key: ResourceKey,
-    event: ResourceEvent<unknown>,
-    serverAnswered: boolean,
-  ): void;
+  onResourceTimeout(channel: Channel, key: ResourceKey, event: ResourceEvent<unknown>): void;
 }

@@ -43,8 +43,6 @@ export class ChannelResource implements RequestedResource {
   readonly position: number;
   /** The targets subscribed to it. */
   readonly listeners = new Set<ChannelListener>();
-  /** Whether it was concluded to be missing although the server had not answered at all. */
-  unansweredTimeout = false;
   private current: ResourceState<unknown>;
   private lifetime: Lifetime | undefined;
   /** How many elements of the value are counted. */
@@ -98,7 +96,6 @@ export class ChannelResource implements RequestedResource {
   /** Applies what the server did. */
   apply(event: ResourceEvent<unknown>): void {
     this.current = nextResourceState(this.current, event);
-    this.unansweredTimeout = false;
     if (this.current.kind !== 'accepted') this.lifetime = undefined;
     this.count(this.current.kind === 'accepted' ? (this.current.accepted.elements ?? 0) : 0);
   }

@@ -154,23 +154,16 @@ export class ChannelResources {
     if (resource === undefined) return;
     const event = timeoutEvent(resource.id, serverAnswered, this.origin());
     resource.apply(event);
-    resource.unansweredTimeout = !serverAnswered;
     const { channel } = this.options;
     for (const listener of resource.listeners) {
-      listener.onResourceTimeout(channel, { typeUrl, name }, event, serverAnswered);
+      listener.onResourceTimeout(channel, { typeUrl, name }, event);
     }
   }
 
   /** Gives a target what the channel has of a resource. */
   share(resource: ChannelResource, listener: ChannelListener): void {
-    const { state, remainingMs, unansweredTimeout, id, name } = resource;
-    const { channel } = this.options;
-    const key = { typeUrl: resource.type.typeUrl, name };
-    if (unansweredTimeout) {
-      listener.onResourceTimeout(channel, key, timeoutEvent(id, false, this.origin()), false);
-    } else {
-      listener.onShared(channel, key, state, remainingMs);
-    }
+    const { state, remainingMs, name, type } = resource;
+    listener.onShared(this.options.channel, { typeUrl: type.typeUrl, name }, state, remainingMs);
   }
 
   private applyOutcome(resource: ChannelResource, outcome: ResourceOutcome, version: string): void {

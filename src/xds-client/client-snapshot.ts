@@ -47,3 +47,27 @@ export interface ClientSnapshot {
   /** One line per wait in progress: what for, from whom, since when, what comes next. */
   readonly waitingFor: readonly string[];
 }
+
+/**
+ * Returns the resources of several clients, each once. Where one client uses another server than the others (gRFC A71),
+ * the value accepted last counts.
+ */
+export function mergeResources(
+  clients: Iterable<{ resources(): Iterable<ResourceSnapshot> }>,
+): ResourceSnapshot[] {
+  const merged = new Map<string, ResourceSnapshot>();
+  for (const client of clients) {
+    for (const resource of client.resources()) {
+      const key = `${resource.typeUrl} ${resource.name}`;
+      const known = merged.get(key);
+      if (known === undefined || acceptedAtMs(known) < acceptedAtMs(resource)) {
+        merged.set(key, resource);
+      }
+    }
+  }
+  return [...merged.values()];
+}
+
+function acceptedAtMs({ accepted }: ResourceSnapshot): number {
+  return accepted?.updatedAtMs ?? -Infinity;
+}

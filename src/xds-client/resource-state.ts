@@ -208,7 +208,9 @@ function onDeleted<T>(
     case 'requested':
       return isExplicit ? onFailed(before, failure, true) : before;
     case 'failed': {
-      const { status } = before.failure;
+      const { status, error } = before.failure;
+      // Silence proves less than an answer.
+      if (error.silentServer !== undefined) return onFailed(before, failure, true);
       const isKnownMissing = status === 'DOES_NOT_EXIST' || (status === 'TIMEOUT' && !isExplicit);
       return isKnownMissing ? before : onFailed(before, failure, true);
     }

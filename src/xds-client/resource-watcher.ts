@@ -16,6 +16,8 @@ export interface XdsError {
     /** The name cannot be looked up at all: malformed, or of an authority that is not in the bootstrap. */
     | 'bad-name';
   readonly message: string;
+  /** Names the server and the node, if time ran out and the server has not answered this node at all. Default: none. */
+  readonly silentServer?: string;
 }
 
 /**

@@ -85,16 +85,6 @@ export class ServerChannel {
     this.variant = new VariantChoice({ mode: policy.delta, node, withoutDelta, serverKey });
   }
 
-  /** Whether it is no server but what was saved in an earlier run. */
-  get isSaved(): boolean {
-    return this.server.snapshot !== undefined;
-  }
-
-  /** Whether the server has ever answered. */
-  get hasAnswered(): boolean {
-    return this.everAnswered;
-  }
-
   /** Why nothing can be had from the server now, as a sentence; `undefined` if nothing is known against it. */
   get failure(): string | undefined {
     for (const failure of this.failures.values()) return failure;
@@ -225,7 +215,6 @@ export class ServerChannel {
     const read = yield* this.read(response, type);
     const verdict = this.conclude(response, read, latestPosition);
     this.resources.onResponse(typeUrl, { version, read, latestPosition });
-    if (this.isSaved) for (const listener of this.listeners) listener.onSavedRead(this, typeUrl);
     return verdict;
   }
 

@@ -70,24 +70,9 @@ export class ServerChoice {
     while (this.channels.at(-1)?.value.failure !== undefined) {
       const next = servers[this.channels.length];
       if (next === undefined) return false;
-      // What was saved may be older than what is cached, whatever the reason to turn to it.
-      const needsReason = !fallbackOnReachabilityOnly || next.snapshot !== undefined;
-      if (needsReason && !this.lacksResource()) return false;
+      if (!fallbackOnReachabilityOnly && !this.lacksResource()) return false;
       this.openNext();
     }
-    return true;
-  }
-
-  /**
-   * A server that is connected and silent has not failed, but is no better, if there is something saved.
-   *
-   * @returns whether that is so.
-   */
-  turnToSaved(): boolean {
-    if (this.channels.at(-1)?.value.isSaved === true) return true;
-    const next = this.options.servers[this.channels.length];
-    if (next?.snapshot === undefined) return false;
-    this.openNext();
     return true;
   }
 
@@ -106,14 +91,9 @@ export class ServerChoice {
     return this.channels.map(({ value }) => value.describeWait(type, name));
   }
 
-  /** Why a resource cannot be had from each server that is of no use. */
-  failuresFor(resource: WatchedResource): readonly string[] {
-    const failures: string[] = [];
-    for (const { value } of this.channels) {
-      const failure = value.failure ?? this.whyUnused(value, resource);
-      if (failure !== undefined) failures.push(failure);
-    }
-    return failures;
+  /** Why each server that has failed cannot be used. */
+  failures(): readonly string[] {
+    return this.channels.flatMap(({ value }) => value.failure ?? []);
   }
 
   /** Lets go of every server. */
@@ -149,15 +129,6 @@ export class ServerChoice {
       hold.value.detach(this.listener);
       hold.release();
     }
-  }
-
-  /** What is wrong with a channel that has not failed. */
-  private whyUnused(
-    { isSaved, description }: ServerChannel,
-    resource: WatchedResource,
-  ): string | undefined {
-    if (isSaved) return `${description} ${resource.accepted ? 'is in use' : 'does not have it'}`;
-    return this.channels.at(-1)?.value.isSaved ? `${description} has not answered` : undefined;
   }
 
   private publishFallback(

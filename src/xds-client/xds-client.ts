@@ -17,6 +17,12 @@ export interface XdsClientOptions extends ManagementServersOptions {
   readonly target?: string;
 }
 
+/** A client as its users see it. */
+export type WatchClient = Pick<
+  XdsClient,
+  'node' | 'watch' | 'run' | 'resources' | 'waitingFor' | 'close'
+>;
+
 /** Servers and rules of one authority, as the bootstrap has them. */
 interface AuthoritySource {
   readonly servers: readonly ServerConfig[];

@@ -25,7 +25,6 @@ export interface ResourceId {
 
 /** Names a server and who we are to it. */
 export function describeServer(server: ServerConfig, nodeId: string): string {
-  if (server.snapshot !== undefined) return `saved snapshot ${server.snapshot.path} (stale)`;
   return `management server ${server.serverUri} (node "${nodeId}")`;
 }
 
@@ -120,6 +119,7 @@ export function timeoutError(id: ResourceId, server: string, timeout: ResourceTi
   return {
     kind: timeout.isTransient ? 'timeout' : 'does-not-exist',
     message: `${describeResource(id)}: ${conclusion}: ${fact}${hint}`,
+    ...(!timeout.serverAnswered && { silentServer: server }),
   };
 }
 

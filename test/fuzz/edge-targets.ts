@@ -5,7 +5,7 @@ import { readJwtExpiry } from '../../src/credentials/jwt-expiry';
 import { Node } from '../../src/generated/envoy/config/core/v3/base';
 import { ClientStatusResponse } from '../../src/generated/envoy/service/status/v3/csds';
 import { readResponse } from '../../src/transport/rest/discovery-json';
-import { decodeSnapshot, encodeSnapshot } from '../../src/transport/snapshot/snapshot-file';
+import { decodeSnapshot, encodeSnapshot } from '../../src/saved-snapshot/snapshot-file';
 import type { Random } from '../../src/util/random';
 import { sanitizeText } from '../../src/util/sanitize-text';
 import { runSteps } from '../../src/util/steps';

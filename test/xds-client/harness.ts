@@ -5,7 +5,11 @@ import type { Result } from '../../src/util/result';
 import type { ClientEvents } from '../../src/xds-client/client-events';
 import type { ResourceWatcher, XdsError } from '../../src/xds-client/resource-watcher';
 import { ManagementServers } from '../../src/xds-client/management-servers';
-import { XdsClient, type XdsClientOptions } from '../../src/xds-client/xds-client';
+import {
+  XdsClient,
+  type WatchClient,
+  type XdsClientOptions,
+} from '../../src/xds-client/xds-client';
 import { FakeClock } from '../support/fake-clock';
 import { FakeNetwork, type FakeServer, type FakeStream } from '../support/fake-transport';
 import { TestResourceType, wrapper, type TestValue } from './test-resource';
@@ -160,7 +164,7 @@ export class Harness {
     type: TestResourceType,
     name: string,
     watcher = new RecordingWatcher(),
-    client = this.client,
+    client: WatchClient = this.client,
   ): RecordingWatcher & Handle {
     const handle = client.watch(type, name, watcher);
     this.clock.flush();

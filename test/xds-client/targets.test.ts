@@ -30,7 +30,7 @@ class Targets extends Harness {
   }
 
   reply(
-    server: 'primary' | 'second' | 'saved',
+    server: 'primary' | 'second',
     version: string,
     values: Record<string, string>,
     type: TestResourceType = this.endpoints,
@@ -227,33 +227,5 @@ describe('fallback of one of several targets (gRFC A71)', () => {
     expect(recorder.take()).toMatchObject([
       ['grpc-xds:fallback', { target: 'xds:///x', direction: 'down', toServerUri: 'second' }],
     ]);
-  });
-
-  it('uses a snapshot that another target uses already', () => {
-    const saved = { ...serverConfig('saved'), snapshot: { path: '/saved', identity: 'same' } };
-    const h = new Targets({ servers: [serverConfig('primary'), saved] });
-    h.watchBy(h.x, 'a');
-    h.primary.stream.end();
-    h.reply('saved', 'old', { a: 'as saved' });
-    const [a, b] = [h.watchBy(h.y, 'a'), h.watchBy(h.y, 'b')];
-    h.reply('saved', 'old', { a: 'as saved' });
-    const late = h.watchBy(h.clientOf('xds:///z'), 'b');
-    expect(a.told).toEqual([
-      'value as saved',
-      `ambient Endpoints "a": ${DOWN}; saved snapshot /saved (stale) is in use`,
-    ]);
-    const missing = `error Endpoints "b": ${DOWN}; saved snapshot /saved (stale) does not have it`;
-    expect(b.told).toEqual([missing]);
-    expect(late.told).toEqual([missing]);
-  });
-
-  it('turns to a snapshot when the server has been silent for another target', () => {
-    const saved = { ...serverConfig('saved'), snapshot: { path: '/saved', identity: 'same' } };
-    const h = new Targets({ servers: [serverConfig('primary'), saved] });
-    h.watchBy(h.x, 'a');
-    h.clock.advance(15_000);
-    const late = h.watchBy(h.y, 'a');
-    h.reply('saved', 'old', { a: 'as saved' });
-    expect(late.values.map(({ text }) => text)).toEqual(['as saved']);
   });
 });

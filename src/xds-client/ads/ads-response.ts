@@ -57,9 +57,12 @@ export function itemFromWrapper(wrapper: Resource): ResponseItem {
   const { aliases, version, resource, resourceName, ttl } = wrapper;
   const name = (resourceName?.name ?? '') || wrapper.name;
   const ttlMs = ttl === undefined ? 0 : Number(ttl.seconds) * 1000 + ttl.nanos / 1e6;
+  // No spread: V8 makes a hidden class for each object with one.
   return {
     name: name === '' ? undefined : name,
-    ...{ aliases, version, resource },
+    aliases,
+    version,
+    resource,
     // A TTL of zero means no TTL.
     ttlMs: ttlMs > 0 ? ttlMs : undefined,
     problem: undefined,
@@ -67,6 +70,12 @@ export function itemFromWrapper(wrapper: Resource): ResponseItem {
 }
 
 function bareItem(resource: Any | undefined, version: string): ResponseItem {
-  const nothing = { name: undefined, ttlMs: undefined, problem: undefined };
-  return { aliases: [], version, resource, ...nothing };
+  return {
+    name: undefined,
+    aliases: [],
+    version,
+    resource,
+    ttlMs: undefined,
+    problem: undefined,
+  };
 }

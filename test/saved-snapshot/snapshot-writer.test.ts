@@ -1,10 +1,10 @@
 import {
   SnapshotWriter,
   type SnapshotWriterOptions,
-} from '../../../src/transport/snapshot/snapshot-writer';
-import { decodeSnapshot } from '../../../src/transport/snapshot/snapshot-file';
-import type { ResourceSnapshot } from '../../../src/xds-client/client-snapshot';
-import { FakeClock } from '../../support/fake-clock';
+} from '../../src/saved-snapshot/snapshot-writer';
+import { decodeSnapshot } from '../../src/saved-snapshot/snapshot-file';
+import type { ResourceSnapshot } from '../../src/xds-client/client-snapshot';
+import { FakeClock } from '../support/fake-clock';
 
 const config = { path: '/saved', identity: 'same' };
 
@@ -22,7 +22,7 @@ class Scene {
       config,
       clock: this.clock,
       logger: { trace() {}, info() {}, error: (text) => this.errors.push(text()) },
-      read: () => ({ resources: this.accepted.map(resource) }),
+      read: () => this.accepted.map(resource),
       write: (_path, content) => {
         this.files.push(content);
         return new Promise((resolve, reject) => {

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { rename, unlink, writeFile } from 'node:fs/promises';
-import type { SavedSnapshotConfig } from '../../bootstrap/bootstrap';
-import type { Clock } from '../../util/clock';
-import { errorMessage } from '../../util/error-message';
-import type { Handle } from '../../util/handle';
-import type { Logger } from '../../util/logger';
-import type { ClientSnapshot } from '../../xds-client/client-snapshot';
+import type { SavedSnapshotConfig } from '../bootstrap/bootstrap';
+import type { Clock } from '../util/clock';
+import { errorMessage } from '../util/error-message';
+import type { Handle } from '../util/handle';
+import type { Logger } from '../util/logger';
+import type { ResourceSnapshot } from '../xds-client/client-snapshot';
 import { encodeSnapshot, MAX_SNAPSHOT_BYTES, type SavedResource } from './snapshot-file';
 
 /** What a writer is made of. */
 export interface SnapshotWriterOptions {
   readonly config: SavedSnapshotConfig;
   /** The resources of the clients, each once. */
-  readonly read: () => Pick<ClientSnapshot, 'resources'>;
+  readonly read: () => readonly ResourceSnapshot[];
   readonly clock: Clock;
   readonly logger: Logger;
   /** Writes a file. Default: the file system. */
@@ -75,7 +75,7 @@ export class SnapshotWriter {
   }
 }
 
-function acceptedResources({ resources }: Pick<ClientSnapshot, 'resources'>): SavedResource[] {
+function acceptedResources(resources: readonly ResourceSnapshot[]): SavedResource[] {
   const saved: SavedResource[] = [];
   for (const { typeUrl, name, accepted } of resources) {
     if (accepted === undefined) continue;

@@ -1,5 +1,4 @@
-import type { ResourceSnapshot } from '../../src/xds-client/client-snapshot';
-import { mergeSnapshots } from '../../src/xds-client/merge-snapshots';
+import { mergeResources, type ResourceSnapshot } from '../../src/xds-client/client-snapshot';
 
 function accepted(name: string, version: string, updatedAtMs: number): ResourceSnapshot {
   return {
@@ -13,29 +12,29 @@ function accepted(name: string, version: string, updatedAtMs: number): ResourceS
   };
 }
 
-const clientWith = (...resources: ResourceSnapshot[]) => ({ snapshot: () => ({ resources }) });
+const clientWith = (...resources: ResourceSnapshot[]) => ({ resources: () => resources });
 const missing = (name: string): ResourceSnapshot => ({
   ...accepted(name, '', 0),
   status: 'REQUESTED',
   accepted: undefined,
 });
 
-describe('merged snapshots', () => {
-  it('have the resources of every client, each once', () => {
+describe('the merged resources of clients', () => {
+  it('contain those of every client, each once', () => {
     const [a, b, c] = [accepted('a', '1', 1), accepted('b', '1', 1), accepted('c', '1', 1)];
-    const { resources } = mergeSnapshots([clientWith(a, b), clientWith(b, c), clientWith()]);
+    const resources = mergeResources([clientWith(a, b), clientWith(b, c), clientWith()]);
     expect(resources).toEqual([a, b, c]);
   });
 
   it.each([
     ['the value accepted last', accepted('a', 'old', 1), accepted('a', 'new', 2)],
     ['a value rather than none', missing('a'), accepted('a', 'new', 2)],
-  ])('have %s', (_, worse, better) => {
+  ])('contain %s', (_, worse, better) => {
     for (const clients of [
       [clientWith(worse), clientWith(better)],
       [clientWith(better), clientWith(worse)],
     ]) {
-      expect(mergeSnapshots(clients).resources).toEqual([better]);
+      expect(mergeResources(clients)).toEqual([better]);
     }
   });
 });

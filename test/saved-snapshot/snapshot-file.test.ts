@@ -2,7 +2,7 @@ import {
   decodeSnapshot,
   encodeSnapshot,
   type SavedSnapshot,
-} from '../../../src/transport/snapshot/snapshot-file';
+} from '../../src/saved-snapshot/snapshot-file';
 
 const snapshot: SavedSnapshot = {
   identity: 'unused',

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { DiscoveryResponse, Resource } from '../../generated/envoy/service/discovery/v3/discovery';
-import type { Any } from '../../generated/google/protobuf/any';
-import { errorMessage } from '../../util/error-message';
-import { err, ok, type Result } from '../../util/result';
+import { DiscoveryResponse, Resource } from '../generated/envoy/service/discovery/v3/discovery';
+import type { Any } from '../generated/google/protobuf/any';
+import { errorMessage } from '../util/error-message';
+import { err, ok, type Result } from '../util/result';
 
 /** One resource as it was accepted. */
 export interface SavedResource {
