@@ -1,10 +1,13 @@
 import { ConnectivityState } from '../grpc-js';
-import type { Picker } from '../grpc-js';
+import type { ChannelOptions, Picker } from '../grpc-js';
+import type { Steps } from '../util/steps';
 import { ConnectivityTally, createFailurePicker, failureText, queuePicker } from './connectivity';
 import { EndpointChildren } from './endpoint-children';
 import type { EndpointLeaf } from './endpoint-leaf';
+import type { EndpointSet } from './endpoint-set';
 import type { Publication } from './lb-batch';
 import type { LbHost, LbUpdate } from './lb-policy';
+import { SteppedUpdates } from './stepped-updates';
 
 /** The callbacks of a policy that connects to every endpoint. */
 export interface ConnectedEndpointsOptions {
@@ -14,13 +17,22 @@ export interface ConnectedEndpointsOptions {
   /** The leaf was READY and is no longer. */
   readonly onNotReady: (leaf: EndpointLeaf) => void;
   /** The leaf is gone, after `onNotReady` if it was READY. */
-  readonly onRemoved: (leaf: EndpointLeaf) => void;
+  readonly onRemoved?: (leaf: EndpointLeaf) => void;
   /**
    * Called when the first leaf became READY. The picker serves while leaves come and go: with one for each set
    * of leaves, connecting to n endpoints one after the other would take n² steps.
    */
   readonly createPicker: () => Picker;
 }
+
+/** The part of an update that is applied in steps. */
+interface Listed {
+  readonly endpoints: EndpointSet;
+  readonly channelOptions: ChannelOptions;
+}
+
+/** So many leaves start to connect, or wait for their turn, in a step. */
+const CONNECTS = 256;
 
 const NO_ENDPOINTS = 'No endpoints to connect to';
 
@@ -30,6 +42,7 @@ const NO_ENDPOINTS = 'No endpoints to connect to';
  */
 export class ConnectedEndpoints {
   private readonly children: EndpointChildren;
+  private readonly updates: SteppedUpdates<Listed>;
   private readonly tally = new ConnectivityTally();
   private readonly publication: Publication;
   /** The state published last. */
@@ -42,9 +55,14 @@ export class ConnectedEndpoints {
 
   constructor(private readonly options: ConnectedEndpointsOptions) {
     const { host } = options;
-    this.children = new EndpointChildren(host, (leaf, previous) =>
-      this.onLeafChanged(leaf, previous),
-    );
+    this.children = new EndpointChildren(host, {
+      onChanged: (leaf, previous) => this.onLeafChanged(leaf, previous),
+      onRemoved: (leaf) => this.onLeafRemoved(leaf),
+    });
+    this.updates = new SteppedUpdates({
+      environment: host.environment,
+      apply: (listed) => this.apply(listed),
+    });
     this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
   }
 
@@ -55,27 +73,37 @@ export class ConnectedEndpoints {
       this.failUnlessServing(endpoints.error);
       return;
     }
-    const { added, removed, changed } = this.children.update(endpoints.value, options);
-    for (const leaf of removed) {
-      this.tally.remove(leaf.state);
-      if (leaf.state === ConnectivityState.READY) this.options.onNotReady(leaf);
-      this.options.onRemoved(leaf);
-    }
-    for (const leaf of added) this.tally.add(leaf.state);
-    for (const leaf of added) leaf.connect();
-    this.setFailure(this.children.size === 0 ? NO_ENDPOINTS : undefined);
-    if (changed) this.publication.request();
+    this.updates.add({ endpoints: endpoints.value, channelOptions: options });
   }
 
   /** Releases all endpoints. Nothing is published afterwards. */
   destroy(): void {
     this.publication.cancel();
+    this.updates.cancel();
     this.children.destroy();
+  }
+
+  private *apply({ endpoints, channelOptions }: Listed): Steps<void> {
+    const { added, changed } = yield* this.children.update(endpoints, channelOptions);
+    for (const leaf of added) this.tally.add(leaf.state);
+    this.setFailure(this.children.size === 0 ? NO_ENDPOINTS : undefined);
+    if (changed) this.publication.request();
+    let connects = 0;
+    for (const leaf of added) {
+      if (++connects % CONNECTS === 0) yield;
+      leaf.connect();
+    }
+  }
+
+  private onLeafRemoved(leaf: EndpointLeaf): void {
+    this.tally.remove(leaf.state);
+    if (leaf.state === ConnectivityState.READY) this.options.onNotReady(leaf);
+    this.options.onRemoved?.(leaf);
   }
 
   /** Fails calls with the text, unless there are endpoints: the last good endpoints stay in use. */
   private failUnlessServing(failure: string): void {
-    if (this.children.size === 0) this.setFailure(failure);
+    if (this.children.size === 0 && !this.updates.isBusy) this.setFailure(failure);
   }
 
   private noteResolution(note: string): void {

@@ -1,5 +1,6 @@
 import type { ChannelOptions } from '../grpc-js';
 import type { XdsEndpoint } from '../resources/endpoints';
+import { STEP_SIZE, type Steps } from '../util/steps';
 import { endpointKey } from './endpoint-key';
 import { EndpointLeaf, type LeafListener } from './endpoint-leaf';
 import type { EndpointSet } from './endpoint-set';
@@ -9,11 +10,20 @@ import type { LbHost } from './lb-policy';
 export interface EndpointChildrenChange {
   /** New leaves, still idle. */
   readonly added: readonly EndpointLeaf[];
-  /** Leaves that are gone, destroyed already. */
-  readonly removed: readonly EndpointLeaf[];
   /** Whether the list of leaves, its order or any endpoint object is not what it was. */
   readonly changed: boolean;
 }
+
+/** Receives what happens to leaves. */
+export interface EndpointChildrenListener {
+  /** The state, the picker or the error of a leaf changed. */
+  readonly onChanged: LeafListener;
+  /** The leaf is gone, destroyed already. */
+  readonly onRemoved: (leaf: EndpointLeaf) => void;
+}
+
+/** So many leaves are destroyed in a step, each of which may have a connection. */
+const REMOVALS = 64;
 
 interface Child {
   readonly leaf: EndpointLeaf;
@@ -36,7 +46,7 @@ export class EndpointChildren {
 
   constructor(
     private readonly host: LbHost,
-    private readonly onLeafChanged: LeafListener,
+    private readonly listener: EndpointChildrenListener,
   ) {}
 
   /** How many leaves there are. */
@@ -54,8 +64,11 @@ export class EndpointChildren {
     return this.byEndpoint.get(endpoint)?.leaf;
   }
 
-  /** Makes the leaves those of the endpoints. An endpoint listed twice gets one leaf. */
-  update(endpoints: EndpointSet, channelOptions: ChannelOptions): EndpointChildrenChange {
+  /**
+   * Makes the leaves those of the endpoints, in steps. An endpoint listed twice gets one leaf. Another update must not
+   * begin before it is done. Until then, the leaves are the old ones; those that are not listed go one by one in the end.
+   */
+  *update(endpoints: EndpointSet, channelOptions: ChannelOptions): Steps<EndpointChildrenChange> {
     const previous = this.list;
     const optionsChanged = channelOptions !== this.channelOptions;
     this.channelOptions = channelOptions;
@@ -63,7 +76,9 @@ export class EndpointChildren {
     const list: Child[] = [];
     const added: EndpointLeaf[] = [];
     let rebound = optionsChanged;
+    let operations = 0;
     for (const endpoint of allEndpoints(endpoints)) {
+      if (++operations % STEP_SIZE === 0) yield;
       const known = this.byEndpoint.get(endpoint);
       const child = known ?? this.bind(endpoint, channelOptions, added);
       if (child.generation === this.generation) continue;
@@ -73,14 +88,14 @@ export class EndpointChildren {
       list.push(child);
     }
     this.list = list;
-    const removed = this.removeUnlisted(previous);
-    const changed = rebound || removed.length > 0 || !sameOrder(previous, list);
-    return { added, removed, changed };
+    const anyRemoved = yield* this.removeUnlisted(previous);
+    return { added, changed: rebound || anyRemoved || !sameOrder(previous, list) };
   }
 
   /** Destroys every leaf. */
   destroy(): void {
-    for (const { leaf } of this.list) leaf.destroy();
+    // Not those of the list: an update may be under way.
+    for (const { leaf } of this.byKey.values()) leaf.destroy();
     this.list = [];
     this.byEndpoint.clear();
     this.byKey.clear();
@@ -102,7 +117,8 @@ export class EndpointChildren {
       this.byEndpoint.set(endpoint, known);
       return known;
     }
-    const { host, onLeafChanged: onChanged } = this;
+    const { host } = this;
+    const { onChanged } = this.listener;
     const leaf = new EndpointLeaf({ host, endpoint, channelOptions, onChanged });
     const child: Child = { leaf, key, generation: this.generation - 1 };
     this.byEndpoint.set(endpoint, child);
@@ -111,16 +127,19 @@ export class EndpointChildren {
     return child;
   }
 
-  private removeUnlisted(previous: readonly Child[]): readonly EndpointLeaf[] {
-    const removed: EndpointLeaf[] = [];
+  private *removeUnlisted(previous: readonly Child[]): Steps<boolean> {
+    let removed = 0;
+    let operations = 0;
     for (const child of previous) {
+      if (++operations % STEP_SIZE === 0) yield;
       if (child.generation === this.generation) continue;
+      if (++removed % REMOVALS === 0) yield;
       this.byEndpoint.delete(child.leaf.endpoint);
       this.byKey.delete(child.key);
       child.leaf.destroy();
-      removed.push(child.leaf);
+      this.listener.onRemoved(child.leaf);
     }
-    return removed;
+    return removed > 0;
   }
 }
 

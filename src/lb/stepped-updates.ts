@@ -29,6 +29,11 @@ export class SteppedUpdates<Update> {
     this.work = timeSlices.start({ batch, steps: this.applyNewest() });
   }
 
+  /** Whether an update has not been applied to its end. */
+  get isBusy(): boolean {
+    return this.isApplying;
+  }
+
   /** Drops the update that is being applied, and the one after it. */
   cancel(): void {
     this.newest = undefined;

@@ -1,5 +1,7 @@
 import { EndpointChildren } from '../../src/lb/endpoint-children';
 import type { EndpointLeaf } from '../../src/lb/endpoint-leaf';
+import type { EndpointSet } from '../../src/lb/endpoint-set';
+import { runSteps } from '../../src/util/steps';
 import {
   LbHarness,
   makeEndpoint,
@@ -14,10 +16,20 @@ const c = makeEndpoint('10.0.0.3:80');
 
 function setUp() {
   const harness = new LbHarness();
-  const children = new EndpointChildren(harness.host, () => {});
+  const gone: EndpointLeaf[] = [];
+  const children = new EndpointChildren(harness.host, {
+    onChanged: () => {},
+    onRemoved: (leaf) => gone.push(leaf),
+  });
+  /** Updates in one go. */
+  const apply = (set: EndpointSet) => {
+    gone.length = 0;
+    const change = runSteps(children.update(set, harness.options));
+    return { ...change, removed: [...gone] };
+  };
   const update = (...endpoints: Parameters<typeof singleLocality>) =>
-    children.update(singleLocality(...endpoints), harness.options);
-  return { harness, children, update };
+    apply(singleLocality(...endpoints));
+  return { harness, children, apply, update };
 }
 
 const names = (leaves: Iterable<EndpointLeaf>) =>
@@ -25,13 +37,13 @@ const names = (leaves: Iterable<EndpointLeaf>) =>
 
 describe('EndpointChildren', () => {
   it('makes a leaf for each endpoint of each locality, in order', () => {
-    const { harness, children } = setUp();
+    const { children, apply } = setUp();
     const set = makeEndpointSet(
       makeLocality('x', ['10.0.0.2:80']),
       makeLocality('y', []),
       makeLocality('z', ['10.0.0.1:80']),
     );
-    const change = children.update(set, harness.options);
+    const change = apply(set);
     expect(names(children.leaves())).toEqual(['10.0.0.2', '10.0.0.1']);
     expect(names(change.added)).toEqual(['10.0.0.2', '10.0.0.1']);
     expect(change.removed).toEqual([]);
@@ -100,7 +112,8 @@ describe('EndpointChildren', () => {
   it('hands new options to every leaf', () => {
     const { harness, children, update } = setUp();
     for (const leaf of update(a, b).added) leaf.connect();
-    const change = children.update(singleLocality(a, b), { 'grpc.primary_user_agent': 'other' });
+    const options = { 'grpc.primary_user_agent': 'other' };
+    const change = runSteps(children.update(singleLocality(a, b), options));
     expect(change.changed).toBe(true);
     expect(harness.host.created.length).toBe(4);
   });

@@ -1,6 +1,7 @@
 import { ConnectivityState } from '../../grpc-js';
 import type { Picker } from '../../grpc-js';
 import { abandon, isPromiseLike } from '../../http-filters/promise-like';
+import { runSteps } from '../../util/steps';
 import { errorMessage } from '../../util/error-message';
 import { createFailurePicker, createIdlePicker, failureText, queuePicker } from '../connectivity';
 import { EndpointChildren } from '../endpoint-children';
@@ -46,9 +47,10 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
 
   constructor(private readonly options: CustomBalancerOptions<Config>) {
     const { host } = options;
-    this.children = new EndpointChildren(host, (leaf, previous) =>
-      this.onLeafChanged(leaf, previous),
-    );
+    this.children = new EndpointChildren(host, {
+      onChanged: (leaf, previous) => this.onLeafChanged(leaf, previous),
+      onRemoved: (leaf) => this.connections.delete(leaf),
+    });
     this.groups = new ConnectionGroups((endpoint) => {
       const leaf = this.children.find(endpoint);
       return leaf && this.connectionOf(leaf);
@@ -66,8 +68,7 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
       else this.publication.request();
       return;
     }
-    const { removed, changed } = this.children.update(endpoints.value, options);
-    for (const leaf of removed) this.connections.delete(leaf);
+    const { changed } = runSteps(this.children.update(endpoints.value, options));
     if (changed || endpoints.value !== this.lastEndpoints) {
       this.groups.update(endpoints.value, this.children.size);
       this.lastEndpoints = endpoints.value;
