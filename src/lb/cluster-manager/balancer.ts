@@ -1,5 +1,7 @@
 import { ConnectivityState } from '../../grpc-js';
 import type { Picker } from '../../grpc-js';
+import type { Handle } from '../../util/handle';
+import type { Steps } from '../../util/steps';
 import { createPolicyType, isInstanceOf } from '../checked-policy';
 import { ChildPolicy } from '../child-policy';
 import { ConnectivityTally } from '../connectivity';
@@ -35,8 +37,12 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
   // the batch before, may see a child picker of this one, which is only newer.
   private readonly pickers = new Map<string, Picker>();
   private readonly removed = new Set<string>();
+  /** Names of children that are not created yet: ten thousand take seconds. */
+  private readonly due = new Set<string>();
   private readonly publication: Publication;
-  private config: ClusterManagerConfig | undefined;
+  private latest: LbUpdate<ClusterManagerConfig> | undefined;
+  /** Creates the children that are due. */
+  private creation: Handle | undefined;
 
   constructor(private readonly host: LbHost) {
     this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
@@ -44,14 +50,20 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
 
   update(update: LbUpdate<ClusterManagerConfig>): void {
     const { config } = update;
-    if (config !== this.config) {
-      this.config = config;
+    const isOther = config !== this.latest?.config;
+    this.latest = update;
+    if (isOther) {
       this.removeMissing(config);
       this.publication.request();
     }
     for (const [name, childConfig] of config.children) {
-      this.updateChild(name, childUpdate(update, childConfig));
+      const child = this.children.get(name);
+      if (child === undefined) this.due.add(name);
+      else child.policy.update(childUpdate(update, childConfig));
     }
+    this.creation?.release();
+    const { batch, timeSlices } = this.host.environment;
+    this.creation = timeSlices.start({ batch, steps: this.createDue() });
   }
 
   exitIdle(): void {
@@ -64,6 +76,8 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
 
   destroy(): void {
     this.publication.cancel();
+    this.creation?.release();
+    this.due.clear();
     for (const { policy } of this.children.values()) policy.destroy();
     this.children.clear();
   }
@@ -79,6 +93,11 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
       this.rememberRemoved(name);
       child.policy.destroy();
     }
+    for (const name of this.due) {
+      if (config.children.has(name)) continue;
+      this.due.delete(name);
+      this.rememberRemoved(name);
+    }
   }
 
   private rememberRemoved(name: string): void {
@@ -90,9 +109,24 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
     }
   }
 
-  private updateChild(name: string, update: LbUpdate): void {
-    const child = this.children.get(name) ?? this.createChild(name);
-    child.policy.update(update);
+  private *createDue(): Steps<void> {
+    for (const name of this.due) {
+      this.createIfDue(name);
+      yield;
+    }
+  }
+
+  private createIfDue(name: string): void {
+    const config = this.latest?.config.children.get(name);
+    if (!this.due.delete(name) || this.latest === undefined || config === undefined) return;
+    this.createChild(name).policy.update(childUpdate(this.latest, config));
+    this.publication.request();
+  }
+
+  /** A call waits for a child that is not created yet: it is created when the pick is over. */
+  private onDue(name: string): void {
+    const { batch, clock } = this.host.environment;
+    clock.soon(() => batch.run(() => this.createIfDue(name)));
   }
 
   private createChild(name: string): Child {
@@ -122,8 +156,11 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
   }
 
   private publish(): void {
-    const state = this.tally.aggregate();
-    const picker = new ClusterManagerPicker({ current: this.pickers, removed: this.removed });
+    const { READY, CONNECTING } = ConnectivityState;
+    const { due, removed, pickers: current } = this;
+    const aggregate = this.tally.aggregate();
+    const state = due.size > 0 && aggregate !== READY ? CONNECTING : aggregate;
+    const picker = new ClusterManagerPicker({ current, due, removed }, (name) => this.onDue(name));
     this.host.updateState(state, picker, this.errorMessage(state));
   }
 

@@ -1,12 +1,15 @@
 import { Status } from '../../grpc-js';
 import type { PickArgs, Picker, PickResult } from '../../grpc-js';
 import { callAttributes } from '../call-attributes';
+import { queuePicker } from '../connectivity';
 import { createDropResult } from '../drop-result';
 
-/** What the picker looks up. Both are live: they are those of the policy, and change with it. */
+/** What the picker looks up. All are live: they are those of the policy, and change with it. */
 export interface ClusterPickers {
   /** The pickers of the children, by name. */
   readonly current: ReadonlyMap<string, Picker>;
+  /** Names of children that are not created yet. */
+  readonly due: ReadonlySet<string>;
   /** Names of children that were removed not long ago. */
   readonly removed: ReadonlySet<string>;
 }
@@ -16,7 +19,11 @@ export interface ClusterPickers {
  * looked up in a live map, a change of one child among many costs one small object.
  */
 export class ClusterManagerPicker implements Picker {
-  constructor(private readonly pickers: ClusterPickers) {}
+  /** @param onDue Called when a call waits for a child that is not created yet. */
+  constructor(
+    private readonly pickers: ClusterPickers,
+    private readonly onDue: (name: string) => void,
+  ) {}
 
   pick(args: PickArgs): PickResult {
     const name = callAttributes(args)?.cluster;
@@ -26,10 +33,14 @@ export class ClusterManagerPicker implements Picker {
         'The call was assigned no cluster by an xds resolver',
       );
     }
-    return this.pickers.current.get(name)?.pick(args) ?? this.failUnknown(name);
+    return this.pickers.current.get(name)?.pick(args) ?? this.pickMissing(name, args);
   }
 
-  private failUnknown(name: string): PickResult {
+  private pickMissing(name: string, args: PickArgs): PickResult {
+    if (this.pickers.due.has(name)) {
+      this.onDue(name);
+      return queuePicker.pick(args);
+    }
     const quoted = JSON.stringify(name);
     return this.pickers.removed.has(name)
       ? createDropResult(Status.UNAVAILABLE, `${quoted} was removed while the call waited for it`)

@@ -49,6 +49,72 @@ class Subject {
 }
 
 describe('cluster_manager', () => {
+  describe('with more clusters than can be set up in a turn of the event loop', () => {
+    const names = Array.from({ length: 100 }, (_, i) => `cluster:${i}`);
+
+    /** Each look at the clock takes 1 ms, so that a slice ends after a few children. */
+    function subjectWithSlowChildren(): Subject {
+      const subject = new Subject();
+      const { clock } = subject.harness;
+      const monotonicMs = clock.monotonicMs.bind(clock);
+      let workedMs = 0;
+      jest.spyOn(clock, 'monotonicMs').mockImplementation(() => monotonicMs() + workedMs++);
+      return subject;
+    }
+
+    it('creates the children in slices', () => {
+      const subject = subjectWithSlowChildren();
+      subject.update(...names);
+      const atOnce = subject.type.live.length;
+      expect(atOnce).toBeGreaterThan(0);
+      expect(atOnce).toBeLessThan(20);
+      expect(subject.state).toBe(CONNECTING);
+      subject.harness.clock.advance(1);
+      expect(subject.type.live.length).toBeLessThan(40);
+      subject.harness.clock.advance(1000);
+      expect(subject.type.live).toHaveLength(100);
+    });
+
+    it('creates the child that a call waits for first', () => {
+      const subject = subjectWithSlowChildren();
+      subject.update(...names);
+      expect(subject.pick('cluster:99')).toBe('QUEUE');
+      const before = subject.publications;
+      subject.harness.clock.flush();
+      subject.child('cluster:99').reportReady('99');
+      expect(subject.publications).toBeGreaterThan(before);
+      expect(subject.pick('cluster:99')).toContain('99');
+      expect(subject.state).toBe(READY);
+      subject.harness.clock.advance(1000);
+      expect(subject.type.live).toHaveLength(100);
+    });
+
+    it('goes on CONNECTING while children are not created yet, although the others have failed', () => {
+      const subject = subjectWithSlowChildren();
+      subject.update(...names);
+      for (const child of subject.type.live) child.reportFailure('no');
+      expect(subject.state).toBe(CONNECTING);
+    });
+
+    it('creates no child that has left the config, and the others with the newest config', () => {
+      const subject = subjectWithSlowChildren();
+      subject.update(...names);
+      subject.update('cluster:98', 'cluster:new');
+      subject.harness.clock.advance(1000);
+      expect(subject.type.live).toHaveLength(2);
+      expect(subject.pick('cluster:97')).toContain('was removed while the call waited for it');
+    });
+
+    it('creates no children after it was destroyed', () => {
+      const subject = subjectWithSlowChildren();
+      subject.update(...names);
+      subject.policy.destroy();
+      subject.harness.clock.advance(1000);
+      expect(subject.type.live).toEqual([]);
+      expect(subject.harness.clock.pendingTimers).toBe(0);
+    });
+  });
+
   it('creates every child there is in the config', () => {
     const subject = new Subject();
     subject.update('cluster:a', 'cluster:b');
