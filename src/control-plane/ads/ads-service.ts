@@ -4,6 +4,7 @@ import type { Handle } from '../../util/handle';
 import type { ClientState } from '../client-state';
 import { createStreamMethod } from '../server-stream';
 import { clusterKind, endpointKind, listenerKind, routeKind } from '../snapshot/resource-kind';
+import { SnapshotChanges } from '../snapshot/snapshot-change';
 import { AdsStream, type AdsStreamContext, type DiscoveryStream } from './ads-stream';
 import {
   deltaVariant,
@@ -91,7 +92,8 @@ export class AdsService {
 
   /** Sends each client the changes of its snapshot. */
   onSnapshotChanged(): void {
-    for (const stream of [...this.streams]) stream.onSnapshotChanged();
+    const changes = new SnapshotChanges();
+    for (const stream of [...this.streams]) stream.onSnapshotChanged(changes);
   }
 
   /** Renews the time to live of the resources of each client. */

@@ -5,6 +5,7 @@ import { readNode, type ClientIdentity, type ClientNode } from '../client-node';
 import type { ClientEvent, ClientRequest, ClientState, DeltaClientRequest } from '../client-state';
 import { ServerStream } from '../server-stream';
 import type { Snapshot } from '../snapshot/snapshot';
+import type { SnapshotChanges } from '../snapshot/snapshot-change';
 import type {
   AnyRequest,
   ProtocolSettings,
@@ -42,7 +43,7 @@ export interface DiscoveryStream {
   /** Returns the state of the client; undefined before the first request. */
   describe(): ClientState | undefined;
   /** Sends the changes of the client's snapshot. */
-  onSnapshotChanged(): void;
+  onSnapshotChanged(changes: SnapshotChanges): void;
   /** Renews the time to live of the resources last sent. */
   heartbeat(): void;
   /** Ends the stream with an error status. */
@@ -80,10 +81,10 @@ export class AdsStream<Request extends AnyRequest, Response> implements Discover
     return { ...client, method, connectedAtMs, types: protocol.subscriptions.describe() };
   }
 
-  onSnapshotChanged(): void {
+  onSnapshotChanged(changes: SnapshotChanges): void {
     if (this.identified === undefined) return;
     const { node, protocol } = this.identified;
-    const responses = protocol.subscriptions.onSnapshot(this.context.snapshotFor(node));
+    const responses = protocol.subscriptions.onSnapshot(this.context.snapshotFor(node), changes);
     this.send(this.identified, responses);
   }
 

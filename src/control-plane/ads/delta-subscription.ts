@@ -1,7 +1,6 @@
 import type { TypeState } from '../client-state';
 import { findResourceKind, type ResourceKind } from '../snapshot/resource-kind';
 import {
-  changedNames,
   digestOf,
   emptyResourceSet,
   findResource,
@@ -10,6 +9,7 @@ import {
   type SnapshotResource,
 } from '../snapshot/resource-set';
 import type { Snapshot } from '../snapshot/snapshot';
+import type { SnapshotChange } from '../snapshot/snapshot-change';
 import {
   SentResponses,
   Subscriptions,
@@ -77,10 +77,11 @@ class DeltaSubscription implements TypeSubscription<DeltaRequest> {
     return { isChanged, update: this.update(this.setOf(snapshot)) };
   }
 
-  onSnapshot(next: Snapshot, previous: Snapshot, resendAll: boolean): TypeUpdate | undefined {
-    const set = this.setOf(next);
+  onSnapshot(change: SnapshotChange, resendAll: boolean): TypeUpdate | undefined {
+    const set = this.setOf(change.next);
     if (resendAll) this.resend(set);
-    for (const name of changedNames(this.setOf(previous), set)) this.pending.add(name);
+    const names = this.kind === undefined ? [] : change.changedNames(this.kind);
+    for (const name of names) this.pending.add(name);
     return this.pending.size === 0 ? undefined : this.update(set);
   }
 

@@ -8,6 +8,7 @@ import {
   type SnapshotResource,
 } from '../snapshot/resource-set';
 import type { Snapshot } from '../snapshot/snapshot';
+import type { SnapshotChange } from '../snapshot/snapshot-change';
 import {
   SentResponses,
   Subscriptions,
@@ -75,7 +76,7 @@ class SotwSubscription implements TypeSubscription<SotwRequest> {
     return { isChanged, update };
   }
 
-  onSnapshot(next: Snapshot, previous: Snapshot, resendAll: boolean): TypeUpdate | undefined {
+  onSnapshot({ previous, next }: SnapshotChange, resendAll: boolean): TypeUpdate | undefined {
     const set = this.setOf(next);
     if (resendAll) return this.completeUpdate(set);
     return set.version === this.setOf(previous).version ? undefined : this.update(set);

@@ -9,6 +9,7 @@ import {
 } from '../snapshot/resource-kind';
 import type { ResourceError, SnapshotResource } from '../snapshot/resource-set';
 import type { Snapshot } from '../snapshot/snapshot';
+import { SnapshotChanges, type SnapshotChange } from '../snapshot/snapshot-change';
 
 /** A management server whose handling of requests can be imitated. */
 export type ImitatedServer = 'istiod';
@@ -75,7 +76,7 @@ export interface TypeSubscription<Request> {
     snapshot: Snapshot,
   ): { readonly isChanged: boolean; readonly update: TypeUpdate | undefined };
   /** Returns the update after a change of snapshot; undefined if there is none. */
-  onSnapshot(next: Snapshot, previous: Snapshot, resendAll: boolean): TypeUpdate | undefined;
+  onSnapshot(change: SnapshotChange, resendAll: boolean): TypeUpdate | undefined;
   /** Splits an update that removes resources; undefined if it removes none. */
   deferRemovals(update: TypeUpdate, previous: Snapshot): DeferredRemoval | undefined;
   /** Records that an update was sent. */
@@ -130,10 +131,10 @@ export class Subscriptions<Request extends SubscriptionRequest> {
    * Replaces the snapshot. Returns the responses in make-before-break order: clusters, endpoints, listeners, routes, and
    * clusters and endpoints are removed after the listeners and routes that referred to them have changed.
    */
-  onSnapshot(next: Snapshot): readonly PlannedResponse[] {
+  onSnapshot(next: Snapshot, changes = new SnapshotChanges()): readonly PlannedResponse[] {
     const previous = this.snapshot;
     this.snapshot = next;
-    const updates = this.pendingUpdates(previous);
+    const updates = this.pendingUpdates(changes.between(previous, next));
     const isRerouted = updates.some(
       ({ type: { kind } }) => kind === listenerKind || kind === routeKind,
     );
@@ -175,12 +176,12 @@ export class Subscriptions<Request extends SubscriptionRequest> {
     return type;
   }
 
-  private pendingUpdates(previous: Snapshot): readonly PendingUpdate<Request>[] {
+  private pendingUpdates(change: SnapshotChange): readonly PendingUpdate<Request>[] {
     const updates: PendingUpdate<Request>[] = [];
     const resendAll = this.options.imitate === 'istiod';
     for (const type of inSendingOrder(this.types)) {
       if (type.kind === undefined) continue;
-      const update = type.onSnapshot(this.snapshot, previous, resendAll);
+      const update = type.onSnapshot(change, resendAll);
       if (update !== undefined) updates.push({ type, update });
     }
     return updates;

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import type { Result } from '../../util/result';
+import { findReferences, type Reference } from './references';
 import type { ResourceKind } from './resource-kind';
 
 /** An encoded resource in a snapshot. */
@@ -18,6 +20,38 @@ export interface SnapshotResource {
    * differs from the one last sent.
    */
   readonly digest: string;
+}
+
+/** A resource that this server has encoded. Snapshots share it, and it is decoded for its references once. */
+class EncodedResource implements SnapshotResource {
+  readonly kind: ResourceKind;
+  readonly name: string;
+  readonly value: Uint8Array;
+  readonly version: string;
+  readonly aliases: readonly string[];
+  readonly ttlMs: number | undefined;
+  readonly digest: string;
+  #references: Result<readonly Reference[], string> | undefined;
+
+  constructor({ kind, name, value, version, aliases, ttlMs, digest }: SnapshotResource) {
+    this.kind = kind;
+    this.name = name;
+    this.value = value;
+    this.version = version;
+    this.aliases = aliases;
+    this.ttlMs = ttlMs;
+    this.digest = digest;
+  }
+
+  references(): Result<readonly Reference[], string> {
+    return (this.#references ??= findReferences(this.kind, this.value));
+  }
+}
+
+/** Returns the references of a resource to others, or the decode error. */
+export function referencesOf(resource: SnapshotResource): Result<readonly Reference[], string> {
+  if (resource instanceof EncodedResource) return resource.references();
+  return findReferences(resource.kind, resource.value);
 }
 
 /** An error clients receive in place of a resource (xRFC TP3, gRFC A88). */
@@ -70,7 +104,10 @@ export function createResource(
   if (!isPlain) hash.update(JSON.stringify({ version, aliases, ttlMs }));
   const digest = hash.digest('hex').slice(0, 16);
   if (previous?.digest === digest) return previous;
-  return { kind, name, value, version: version ?? digest, aliases, ttlMs, digest };
+  return new EncodedResource({
+    ...{ kind, name, value, aliases, ttlMs, digest },
+    version: version ?? digest,
+  });
 }
 
 /** Creates an error with its digest. */
@@ -117,16 +154,9 @@ export function findResource(set: ResourceSet, name: string): SnapshotResource |
   return set.byName.get(name) ?? set.byAlias.get(name);
 }
 
-const changes = new WeakMap<ResourceSet, readonly [ResourceSet, readonly string[]]>();
-
-/**
- * Returns the names and aliases whose digests differ between two sets. The result is cached, so that streams that move
- * from the same set to the same set share one comparison.
- */
+/** Returns the names and aliases whose digests differ between two sets. */
 export function changedNames(previous: ResourceSet, next: ResourceSet): readonly string[] {
   if (previous.version === next.version) return [];
-  const known = changes.get(next);
-  if (known?.[0] === previous) return known[1];
   const names = new Set<string>();
   const compare = (name: string) => {
     if (digestOf(previous, name) !== digestOf(next, name)) names.add(name);
@@ -140,9 +170,7 @@ export function changedNames(previous: ResourceSet, next: ResourceSet): readonly
     for (const name of errors.keys()) compare(name);
     for (const name of byAlias.keys()) compare(name);
   }
-  const list = [...names];
-  changes.set(next, [previous, list]);
-  return list;
+  return [...names];
 }
 
 function isPlainCopy(resource: SnapshotResource, name: string, value: Uint8Array): boolean {
