@@ -50,7 +50,10 @@ export interface XdsConfig {
 export interface ClusterStore {
   /** Returns a cluster of the config in use; `undefined` if it is not part of the config. */
   cluster(name: string): ClusterResult | undefined;
-  /** Calls a watcher after each config in which the cluster differs from the one before, until released. */
+  /**
+   * Calls a watcher after each config in which the cluster differs from the one before, until released. A watcher
+   * watches a cluster once.
+   */
   watchCluster(name: string, watcher: ClusterWatcher): Handle;
   /** Keeps a cluster in the config that no route names (gRFC A74 dynamic clusters), until released. */
   subscribeCluster(name: string): Handle;

@@ -2,10 +2,13 @@ import type { ClusterStore, ClusterWatcher } from '../../dependency-manager/xds-
 import type { Handle } from '../../util/handle';
 import type { CdsConfig } from './config';
 
-interface Subscription extends Handle {
+interface Subscription {
   readonly cluster: string;
   readonly isDynamic: boolean;
   readonly clusters: ClusterStore;
+  readonly watch: Handle;
+  /** Keeps a dynamic cluster in the config. */
+  readonly kept: Handle | undefined;
 }
 
 /** The subscription of a policy to its cluster: watches it and, if it is a dynamic one, keeps it in the config (gRFC A74). */
@@ -20,19 +23,18 @@ export class ClusterSubscription {
     const isCurrent =
       before?.cluster === cluster && before.isDynamic === isDynamic && before.clusters === clusters;
     if (isCurrent) return;
+    // Before: a watcher watches a cluster once.
+    before?.watch.release();
     const watch = clusters.watchCluster(cluster, this.watcher);
     const kept = isDynamic ? clusters.subscribeCluster(cluster) : undefined;
-    const release = () => {
-      watch.release();
-      kept?.release();
-    };
-    this.current = { cluster, isDynamic, clusters, release };
+    this.current = { cluster, isDynamic, clusters, watch, kept };
     // Afterwards, so that a cluster that stays in use never leaves the config.
-    before?.release();
+    before?.kept?.release();
   }
 
   release(): void {
-    this.current?.release();
+    this.current?.watch.release();
+    this.current?.kept?.release();
     this.current = undefined;
   }
 }

@@ -316,6 +316,20 @@ describe('cds', () => {
       expect([...subject.store.subscriptions]).toEqual([]);
     });
 
+    it.each([true, false])('follows a cluster that was dynamic before: %s', (wasDynamic) => {
+      const subject = new Subject('c', wasDynamic);
+      const cluster = leafOf(edsCluster('c'), { priorities: [priority('a', '10.0.0.1:80')] });
+      subject.update({ c: cluster });
+      subject.harness.update(subject.policy, {
+        config: new CdsConfig('c', !wasDynamic),
+        endpoints: ok(emptyEndpointSet),
+        xds: lbContext({ c: cluster }, subject.store),
+      });
+      expect(subject.store.watched).toEqual(['c']);
+      subject.store.set({ c: err('gone') });
+      expect(subject.error).toBe('gone');
+    });
+
     it('moves its subscription to another resolver', () => {
       const subject = new Subject('c', true);
       const another = new FakeClusterStore();
