@@ -58,12 +58,12 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
     const input = target.make();
     counts.set(target.name, (counts.get(target.name) ?? 0) + 1);
     const startedAt = performance.now();
-    const problem = attempt(target, input);
+    const problem = await attempt(target, input);
     if (problem !== undefined) fail(target, input, problem);
     // Being slow is only a suspicion: the process may not have been running.
     const allowedMs = allowedFor(target, input.length, limitMs);
     if (performance.now() - startedAt > allowedMs) {
-      const ms = cpuMs(target, input);
+      const ms = await cpuMs(target, input);
       if (ms > slowest.ms) slowest = { target: target.name, ms, bytes: input.length };
       if (ms > allowedMs)
         fail(target, input, `takes ${ms.toFixed(1)} ms, more than ${allowedMs.toFixed(1)}`);
@@ -81,20 +81,23 @@ function allowedFor({ maxMsPerKiB }: FuzzTarget, bytes: number, limitMs: number)
 }
 
 /** The CPU time of the fastest of some attempts, in milliseconds. */
-function cpuMs(target: FuzzTarget, input: Uint8Array | string): number {
+async function cpuMs(target: FuzzTarget, input: Uint8Array | string): Promise<number> {
   let least = Infinity;
   for (let retry = 0; retry < RETRIES; retry++) {
     const before = process.cpuUsage();
-    attempt(target, input);
+    await attempt(target, input);
     const { user, system } = process.cpuUsage(before);
     least = Math.min(least, (user + system) / 1000);
   }
   return least;
 }
 
-function attempt(target: FuzzTarget, input: Uint8Array | string): string | undefined {
+async function attempt(
+  target: FuzzTarget,
+  input: Uint8Array | string,
+): Promise<string | undefined> {
   try {
-    return target.run(input);
+    return await target.run(input);
   } catch (error) {
     return `threw ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
   }

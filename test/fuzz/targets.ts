@@ -28,6 +28,7 @@ import { FakeClock } from '../support/fake-clock';
 import { createAggregateTarget } from './aggregate-target';
 import { createCallTarget } from './call-target';
 import { createEdgeTargets } from './edge-targets';
+import { createPolicyTarget } from './policy-target';
 import { JsonMutations } from './json-mutations';
 import { checkRouting } from './routing';
 import { bootstrapSample } from './samples/bootstrap';
@@ -50,7 +51,7 @@ export interface FuzzTarget {
   /** Makes up an input. */
   make(): Uint8Array | string;
   /** Takes an input. @returns what is wrong with what came of it, if anything. */
-  run(input: Uint8Array | string): string | undefined;
+  run(input: Uint8Array | string): string | undefined | Promise<string | undefined>;
 }
 
 interface TextOptions {
@@ -125,6 +126,7 @@ export function createTargets(random: Random, hash: XxHash64): readonly FuzzTarg
     ...createEdgeTargets({ random, wire, json }),
     createAggregateTarget(random),
     createCallTarget({ random, json, hash }),
+    createPolicyTarget(random, hash),
     {
       name: 'resource name',
       make: () =>
