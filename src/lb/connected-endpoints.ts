@@ -1,28 +1,80 @@
 import { ConnectivityState } from '../grpc-js';
 import type { ChannelOptions, Picker } from '../grpc-js';
+import type { LbConfig } from '../resources/extension-points';
 import type { Steps } from '../util/steps';
 import { ConnectivityTally, createFailurePicker, failureText, queuePicker } from './connectivity';
 import { EndpointChildren } from './endpoint-children';
 import type { EndpointLeaf } from './endpoint-leaf';
 import type { EndpointSet } from './endpoint-set';
 import type { Publication } from './lb-batch';
-import type { LbHost, LbUpdate } from './lb-policy';
+import type { LbHost, LbPolicy, LbUpdate } from './lb-policy';
 import { SteppedUpdates } from './stepped-updates';
 
-/** The callbacks of a policy that connects to every endpoint. */
-export interface ConnectedEndpointsOptions {
-  readonly host: LbHost;
-  /** The leaf became READY, or is READY on another connection than before. */
-  readonly onReady: (leaf: EndpointLeaf) => void;
-  /** The leaf was READY and is no longer. */
-  readonly onNotReady: (leaf: EndpointLeaf) => void;
-  /** The leaf is gone, after `onNotReady` if it was READY. */
-  readonly onRemoved?: (leaf: EndpointLeaf) => void;
+/** An item of a `ReadyList`. */
+export interface ReadyItem {
+  /** Its index in the list; -1 if it is not in the list, which alone sets it. */
+  readyIndex: number;
+}
+
+/** The endpoints that are READY, in no particular order. Adding and removing take constant time. */
+export class ReadyList<Item extends ReadyItem> implements Iterable<Item> {
+  private readonly items: Item[] = [];
+
+  get size(): number {
+    return this.items.length;
+  }
+
+  /** The item at an index from 0 up to, not including, the size. */
+  at(index: number): Item | undefined {
+    return this.items[index];
+  }
+
+  [Symbol.iterator](): Iterator<Item> {
+    return this.items[Symbol.iterator]();
+  }
+
+  /** @returns Whether the item was added; `false` if it is in the list already. */
+  add(item: Item): boolean {
+    if (item.readyIndex >= 0) return false;
+    item.readyIndex = this.items.length;
+    this.items.push(item);
+    return true;
+  }
+
   /**
-   * Called when the first leaf became READY. The picker serves while leaves come and go: with one for each set
-   * of leaves, connecting to n endpoints one after the other would take n² steps.
+   * Removes an item. The last item takes its index.
+   *
+   * @returns The index of the item; -1 if it was not in the list.
    */
-  readonly createPicker: () => Picker;
+  remove(item: Item): number {
+    const { readyIndex } = item;
+    const last = this.items.at(-1);
+    if (readyIndex < 0 || last === undefined) return -1;
+    this.items[readyIndex] = last;
+    last.readyIndex = readyIndex;
+    this.items.pop();
+    item.readyIndex = -1;
+    return readyIndex;
+  }
+}
+
+/** What a policy that connects to every endpoint does besides that. */
+export interface ConnectedEndpointsDelegate<Config extends LbConfig, Endpoint> {
+  /** Applies a config. The endpoints of the same update follow. */
+  configure?(config: Config): void;
+  /** Creates the state of an endpoint, kept across reconnects with its leaf, and so with its addresses (gRFC A61). */
+  createEndpoint(leaf: EndpointLeaf): Endpoint;
+  /** The endpoint became READY, or is READY on another connection than before. */
+  onReady(endpoint: Endpoint): void;
+  /** The endpoint was READY and is no longer, or was removed. */
+  onNotReady(endpoint: Endpoint): void;
+  /**
+   * Creates the picker when the first endpoint became READY. It serves while others become READY or are lost: with one
+   * picker per set of endpoints, connecting to n endpoints one after the other would take n² steps.
+   */
+  createPicker(): Picker;
+  /** Releases what the delegate acquired, before the endpoints are destroyed. */
+  release?(): void;
 }
 
 /** The part of an update that is applied in steps. */
@@ -31,30 +83,34 @@ interface Listed {
   readonly channelOptions: ChannelOptions;
 }
 
-/** So many leaves start to connect, or wait for their turn, in a step. */
+/** The number of leaves that request a connection in one step. */
 const CONNECTS = 256;
 
 const NO_ENDPOINTS = 'No endpoints to connect to';
 
 /**
- * Connects to every endpoint, reconnects to those that are lost, and publishes the state of the whole
+ * A policy that connects to every endpoint, reconnects to those that are lost, and publishes the aggregated state
  * (gRFC A61): READY if any endpoint is, else CONNECTING, else TRANSIENT_FAILURE with the newest cause.
  */
-export class ConnectedEndpoints {
+export class ConnectedEndpoints<Config extends LbConfig, Endpoint> implements LbPolicy<Config> {
   private readonly children: EndpointChildren;
   private readonly updates: SteppedUpdates<Listed>;
+  /** The endpoints that have been READY. */
+  private readonly byLeaf = new Map<EndpointLeaf, Endpoint>();
   private readonly tally = new ConnectivityTally();
   private readonly publication: Publication;
   /** The state published last. */
   private published: ConnectivityState | undefined;
-  /** Why there are no endpoints; `undefined` while there are. */
+  /** The reason why there are no endpoints; `undefined` while there are. */
   private failure: string | undefined = NO_ENDPOINTS;
-  /** Why the connection that failed last did so. */
+  /** The error of the connection that failed last. */
   private lastError = 'No connection established';
   private resolutionNote = '';
 
-  constructor(private readonly options: ConnectedEndpointsOptions) {
-    const { host } = options;
+  constructor(
+    private readonly host: LbHost,
+    private readonly delegate: ConnectedEndpointsDelegate<Config, Endpoint>,
+  ) {
     this.children = new EndpointChildren(host, {
       onChanged: (leaf, previous) => this.onLeafChanged(leaf, previous),
       onRemoved: (leaf) => this.onLeafRemoved(leaf),
@@ -66,20 +122,27 @@ export class ConnectedEndpoints {
     this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
   }
 
-  /** Connects to the endpoints of the update. Its config is the policy's business. */
-  update({ endpoints, options, resolutionNote }: LbUpdate): void {
+  update({ config, endpoints, options, resolutionNote }: LbUpdate<Config>): void {
+    this.delegate.configure?.(config);
     this.noteResolution(resolutionNote);
-    if (!endpoints.ok) {
-      this.failUnlessServing(endpoints.error);
-      return;
+    if (endpoints.ok) {
+      this.updates.add({ endpoints: endpoints.value, channelOptions: options });
+    } else if (this.children.size === 0 && !this.updates.isBusy) {
+      // Otherwise the last good endpoints stay in use.
+      this.setFailure(endpoints.error);
     }
-    this.updates.add({ endpoints: endpoints.value, channelOptions: options });
   }
 
-  /** Releases all endpoints. Nothing is published afterwards. */
+  /** Does nothing: all endpoints are connected to at all times. */
+  exitIdle(): void {}
+
+  /** Does nothing: the backoff is that of the subchannels, which policies cannot reset. */
+  resetBackoff(): void {}
+
   destroy(): void {
     this.publication.cancel();
     this.updates.cancel();
+    this.delegate.release?.();
     this.children.destroy();
   }
 
@@ -97,13 +160,16 @@ export class ConnectedEndpoints {
 
   private onLeafRemoved(leaf: EndpointLeaf): void {
     this.tally.remove(leaf.state);
-    if (leaf.state === ConnectivityState.READY) this.options.onNotReady(leaf);
-    this.options.onRemoved?.(leaf);
+    if (leaf.state === ConnectivityState.READY) this.delegate.onNotReady(this.endpointOf(leaf));
+    this.byLeaf.delete(leaf);
   }
 
-  /** Fails calls with the text, unless there are endpoints: the last good endpoints stay in use. */
-  private failUnlessServing(failure: string): void {
-    if (this.children.size === 0 && !this.updates.isBusy) this.setFailure(failure);
+  private endpointOf(leaf: EndpointLeaf): Endpoint {
+    const known = this.byLeaf.get(leaf);
+    if (known !== undefined) return known;
+    const created = this.delegate.createEndpoint(leaf);
+    this.byLeaf.set(leaf, created);
+    return created;
   }
 
   private noteResolution(note: string): void {
@@ -121,15 +187,14 @@ export class ConnectedEndpoints {
 
   private onLeafChanged(leaf: EndpointLeaf, previous: ConnectivityState): void {
     const { IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
-    const { host, onReady, onNotReady } = this.options;
     this.tally.remove(previous);
     this.tally.add(leaf.state);
     if (leaf.errorMessage !== null) this.lastError = leaf.errorMessage;
     if (leaf.state === READY) {
-      onReady(leaf);
+      this.delegate.onReady(this.endpointOf(leaf));
     } else if (previous === READY) {
-      onNotReady(leaf);
-      host.requestReresolution();
+      this.delegate.onNotReady(this.endpointOf(leaf));
+      this.host.requestReresolution();
     }
     if (leaf.state === IDLE) leaf.connect();
     const state = this.tally.aggregate();
@@ -138,15 +203,15 @@ export class ConnectedEndpoints {
 
   private publish(): void {
     const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
-    const { host, createPicker } = this.options;
+    const { host, delegate } = this;
     const aggregate = this.tally.aggregate();
     // An idle leaf is already requested to connect and becomes CONNECTING.
     const state = aggregate === IDLE ? CONNECTING : aggregate;
-    // Neither of these pickers depends on which leaves there are.
+    // The pickers of READY and CONNECTING do not depend on which leaves there are.
     if (state === this.published && state !== TRANSIENT_FAILURE) return;
     this.published = state;
     if (state === READY) {
-      host.updateState(state, createPicker(), null);
+      host.updateState(state, delegate.createPicker(), null);
     } else if (state === TRANSIENT_FAILURE) {
       const text = failureText(this.failure ?? this.lastError, this.resolutionNote);
       host.updateState(state, createFailurePicker(text), text);

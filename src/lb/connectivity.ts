@@ -1,5 +1,5 @@
-import { ConnectivityState, PickResultType, Status, UnavailablePicker } from '../grpc-js';
-import type { Picker, PickResult } from '../grpc-js';
+import { ConnectivityState, Metadata, PickResultType, Status, UnavailablePicker } from '../grpc-js';
+import type { PickResult, Picker } from '../grpc-js';
 import type { Clock } from '../util/clock';
 import { sanitizeText } from '../util/sanitize-text';
 
@@ -85,4 +85,27 @@ export function createFailurePicker(details: string): Picker {
 /** The text of a failed pick: what went wrong, and what name resolution had to say (gRFC A61). */
 export function failureText(reason: string, resolutionNote: string): string {
   return resolutionNote === '' ? reason : `${reason}. Resolution note: ${resolutionNote}`;
+}
+
+/** Fails a call for good: it is neither retried nor, if it waits for ready, kept waiting. */
+export function createDropResult(code: Status, details: string): PickResult {
+  return {
+    pickResultType: PickResultType.DROP,
+    subchannel: null,
+    status: { code, details, metadata: new Metadata() },
+    onCallStarted: null,
+    onCallEnded: null,
+  };
+}
+
+const EMPTY_NOTE = '. Resolution note: ';
+
+/**
+ * An error of grpc-js's pick_first without the resolution note. It is given none to add, because it would
+ * keep it for as long as it tries the same addresses; the policy above adds the one that is current.
+ */
+export function withoutResolutionNote(errorMessage: string): string {
+  return errorMessage.endsWith(EMPTY_NOTE)
+    ? errorMessage.slice(0, -EMPTY_NOTE.length)
+    : errorMessage;
 }

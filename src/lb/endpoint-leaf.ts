@@ -1,13 +1,11 @@
-import { ConnectivityState, LeafLoadBalancer } from '../grpc-js';
+import { ConnectivityState, LeafLoadBalancer, Metadata } from '../grpc-js';
 import type { ChannelOptions, GrpcEndpoint, LbHelper, Picker, Subchannel } from '../grpc-js';
 import { GatedSubchannel } from '../grpc-js/gated-subchannel';
 import type { XdsEndpoint } from '../resources/endpoints';
 import type { ConnectionAttempt } from './connection-attempts';
-import { createFailurePicker, queuePicker } from './connectivity';
+import { createFailurePicker, queuePicker, withoutResolutionNote } from './connectivity';
 import { sameAddresses } from './endpoint-key';
-import { withoutResolutionNote } from './grpc-js-error';
 import type { LbHost } from './lb-policy';
-import { unwrapGatedPicker } from './unwrap-gated-picker';
 
 type HostLeaf = InstanceType<typeof LeafLoadBalancer>;
 
@@ -226,4 +224,18 @@ function isIdle(subchannel: Subchannel): boolean {
 
 function toGrpcEndpoint(endpoint: XdsEndpoint): GrpcEndpoint {
   return { addresses: [...endpoint.addresses] };
+}
+
+const ANY_CALL = { metadata: new Metadata(), extraPickInfo: {} };
+
+/**
+ * Creates the picker of a leaf from that of grpc-js's pick_first when READY, which picks the same for every call. Parent
+ * policies look for their own subchannels in pick results.
+ */
+function unwrapGatedPicker(picker: Picker): Picker {
+  const picked = picker.pick(ANY_CALL);
+  const { subchannel } = picked;
+  if (!(subchannel instanceof GatedSubchannel)) return picker;
+  const result = { ...picked, subchannel: subchannel.wrapped };
+  return { pick: () => result };
 }

@@ -1,4 +1,8 @@
-import { ConnectivityState } from '../grpc-js';
+import {
+  CHANNEL_ARGS_CONFIG_SELECTOR_KEY,
+  ConnectivityState,
+  SUBCHANNEL_ARGS_EXCLUDE_KEY_PREFIX,
+} from '../grpc-js';
 import type {
   ChannelOptions,
   GrpcEndpoint,
@@ -12,11 +16,13 @@ import type { Clock } from '../util/clock';
 import { errorMessage } from '../util/error-message';
 import type { Handle } from '../util/handle';
 import { ok } from '../util/result';
-import { ChannelOptionsCache } from './channel-options-cache';
+import { Violations } from '../util/violations';
 import { FlatEndpoints } from './flat-endpoints';
 import { LbBatch } from './lb-batch';
 import type { LbEnvironment, LbPolicy, LbPolicyType } from './lb-policy';
+import type { LbPolicyRegistry } from './lb-policy-registry';
 import { policyToJson } from './policy-json';
+import type { LbPolicyRoots } from './register-lb-policies';
 import { getXdsLbContext } from './xds-lb-context-arg';
 
 /** Everything the tree of a channel shares, except for the batch, which each tree has of its own. */
@@ -130,4 +136,80 @@ export class GrpcJsRoot implements LoadBalancer {
 /** A bug is worth its stack. */
 function describe(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : errorMessage(error);
+}
+
+/** Makes roots of the policies that are in a registry now. Those registered later need our tree around them. */
+export class RegistryRoots implements LbPolicyRoots {
+  private readonly types: ReadonlyMap<string, LbPolicyType>;
+
+  constructor(
+    private readonly registry: LbPolicyRegistry,
+    private readonly shared: SharedLbEnvironment,
+  ) {
+    this.types = new Map(Array.from(registry.registered(), (type) => [type.name, type]));
+  }
+
+  create(policyName: string, helper: LbHelper): LoadBalancer {
+    return new GrpcJsRoot(this.typeOf(policyName), helper, this.shared);
+  }
+
+  parseConfig(policyName: string, json: unknown): TypedLoadBalancingConfig {
+    if (isParsed(json, policyName)) return new RootConfig(json);
+    const violations = Violations.root();
+    const config = this.typeOf(policyName).parseConfig(json, violations, this.registry);
+    if (config === undefined) throw new Error(violations.all.join('; '));
+    return new RootConfig(config);
+  }
+
+  private typeOf(policyName: string): LbPolicyType {
+    const type = this.types.get(policyName);
+    if (type === undefined) throw new Error(`Bug: there is no policy ${policyName}`);
+    return type;
+  }
+}
+
+/**
+ * Our resolver puts the config itself where grpc-js expects JSON, and so spares both the writing and the
+ * parsing. Configs are instances of classes, which JSON never is.
+ */
+function isParsed(json: unknown, policyName: string): json is LbConfig {
+  return (
+    typeof json === 'object' &&
+    json !== null &&
+    Object.getPrototypeOf(json) !== Object.prototype &&
+    'policyName' in json &&
+    json.policyName === policyName
+  );
+}
+
+/**
+ * The options of a channel as its subchannels may see them. grpc-js mixes what the resolver says for the
+ * load balancer into the channel's options, in a new object each time; subchannels are pooled by the
+ * values of their options, so that a new config selector there would mean new connections with every
+ * update.
+ */
+export class ChannelOptionsCache {
+  private current: ChannelOptions = {};
+
+  /** The options without what is meant for the channel only. The same object while nothing in it changes. */
+  strip(options: ChannelOptions): ChannelOptions {
+    const entries = Object.entries(options).filter(([key]) => isForSubchannels(key));
+    if (!this.isCurrent(entries)) this.current = Object.fromEntries(entries);
+    return this.current;
+  }
+
+  private isCurrent(entries: readonly (readonly [string, unknown])[]): boolean {
+    return (
+      entries.length === Object.keys(this.current).length &&
+      entries.every(
+        ([key, value]) => Object.hasOwn(this.current, key) && this.current[key] === value,
+      )
+    );
+  }
+}
+
+function isForSubchannels(key: string): boolean {
+  return (
+    key !== CHANNEL_ARGS_CONFIG_SELECTOR_KEY && !key.startsWith(SUBCHANNEL_ARGS_EXCLUDE_KEY_PREFIX)
+  );
 }

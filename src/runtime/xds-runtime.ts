@@ -10,10 +10,10 @@ import { XxHash64 } from '../hash/xx-hash';
 import { processHttpFilters } from '../http-filters/register-http-filter';
 import { ConnectionAttempts } from '../lb/connection-attempts';
 import { createPolicyRegistry, type PolicyEnvironment } from '../lb/create-policy-registry';
-import { processLbPolicies } from '../lb/custom/register-lb-policy';
+import { processLbPolicies } from '../lb/custom/policy-type';
 import type { LbPolicyRegistry } from '../lb/lb-policy-registry';
 import type { LbPolicyRoots } from '../lb/register-lb-policies';
-import { RegistryRoots } from '../lb/registry-roots';
+import { RegistryRoots } from '../lb/grpc-js-root';
 import { TimeSlices } from '../lb/time-slices';
 import { RegexMeter } from '../regex/regex-meter';
 import { explainCall, type CallExplanation } from '../resolver/explain-call';
@@ -34,7 +34,7 @@ import { createClientPool, type XdsClientGroup } from './process-clients';
 // What an application brings along goes where the rest is.
 export { registerChannelCredentials } from '../credentials/register-channel-credentials';
 export { registerHttpFilter } from '../http-filters/register-http-filter';
-export { registerLbPolicy } from '../lb/custom/register-lb-policy';
+export { registerLbPolicy } from '../lb/custom/policy-type';
 
 /** See `RegisterOptions`. */
 export interface RuntimeOptions {

@@ -25,7 +25,7 @@ import {
   DEFAULT_SETTINGS,
   WeightedRoundRobinConfig,
 } from '../../src/lb/weighted-round-robin/config';
-import { FULL_WEIGHT } from '../../src/lb/weighted-round-robin/scale-weights';
+import { FULL_WEIGHT } from '../../src/lb/weighted-round-robin/stride-scheduler';
 import { weightedTargetPolicy } from '../../src/lb/weighted-target/balancer';
 import { wrrLocalityPolicy } from '../../src/lb/wrr-locality/balancer';
 import { WrrLocalityConfig } from '../../src/lb/wrr-locality/config';

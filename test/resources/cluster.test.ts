@@ -1,8 +1,8 @@
 import { Cluster } from '../../src/generated/envoy/config/cluster/v3/cluster';
 import type { ClusterResource } from '../../src/resources/cluster';
 import { createClusterResourceType } from '../../src/resources/cluster-parser';
-import { roundRobinConverter } from '../../src/lb/converters/round-robin';
-import { wrrLocalityConverter } from '../../src/lb/converters/wrr-locality';
+import { roundRobinConverter } from '../../src/lb/round-robin/config';
+import { wrrLocalityConverter } from '../../src/lb/wrr-locality/config';
 import { LbPolicyRegistry } from '../../src/lb/lb-policy-registry';
 import { edsClusterJson, type Json } from '../support/xds-json';
 import {

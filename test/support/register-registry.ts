@@ -1,9 +1,8 @@
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import { ConnectionAttempts } from '../../src/lb/connection-attempts';
-import type { SharedLbEnvironment } from '../../src/lb/grpc-js-root';
+import { RegistryRoots, type SharedLbEnvironment } from '../../src/lb/grpc-js-root';
 import type { LbPolicyRegistry } from '../../src/lb/lb-policy-registry';
 import { registerLbPolicies } from '../../src/lb/register-lb-policies';
-import { RegistryRoots } from '../../src/lb/registry-roots';
 import { TimeSlices } from '../../src/lb/time-slices';
 
 /** Makes the policies of a registry known to grpc-js. @returns The names that were taken. */

@@ -19,11 +19,10 @@ import {
   type OnlyChild,
   type SingleChildDelegate,
 } from '../single-child-policy';
-import { canWaitForCall } from './can-wait-for-call';
+import { canWaitForCall, DeferredChild } from './deferred-child';
 import { ClusterSubscription } from './cluster-subscription';
 import { planAggregate, planLeaf, type LeafPlan } from './child-plan';
 import { CDS, CdsConfig, parseCdsConfig } from './config';
-import { DeferredChild } from './deferred-child';
 import { TransportSecurity, UnusedTlsReports } from './transport-security';
 
 /** The options of the cds policy. */

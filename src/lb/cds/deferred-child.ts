@@ -1,8 +1,10 @@
 import { ConnectivityState } from '../../grpc-js';
 import type { Picker } from '../../grpc-js';
+import type { EndpointsResource } from '../../resources/endpoints';
+import type { LbConfig } from '../../resources/extension-points';
 import { ChildPolicy, type ChildPolicyOptions } from '../child-policy';
 import { createIdlePicker } from '../connectivity';
-import type { LbUpdate } from '../lb-policy';
+import type { LbPolicyLookup, LbUpdate } from '../lb-policy';
 
 /** The state of a child that is not created yet. */
 interface Waiting {
@@ -87,4 +89,18 @@ export class DeferredChild {
     this.isStarted = true;
     this.child.update(createUpdate());
   }
+}
+
+/**
+ * Whether what makes a cluster usable may be made when the first call wants it: nothing would be connected
+ * before that anyway. Without endpoints the cluster has failed, and had better say so.
+ */
+export function canWaitForCall(
+  policies: LbPolicyLookup,
+  { policyName }: LbConfig,
+  { priorities }: EndpointsResource,
+): boolean {
+  if (policies.get(policyName)?.connectsOnDemand !== true) return false;
+  const [first] = priorities;
+  return first?.localities.some(({ endpoints }) => endpoints.length > 0) === true;
 }

@@ -1,7 +1,7 @@
 import { PickResultType, Status } from '../../grpc-js';
 import type { PickArgs, Picker, PickResult } from '../../grpc-js';
 import type { Random } from '../../util/random';
-import { createDropResult } from '../drop-result';
+import { createDropResult } from '../connectivity';
 import type { ClusterLoads } from './cluster-loads';
 import type { ClusterImplOptions } from './config';
 import type { CountedSubchannels } from './counted-subchannels';

@@ -1,8 +1,7 @@
 import { Status } from '../../grpc-js';
 import type { PickArgs, Picker, PickResult } from '../../grpc-js';
 import { callAttributes } from '../call-attributes';
-import { queuePicker } from '../connectivity';
-import { createDropResult } from '../drop-result';
+import { createDropResult, queuePicker } from '../connectivity';
 
 /** What the picker looks up. All are live: they are those of the policy, and change with it. */
 export interface ClusterPickers {

@@ -1,5 +1,7 @@
-import type { LbConfig, LbConfigParser } from '../../resources/extension-points';
-import type { Violations } from '../../util/violations';
+import type { LoadBalancingPolicy } from '../../generated/envoy/config/cluster/v3/cluster';
+import type { LbConfig, LbConfigParser, TypedBytes } from '../../resources/extension-points';
+import { readExtension } from '../../resources/shared/extension-parser';
+import { Violations } from '../../util/violations';
 
 /** Where and with what a conversion takes place. */
 export interface ConversionContext {
@@ -16,4 +18,41 @@ export interface LbConfigConverter {
   readonly messageType: string;
   /** @returns `'unsupported'` to try the next policy of the list, `undefined` after adding a violation. */
   convert(value: Uint8Array, context: ConversionContext): LbConfig | 'unsupported' | undefined;
+}
+
+/**
+ * Converts the first supported policy of a list. An error in that one counts, even if a later one would
+ * do (gRFC A52).
+ *
+ * @returns `undefined` after adding a violation.
+ */
+export function convertPolicyList(
+  list: LoadBalancingPolicy,
+  { parser, depth, violations }: ConversionContext,
+): LbConfig | undefined {
+  const unsupported: string[] = [];
+  for (const [i, { typedExtensionConfig }] of list.policies.entries()) {
+    const at = violations.at('policies').index(i).at('typed_extension_config');
+    const typedConfig = typedExtensionConfig?.typedConfig;
+    if (typedConfig === undefined) {
+      at.at('typed_config').add('field not present');
+      return undefined;
+    }
+    const config = parser.fromProto(typedConfig, depth, at.at('typed_config'));
+    if (config !== 'unsupported') return config;
+    unsupported.push(nameOf(typedConfig));
+  }
+  violations
+    .at('policies')
+    .add(
+      unsupported.length === 0
+        ? 'names no load-balancing policy'
+        : `names no supported load-balancing policy, only ${unsupported.join(', ')}`,
+    );
+  return undefined;
+}
+
+/** Of a TypedStruct, what it holds. */
+function nameOf(config: TypedBytes): string {
+  return readExtension(config, Violations.root())?.typeName ?? config.typeUrl;
 }

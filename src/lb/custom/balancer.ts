@@ -1,6 +1,8 @@
+import { ConnectionGroups, connectionState, LeafConnection } from './connections';
 import { ConnectivityState } from '../../grpc-js';
 import type { Picker } from '../../grpc-js';
 import { abandon, isPromiseLike } from '../../http-filters/promise-like';
+import type { LbConfig } from '../../resources/extension-points';
 import { runSteps } from '../../util/steps';
 import { errorMessage } from '../../util/error-message';
 import { createFailurePicker, createIdlePicker, failureText, queuePicker } from '../connectivity';
@@ -10,10 +12,13 @@ import type { EndpointSet } from '../endpoint-set';
 import type { Publication } from '../lb-batch';
 import type { LbHost, LbPolicy, LbUpdate } from '../lb-policy';
 import { sameUpdate } from '../lb-update';
-import type { CustomConfig } from './config';
-import { LeafConnection, connectionState } from './connection';
-import { ConnectionGroups } from './connection-groups';
-import type { CustomLbPolicy, LbPicker, LbPolicyDefinition, LbPublishedState } from './definition';
+import type {
+  CustomLbPolicy,
+  LbPicker,
+  LbPolicyConfigInput,
+  LbPolicyDefinition,
+  LbPublishedState,
+} from './definition';
 import { CustomPicker, type PickGuard } from './picker';
 
 const NO_ENDPOINTS = 'No endpoints to connect to';
@@ -214,4 +219,23 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
 
 function failureOf(state: LbPublishedState): string | undefined {
   return state.kind === 'failed' ? state.reason : undefined;
+}
+
+/** A config parsed by a policy of the application. */
+export class CustomConfig<Config> implements LbConfig {
+  constructor(
+    readonly policyName: string,
+    readonly value: Config,
+    /** What it was parsed from. */
+    private readonly input: LbPolicyConfigInput,
+  ) {}
+
+  /** JSON as it was given; a message, which only the application can decode, as its type and bytes in base64. */
+  toJson(): object {
+    const { input } = this;
+    if (input.kind === 'message') {
+      return { '@type': input.typeName, value: Buffer.from(input.bytes).toString('base64') };
+    }
+    return typeof input.json === 'object' && input.json !== null ? input.json : {};
+  }
 }

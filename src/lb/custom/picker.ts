@@ -2,7 +2,7 @@ import { PickResultType } from '../../grpc-js';
 import type { PickArgs, Picker, PickResult } from '../../grpc-js';
 import { errorMessage } from '../../util/error-message';
 import { createFailurePicker, queuePicker } from '../connectivity';
-import { LeafConnection } from './connection';
+import { LeafConnection } from './connections';
 import type { LbCall, LbConnection, LbPicker } from './definition';
 
 /** Whether code of the application runs that must not be surprised by a new picker. */

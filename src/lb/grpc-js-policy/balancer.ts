@@ -1,17 +1,38 @@
-import { ConnectivityState } from '../../grpc-js';
-import type { GrpcEndpoint } from '../../grpc-js';
+import {
+  ConnectivityState,
+  isLoadBalancerNameRegistered,
+  parseLoadBalancingConfig,
+} from '../../grpc-js';
+import type { GrpcEndpoint, TypedLoadBalancingConfig } from '../../grpc-js';
+import type { LbConfig } from '../../resources/extension-points';
+import { errorMessage } from '../../util/error-message';
 import { ok, type Result } from '../../util/result';
+import { createPolicyType, isInstanceOf } from '../checked-policy';
 import { createFailurePicker, failureText } from '../connectivity';
 import { allEndpoints } from '../endpoint-children';
 import type { EndpointSet } from '../endpoint-set';
 import { createChildHost } from '../lb-host';
-import type { LbHost, LbPolicy, LbUpdate } from '../lb-policy';
+import type { LbHost, LbPolicy, LbPolicyLookup, LbPolicyType, LbUpdate } from '../lb-policy';
 import { sameUpdate } from '../lb-update';
-import type { GrpcJsConfig } from './config';
 import { GrpcJsChild } from './grpc-js-child';
 
+/** The config of a policy that is registered with grpc-js. */
+export class GrpcJsConfig implements LbConfig {
+  constructor(
+    readonly policyName: string,
+    /** As the policy itself parsed it. */
+    readonly typedConfig: TypedLoadBalancingConfig,
+  ) {}
+
+  toJson(): object {
+    const json = new Map<string, unknown>(Object.entries(this.typedConfig.toJsonObject()));
+    const config = json.get(this.policyName);
+    return typeof config === 'object' && config !== null ? config : {};
+  }
+}
+
 /** Makes a policy that leaves everything to one registered with grpc-js. */
-export function createGrpcJsPolicy(host: LbHost): LbPolicy<GrpcJsConfig> {
+function createGrpcJsPolicy(host: LbHost): LbPolicy<GrpcJsConfig> {
   return new GrpcJsPolicy(host);
 }
 
@@ -77,4 +98,34 @@ function toGrpcEndpoints(endpoints: Result<EndpointSet, string>): Result<GrpcEnd
   return ok(
     Array.from(allEndpoints(endpoints.value), ({ addresses }) => ({ addresses: [...addresses] })),
   );
+}
+
+/** Finds the policies registered with grpc-js, so that those of other packages work in our trees. */
+export const grpcJsPolicyLookup: LbPolicyLookup = {
+  get: (policyName) => (isRegistered(policyName) ? createType(policyName) : undefined),
+};
+
+/** grpc-js looks names up in a plain object, and so takes `constructor` for the name of a policy. */
+function isRegistered(policyName: string): boolean {
+  return isLoadBalancerNameRegistered(policyName) && !(policyName in Object.prototype);
+}
+
+function createType(policyName: string): LbPolicyType {
+  return createPolicyType({
+    name: policyName,
+    isConfig: isInstanceOf(GrpcJsConfig),
+    parseConfig(json, violations) {
+      if (typeof json !== 'object' || json === null) {
+        violations.add('must be an object');
+        return undefined;
+      }
+      try {
+        return new GrpcJsConfig(policyName, parseLoadBalancingConfig({ [policyName]: json }));
+      } catch (error) {
+        violations.add(errorMessage(error));
+        return undefined;
+      }
+    },
+    create: createGrpcJsPolicy,
+  });
 }

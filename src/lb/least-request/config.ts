@@ -1,6 +1,9 @@
+import { LeastRequest } from '../../generated/envoy/extensions/load_balancing_policies/least_request/v3/least_request';
 import type { LbConfig } from '../../resources/extension-points';
+import { decodeMessage } from '../../resources/shared/any';
 import { readInteger, readObject } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
+import type { LbConfigConverter } from '../converters/lb-config-converter';
 
 /** The gRPC name of the policy. */
 export const LEAST_REQUEST = 'least_request_experimental';
@@ -40,3 +43,18 @@ export function parseLeastRequestConfig(
   );
   return choiceCount === undefined ? undefined : new LeastRequestConfig(choiceCount);
 }
+
+/** `least_request_experimental` (gRFC A48). What else the message configures, gRPC does not have. */
+export const leastRequestConverter: LbConfigConverter = {
+  messageType: 'envoy.extensions.load_balancing_policies.least_request.v3.LeastRequest',
+  convert(value, { violations }) {
+    const message = decodeMessage(LeastRequest, value, violations);
+    if (message === undefined) return undefined;
+    const { choiceCount = DEFAULT_CHOICE_COUNT } = message;
+    if (choiceCount >= DEFAULT_CHOICE_COUNT) return new LeastRequestConfig(choiceCount);
+    violations
+      .at('choice_count')
+      .add(`must be at least ${DEFAULT_CHOICE_COUNT}, not ${choiceCount}`);
+    return undefined;
+  },
+};

@@ -2,6 +2,7 @@ import type { PickArgs, PickResult } from '../../grpc-js';
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import { CountedSubchannels } from '../cluster-impl/counted-subchannels';
+import type { ReadyItem } from '../connected-endpoints';
 import type { EndpointLeaf } from '../endpoint-leaf';
 
 /** Numbers the turns of the event loop in which something was picked. */
@@ -11,12 +12,12 @@ export class PickTurns {
 
   constructor(private readonly clock: Clock) {}
 
-  /** The number of this turn, or of the last one that mattered. */
+  /** The number of this turn, or of the last one with a pick. */
   get current(): number {
     return this.turn;
   }
 
-  /** Sees to it that this turn ends. */
+  /** Starts the timer that ends this turn. */
   begin(): void {
     this.ending ??= this.clock.setTimer(() => {
       this.ending = undefined;
@@ -24,7 +25,7 @@ export class PickTurns {
     }, 0);
   }
 
-  /** Stops counting. */
+  /** Stops the timer. */
   release(): void {
     this.ending?.release();
     this.ending = undefined;
@@ -34,12 +35,10 @@ export class PickTurns {
 /**
  * An endpoint and its calls in flight.
  *
- * A picked call starts a little later, or never. So a pick counts for the turn of the event loop in which it was
- * made, and from its start on the call itself. Without the former, calls that are made in one go would all see
- * the same counts.
+ * A picked call starts a little later, or never. So a pick counts in the turn of the event loop in which it was made, and
+ * the call counts from its start on. Without the former, calls made in one turn would all see the same counts.
  */
-export class CountedEndpoint {
-  /** Where it is in the list of those that are READY; -1 if it is not. See `ReadyEndpoints`. */
+export class CountedEndpoint implements ReadyItem {
   readyIndex = -1;
   private readonly subchannels = new CountedSubchannels(this);
   private running = 0;
@@ -52,7 +51,7 @@ export class CountedEndpoint {
     private readonly turns: PickTurns,
   ) {}
 
-  /** Calls in flight and about to be. */
+  /** The number of calls in flight, and of picks whose calls have not started yet. */
   get load(): number {
     return this.pickedIn === this.turns.current ? this.running + this.picked : this.running;
   }
@@ -71,13 +70,13 @@ export class CountedEndpoint {
     };
   }
 
-  /** For {@link CountedSubchannels}: a call starts. */
+  /** Counts the start of a call; called by `CountedSubchannels`. */
   start(): void {
     this.running++;
     if (this.picked > 0) this.picked--;
   }
 
-  /** For {@link CountedSubchannels}: a call that was started has ended. */
+  /** Counts the end of a call that was started; called by `CountedSubchannels`. */
   end(): void {
     this.running--;
   }

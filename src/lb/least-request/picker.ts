@@ -1,28 +1,61 @@
 import type { PickArgs, Picker, PickResult } from '../../grpc-js';
 import type { Random } from '../../util/random';
+import type { ReadyList } from '../connected-endpoints';
 import { queuePicker } from '../connectivity';
-import { chooseLeastLoaded } from './choose-least-loaded';
-import type { ReadyEndpoints } from './ready-endpoints';
+import type { CountedEndpoint } from './counted-endpoint';
 
-/** What a picker is made of. */
+/** A list of items with a load. */
+export interface Loads {
+  readonly size: number;
+  loadAt(index: number): number;
+}
+
+/** The options of a `LeastRequestPicker`. */
 export interface LeastRequestPickerOptions {
-  readonly ready: ReadyEndpoints;
-  /** How many endpoints to compare, as of now. */
+  readonly ready: ReadyList<CountedEndpoint>;
+  /** Returns how many endpoints are compared, by the latest config. */
   readonly choiceCount: () => number;
   readonly random: Random;
 }
 
-/**
- * Takes the least busy of a few random endpoints, of those that are READY at the moment of the pick: a picker
- * stays valid while connections come and go.
- */
-export class LeastRequestPicker implements Picker {
+/** Picks the least busy of a few random endpoints, of those that are READY at the moment of the pick. */
+export class LeastRequestPicker implements Picker, Loads {
   constructor(private readonly options: LeastRequestPickerOptions) {}
+
+  get size(): number {
+    return this.options.ready.size;
+  }
+
+  loadAt(index: number): number {
+    return this.options.ready.at(index)?.load ?? 0;
+  }
 
   pick(args: PickArgs): PickResult {
     const { ready, choiceCount, random } = this.options;
-    const endpoint = ready.at(chooseLeastLoaded(ready, choiceCount(), random));
-    // There may be none left, until the policy has published that.
+    const endpoint = ready.at(chooseLeastLoaded(this, choiceCount(), random));
+    // `undefined` between the loss of the last endpoint and the next picker.
     return (endpoint ?? queuePicker).pick(args);
   }
+}
+
+/**
+ * Draws indexes with replacement and returns the one with the least load; of equal ones, the one drawn first
+ * (gRFC A48). Returns 0 for an empty list.
+ *
+ * @param choiceCount How many indexes are drawn.
+ */
+export function chooseLeastLoaded(loads: Loads, choiceCount: number, random: Random): number {
+  const { size } = loads;
+  if (size <= 1) return 0;
+  let chosen = Math.floor(random() * size);
+  let least = loads.loadAt(chosen);
+  for (let i = 1; i < choiceCount; i++) {
+    const index = Math.floor(random() * size);
+    const load = loads.loadAt(index);
+    if (load < least) {
+      chosen = index;
+      least = load;
+    }
+  }
+  return chosen;
 }

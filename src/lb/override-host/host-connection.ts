@@ -3,13 +3,12 @@ import type { PickResult, Subchannel } from '../../grpc-js';
 import type { XdsEndpoint } from '../../resources/endpoints';
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
-import type { HostCandidate } from './choose-host';
 import { formatAddress } from './host-index';
 
 type StateListener = Parameters<Subchannel['addConnectivityStateListener']>[0];
 
 /** A hold on the connection to one address, for sessions to go on with. */
-export class HostConnection implements HostCandidate, Handle {
+export class HostConnection implements Handle {
   private usedMs: number;
   /** What is answered to a call that goes here. */
   readonly pickResult: PickResult;

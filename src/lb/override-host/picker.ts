@@ -1,8 +1,7 @@
 import { ConnectivityState } from '../../grpc-js';
-import type { PickArgs, Picker, PickResult } from '../../grpc-js';
+import type { PickArgs, PickResult, Picker } from '../../grpc-js';
 import { callAttributes, type OverrideHost } from '../call-attributes';
 import { queuePicker } from '../connectivity';
-import { chooseHost } from './choose-host';
 import type { SessionHosts } from './session-hosts';
 
 /** Sends the calls of a session to its endpoint, and leaves all others to the child (gRFC A55). */
@@ -35,4 +34,29 @@ export class OverrideHostPicker implements Picker {
     if (used !== undefined) wish.onPicked(used.addresses);
     return result;
   }
+}
+
+/**
+ * The connection for a session: the first that is READY, or else the first that is IDLE and so must be made to
+ * connect, or else the first that is CONNECTING (gRFC A55).
+ *
+ * @param addresses Those the session was on, the one in use last first.
+ * @param find The connection to an address, if sessions may go there.
+ * @returns `undefined` if there is nothing to use or to wait for.
+ */
+export function chooseHost<Host extends { readonly state: ConnectivityState }>(
+  addresses: readonly string[],
+  find: (address: string) => Host | undefined,
+): Host | undefined {
+  let idle: Host | undefined;
+  let connecting: Host | undefined;
+  for (const address of addresses) {
+    const host = find(address);
+    if (host === undefined) continue;
+    const { state } = host;
+    if (state === ConnectivityState.READY) return host;
+    if (state === ConnectivityState.IDLE) idle ??= host;
+    else if (state === ConnectivityState.CONNECTING) connecting ??= host;
+  }
+  return idle ?? connecting;
 }

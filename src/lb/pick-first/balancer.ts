@@ -5,17 +5,20 @@ import type { FeatureFlags } from '../../util/feature-flags';
 import type { Random } from '../../util/random';
 import { ok } from '../../util/result';
 import { createPolicyType, isInstanceOf } from '../checked-policy';
-import { createFailurePicker, failureText, queuePicker } from '../connectivity';
+import {
+  createFailurePicker,
+  failureText,
+  queuePicker,
+  withoutResolutionNote,
+} from '../connectivity';
 import { allEndpoints } from '../endpoint-children';
 import type { EndpointSet } from '../endpoint-set';
 import { combinedWeights } from '../endpoint-weights';
-import { withoutResolutionNote } from '../grpc-js-error';
 import { GrpcJsChild } from '../grpc-js-policy/grpc-js-child';
 import type { Publication } from '../lb-batch';
 import { createChildHost } from '../lb-host';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { parsePickFirstConfig, PICK_FIRST, PickFirstConfig } from './config';
-import { shuffleByWeight } from './shuffle-by-weight';
 
 /** The options that all pick_first policies of a process share. */
 export interface PickFirstPolicyOptions {
@@ -188,4 +191,22 @@ function sameAttempt(a: Attempt, b: Attempt): boolean {
     a.endpoints.length === b.endpoints.length &&
     a.endpoints.every((endpoint, i) => endpoint === b.endpoints[i])
   );
+}
+
+/**
+ * A random order in which each element comes first with a probability in proportion to its weight, and so
+ * on among the rest (gRFC A113).
+ *
+ * @param list Weights are positive.
+ */
+export function shuffleByWeight<T extends { readonly weight: number }>(
+  list: readonly T[],
+  random: Random,
+): readonly T[] {
+  // The gRFC sorts by u^(1/weight), descending. The logarithm keeps the order, and also keeps apart the
+  // keys of great weights, which would all round to 1. `random` may be 0, which has no logarithm.
+  return list
+    .map((element) => ({ element, key: -Math.log(1 - random()) / element.weight }))
+    .sort((a, b) => a.key - b.key)
+    .map(({ element }) => element);
 }

@@ -1,6 +1,9 @@
+import { PickFirst } from '../../generated/envoy/extensions/load_balancing_policies/pick_first/v3/pick_first';
 import type { LbConfig } from '../../resources/extension-points';
+import { decodeMessage } from '../../resources/shared/any';
 import { readBoolean, readObject } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
+import type { LbConfigConverter } from '../converters/lb-config-converter';
 
 /** The gRPC name of the policy. */
 export const PICK_FIRST = 'pick_first';
@@ -28,3 +31,12 @@ export function parsePickFirstConfig(
   const shuffle = readBoolean(fields, 'shuffleAddressList', false, violations);
   return violations.count === before ? new PickFirstConfig(shuffle) : undefined;
 }
+
+/** `pick_first` over all endpoints of a priority (gRFC A62). */
+export const pickFirstConverter: LbConfigConverter = {
+  messageType: 'envoy.extensions.load_balancing_policies.pick_first.v3.PickFirst',
+  convert(value, { violations }) {
+    const message = decodeMessage(PickFirst, value, violations);
+    return message === undefined ? undefined : new PickFirstConfig(message.shuffleAddressList);
+  },
+};

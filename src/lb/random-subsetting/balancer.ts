@@ -12,9 +12,8 @@ import {
   type OnlyChild,
   type SingleChildDelegate,
 } from '../single-child-policy';
-import { chooseSubset } from './choose-subset';
+import { chooseSubset, EndpointRanks } from './choose-subset';
 import { parseRandomSubsettingConfig, RANDOM_SUBSETTING, RandomSubsettingConfig } from './config';
-import { EndpointRanks } from './endpoint-ranks';
 
 /**
  * Has the child use a random part of the endpoints, so that many clients do not all connect to all of many

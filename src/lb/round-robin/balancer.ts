@@ -1,42 +1,53 @@
+import type { PickArgs, Picker, PickResult } from '../../grpc-js';
+import type { Random } from '../../util/random';
 import { createPolicyType, isInstanceOf } from '../checked-policy';
-import { ConnectedEndpoints } from '../connected-endpoints';
-import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
+import { ConnectedEndpoints, ReadyList, type ReadyItem } from '../connected-endpoints';
+import { queuePicker } from '../connectivity';
+import type { EndpointLeaf } from '../endpoint-leaf';
+import type { LbHost, LbPolicy, LbPolicyType } from '../lb-policy';
 import { parseRoundRobinConfig, ROUND_ROBIN, RoundRobinConfig } from './config';
-import { RoundRobinPicker } from './picker';
-import { ReadyLeaves } from './ready-leaves';
 
 /** Connects to every endpoint and uses those that are READY in turn (gRFC A61). */
 export const roundRobinPolicy: LbPolicyType = createPolicyType({
   name: ROUND_ROBIN,
   isConfig: isInstanceOf(RoundRobinConfig),
   parseConfig: parseRoundRobinConfig,
-  create: (host) => new RoundRobinPolicy(host),
+  create: createRoundRobin,
 });
 
-class RoundRobinPolicy implements LbPolicy<RoundRobinConfig> {
-  private readonly connected: ConnectedEndpoints;
-  private readonly ready = new ReadyLeaves();
+interface ReadyLeaf extends ReadyItem {
+  readonly leaf: EndpointLeaf;
+}
 
-  constructor(host: LbHost) {
-    this.connected = new ConnectedEndpoints({
-      host,
-      onReady: (leaf) => this.ready.add(leaf),
-      onNotReady: (leaf) => this.ready.remove(leaf),
-      createPicker: () => new RoundRobinPicker(this.ready, host.environment.random),
-    });
+function createRoundRobin(host: LbHost): LbPolicy<RoundRobinConfig> {
+  const ready = new ReadyList<ReadyLeaf>();
+  return new ConnectedEndpoints<RoundRobinConfig, ReadyLeaf>(host, {
+    createEndpoint: (leaf) => ({ leaf, readyIndex: -1 }),
+    onReady: (endpoint) => ready.add(endpoint),
+    onNotReady: (endpoint) => ready.remove(endpoint),
+    createPicker: () => new RoundRobinPicker(ready, host.environment.random),
+  });
+}
+
+/**
+ * Picks the endpoints that are READY at the moment of the pick in turn. Starts at random, so that many clients with the
+ * same list do not all begin with the same endpoint.
+ */
+class RoundRobinPicker implements Picker {
+  private next: number;
+
+  constructor(
+    private readonly ready: ReadyList<ReadyLeaf>,
+    random: Random,
+  ) {
+    this.next = Math.floor(random() * ready.size);
   }
 
-  update(update: LbUpdate<RoundRobinConfig>): void {
-    this.connected.update(update);
-  }
-
-  /** All endpoints are connected to at all times, so there is no idleness to leave. */
-  exitIdle(): void {}
-
-  /** There is no backoff here: subchannels have their own, out of the reach of policies. */
-  resetBackoff(): void {}
-
-  destroy(): void {
-    this.connected.destroy();
+  pick(args: PickArgs): PickResult {
+    if (this.next >= this.ready.size) this.next = 0;
+    // Empty between the loss of the last endpoint and the next picker.
+    const picker = this.ready.at(this.next)?.leaf.picker ?? queuePicker;
+    this.next++;
+    return picker.pick(args);
   }
 }

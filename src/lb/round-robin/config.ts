@@ -1,6 +1,9 @@
+import { RoundRobin } from '../../generated/envoy/extensions/load_balancing_policies/round_robin/v3/round_robin';
 import type { LbConfig } from '../../resources/extension-points';
+import { decodeMessage } from '../../resources/shared/any';
 import { readObject } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
+import type { LbConfigConverter } from '../converters/lb-config-converter';
 
 /** The gRPC name of the policy. */
 export const ROUND_ROBIN = 'round_robin';
@@ -25,3 +28,12 @@ export function parseRoundRobinConfig(
 export function createRoundRobinConfig(): RoundRobinConfig {
   return CONFIG;
 }
+
+/** `round_robin` (gRFC A52). What the message configures, gRPC does not have. */
+export const roundRobinConverter: LbConfigConverter = {
+  messageType: 'envoy.extensions.load_balancing_policies.round_robin.v3.RoundRobin',
+  convert(value, { violations }) {
+    const message = decodeMessage(RoundRobin, value, violations);
+    return message === undefined ? undefined : createRoundRobinConfig();
+  },
+};

@@ -2,9 +2,9 @@ import { Metadata } from '../../grpc-js';
 import type { PickArgs, Subchannel } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
 import { createPolicyType, isInstanceOf } from '../checked-policy';
-import { ConnectedEndpoints } from '../connected-endpoints';
+import { ConnectedEndpoints, type ConnectedEndpointsDelegate } from '../connected-endpoints';
 import type { EndpointLeaf } from '../endpoint-leaf';
-import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
+import type { LbHost, LbPolicyType } from '../lb-policy';
 import {
   DEFAULT_SETTINGS,
   parseWeightedRoundRobinConfig,
@@ -36,8 +36,8 @@ export interface WeightedRoundRobinDependencies extends WeightedRoundRobinParsin
 }
 
 /**
- * Makes the policy that connects to every endpoint and uses each by the load its backend reports (gRFC A58):
- * under the name of the policy, and under the one it had before.
+ * Creates the policy that connects to every endpoint and weights each by the load its backend reports (gRFC A58), under
+ * its name and its former name.
  */
 export function createWeightedRoundRobinPolicyTypes(
   dependencies: WeightedRoundRobinDependencies,
@@ -48,21 +48,22 @@ export function createWeightedRoundRobinPolicyTypes(
       isConfig: isInstanceOf(WeightedRoundRobinConfig),
       parseConfig: (json, violations) =>
         parseWeightedRoundRobinConfig(json, violations, dependencies, name),
-      create: (host) => new WeightedRoundRobinPolicy(host, dependencies.oobReports),
+      create: (host) =>
+        new ConnectedEndpoints(host, new WeightedRoundRobin(host, dependencies.oobReports)),
     }),
   );
 }
 
 const TRACER = 'weighted_round_robin';
 const INITIAL_CONFIG = new WeightedRoundRobinConfig(DEFAULT_SETTINGS);
-// A leaf's picker looks at none of it.
+// The picker of a leaf does not read it.
 const NO_CALL: PickArgs = { metadata: new Metadata(), extraPickInfo: {} };
 
-class WeightedRoundRobinPolicy implements LbPolicy<WeightedRoundRobinConfig> {
-  private readonly connected: ConnectedEndpoints;
+class WeightedRoundRobin implements ConnectedEndpointsDelegate<
+  WeightedRoundRobinConfig,
+  WeightedEndpoint
+> {
   private readonly ready: WeightedEndpoints;
-  /** Weights stay with their leaf, and so with its set of addresses (gRFC A61), however often it reconnects. */
-  private readonly byLeaf = new Map<EndpointLeaf, WeightedEndpoint>();
   private config = INITIAL_CONFIG;
   /** Set while any endpoint is READY. */
   private refreshTimer: Handle | undefined;
@@ -71,34 +72,41 @@ class WeightedRoundRobinPolicy implements LbPolicy<WeightedRoundRobinConfig> {
     private readonly host: LbHost,
     private readonly oobReports: OobReportSource,
   ) {
-    const { random } = host.environment;
-    this.ready = new WeightedEndpoints(random);
-    this.connected = new ConnectedEndpoints({
-      host,
-      onReady: (leaf) => this.onReady(leaf),
-      onNotReady: (leaf) => this.onNotReady(leaf),
-      onRemoved: (leaf) => this.byLeaf.delete(leaf),
-      createPicker: () =>
-        new WeightedRoundRobinPicker(this.ready, () => !this.config.settings.enableOobLoadReport),
-    });
+    this.ready = new WeightedEndpoints(host.environment.random);
   }
 
-  update(update: LbUpdate<WeightedRoundRobinConfig>): void {
-    const { config } = update;
+  configure(config: WeightedRoundRobinConfig): void {
     if (config !== this.config) this.apply(config);
-    this.connected.update(update);
   }
 
-  /** All endpoints are connected to at all times, so there is no idleness to leave. */
-  exitIdle(): void {}
+  createEndpoint(leaf: EndpointLeaf): WeightedEndpoint {
+    return new WeightedEndpoint(leaf, (endpoint, report) => this.onReport(endpoint, report));
+  }
 
-  /** There is no backoff here: subchannels have their own, out of the reach of policies. */
-  resetBackoff(): void {}
+  onReady(endpoint: WeightedEndpoint): void {
+    // Otherwise it was READY already, on another connection to the same backend.
+    if (this.ready.add(endpoint)) endpoint.weight.onReady();
+    this.watch(endpoint);
+    if (this.refreshTimer === undefined) this.startRefreshing();
+  }
 
-  destroy(): void {
+  onNotReady(endpoint: WeightedEndpoint): void {
+    this.ready.remove(endpoint);
+    endpoint.oobWatch?.release();
+    endpoint.oobWatch = undefined;
+    if (this.ready.size === 0) this.stopRefreshing();
+  }
+
+  createPicker(): WeightedRoundRobinPicker {
+    return new WeightedRoundRobinPicker(
+      this.ready,
+      () => !this.config.settings.enableOobLoadReport,
+    );
+  }
+
+  release(): void {
     this.stopRefreshing();
     for (const endpoint of this.ready.values()) endpoint.oobWatch?.release();
-    this.connected.destroy();
   }
 
   private apply(config: WeightedRoundRobinConfig): void {
@@ -115,30 +123,6 @@ class WeightedRoundRobinPolicy implements LbPolicy<WeightedRoundRobinConfig> {
       this.stopRefreshing();
       this.startRefreshing();
     }
-  }
-
-  private onReady(leaf: EndpointLeaf): void {
-    let endpoint = this.byLeaf.get(leaf);
-    if (endpoint === undefined) {
-      endpoint = new WeightedEndpoint(leaf, (reporting, report) =>
-        this.onReport(reporting, report),
-      );
-      this.byLeaf.set(leaf, endpoint);
-    }
-    // Otherwise it was READY already, on another connection to the same backend.
-    if (endpoint.readyIndex < 0) endpoint.weight.onReady();
-    this.ready.add(endpoint);
-    this.watch(endpoint);
-    if (this.refreshTimer === undefined) this.startRefreshing();
-  }
-
-  private onNotReady(leaf: EndpointLeaf): void {
-    const endpoint = this.byLeaf.get(leaf);
-    if (endpoint === undefined) return;
-    this.ready.remove(endpoint);
-    endpoint.oobWatch?.release();
-    endpoint.oobWatch = undefined;
-    if (this.ready.size === 0) this.stopRefreshing();
   }
 
   private onReport(endpoint: WeightedEndpoint, report: LoadReport): void {

@@ -1,3 +1,7 @@
+import { ClientSideWeightedRoundRobin } from '../../generated/envoy/extensions/load_balancing_policies/client_side_weighted_round_robin/v3/client_side_weighted_round_robin';
+import type { LbConfig } from '../../resources/extension-points';
+import { decodeMessage } from '../../resources/shared/any';
+import { durationToMs, type ProtoDuration } from '../../util/duration';
 import { formatDurationString } from '../../util/duration-string';
 import {
   readBoolean,
@@ -6,8 +10,8 @@ import {
   readNumber,
   readObject,
 } from '../../util/json-fields';
-import type { LbConfig } from '../../resources/extension-points';
 import type { Violations } from '../../util/violations';
+import type { LbConfigConverter } from '../converters/lb-config-converter';
 import { createUtilizationReader, type LoadReport } from './utilization';
 
 /** The gRPC name of the policy. */
@@ -127,7 +131,7 @@ export function parseWeightedRoundRobinConfig(
 }
 
 /** Adds a violation unless the penalty can be used. */
-export function checkPenalty(penalty: number, violations: Violations): void {
+function checkPenalty(penalty: number, violations: Violations): void {
   if (!(penalty >= 0 && penalty < Infinity)) {
     violations.add(`must be a number of 0 or more, not ${penalty}`);
   }
@@ -140,4 +144,60 @@ function parseMetricNames(names: readonly unknown[], violations: Violations): re
     at.index(i).add('must be a string');
     return false;
   });
+}
+
+/** Makes the converter of `weighted_round_robin` (gRFCs A58, A114). Slow start is not supported. */
+export function createClientSideWeightedRoundRobinConverter(
+  parsing: WeightedRoundRobinParsing,
+): LbConfigConverter {
+  return {
+    messageType:
+      'envoy.extensions.load_balancing_policies.client_side_weighted_round_robin.v3.ClientSideWeightedRoundRobin',
+    convert(value, { violations }) {
+      const message = decodeMessage(ClientSideWeightedRoundRobin, value, violations);
+      if (message === undefined) return undefined;
+      const before = violations.count;
+      const settings = convertSettings(message, parsing, violations);
+      return violations.count > before ? undefined : new WeightedRoundRobinConfig(settings);
+    },
+  };
+}
+
+function convertSettings(
+  message: ClientSideWeightedRoundRobin,
+  { customMetrics }: WeightedRoundRobinParsing,
+  violations: Violations,
+): WeightedRoundRobinSettings {
+  const byDefault = DEFAULT_SETTINGS;
+  const duration = (value: ProtoDuration | undefined, field: string, defaultMs: number) =>
+    (value && durationToMs(value, violations.at(field))) ?? defaultMs;
+  const penalty = message.errorUtilizationPenalty ?? byDefault.errorUtilizationPenalty;
+  checkPenalty(penalty, violations.at('error_utilization_penalty'));
+  return {
+    enableOobLoadReport: message.enableOobLoadReport ?? byDefault.enableOobLoadReport,
+    oobReportingPeriodMs: duration(
+      message.oobReportingPeriod,
+      'oob_reporting_period',
+      byDefault.oobReportingPeriodMs,
+    ),
+    blackoutPeriodMs: duration(
+      message.blackoutPeriod,
+      'blackout_period',
+      byDefault.blackoutPeriodMs,
+    ),
+    weightExpirationPeriodMs: duration(
+      message.weightExpirationPeriod,
+      'weight_expiration_period',
+      byDefault.weightExpirationPeriodMs,
+    ),
+    weightUpdatePeriodMs: duration(
+      message.weightUpdatePeriod,
+      'weight_update_period',
+      byDefault.weightUpdatePeriodMs,
+    ),
+    errorUtilizationPenalty: penalty,
+    metricNamesForComputingUtilization: customMetrics
+      ? message.metricNamesForComputingUtilization
+      : [],
+  };
 }

@@ -4,12 +4,11 @@ import { queuePicker } from '../connectivity';
 import type { WeightedEndpoints } from './weighted-endpoints';
 
 /**
- * Takes the endpoints that are READY by weight. Endpoints and weights are those of the moment of the pick: one
- * picker serves as long as any endpoint is READY. It begins at random, so that many clients with the same list
- * do not all begin with the same endpoint.
+ * Picks endpoints by weight: those that are READY, with their weights, at the moment of the pick. Starts at random, so
+ * that many clients with the same list do not all begin with the same endpoint.
  */
 export class WeightedRoundRobinPicker implements Picker {
-  /** @param readsCalls Tells whether reports that come with calls count. */
+  /** @param readsCalls Returns whether the reports that come with calls are used. */
   constructor(
     private readonly endpoints: WeightedEndpoints,
     private readonly readsCalls: () => boolean,
@@ -19,7 +18,7 @@ export class WeightedRoundRobinPicker implements Picker {
 
   pick(args: PickArgs): PickResult {
     const endpoint = this.endpoints.next();
-    // There may be none left, until the policy has published that.
+    // `undefined` between the loss of the last endpoint and the next picker.
     if (endpoint === undefined) return queuePicker.pick(args);
     const result = endpoint.leaf.picker.pick(args);
     if (result.pickResultType !== PickResultType.COMPLETE || !this.readsCalls()) return result;

@@ -1,21 +1,20 @@
 import type { PickResult } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
+import { ReadyList, type ReadyItem } from '../connected-endpoints';
 import type { EndpointLeaf } from '../endpoint-leaf';
 import { readCallLoadReport } from '../orca/call-load-report';
-import { EndpointWeight } from './endpoint-weight';
-import { scaleWeights } from './scale-weights';
-import { StrideScheduler } from './stride-scheduler';
+import type { WeightedRoundRobinConfig } from './config';
+import { scaleWeights, StrideScheduler } from './stride-scheduler';
 import type { LoadReport } from './utilization';
 
 type CallEndedListener = NonNullable<PickResult['onCallEnded']>;
 
 /** An endpoint that was READY at least once. */
-export class WeightedEndpoint {
+export class WeightedEndpoint implements ReadyItem {
   readonly weight = new EndpointWeight();
-  /** Its place among those that are READY; -1 if it is not. */
   readyIndex = -1;
-  /** Reports that do not come with calls. */
+  /** The subscription to out-of-band reports. */
   oobWatch: Handle | undefined;
 
   /** @param onReport Called with every report that came with a call. */
@@ -24,7 +23,7 @@ export class WeightedEndpoint {
     private readonly onReport: (endpoint: WeightedEndpoint, report: LoadReport) => void,
   ) {}
 
-  /** What to do at the end of a call: read the report, and what is to be done besides. */
+  /** Returns the listener that reads the report at the end of a call, then calls the next one. */
   observe(next: CallEndedListener | null): CallEndedListener {
     if (next === null) return this.onCallEnded;
     return (status, details, trailers) => {
@@ -39,63 +38,101 @@ export class WeightedEndpoint {
   };
 }
 
-/**
- * The endpoints that are READY, chosen by weight. Adding and removing take constant time; a new one has
- * average weight until the next refresh.
- */
+/** The endpoints that are READY, chosen by weight. A new one has average weight until the next refresh. */
 export class WeightedEndpoints {
-  private readonly ready: WeightedEndpoint[] = [];
+  private readonly ready = new ReadyList<WeightedEndpoint>();
   private readonly scheduler: StrideScheduler;
 
   constructor(random: Random) {
     this.scheduler = new StrideScheduler(random);
   }
 
-  /** How many are READY. */
+  /** The number of endpoints that are READY. */
   get size(): number {
-    return this.ready.length;
+    return this.ready.size;
   }
 
-  /** Those that are READY, in no particular order. */
+  /** The endpoints, in no particular order. */
   values(): Iterable<WeightedEndpoint> {
     return this.ready;
   }
 
-  /** Does nothing if it is there already. */
-  add(endpoint: WeightedEndpoint): void {
-    if (endpoint.readyIndex >= 0) return;
-    endpoint.readyIndex = this.ready.length;
-    this.ready.push(endpoint);
-    this.scheduler.add();
+  /** @returns Whether the endpoint was added; `false` if it was READY already. */
+  add(endpoint: WeightedEndpoint): boolean {
+    const added = this.ready.add(endpoint);
+    if (added) this.scheduler.add();
+    return added;
   }
 
-  /** Does nothing if it is not there. */
+  /** Removes an endpoint, if it is in the list. */
   remove(endpoint: WeightedEndpoint): void {
-    const index = endpoint.readyIndex;
-    const last = this.ready.at(-1);
-    if (index < 0 || last === undefined) return;
-    this.scheduler.remove(index);
-    this.ready[index] = last;
-    last.readyIndex = index;
-    this.ready.pop();
-    endpoint.readyIndex = -1;
+    const index = this.ready.remove(endpoint);
+    if (index >= 0) this.scheduler.remove(index);
   }
 
-  /** Goes by new weights from now on. @param weigh Tells the weight of an endpoint; 0 if it has none. */
+  /** Applies new weights. @param weigh Returns the weight of an endpoint; 0 if it has none. */
   refresh(weigh: (endpoint: WeightedEndpoint) => number): void {
-    const weights = new Float64Array(this.ready.length);
+    const weights = new Float64Array(this.ready.size);
     let index = 0;
     for (const endpoint of this.ready) weights[index++] = weigh(endpoint);
     this.scheduler.setWeights(scaleWeights(weights));
   }
 
-  /** Goes on with a random endpoint. */
+  /** Continues with a random endpoint. */
   shuffle(): void {
     this.scheduler.shuffle();
   }
 
-  /** The endpoint whose turn it is; `undefined` if none is READY. */
+  /** Returns the endpoint whose turn it is; `undefined` if none is READY. */
   next(): WeightedEndpoint | undefined {
-    return this.ready[this.scheduler.next()];
+    return this.ready.at(this.scheduler.next());
+  }
+}
+
+/**
+ * Computes the weight of an endpoint: its queries per second, divided by its utilization and error penalty (gRFC A58).
+ *
+ * @returns 0 if the report gives no weight.
+ */
+export function computeWeight(report: LoadReport, config: WeightedRoundRobinConfig): number {
+  const queries = report.rpsFractional;
+  const utilization = config.readUtilization(report);
+  if (!(queries > 0 && utilization > 0)) return 0;
+  const failed = report.eps > 0 ? report.eps / queries : 0;
+  const weight = queries / (utilization + failed * config.settings.errorUtilizationPenalty);
+  return weight > 0 && weight < Infinity ? weight : 0;
+}
+
+/** The last weight of an endpoint, with its blackout and expiration (gRFC A58). Times are monotonic. */
+export class EndpointWeight {
+  private weight = 0;
+  private lastUpdatedMs = -Infinity;
+  /** The first report since the endpoint became READY or its weight expired; `Infinity` before it. */
+  private nonEmptySinceMs = Infinity;
+
+  /** Records a report. One that gives no weight is ignored. */
+  onReport(report: LoadReport, config: WeightedRoundRobinConfig, nowMs: number): void {
+    const weight = computeWeight(report, config);
+    if (weight === 0) return;
+    if (this.nonEmptySinceMs === Infinity) this.nonEmptySinceMs = nowMs;
+    this.lastUpdatedMs = nowMs;
+    this.weight = weight;
+  }
+
+  /** Starts the blackout period: the endpoint became READY. */
+  onReady(): void {
+    this.nonEmptySinceMs = Infinity;
+  }
+
+  /** Returns the usable weight; 0 if there is none. */
+  current(nowMs: number, { settings }: WeightedRoundRobinConfig): number {
+    if (nowMs - this.lastUpdatedMs >= settings.weightExpirationPeriodMs) {
+      // The blackout period applies to the reports after an expiration.
+      this.nonEmptySinceMs = Infinity;
+      return 0;
+    }
+    const { blackoutPeriodMs } = settings;
+    if (blackoutPeriodMs > 0 && nowMs - this.nonEmptySinceMs < blackoutPeriodMs) return 0;
+    return this.weight;
   }
 }

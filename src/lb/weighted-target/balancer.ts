@@ -21,7 +21,7 @@ import {
   WeightedTargetConfig,
   type WeightedTarget,
 } from './config';
-import { WeightedTargetPicker, type WeightedPicker } from './picker';
+import { type WeightedPicker, WeightedTargetPicker } from './picker';
 
 /** Distributes calls among named children by weight (gRFC A28). */
 export const weightedTargetPolicy: LbPolicyType = createPolicyType({

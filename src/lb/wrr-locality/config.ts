@@ -1,6 +1,9 @@
+import { WrrLocality } from '../../generated/envoy/extensions/load_balancing_policies/wrr_locality/v3/wrr_locality';
 import type { LbConfig } from '../../resources/extension-points';
+import { decodeMessage } from '../../resources/shared/any';
 import { readObject } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
+import { convertPolicyList, type LbConfigConverter } from '../converters/lb-config-converter';
 import type { LbChildParser } from '../lb-policy';
 import { childPolicyToJson } from '../policy-json';
 
@@ -30,3 +33,20 @@ export function parseWrrLocalityConfig(
   const childPolicy = children.parseList(fields.get('childPolicy'), violations.at('childPolicy'));
   return childPolicy === undefined ? undefined : new WrrLocalityConfig(childPolicy);
 }
+
+/** `xds_wrr_locality_experimental` (gRFC A52). */
+export const wrrLocalityConverter: LbConfigConverter = {
+  messageType: 'envoy.extensions.load_balancing_policies.wrr_locality.v3.WrrLocality',
+  convert(value, { parser, depth, violations }) {
+    const message = decodeMessage(WrrLocality, value, violations);
+    if (message === undefined) return undefined;
+    const at = violations.at('endpoint_picking_policy');
+    if (message.endpointPickingPolicy === undefined) {
+      at.add('field not present');
+      return undefined;
+    }
+    const context = { parser, depth: depth + 1, violations: at };
+    const childPolicy = convertPolicyList(message.endpointPickingPolicy, context);
+    return childPolicy === undefined ? undefined : new WrrLocalityConfig(childPolicy);
+  },
+};

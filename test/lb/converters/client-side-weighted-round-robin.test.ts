@@ -1,10 +1,10 @@
 import { ClientSideWeightedRoundRobin } from '../../../src/generated/envoy/extensions/load_balancing_policies/client_side_weighted_round_robin/v3/client_side_weighted_round_robin';
-import { createClientSideWeightedRoundRobinConverter } from '../../../src/lb/converters/client-side-weighted-round-robin';
-import { LbPolicyRegistry } from '../../../src/lb/lb-policy-registry';
 import {
+  createClientSideWeightedRoundRobinConverter,
   DEFAULT_SETTINGS,
   WeightedRoundRobinConfig,
 } from '../../../src/lb/weighted-round-robin/config';
+import { LbPolicyRegistry } from '../../../src/lb/lb-policy-registry';
 import { Violations } from '../../../src/util/violations';
 
 const TYPE =

@@ -3,16 +3,13 @@ import { RoundRobin } from '../../../src/generated/envoy/extensions/load_balanci
 import { WrrLocality } from '../../../src/generated/envoy/extensions/load_balancing_policies/wrr_locality/v3/wrr_locality';
 import type { Struct, Value } from '../../../src/generated/google/protobuf/struct';
 import { TypedStruct } from '../../../src/generated/xds/type/v3/typed_struct';
-import { pickFirstConverter } from '../../../src/lb/converters/pick-first';
-import { roundRobinConverter } from '../../../src/lb/converters/round-robin';
-import { wrrLocalityConverter } from '../../../src/lb/converters/wrr-locality';
+import { PickFirstConfig, pickFirstConverter } from '../../../src/lb/pick-first/config';
+import { createRoundRobinConfig, roundRobinConverter } from '../../../src/lb/round-robin/config';
+import { WrrLocalityConfig, wrrLocalityConverter } from '../../../src/lb/wrr-locality/config';
 import { LbPolicyRegistry } from '../../../src/lb/lb-policy-registry';
 import { createPickFirstPolicyType } from '../../../src/lb/pick-first/balancer';
-import { PickFirstConfig } from '../../../src/lb/pick-first/config';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
-import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
 import { wrrLocalityPolicy } from '../../../src/lb/wrr-locality/balancer';
-import { WrrLocalityConfig } from '../../../src/lb/wrr-locality/config';
 import type { TypedBytes } from '../../../src/resources/extension-points';
 import { Violations } from '../../../src/util/violations';
 

@@ -1,9 +1,8 @@
 import { Cluster, Cluster_LbPolicy } from '../../../src/generated/envoy/config/cluster/v3/cluster';
 import { LeastRequest } from '../../../src/generated/envoy/extensions/load_balancing_policies/least_request/v3/least_request';
-import { leastRequestConverter } from '../../../src/lb/converters/least-request';
+import { LeastRequestConfig, leastRequestConverter } from '../../../src/lb/least-request/config';
 import { LbPolicyRegistry } from '../../../src/lb/lb-policy-registry';
 import { leastRequestPolicy } from '../../../src/lb/least-request/balancer';
-import { LeastRequestConfig } from '../../../src/lb/least-request/config';
 import { wrrLocalityPolicy } from '../../../src/lb/wrr-locality/balancer';
 import { WrrLocalityConfig } from '../../../src/lb/wrr-locality/config';
 import { parseClusterLbPolicy } from '../../../src/resources/cluster-lb-policy-parser';

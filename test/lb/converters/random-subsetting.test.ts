@@ -1,10 +1,11 @@
 import { RandomSubsetting } from '../../../src/generated/envoy/extensions/load_balancing_policies/random_subsetting/v3/random_subsetting';
 import { LeastRequest } from '../../../src/generated/envoy/extensions/load_balancing_policies/least_request/v3/least_request';
-import { leastRequestConverter } from '../../../src/lb/converters/least-request';
-import { randomSubsettingConverter } from '../../../src/lb/converters/random-subsetting';
+import { LeastRequestConfig, leastRequestConverter } from '../../../src/lb/least-request/config';
+import {
+  RandomSubsettingConfig,
+  randomSubsettingConverter,
+} from '../../../src/lb/random-subsetting/config';
 import { LbPolicyRegistry } from '../../../src/lb/lb-policy-registry';
-import { LeastRequestConfig } from '../../../src/lb/least-request/config';
-import { RandomSubsettingConfig } from '../../../src/lb/random-subsetting/config';
 import type { TypedBytes } from '../../../src/resources/extension-points';
 import { Violations } from '../../../src/util/violations';
 

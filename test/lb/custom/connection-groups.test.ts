@@ -1,4 +1,4 @@
-import { ConnectionGroups } from '../../../src/lb/custom/connection-groups';
+import { ConnectionGroups } from '../../../src/lb/custom/connections';
 import type { LbConnection } from '../../../src/lb/custom/definition';
 import type { LocalityEndpoints, XdsEndpoint } from '../../../src/resources/endpoints';
 import { makeEndpoint, makeEndpointSet, makeLocality } from '../../support/lb-harness';

@@ -1,6 +1,5 @@
 import { ConnectivityState, Metadata } from '../../../src/grpc-js';
-import { CustomLbPolicies } from '../../../src/lb/custom/register-lb-policy';
-import { createCustomPolicyType } from '../../../src/lb/custom/policy-type';
+import { createCustomPolicyType, CustomLbPolicies } from '../../../src/lb/custom/policy-type';
 import type {
   CustomLbPolicy,
   LbCall,

@@ -1,5 +1,4 @@
-import { GrpcJsConfig } from '../../../src/lb/grpc-js-policy/config';
-import { grpcJsPolicyLookup } from '../../../src/lb/grpc-js-policy/lookup';
+import { GrpcJsConfig, grpcJsPolicyLookup } from '../../../src/lb/grpc-js-policy/balancer';
 import { ConnectivityState, parseLoadBalancingConfig } from '../../../src/grpc-js';
 import { err, ok } from '../../../src/util/result';
 import { LbHarness, pick, pickAddress, pickError, singleLocality } from '../../support/lb-harness';

@@ -1,5 +1,4 @@
-import { GrpcJsConfig } from '../../../src/lb/grpc-js-policy/config';
-import { grpcJsPolicyLookup } from '../../../src/lb/grpc-js-policy/lookup';
+import { GrpcJsConfig, grpcJsPolicyLookup } from '../../../src/lb/grpc-js-policy/balancer';
 import { LbPolicyRegistry } from '../../../src/lb/lb-policy-registry';
 import { Violations } from '../../../src/util/violations';
 

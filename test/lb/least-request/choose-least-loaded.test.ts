@@ -1,4 +1,4 @@
-import { chooseLeastLoaded, type Loads } from '../../../src/lb/least-request/choose-least-loaded';
+import { chooseLeastLoaded, type Loads } from '../../../src/lb/least-request/picker';
 import type { Random } from '../../../src/util/random';
 import { seededRandom } from '../../support/seeded-random';
 

@@ -1,5 +1,5 @@
 import { ConnectivityState } from '../../../src/grpc-js';
-import { chooseHost } from '../../../src/lb/override-host/choose-host';
+import { chooseHost } from '../../../src/lb/override-host/picker';
 
 type State = keyof typeof ConnectivityState;
 

@@ -1,4 +1,4 @@
-import { DrainingFilter } from '../../../src/lb/override-host/draining-filter';
+import { DrainingFilter } from '../../../src/lb/override-host/balancer';
 import {
   makeEndpoint,
   makeEndpointSet,

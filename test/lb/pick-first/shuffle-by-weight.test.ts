@@ -1,4 +1,4 @@
-import { shuffleByWeight } from '../../../src/lb/pick-first/shuffle-by-weight';
+import { shuffleByWeight } from '../../../src/lb/pick-first/balancer';
 import type { Random } from '../../../src/util/random';
 
 /** A generator of a fixed sequence that is random enough to count with. */

@@ -1,4 +1,4 @@
-import { EndpointRanks } from '../../../src/lb/random-subsetting/endpoint-ranks';
+import { EndpointRanks } from '../../../src/lb/random-subsetting/choose-subset';
 import { makeEndpoint, singleLocality } from '../../support/lb-harness';
 import { seededRandom } from '../../support/seeded-random';
 

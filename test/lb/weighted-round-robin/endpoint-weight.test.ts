@@ -7,7 +7,7 @@ import {
 import {
   computeWeight,
   EndpointWeight,
-} from '../../../src/lb/weighted-round-robin/endpoint-weight';
+} from '../../../src/lb/weighted-round-robin/weighted-endpoints';
 
 function configWith(settings: Partial<WeightedRoundRobinSettings>): WeightedRoundRobinConfig {
   return new WeightedRoundRobinConfig({ ...DEFAULT_SETTINGS, ...settings });

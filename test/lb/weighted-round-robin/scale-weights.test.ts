@@ -1,4 +1,4 @@
-import { FULL_WEIGHT, scaleWeights } from '../../../src/lb/weighted-round-robin/scale-weights';
+import { FULL_WEIGHT, scaleWeights } from '../../../src/lb/weighted-round-robin/stride-scheduler';
 
 function scale(...weights: number[]) {
   const { weights: scaled, mean } = scaleWeights(Float64Array.from(weights));

@@ -1,9 +1,9 @@
 import {
   FULL_WEIGHT,
-  scaleWeights,
   type ScaledWeights,
-} from '../../../src/lb/weighted-round-robin/scale-weights';
-import { StrideScheduler } from '../../../src/lb/weighted-round-robin/stride-scheduler';
+  scaleWeights,
+  StrideScheduler,
+} from '../../../src/lb/weighted-round-robin/stride-scheduler';
 import { seededRandom } from '../../support/seeded-random';
 
 function scale(...weights: number[]): ScaledWeights {

@@ -1,4 +1,4 @@
-import { chooseTarget, cumulativeWeights } from '../../../src/lb/weighted-target/choose-target';
+import { chooseTarget, cumulativeWeights } from '../../../src/lb/weighted-target/picker';
 
 const MAX = 2 ** 32 - 1;
 
