@@ -1,7 +1,8 @@
 import type { ChannelOptions, Picker, Subchannel, SubchannelAddress } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
+import type { Steps } from '../../util/steps';
 import { createPolicyType, isInstanceOf } from '../checked-policy';
-import { emptyEndpointSet, type EndpointSet } from '../endpoint-set';
+import type { EndpointSet } from '../endpoint-set';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
 import { childUpdate } from '../lb-update';
 import {
@@ -9,6 +10,7 @@ import {
   type OnlyChild,
   type SingleChildDelegate,
 } from '../single-child-policy';
+import { SteppedUpdates } from '../stepped-updates';
 import {
   failurePercentageEjections,
   successRateEjections,
@@ -73,19 +75,23 @@ class Candidate implements CallOutcomes {
 class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> {
   /** Empty while detection is off. */
   private readonly endpoints = new ObservedEndpoints();
+  private readonly updates: SteppedUpdates<EndpointSet>;
   /** Those that the policies below hold. */
   private readonly subchannels = new Set<ObservedSubchannel>();
   private config: OutlierDetectionLbConfig | undefined;
   /** `undefined` while detection is off. */
   private schedule: Schedule | undefined;
 
-  constructor(private readonly only: OnlyChild) {}
+  constructor(private readonly only: OnlyChild) {
+    const { environment } = only.host;
+    this.updates = new SteppedUpdates({ environment, apply: (set) => this.observe(set) });
+  }
 
   update(update: LbUpdate<OutlierDetectionLbConfig>): void {
     const { config, endpoints } = update;
     if (config !== this.config) this.apply(config);
     // Before the child, so that its subchannels find their endpoints.
-    if (endpoints.ok && this.schedule !== undefined) this.observe(endpoints.value);
+    if (endpoints.ok && this.schedule !== undefined) this.updates.add(endpoints.value);
     this.only.child.update(childUpdate(update, config.childPolicy));
   }
 
@@ -96,6 +102,7 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
 
   release(): void {
     this.stop();
+    this.updates.cancel();
   }
 
   createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
@@ -105,12 +112,12 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
     return observed;
   }
 
-  /** Observes what is listed, and when that is the first list, what is connected already. */
-  private observe(endpoints: EndpointSet): void {
-    const isFirst = this.endpoints.size === 0;
-    this.endpoints.update(endpoints);
-    if (!isFirst) return;
-    for (const each of this.subchannels) each.observe(this.endpoints.find(each.address));
+  /** Observes what is listed, with the connections that were made before it was. */
+  private *observe(endpoints: EndpointSet): Steps<void> {
+    yield* this.endpoints.update(endpoints);
+    for (const each of this.subchannels) {
+      if (each.endpoint === undefined) each.observe(this.endpoints.find(each.address));
+    }
   }
 
   private apply(config: OutlierDetectionLbConfig): void {
@@ -150,7 +157,8 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
 
   private stopDetecting(): void {
     this.stop();
-    this.endpoints.update(emptyEndpointSet);
+    this.updates.cancel();
+    this.endpoints.clear();
     for (const subchannel of this.subchannels) subchannel.observe(undefined);
   }
 

@@ -1,5 +1,6 @@
 import type { SubchannelAddress } from '../../grpc-js';
 import type { XdsEndpoint } from '../../resources/endpoints';
+import { STEP_SIZE, type Steps } from '../../util/steps';
 import { addressKey, endpointKey } from '../endpoint-key';
 import { emptyEndpointSet, type EndpointSet } from '../endpoint-set';
 import { endpointChanges } from './endpoint-changes';
@@ -21,12 +22,30 @@ export class ObservedEndpoints {
     return this.byKey.values();
   }
 
-  /** Makes the endpoints those of the set. What is listed still, wherever, keeps what was observed of it. */
-  update(set: EndpointSet): void {
+  /**
+   * Makes the endpoints those of the set, in steps. What is listed still, wherever, keeps what was observed of it.
+   * Another update must not begin before it is done.
+   */
+  *update(set: EndpointSet): Steps<void> {
     const { added, removed } = endpointChanges(this.current, set);
     this.current = set;
-    for (const endpoint of added) this.list(endpoint);
-    for (const endpoint of removed) this.unlist(endpoint);
+    let operations = 0;
+    for (const endpoint of added) {
+      if (++operations % STEP_SIZE === 0) yield;
+      this.list(endpoint);
+    }
+    for (const endpoint of removed) {
+      if (++operations % STEP_SIZE === 0) yield;
+      this.unlist(endpoint);
+    }
+  }
+
+  /** Removes all endpoints, also in the middle of an update, which must not go on then. */
+  clear(): void {
+    this.current = emptyEndpointSet;
+    for (const endpoint of this.byKey.values()) endpoint.reset();
+    this.byKey.clear();
+    this.byAddress.clear();
   }
 
   /** The endpoint that has the address. */

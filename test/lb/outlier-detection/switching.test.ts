@@ -11,6 +11,7 @@ import { createPolicyRegistry } from '../../../src/lb/create-policy-registry';
 import { emptyEndpointSet } from '../../../src/lb/endpoint-set';
 import { outlierDetectionPolicies } from '../../../src/lb/outlier-detection/balancer';
 import { NO_DETECTION, OutlierDetectionLbConfig } from '../../../src/lb/outlier-detection/config';
+import { ObservedSubchannel } from '../../../src/lb/outlier-detection/observed-subchannel';
 import { OutlierDetectionPicker } from '../../../src/lb/outlier-detection/picker';
 import { RingHashConfig } from '../../../src/lb/ring-hash/config';
 import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
@@ -27,6 +28,7 @@ import { ok } from '../../../src/util/result';
 import { FakeClock } from '../../support/fake-clock';
 import {
   LbHarness,
+  makeAddress,
   makeEndpoint,
   makeLocality,
   pick,
@@ -231,6 +233,46 @@ describe('outlier_detection switched on and off', () => {
     scene.connect(A, B, C);
     scene.sweep(B);
     expect(scene.used()).toEqual([A, C]);
+  });
+
+  it('observes thousands of endpoints some milliseconds at a time, and stops when it is off', () => {
+    const stub = new StubPolicyType();
+    const harness = new LbHarness([stub]);
+    const [type] = outlierDetectionPolicies;
+    if (type === undefined) throw new Error('No policy');
+    const policy = harness.create(type);
+    const addresses = Array.from({ length: 5000 }, (_, i) => `10.1.${i >> 8}.${i & 255}:80`);
+    const set = singleLocality(...addresses);
+    const switchTo = (detection: OutlierDetectionConfig) => {
+      const config = new OutlierDetectionLbConfig(detection, { policyName: 'stub' });
+      harness.updateEndpoints(policy, config, set);
+    };
+    switchTo(NO_DETECTION);
+    const child = stub.instance(0);
+    const subchannels = [addresses[0], addresses.at(-1)].map((address = '') =>
+      child.host.createSubchannel(makeAddress(address), child.lastUpdate.options),
+    );
+    for (const subchannel of subchannels) subchannel.ref();
+    let timeMs = 0;
+    jest.spyOn(harness.clock, 'monotonicMs').mockImplementation(() => (timeMs += 9));
+    const observed = () =>
+      subchannels.map((each) => each instanceof ObservedSubchannel && each.endpoint !== undefined);
+    switchTo(detectionWith({ failurePercentage }));
+    expect(observed()).toEqual([false, false]);
+    harness.clock.advance(1);
+    expect(observed()).toEqual([false, false]);
+    harness.clock.advance(20);
+    expect(observed()).toEqual([true, true]);
+    switchTo(NO_DETECTION);
+    expect(observed()).toEqual([false, false]);
+    switchTo(detectionWith({ failurePercentage }));
+    switchTo(NO_DETECTION);
+    expect(harness.clock.pendingTimers).toBe(0);
+    expect(observed()).toEqual([false, false]);
+    for (const subchannel of subchannels) subchannel.unref();
+    harness.batch.run(() => policy.destroy());
+    expect(harness.host.held).toEqual([]);
+    expect(harness.errors).toEqual([]);
   });
 
   it('keeps the weights of weighted_round_robin without another blackout period', () => {
