@@ -2,7 +2,7 @@ import type { Random } from '../../src/util/random';
 import type { Json } from '../support/xds-json';
 
 /** The names that policies with named children know, and that endpoints are split by. */
-export const CHILD_NAMES = ['p0', 'p1', 'p2'] as const;
+const CHILD_NAMES = ['p0', 'p1', 'p2'] as const;
 
 const ADDRESSES = 12;
 const MAX_STEPS = 25;

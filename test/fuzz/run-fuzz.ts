@@ -1,7 +1,7 @@
-// Makes inputs from valid ones and gives them to everything that takes input from outside:
-// `npm run fuzz -- --inputs 1000000 --seed 1`, for as long as `--minutes` say, to
-// those whose names contain what `--only` says. Fails if one makes it throw, takes 50 ms
-// of CPU or is refused without a reason, or if memory grows.
+// Makes inputs from valid ones and gives them to everything that takes input from outside, or to the targets whose names
+// contain what `--only` says: `npm run fuzz -- --inputs 1000000 --seed 1`, for as long as `--minutes` say. Fails if an
+// input makes a target throw, takes 50 ms of CPU, is refused without a reason or comes to something else than it should,
+// or if memory grows.
 import { parseArgs } from 'node:util';
 import { fuzz, type FuzzReport } from './fuzz';
 import { HeapRecord } from './heap-record';
