@@ -16,13 +16,9 @@ export function readOpaqueObject(
 ): JsonObject | undefined {
   const value = fields.get(name);
   if (value === undefined) return undefined;
-  if (!isObject(value)) {
-    violations.at(name).add('must be an object');
-    return undefined;
-  }
+  if (!isObject(value)) return violations.at(name).add('must be an object');
   if (isJsonObject(value)) return value;
-  violations.at(name).add(`must be JSON of at most ${MAX_DEPTH} levels`);
-  return undefined;
+  return violations.at(name).add(`must be JSON of at most ${MAX_DEPTH} levels`);
 }
 
 function isJsonObject(json: object): json is JsonObject {

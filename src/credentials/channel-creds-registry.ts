@@ -51,8 +51,7 @@ export class ChannelCredentialsRegistry implements CredentialSupport {
   createForHttps(credential: CredentialConfig): Result<CertificateProvider, string> {
     return this.make(credential, (type, config, violations) => {
       if (type.parseForHttps !== undefined) return type.parseForHttps(config, violations);
-      violations.add('cannot be used for HTTPS');
-      return undefined;
+      return violations.add('cannot be used for HTTPS');
     });
   }
 

@@ -1,15 +1,68 @@
 import { Metadata, Status, type StatusObject } from '../grpc-js';
-import { CallFailedError, type CallFilter, type CallInfo } from './call-filter';
 import {
-  requestHeadersHook,
-  requestMessageHook,
-  responseHeadersHook,
-  responseMessageHook,
-  type CallFilterHook,
-} from './call-filter-hook';
-import { toCallFailedError, toStatusObject } from './filter-failure';
+  CallFailedError,
+  type CallFilter,
+  type CallInfo,
+  toCallFailedError,
+  toStatusObject,
+  abandon,
+  isPromiseLike,
+} from './call-filter';
 import type { PreparedFilter } from './http-filter';
-import { abandon, isPromiseLike } from './promise-like';
+
+/** A method of call filters that takes a value and returns the one for the next filter. */
+interface CallFilterHook<T> {
+  readonly method: Exclude<keyof CallFilter, 'onStatus'>;
+  /** Requests pass the filters in the order of the chain, responses in reverse. */
+  readonly step: 1 | -1;
+  /** What the method must return. */
+  readonly returns: string;
+  /** Whether it may return a promise of that. */
+  readonly mayWait: boolean;
+  /** Calls the method. Without it the filter leaves the value unchanged. */
+  call(filter: CallFilter, value: T): T | Promise<T>;
+  /** Whether the returned value has the type it must have. Plain JavaScript may return anything. */
+  isValid(value: T): boolean;
+}
+
+const metadata = { returns: 'Metadata', isValid: (value: unknown) => value instanceof Metadata };
+const buffer = { returns: 'a Buffer', isValid: (value: unknown) => Buffer.isBuffer(value) };
+
+const requestHeadersHook: CallFilterHook<Metadata> = {
+  method: 'onRequestHeaders',
+  ...metadata,
+  step: 1,
+  mayWait: true,
+  call: (filter, headers) =>
+    filter.onRequestHeaders === undefined ? headers : filter.onRequestHeaders(headers),
+};
+
+const requestMessageHook: CallFilterHook<Buffer> = {
+  method: 'onRequestMessage',
+  ...buffer,
+  step: 1,
+  mayWait: true,
+  call: (filter, message) =>
+    filter.onRequestMessage === undefined ? message : filter.onRequestMessage(message),
+};
+
+const responseHeadersHook: CallFilterHook<Metadata> = {
+  method: 'onResponseHeaders',
+  ...metadata,
+  step: -1,
+  mayWait: false,
+  call: (filter, headers) =>
+    filter.onResponseHeaders === undefined ? headers : filter.onResponseHeaders(headers),
+};
+
+const responseMessageHook: CallFilterHook<Buffer> = {
+  method: 'onResponseMessage',
+  ...buffer,
+  step: -1,
+  mayWait: true,
+  call: (filter, message) =>
+    filter.onResponseMessage === undefined ? message : filter.onResponseMessage(message),
+};
 
 /** A filter of the chain, under the name of its instance. */
 interface Member {
@@ -17,7 +70,7 @@ interface Member {
   readonly filter: CallFilter;
 }
 
-/** How the call is doing. Once a filter has failed it, filters see nothing but its end. */
+/** The state of the call. Once a filter has failed it, only `onStatus` of the filters is called. */
 type ChainState =
   | { readonly kind: 'running' }
   /** `position` is that of the filter that failed the call. */
@@ -28,15 +81,15 @@ const running: ChainState = { kind: 'running' };
 const ended: ChainState = { kind: 'ended' };
 
 /**
- * The filters at work on one call, as one filter: requests pass them in order, responses in reverse (gRFC A39).
- * Whatever goes wrong in a filter comes out as a `CallFailedError`, so that it harms no other call.
+ * The filters of one call as one filter: requests pass them in order, responses in reverse (gRFC A39).
+ * An exception in a filter becomes a `CallFailedError`, so that it affects no other call.
  */
 export class CallFilterChain implements CallFilter {
   private readonly members: Member[] = [];
   private state: ChainState = running;
 
   /**
-   * Makes the filters of one call. When making one fails, those after it are not made, and every method fails
+   * Creates the filters of one call. When creating one fails, those after it are not created, and every method fails
    * in the same way.
    */
   constructor(filters: readonly PreparedFilter[], call: CallInfo) {
@@ -57,8 +110,8 @@ export class CallFilterChain implements CallFilter {
   }
 
   /**
-   * Whether the method would do more than hand on what it is given. May change once the request headers are
-   * through, since a filter may decide by them what to do.
+   * Whether the method can change its argument or fail. May change after the request headers, since a filter may
+   * choose its methods by them.
    */
   acts(method: keyof CallFilter): boolean {
     if (this.state !== running) return true;
@@ -79,7 +132,7 @@ export class CallFilterChain implements CallFilter {
   /** Passes the headers through all filters. Throws a `CallFailedError`. */
   onResponseHeaders(headers: Metadata): Metadata {
     const result = this.pass(responseHeadersHook, headers, this.members.length - 1);
-    // The hook lets no promise through: this is for the compiler.
+    // The hook rejects promises: this is for the compiler.
     return isPromiseLike(result) ? new Metadata() : result;
   }
 
@@ -88,26 +141,26 @@ export class CallFilterChain implements CallFilter {
     return this.pass(responseMessageHook, message, this.members.length - 1);
   }
 
-  /** Tells every filter that the call has ended. Never throws. */
+  /** Calls `onStatus` of every filter. Never throws. */
   onStatus(received: StatusObject): StatusObject {
     const { state } = this;
     if (state.kind === 'ended') return received;
     this.state = ended;
     let status = received;
     for (let position = this.members.length; position >= 0; position--) {
-      // The filters behind the one that failed the call are told what they would have been told without it.
+      // The filters after the failed one receive the original status.
       if (state.kind === 'failed' && state.position === position) {
         status = toStatusObject(state.error.failure);
       }
       const member = this.members[position];
-      if (member !== undefined) status = lastWord(member, status);
+      if (member !== undefined) status = statusFrom(member, status);
     }
     return status;
   }
 
-  /** Passes a value through the filters from this position on, for as long as the call goes well. */
+  /** Passes a value through the filters from this position on, until the call fails or ends. */
   private pass<T extends object>(hook: CallFilterHook<T>, value: T, from: number): T | Promise<T> {
-    const step = hook.direction === 'request' ? 1 : -1;
+    const { step } = hook;
     let current = value;
     for (let position = from; ; position += step) {
       if (this.state.kind === 'failed') throw this.state.error;
@@ -133,7 +186,7 @@ export class CallFilterChain implements CallFilter {
     }
   }
 
-  /** Notes the failure of the call, unless it is over. */
+  /** Records the failure of the call, unless it has ended or failed already. */
   private fail(position: number, reason: unknown, where: string): CallFailedError {
     const error = toCallFailedError(reason, where);
     if (this.state.kind === 'running') this.state = { kind: 'failed', position, error };
@@ -149,7 +202,7 @@ function callHasEnded(): CallFailedError {
   return new CallFailedError({ code: Status.CANCELLED, details: 'The call has ended' });
 }
 
-/** The value, if it is one that the method may return. */
+/** Returns the value if the method may return it, and fails the call otherwise. */
 function checked<T extends object>(
   hook: CallFilterHook<T>,
   result: T | Promise<T>,
@@ -163,7 +216,7 @@ function checked<T extends object>(
   throw fail(new Error(`must return ${hook.returns}`));
 }
 
-function lastWord(member: Member, status: StatusObject): StatusObject {
+function statusFrom(member: Member, status: StatusObject): StatusObject {
   const { filter } = member;
   if (filter.onStatus === undefined) return status;
   try {

@@ -1,6 +1,8 @@
-import type { Metadata, StatusObject } from '../grpc-js';
+import { Metadata, type StatusObject, Status } from '../grpc-js';
+import { errorMessage } from '../util/error-message';
+import { MAX_STATUS_CODE } from '../util/status-code';
 
-/** What a filter is told about the call it is made for. */
+/** The call that a filter is created for. */
 export interface CallInfo {
   /** Full path, such as `/package.Service/Method`. */
   readonly method: string;
@@ -13,28 +15,27 @@ export interface CallInfo {
 }
 
 /**
- * The say a filter has in where its call goes, and how it learns where it went (gRFCs A55, A60). One per call.
- * What is asked for counts only if it is asked for before the call is sent.
+ * Chooses the cluster and the endpoint of a call, and shows the endpoint that was picked (gRFCs A55, A60). One per
+ * call. Choices take effect only before the call is sent.
  */
 export interface CallAffinity {
   /** The cluster the call goes to: `cluster:` and its name. */
   readonly cluster: string;
   /**
-   * Sends the call to another cluster of its route, whatever was drawn. The filters stay those of the cluster
-   * that was drawn.
+   * Sends the call to another cluster of its route in place of the drawn one. The filters stay those of the drawn
+   * cluster.
    *
    * @param name As in `cluster`.
    * @returns `false`, and nothing changes, if the route has no such cluster.
    */
   chooseCluster(name: string): boolean;
   /**
-   * Asks for the endpoint with one of these addresses, such as `10.0.0.1:80` or `[::1]:80`, the most wanted
-   * first. If there is none that can be used, or the list is empty, the endpoint is picked as for any call.
+   * Prefers the endpoint with one of these addresses, such as `10.0.0.1:80` or `[::1]:80`, in this order. If none is
+   * usable, or the list is empty, the endpoint is picked as for any call.
    */
   prefer(addresses: readonly string[]): void;
   /**
-   * All addresses of the endpoint that was picked, the one in use first. Known after a call of `prefer`,
-   * from the pick on.
+   * All addresses of the picked endpoint, the one in use first. Set by the pick, if `prefer` was called before.
    */
   readonly picked: readonly string[] | undefined;
 }
@@ -50,30 +51,30 @@ export interface CallFailure {
 }
 
 /**
- * One filter at work on one call. It acts once per call, above retries (gRFC A39). Every method is optional;
- * a filter with message methods costs each message a few microtasks, so leave out what is not needed.
+ * One filter of one call. It acts once per call, above retries (gRFC A39). Every method is optional; a filter with
+ * message methods costs each message a few microtasks, so omit unneeded ones.
  *
- * Whatever a method throws fails the call: a `CallFailedError` with the status it carries, anything else with
- * INTERNAL and the name of the filter.
+ * An exception fails the call: a `CallFailedError` with the status it carries, anything else with INTERNAL and the
+ * name of the filter.
  */
 export interface CallFilter {
   /**
-   * Sees the headers before anything is sent, and returns those to send: the same object, changed or not.
+   * Receives the headers before anything is sent, and returns those to send: the same object, changed or not.
    * While the promise is pending the call waits, and its deadline runs.
    */
   onRequestHeaders?(headers: Metadata): Metadata | Promise<Metadata>;
-  /** Sees each serialized request message and returns the one to send. */
+  /** Receives each serialized request message and returns the one to send. */
   onRequestMessage?(message: Buffer): Buffer | Promise<Buffer>;
   /**
-   * Sees the headers of the response and returns those to hand on. If it throws, the application gets no
+   * Receives the headers of the response and returns those for the application. If it throws, the application gets no
    * headers, and the failure with the next message or the end of the call, whichever is first.
    */
   onResponseHeaders?(headers: Metadata): Metadata;
-  /** Sees each serialized response message and returns the one to hand on. */
+  /** Receives each serialized response message and returns the one for the application. */
   onResponseMessage?(message: Buffer): Buffer | Promise<Buffer>;
   /**
-   * Sees the final status and returns the one to hand on. Called exactly once, however the call ends, also
-   * when it never began: the place to release whatever the filter holds. Nothing else is called afterwards.
+   * Receives the final status and returns the one for the application. Called exactly once, however the call ends,
+   * also before it was sent: the place to release resources of the filter. No other method is called afterwards.
    */
   onStatus?(status: StatusObject): StatusObject;
 }
@@ -85,4 +86,48 @@ export class CallFailedError extends Error {
     super(failure.details);
     this.name = 'CallFailedError';
   }
+}
+
+/**
+ * Converts a filter's exception to the failure of its call. Anything but a `CallFailedError` is a bug of the filter
+ * and becomes INTERNAL.
+ *
+ * @param where The filter and its method.
+ */
+export function toCallFailedError(error: unknown, where: string): CallFailedError {
+  if (!(error instanceof CallFailedError)) return internalError(where, errorMessage(error));
+  const { code } = error.failure;
+  return isStatus(code) ? error : internalError(where, `there is no status code ${String(code)}`);
+}
+
+/** Converts a failure to a status of the host library. */
+export function toStatusObject({ code, details, metadata }: CallFailure): StatusObject {
+  return {
+    code: isStatus(code) ? code : Status.INTERNAL,
+    details,
+    metadata: metadata ?? new Metadata(),
+  };
+}
+
+function isStatus(code: number): code is Status {
+  return Number.isInteger(code) && code >= 0 && code <= MAX_STATUS_CODE;
+}
+
+function internalError(where: string, reason: string): CallFailedError {
+  return new CallFailedError({ code: Status.INTERNAL, details: `${where}: ${reason}` });
+}
+
+/** Whether the value is a promise, of any implementation. */
+export function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'then' in value &&
+    typeof value.then === 'function'
+  );
+}
+
+/** Ignores the outcome of a promise. Node ends the process on an unhandled rejection. */
+export function abandon(promise: PromiseLike<unknown>): void {
+  void promise.then(undefined, () => {});
 }

@@ -3,17 +3,16 @@ import { typeNameOf } from '../resources/shared/any';
 import type { ExtensionConfig } from '../resources/shared/extension-parser';
 import { errorMessage } from '../util/error-message';
 import type { Violations } from '../util/violations';
-import type { CallFilter, CallInfo } from './call-filter';
+import { type CallFilter, type CallInfo, abandon, isPromiseLike } from './call-filter';
 import type { CallFilterFactory, HttpFilter } from './http-filter';
-import { abandon, isPromiseLike } from './promise-like';
 
 /** The config of a filter as the control plane sent it. */
 export type FilterConfigInput =
   /** A protobuf message, serialized. */
   | { readonly kind: 'message'; readonly typeName: string; readonly bytes: Uint8Array }
   /**
-   * What an `xds.type.v3.TypedStruct` or `udpa.type.v1.TypedStruct` says: plain JSON under a type name that need
-   * not be that of any message.
+   * The content of an `xds.type.v3.TypedStruct` or `udpa.type.v1.TypedStruct`: plain JSON under a type name, which need
+   * not be that of a message.
    */
   | {
       readonly kind: 'json';
@@ -22,39 +21,39 @@ export type FilterConfigInput =
     };
 
 /**
- * A kind of HTTP filter that an application brings along (gRFC A39). See `registerHttpFilter`.
+ * A kind of HTTP filter of an application (gRFC A39). See `registerHttpFilter`.
  *
- * @typeParam Config - What the config of a listener is parsed into.
- * @typeParam Override - What the override of a route is parsed into.
+ * @typeParam Config - The parsed config of a listener.
+ * @typeParam Override - The parsed override of a route.
  */
 export interface HttpFilterDefinition<Config, Override = Config> {
-  /** Names of the types that configure it, such as `acme.v1.Quota`: those of messages, or of TypedStructs. */
+  /** Names of the types that configure it, such as `acme.v1.Quota`, of messages or in TypedStructs. */
   readonly configTypes: readonly string[];
   /** Names of the types that override its config for some routes. Default: `configTypes`. */
   readonly overrideTypes?: readonly string[];
   /**
-   * Reads and checks a config when a listener arrives. The listener is rejected (NACKed) with the message of what
-   * this throws, or with all the messages of an `AggregateError`, and the last good one stays in force.
+   * Parses and validates a config when a listener arrives. An exception rejects (NACKs) the listener with its message,
+   * or with all messages of an `AggregateError`, and the last valid one stays in force.
    */
   parseConfig(input: FilterConfigInput): Config;
-  /** The same for the override of a route. Without this method every override is rejected. */
+  /** Parses and validates the override of a route. Without this method every override is rejected. */
   parseOverride?(input: FilterConfigInput): Override;
   /**
-   * Makes the filter of one call.
+   * Creates the filter of one call.
    *
-   * @param override The most specific one of the call's route, if there is any. It need not replace the config.
-   * @returns `undefined` if there is nothing to do for this call, which then costs nothing.
+   * @param override The most specific override of the call's route, if any. It need not replace the config.
+   * @returns `undefined` if the filter does nothing for this call, which then costs nothing.
    */
   createCallFilter(
     config: Config,
     override: Override | undefined,
     call: CallInfo,
   ): CallFilter | undefined;
-  /** The config in force as plain JSON, for whoever looks into the client. Default: as it was sent. */
+  /** Describes the config in force as plain JSON, for operators. Default: the config as received. */
   describe?(config: Config, override: Override | undefined): unknown;
 }
 
-/** A config or override, and what it was made of. */
+/** A parsed config or override with its input. */
 class Parsed<T> implements HttpFilterConfig {
   constructor(
     readonly configType: string,
@@ -63,7 +62,7 @@ class Parsed<T> implements HttpFilterConfig {
   ) {}
 }
 
-/** Makes a filter out of its definition. Throws if it cannot be one. */
+/** Creates a filter from its definition. Throws if the definition is invalid. */
 export function defineHttpFilter<Config, Override>(
   definition: HttpFilterDefinition<Config, Override>,
 ): HttpFilter {
@@ -92,10 +91,8 @@ class DefinedHttpFilter<Config, Override> implements HttpFilter {
 
   parseOverride(input: ExtensionConfig, violations: Violations): HttpFilterConfig | undefined {
     const { definition } = this;
-    if (definition.parseOverride === undefined) {
-      violations.add(`the HTTP filter ${input.typeName} cannot be overridden`);
-      return undefined;
-    }
+    if (definition.parseOverride === undefined)
+      return violations.add(`the HTTP filter ${input.typeName} cannot be overridden`);
     const parser = definition.parseOverride.bind(definition);
     const parsed = parse(input, violations, () => parser(input));
     if (parsed !== undefined) this.overrides.set(parsed, parsed);
@@ -123,7 +120,7 @@ function readTypes(field: string, types: readonly string[]): readonly string[] {
   throw new Error(`An HTTP filter needs ${field} that are names of types`);
 }
 
-/** Whatever the parser throws is taken for what is wrong with the config. */
+/** Runs the parser; an exception is a violation. */
 function parse<T>(
   input: FilterConfigInput,
   violations: Violations,

@@ -1,5 +1,8 @@
 import type { HttpFilterConfig } from '../resources/extension-points';
+import { decodeMessage, type MessageDecoder } from '../resources/shared/any';
 import type { ExtensionConfig } from '../resources/shared/extension-parser';
+import { MILLION } from '../resources/shared/fraction-parser';
+import type { Random } from '../util/random';
 import type { Violations } from '../util/violations';
 import type { CallFilter, CallInfo } from './call-filter';
 
@@ -25,11 +28,11 @@ export interface HttpFilter {
   /** Validates an override of one of {@link overrideTypes}. @returns `undefined` after adding a violation. */
   parseOverride(config: ExtensionConfig, violations: Violations): HttpFilterConfig | undefined;
   /**
-   * Makes a config ready for calls, once per route and not once per call.
+   * Creates the factory for the calls of a route.
    *
    * @param config What {@link parseConfig} returned.
    * @param override What {@link parseOverride} returned, if the route has an override.
-   * @returns `undefined` if there is nothing to do for any of these calls.
+   * @returns `undefined` if the filter does nothing for these calls.
    */
   prepare(
     config: HttpFilterConfig,
@@ -37,17 +40,43 @@ export interface HttpFilter {
   ): CallFilterFactory | undefined;
 }
 
-/** Makes the filters of calls that share a route and thus a config. */
+/** Creates the filters of calls with the same config. */
 export interface CallFilterFactory {
-  /** The filter of one call; `undefined` if there is nothing to do for it. May throw like a method of the filter. */
+  /** Creates the filter of one call; `undefined` if it does nothing. May throw like a method of the filter. */
   create(call: CallInfo): CallFilter | undefined;
-  /** The config in force, as plain JSON for people. */
+  /** Describes the config in force as plain JSON. */
   describe(): unknown;
 }
 
-/** A filter of a chain, made ready for calls. */
+/** A filter of a chain, with its factory. */
 export interface PreparedFilter {
   /** The name of the instance, for errors. */
   readonly name: string;
   readonly factory: CallFilterFactory;
+}
+
+/** Checks that a config has the class that its filter parses to. Throws otherwise: the registry mixed up two filters. */
+export function asConfig<T extends HttpFilterConfig>(
+  type: abstract new (...args: never) => T,
+  config: HttpFilterConfig,
+): T {
+  if (config instanceof type) return config;
+  throw new Error(`A config of type ${config.configType} was not parsed by its filter`);
+}
+
+/** Decodes the config of a filter that is configured by a message. @returns `undefined` after adding a violation. */
+export function decodeFilterMessage<T>(
+  config: ExtensionConfig,
+  decoder: MessageDecoder<T>,
+  violations: Violations,
+): T | undefined {
+  if (config.kind === 'message') return decodeMessage(decoder, config.bytes, violations);
+  return violations.add(
+    `must be a ${config.typeName} itself, not a TypedStruct that stands for one`,
+  );
+}
+
+/** Draws whether a call is in a share: never for 0 and always for a million, both without a random number. */
+export function drawShare(perMillion: number, random: Random): boolean {
+  return perMillion > 0 && (perMillion >= MILLION || random() * MILLION < perMillion);
 }

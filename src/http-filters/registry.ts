@@ -1,33 +1,35 @@
 import type { HttpFilterConfig, HttpFilterParser, TypedBytes } from '../resources/extension-points';
 import { readExtension } from '../resources/shared/extension-parser';
 import type { Violations } from '../util/violations';
+import { defineHttpFilter, type HttpFilterDefinition } from './define-http-filter';
 import type { CallFilterFactory, HttpFilter } from './http-filter';
+import { routerFilter } from './router/router-filter';
 
-/** What a config was made into; nothing if there is nothing to do for any call. */
+/** The result of {@link HttpFilter.prepare}. */
 interface Prepared {
   readonly factory: CallFilterFactory | undefined;
 }
 
-/** The HTTP filters there are, by the types of their configs and overrides (gRFC A39). Later registrations win. */
+/** The HTTP filters by the types of their configs and overrides (gRFC A39). A later registration replaces an earlier. */
 export class HttpFilterRegistry implements HttpFilterParser {
   private readonly byConfigType = new Map<string, HttpFilter>();
   private readonly byOverrideType = new Map<string, HttpFilter>();
-  /** Which filter made a config or override. It alone knows what is in it, even after another took its place. */
+  /** The filter that parsed a config or override, and that alone can read it, even after another replaced it. */
   private readonly makers = new WeakMap<HttpFilterConfig, HttpFilter>();
-  /** By config, and by override or, where there is none, the config again. */
+  /** By config and by override; without an override, by the config again. */
   private readonly prepared = new WeakMap<HttpFilterConfig, WeakMap<HttpFilterConfig, Prepared>>();
 
   constructor(filters: readonly HttpFilter[]) {
     for (const filter of filters) this.register(filter);
   }
 
-  /** Makes a filter available under all of its types. */
+  /** Registers a filter under all of its types. */
   register(filter: HttpFilter): void {
     for (const type of filter.configTypes) this.byConfigType.set(type, filter);
     for (const type of filter.overrideTypes) this.byOverrideType.set(type, filter);
   }
 
-  /** Makes a filter available, unless there is one of its types already. */
+  /** Registers a filter, unless one of its types is registered. */
   registerDefault(filter: HttpFilter): void {
     const { configTypes, overrideTypes } = filter;
     if (configTypes.some((type) => this.byConfigType.has(type))) return;
@@ -47,7 +49,7 @@ export class HttpFilterRegistry implements HttpFilterParser {
     return this.byConfigType.get(configType)?.isTerminal === true;
   }
 
-  /** @param depth How many filters this one is nested in. */
+  /** @param depth Number of filters around this one. */
   parseConfig(config: TypedBytes, violations: Violations, depth = 0): HttpFilterConfig | undefined {
     const extension = readExtension(config, violations);
     if (extension === undefined) return undefined;
@@ -55,8 +57,7 @@ export class HttpFilterRegistry implements HttpFilterParser {
     if (filter !== undefined) {
       return this.remember(filter.parseConfig(extension, violations, depth), filter);
     }
-    violations.add(`unsupported HTTP filter ${extension.typeName}`);
-    return undefined;
+    return violations.add(`unsupported HTTP filter ${extension.typeName}`);
   }
 
   parseOverride(config: TypedBytes, violations: Violations): HttpFilterConfig | undefined {
@@ -66,21 +67,19 @@ export class HttpFilterRegistry implements HttpFilterParser {
     if (filter !== undefined) {
       return this.remember(filter.parseOverride(extension, violations), filter);
     }
-    violations.add(`unsupported HTTP filter override ${extension.typeName}`);
-    return undefined;
+    return violations.add(`unsupported HTTP filter override ${extension.typeName}`);
   }
 
-  /** Whether both were made by the same filter. */
+  /** Whether both were parsed by the same filter. */
   isOverrideOf(override: HttpFilterConfig, config: HttpFilterConfig): boolean {
     return this.makers.get(override) === this.makerOf(config);
   }
 
   /**
-   * Makes a config ready for calls. The same config and override give the same factory, for all routes and for as
-   * long as updates leave them alone.
+   * Creates the factory of a config and override, one for all routes and updates with the same two.
    *
    * @param override One for which {@link isOverrideOf} holds.
-   * @returns `undefined` if there is nothing to do for any call.
+   * @returns `undefined` if the filter does nothing.
    */
   prepare(
     config: HttpFilterConfig,
@@ -107,4 +106,21 @@ export class HttpFilterRegistry implements HttpFilterParser {
     if (config !== undefined) this.makers.set(config, filter);
     return config;
   }
+}
+
+/**
+ * The HTTP filters of this process: those of the application, and those of this package, which the composition root
+ * adds. An application may register its filters before or after it calls `register`.
+ */
+export const processHttpFilters = new HttpFilterRegistry([routerFilter]);
+
+/** Implements `registerHttpFilter` of the package. */
+export function registerHttpFilter<Config, Override = Config>(
+  definition: HttpFilterDefinition<Config, Override>,
+): void {
+  const filter = defineHttpFilter(definition);
+  for (const type of filter.configTypes) {
+    if (processHttpFilters.isTerminal(type)) throw new Error(`${type} cannot be replaced`);
+  }
+  processHttpFilters.register(filter);
 }

@@ -62,8 +62,7 @@ export class Re2Compiler {
       this.collected.register(compiled, pattern);
       return compiled;
     } catch (error) {
-      violations.add(`must be an RE2 expression: ${reasonOf(error)}`);
-      return undefined;
+      return violations.add(`must be an RE2 expression: ${reasonOf(error)}`);
     }
   }
 
@@ -90,19 +89,15 @@ export class ResourceRegexes {
   compile(pattern: string, violations: Violations): Re2Pattern | undefined {
     const { maxRegexSize, maxRegexSizePerResource } = this.limits;
     const size = this.compiler.sizeOf(pattern);
-    if (size > maxRegexSize) {
-      violations.add(
+    if (size > maxRegexSize)
+      return violations.add(
         `expression of size ${size} exceeds the limit maxRegexSize of ${maxRegexSize}`,
       );
-      return undefined;
-    }
-    if (!this.count(pattern, size)) {
-      violations.add(
+    if (!this.count(pattern, size))
+      return violations.add(
         'the expressions of the resource exceed the limit maxRegexSizePerResource of ' +
           String(maxRegexSizePerResource),
       );
-      return undefined;
-    }
     return this.compiler.compile(pattern, size, violations);
   }
 

@@ -1,10 +1,14 @@
 import { Metadata, type FilterFactory } from '../grpc-js';
 import { createFilterFactory, type FilterParts } from '../grpc-js/filters';
-import type { CallAffinity, CallInfo } from '../http-filters/call-filter';
+import {
+  type CallAffinity,
+  type CallInfo,
+  toCallFailedError,
+  toStatusObject,
+  isPromiseLike,
+} from '../http-filters/call-filter';
 import { CallFilterChain } from '../http-filters/call-filter-chain';
-import { toCallFailedError, toStatusObject } from '../http-filters/filter-failure';
 import type { PreparedFilter } from '../http-filters/http-filter';
-import { isPromiseLike } from '../http-filters/promise-like';
 import type { CallAttributes, OverrideHost } from '../lb/call-attributes';
 import type { Handle } from '../util/handle';
 import type { ClusterChoice, RouteCluster } from './cluster-choice';

@@ -7,7 +7,7 @@ import { createDnsWatcherFactory } from '../dependency-manager/dns-watch';
 import type { Metadata, Resolver } from '../grpc-js';
 import { userAgentOf, withUserAgent } from '../grpc-js/user-agent';
 import { XxHash64 } from '../hash/xx-hash';
-import { processHttpFilters } from '../http-filters/register-http-filter';
+import { processHttpFilters } from '../http-filters/registry';
 import { ConnectionAttempts } from '../lb/connection-attempts';
 import { createPolicyRegistry, type PolicyEnvironment } from '../lb/create-policy-registry';
 import { processLbPolicies } from '../lb/custom/policy-type';
@@ -33,7 +33,7 @@ import { createClientPool, type XdsClientGroup } from './process-clients';
 
 // What an application brings along goes where the rest is.
 export { registerChannelCredentials } from '../credentials/register-channel-credentials';
-export { registerHttpFilter } from '../http-filters/register-http-filter';
+export { registerHttpFilter } from '../http-filters/registry';
 export { registerLbPolicy } from '../lb/custom/policy-type';
 
 /** See `RegisterOptions`. */

@@ -10,10 +10,7 @@ export type JsonFields = ReadonlyMap<string, unknown>;
  * @returns `undefined` after adding a violation.
  */
 export function readObject(json: unknown, violations: Violations): JsonFields | undefined {
-  if (!isObject(json)) {
-    violations.add('must be an object');
-    return undefined;
-  }
+  if (!isObject(json)) return violations.add('must be an object');
   return new Map(Object.entries(json).filter(([, value]) => value !== null));
 }
 
@@ -24,15 +21,13 @@ export function readObject(json: unknown, violations: Violations): JsonFields | 
  */
 export function readMap(json: unknown, violations: Violations): JsonFields | undefined {
   if (isObject(json)) return new Map(Object.entries(json));
-  violations.add('must be an object');
-  return undefined;
+  return violations.add('must be an object');
 }
 
 /** Reads a list; `undefined` after adding a violation. */
 export function readArray(json: unknown, violations: Violations): readonly unknown[] | undefined {
   if (isArray(json)) return json;
-  violations.add('must be a list');
-  return undefined;
+  return violations.add('must be a list');
 }
 
 /**
@@ -54,8 +49,7 @@ export function readInteger(
   ) {
     return value;
   }
-  violations.add(`must be a whole number from ${bounds.min} to ${bounds.max}`);
-  return undefined;
+  return violations.add(`must be a whole number from ${bounds.min} to ${bounds.max}`);
 }
 
 /** Reads a list field; empty if it is absent, and after adding a violation. */
@@ -76,8 +70,7 @@ export function readString(
 ): string | undefined {
   const value = fields.get(name);
   if (value === undefined || typeof value === 'string') return value;
-  violations.at(name).add('must be a string');
-  return undefined;
+  return violations.at(name).add('must be a string');
 }
 
 /** Reads a string field that must be present and not empty; `undefined` after adding a violation. */
@@ -86,14 +79,10 @@ export function readRequiredString(
   name: string,
   violations: Violations,
 ): string | undefined {
-  if (!fields.has(name)) {
-    violations.at(name).add('field not present');
-    return undefined;
-  }
+  if (!fields.has(name)) return violations.at(name).add('field not present');
   const value = readString(fields, name, violations);
   if (value !== '') return value;
-  violations.at(name).add('must not be empty');
-  return undefined;
+  return violations.at(name).add('must not be empty');
 }
 
 /** Reads a boolean field; the fallback if it is absent, and after adding a violation. */

@@ -1,7 +1,4 @@
-/**
- * A place in some input, with the list of everything found wrong so far. Cursors are immutable and
- * share one list, so descending needs no matching ascent.
- */
+/** A place in an input, with all violations found so far. Cursors are immutable and share one list. */
 export class Violations {
   private constructor(
     private readonly parent: Violations | undefined,
@@ -11,50 +8,51 @@ export class Violations {
     private readonly list: string[],
   ) {}
 
-  /** A cursor at the root of an input nothing is known to be wrong with. */
+  /** Returns a cursor at the root of an input without violations. */
   static root(): Violations {
     return new Violations(undefined, '', true, []);
   }
 
-  /** The cursor of a field. */
+  /** Returns the cursor of a field. */
   at(field: string): Violations {
     return new Violations(this, field, true, this.list);
   }
 
-  /** The cursor of a list element. */
+  /** Returns the cursor of a list element. */
   index(position: number): Violations {
     return new Violations(this, position, false, this.list);
   }
 
-  /** The cursor of a map value. */
+  /** Returns the cursor of a map value. */
   key(name: string): Violations {
     return new Violations(this, JSON.stringify(name), false, this.list);
   }
 
-  /** Notes that the input at this place is wrong. */
-  add(reason: string): void {
+  /** Adds a violation at this place. Returns `undefined`, which parsers return for an invalid input. */
+  add(reason: string): undefined {
     const path = this.path();
     this.list.push(path === '' ? reason : `${path}: ${reason}`);
+    return undefined;
   }
 
-  /** Adds everything wrong with another input, whose root is at this place's root. */
+  /** Adds all violations of another input with the same root. */
   addAll(other: Violations): void {
     for (const violation of other.all) this.list.push(violation);
   }
 
-  // Put together only for what is wrong: of most inputs, that is nothing.
+  // Built only for a violation: most inputs have none.
   private path(): string {
     const parentPath = this.parent?.path() ?? '';
     if (!this.isField) return `${parentPath}[${this.step}]`;
     return parentPath === '' ? String(this.step) : `${parentPath}.${this.step}`;
   }
 
-  /** How many violations the whole input has so far; compare before and after to judge one part. */
+  /** Number of violations of the whole input so far; a comparison before and after validates one part. */
   get count(): number {
     return this.list.length;
   }
 
-  /** Everything wrong with the whole input, in the order found; each entry is `path: reason`. */
+  /** All violations of the whole input, in the order found; each is `path: reason`. */
   get all(): readonly string[] {
     return this.list;
   }

@@ -1,5 +1,5 @@
 import type { Metadata } from '../../src/grpc-js';
-import type { SessionCookie } from '../../src/http-filters/stateful-session/session-config';
+import type { SessionCookie } from '../../src/http-filters/stateful-session/session-parser';
 import type { HashPolicy } from '../../src/resources/route-config';
 
 /** Characters of a header that a rewrite reads, and those of its result: the default of `maxHashInputLength`. */

@@ -4,7 +4,7 @@ import { Metadata } from '../../src/grpc-js';
 import type { XxHash64 } from '../../src/hash/xx-hash';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { routerFilter } from '../../src/http-filters/router/router-filter';
-import { StatefulSessionConfig } from '../../src/http-filters/stateful-session/session-config';
+import { StatefulSessionConfig } from '../../src/http-filters/stateful-session/session-parser';
 import { createStatefulSessionFilter } from '../../src/http-filters/stateful-session/stateful-session-filter';
 import { callAttributes } from '../../src/lb/call-attributes';
 import { encodeJson } from '../../src/proto-json/encode-json';

@@ -10,7 +10,7 @@ const chainOf = (...filters: readonly (CallFilter | undefined)[]) =>
     callWith(),
   );
 
-/** Writes its name behind whatever passes, after a wait if asked to. */
+/** Appends its name to each value, optionally after a wait. */
 function tracing(name: string, log: string[], waits = false): CallFilter {
   const note = <T>(what: string, value: T): T => {
     log.push(`${name} ${what}`);
@@ -52,7 +52,7 @@ describe('the filters of a call', () => {
     },
   );
 
-  it('hand on at once what none of them waits for', () => {
+  it('pass values synchronously if none of them waits', () => {
     const chain = chainOf(tracing('a', []), tracing('b', []));
     const headers = headersOf();
     expect(chain.onRequestHeaders(headers)).toBe(headers);
@@ -60,14 +60,14 @@ describe('the filters of a call', () => {
     expect(Buffer.isBuffer(chain.onResponseMessage(Buffer.from('')))).toBe(true);
   });
 
-  it('are told what the call is', () => {
+  it('receive the method, headers and cluster of the call', () => {
     const calls: unknown[] = [];
     const call = callWith();
     new CallFilterChain([instance('f1', (given) => (calls.push(given), undefined))], call);
     expect(calls[0]).toBe(call);
   });
 
-  it('know whether there is anything to do', () => {
+  it('show which methods act', () => {
     expect(chainOf().isIdle).toBe(true);
     expect(chainOf(undefined).isIdle).toBe(true);
     const chain = chainOf({ onResponseHeaders: (headers) => headers }, {});
@@ -140,14 +140,14 @@ describe('a filter that fails its call', () => {
     },
   );
 
-  it('gives it the trailers of the failure', async () => {
+  it('fails it with the trailers of the failure', async () => {
     const chain = chainOf({ onRequestMessage: () => Promise.reject(refused) });
     await failureOf(() => chain.onRequestMessage(Buffer.from('')));
     // The host drops trailers when it cancels a call.
     expect(chain.onStatus(statusOf(7, 'no')).metadata).toBe(trailers);
   });
 
-  it('has the filters before it told the failure, and those behind it what the server said', async () => {
+  it('passes the failure to the filters before it, and the status of the server to those after it', async () => {
     const seen: string[] = [];
     const watching = (name: string): CallFilter => ({
       onStatus(status) {
@@ -167,7 +167,7 @@ describe('a filter that fails its call', () => {
     expect(seen).toEqual(['c 0', 'b 7', 'a 7']);
   });
 
-  it('when it is made fails it too, and has none made behind it', async () => {
+  it('at its creation fails it too, and those after it are not created', async () => {
     const log: string[] = [];
     const chain = new CallFilterChain(
       [
@@ -205,7 +205,7 @@ describe('a filter that fails its call', () => {
   });
 });
 
-describe('a filter in plain JavaScript that returns what it must not', () => {
+describe('a filter in plain JavaScript with an invalid result', () => {
   /** A filter as the compiler would not have it. */
   const careless = (method: keyof CallFilter, returned: unknown): CallFilter => ({
     [method]: () => returned,
@@ -240,7 +240,7 @@ describe('a filter in plain JavaScript that returns what it must not', () => {
     });
   });
 
-  it('does not end the process with a promise that nobody waits for', async () => {
+  it('does not end the process with an unhandled rejection', async () => {
     const unhandled = jest.fn();
     process.once('unhandledRejection', unhandled);
     const rejected = () => Promise.reject(new Error('unheard'));
@@ -257,7 +257,7 @@ describe('a filter in plain JavaScript that returns what it must not', () => {
 });
 
 describe('a call that has ended', () => {
-  it('is passed to no filter any more, also if one was still at work on it', async () => {
+  it('is passed to no filter, also after a pending one settles', async () => {
     const log: string[] = [];
     let goOn = () => {};
     const waiting: CallFilter = {
@@ -283,7 +283,7 @@ describe('a call that has ended', () => {
     expect(log).toEqual(['a status']);
   });
 
-  it('has every filter told, even if one of them throws', () => {
+  it('calls onStatus of every filter, even if one of them throws', () => {
     const log: string[] = [];
     const throwing: CallFilter = {
       onStatus() {

@@ -7,8 +7,8 @@ import {
 import {
   processHttpFilters,
   registerHttpFilter,
-} from '../../src/http-filters/register-http-filter';
-import { HttpFilterRegistry } from '../../src/http-filters/registry';
+  HttpFilterRegistry,
+} from '../../src/http-filters/registry';
 import { Violations } from '../../src/util/violations';
 import { encodeMessage } from '../resources/decode-json';
 import type { Json } from '../support/xds-json';
@@ -40,7 +40,7 @@ function parseQuota(input: FilterConfigInput): Quota {
   return { max };
 }
 
-/** A definition that says what its filters were made of. */
+/** A definition whose filters show their config and override. */
 function quota(change: Partial<HttpFilterDefinition<Quota>> = {}) {
   const made: (readonly [Quota, Quota | undefined, CallInfo])[] = [];
   const filter: CallFilter = {};
@@ -80,7 +80,7 @@ function violationsOf(
 }
 
 describe('a filter that an application defines', () => {
-  it('is made for each call, of what was parsed', () => {
+  it('is created for each call from the parsed config', () => {
     const { registry, made, filter } = quota();
     const config = parse(registry, 'Config', struct({ max: 3 }));
     const override = parse(registry, 'Override', message(7));
@@ -94,7 +94,7 @@ describe('a filter that an application defines', () => {
     expect(made[0]?.[2]).toBe(call);
   });
 
-  it('may have nothing to do for a call', () => {
+  it('may skip a call', () => {
     const { registry } = quota({ createCallFilter: () => undefined });
     const config = parse(registry, 'Config', struct({ max: 3 }));
     expect(registry.prepare(config, undefined)?.create(callWith())).toBeUndefined();
@@ -167,7 +167,7 @@ describe('a filter that an application defines', () => {
     expect(violationsOf({ parseOverride: parseConfig }, 'Override')).toEqual(expected);
   });
 
-  it('gets JSON as it is, whatever the names', () => {
+  it('receives JSON unchanged, with any names', () => {
     const inputs: FilterConfigInput[] = [];
     const { registry } = quota({
       parseConfig(input) {
@@ -186,7 +186,7 @@ describe('a filter that an application defines', () => {
     expect('polluted' in {}).toBe(false);
   });
 
-  it('says by default what it was sent', () => {
+  it('describes the received config by default', () => {
     const { registry } = quota();
     const config = parse(registry, 'Config', struct({ max: 3 }));
     const override = parse(registry, 'Override', message(7));
@@ -218,7 +218,7 @@ describe('a filter that an application defines', () => {
     });
   });
 
-  it('takes no overrides without a parser for them', () => {
+  it('rejects overrides without a parser for them', () => {
     const filter = defineHttpFilter({
       configTypes: [QUOTA],
       parseConfig: parseQuota,
@@ -231,7 +231,7 @@ describe('a filter that an application defines', () => {
     expect(violations.all).toEqual([`the HTTP filter ${QUOTA} cannot be overridden`]);
   });
 
-  it('does not know the configs of others', () => {
+  it('rejects configs of other filters', () => {
     const { registry } = quota();
     const config = parse(registry, 'Config', struct({ max: 3 }));
     const another = defineHttpFilter({
@@ -244,7 +244,7 @@ describe('a filter that an application defines', () => {
     );
   });
 
-  it('cannot make filters asynchronously', () => {
+  it('cannot create filters asynchronously', () => {
     const createCallFilter = () => anything(Promise.reject(new Error('late')));
     const { registry } = quota({ createCallFilter });
     const config = parse(registry, 'Config', struct({ max: 3 }));
@@ -263,7 +263,7 @@ describe('a filter that an application defines', () => {
 });
 
 describe('registerHttpFilter', () => {
-  it('makes a filter known to the process, in place of one before', () => {
+  it('registers a filter in the process, in place of an earlier one', () => {
     const definition = {
       configTypes: ['acme.v1.Known'],
       parseConfig: parseQuota,

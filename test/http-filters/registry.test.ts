@@ -12,7 +12,7 @@ interface CustomConfig extends HttpFilterConfig {
   readonly isOverride: boolean;
 }
 
-/** A filter somebody wrote, with a message of its own for overrides. */
+/** A filter of an application, with another message for overrides. */
 const customFilter: HttpFilter = {
   configTypes: ['acme.Filter', 'constructor'],
   overrideTypes: ['acme.FilterPerRoute'],
@@ -29,7 +29,7 @@ const any = (typeName: string, value: Uint8Array = new Uint8Array(0)) => ({
 });
 
 describe('the registry of HTTP filters', () => {
-  it('knows the types of configs and those of overrides', () => {
+  it('supports the types of configs and those of overrides', () => {
     expect(
       ['acme.Filter', 'acme.FilterPerRoute', ROUTER, 'acme.Other'].map((type) => [
         registry.isSupported(type),
@@ -44,13 +44,13 @@ describe('the registry of HTTP filters', () => {
     ]);
   });
 
-  it('does not take members of objects for filters', () => {
+  it('does not support names of object members', () => {
     expect(
       ['constructor', '__proto__', 'toString'].map((type) => registry.isSupported(type)),
     ).toEqual([true, false, false]);
   });
 
-  it('hands each config to its filter', () => {
+  it('passes each config to its filter', () => {
     const value = Uint8Array.of(1);
     expect(registry.parseConfig(any('acme.Filter', value), Violations.root())).toEqual({
       configType: 'acme.Filter',
@@ -64,7 +64,7 @@ describe('the registry of HTTP filters', () => {
     });
   });
 
-  it('hands a TypedStruct to the filter it stands for, as JSON', () => {
+  it('passes a TypedStruct to the filter of its type, as JSON', () => {
     const value = encodeMessage('xds.type.v3.TypedStruct', {
       type_url: 'type.googleapis.com/acme.Filter',
       value: { rate: 3 },
@@ -77,7 +77,7 @@ describe('the registry of HTTP filters', () => {
     });
   });
 
-  it('refuses what no filter is registered for, and what is malformed', () => {
+  it('rejects unregistered types and malformed configs', () => {
     const violations = Violations.root();
     expect([
       registry.parseConfig(any('acme.FilterPerRoute'), violations.at('a')),
@@ -96,14 +96,14 @@ describe('the registry of HTTP filters', () => {
     ]);
   });
 
-  it('lets a later registration win', () => {
+  it('replaces a filter by a later registration', () => {
     const other: HttpFilter = { ...customFilter, isTerminal: true };
     const replaced = new HttpFilterRegistry([customFilter]);
     replaced.register(other);
     expect(replaced.isTerminal('acme.Filter')).toBe(true);
   });
 
-  it('lets a default give way, as a whole', () => {
+  it('ignores a default whose types are registered in part', () => {
     const isTerminal = (types: Partial<HttpFilter>) => {
       const filled = new HttpFilterRegistry([customFilter]);
       filled.registerDefault({ ...customFilter, ...types, isTerminal: true });
@@ -120,7 +120,7 @@ describe('the registry of HTTP filters', () => {
     ]);
   });
 
-  it('has a config prepared once, by the filter that made it', () => {
+  it('prepares a config once, by the filter that parsed it', () => {
     const prepared: unknown[] = [];
     const filter: HttpFilter = {
       ...customFilter,

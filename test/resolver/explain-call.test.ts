@@ -2,7 +2,7 @@ import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import type { XdsConfig } from '../../src/dependency-manager/xds-config';
 import { Metadata } from '../../src/grpc-js';
 import { createFaultFilter } from '../../src/http-filters/fault/fault-filter';
-import { FaultConfig } from '../../src/http-filters/fault/fault-config';
+import { FaultConfig } from '../../src/http-filters/fault/fault-parser';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { ClusterRefs } from '../../src/resolver/cluster-refs';
 import { explainCall, type CallExplanation } from '../../src/resolver/explain-call';

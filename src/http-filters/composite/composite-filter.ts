@@ -1,11 +1,8 @@
 import { Status, type Metadata, type StatusObject } from '../../grpc-js';
-import type { HttpFilterConfig } from '../../resources/extension-points';
 import type { Random } from '../../util/random';
-import { CallFailedError, type CallFilter, type CallInfo } from '../call-filter';
+import { CallFailedError, type CallFilter, type CallInfo, isPromiseLike } from '../call-filter';
 import { CallFilterChain } from '../call-filter-chain';
-import { drawShare } from '../draw-share';
-import type { HttpFilter, PreparedFilter } from '../http-filter';
-import { isPromiseLike } from '../promise-like';
+import { asConfig, drawShare, type HttpFilter, type PreparedFilter } from '../http-filter';
 import type { HttpFilterRegistry } from '../registry';
 import {
   CompositeConfig,
@@ -13,20 +10,19 @@ import {
   EXTENSION_WITH_MATCHER_PER_ROUTE,
   type CompositeAction,
   type ExecuteAction,
-} from './composite-config';
-import { parseCompositeConfig, parseCompositeOverride } from './composite-parser';
-import { describeMatcher } from './describe-matcher';
-import { createHeaderReader } from './header-reader';
-import { findAction, type Matcher } from './matcher';
+  parseCompositeConfig,
+  parseCompositeOverride,
+} from './composite-parser';
+import { describeMatcher, createHeaderReader, findAction, type Matcher } from './matcher';
 
-/** What the composite filter works with. */
+/** Options of the composite filter. */
 export interface CompositeFilterOptions {
-  /** The filters that may be nested. The composite filter itself should be one of them. */
+  /** The filters that may be nested, the composite filter included. */
   readonly filters: HttpFilterRegistry;
   readonly random: Random;
 }
 
-/** Runs other filters, chosen for each call by its headers (gRFC A103). */
+/** Creates the composite filter, which runs filters chosen for each call by its headers (gRFC A103). */
 export function createCompositeFilter({ filters, random }: CompositeFilterOptions): HttpFilter {
   const prepare = createNestedPreparer(filters);
   return {
@@ -38,7 +34,7 @@ export function createCompositeFilter({ filters, random }: CompositeFilterOption
     parseOverride: (config, violations) =>
       parseCompositeOverride(config, { filters, depth: 0 }, violations),
     prepare(config, override) {
-      const { matcher } = asCompositeConfig(override ?? config);
+      const { matcher } = asConfig(CompositeConfig, override ?? config);
       if (matcher === undefined) return undefined;
       const decide = (call: CallInfo) => chooseFilters(matcher, call, random, prepare);
       return {
@@ -49,12 +45,7 @@ export function createCompositeFilter({ filters, random }: CompositeFilterOption
   };
 }
 
-function asCompositeConfig(config: HttpFilterConfig): CompositeConfig {
-  if (config instanceof CompositeConfig) return config;
-  throw new Error(`The composite filter was given a ${config.configType}`);
-}
-
-/** Makes the filters of an action ready for calls when they are first needed, and keeps them with the action. */
+/** Prepares the filters of an action on first use, once per action. */
 function createNestedPreparer(registry: HttpFilterRegistry) {
   const prepared = new WeakMap<ExecuteAction, readonly PreparedFilter[]>();
   return (action: ExecuteAction): readonly PreparedFilter[] => {
@@ -70,7 +61,7 @@ function createNestedPreparer(registry: HttpFilterRegistry) {
   };
 }
 
-/** The filters for a call; often none. Throws if the call must fail. */
+/** Chooses the filters of a call; often none. Throws if the call must fail. */
 function chooseFilters(
   matcher: Matcher<CompositeAction>,
   { method, headers }: CallInfo,
@@ -96,8 +87,8 @@ function describeAction(action: CompositeAction): unknown {
 }
 
 /**
- * The composite filter of one call. What it does is known only when the request headers have come through the
- * filters before it; it gets the other methods then, as far as the chosen filters have them.
+ * The composite filter of one call. The request headers, changed by the filters before it, choose the nested filters;
+ * it gets their other methods then.
  */
 class CompositeCall implements CallFilter {
   onRequestMessage?: (message: Buffer) => Buffer | Promise<Buffer>;
@@ -115,7 +106,7 @@ class CompositeCall implements CallFilter {
     const call: CallInfo = {
       ...outer,
       headers,
-      // A filter may have chosen another one by the time this is asked for.
+      // Another filter may have chosen another cluster since.
       get cluster() {
         return outer.cluster;
       },
@@ -125,7 +116,7 @@ class CompositeCall implements CallFilter {
     const chain = new CallFilterChain(filters, call);
     this.chain = chain;
     const changed = chain.onRequestHeaders(headers);
-    // A nested composite filter has its methods only now.
+    // A nested composite filter gets its methods here.
     if (isPromiseLike(changed)) return changed.then((settled) => this.adopt(chain, settled));
     return this.adopt(chain, changed);
   }

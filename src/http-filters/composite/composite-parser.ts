@@ -1,5 +1,5 @@
-import type { TypedExtensionConfig as EnvoyExtensionConfig } from '../../generated/envoy/config/core/v3/extension';
 import type { RuntimeFractionalPercent } from '../../generated/envoy/config/core/v3/base';
+import type { TypedExtensionConfig as EnvoyExtensionConfig } from '../../generated/envoy/config/core/v3/extension';
 import {
   ExtensionWithMatcher,
   ExtensionWithMatcherPerRoute,
@@ -11,17 +11,52 @@ import {
 } from '../../generated/envoy/extensions/filters/http/composite/v3/composite';
 import type { TypedExtensionConfig } from '../../generated/xds/core/v3/extension';
 import type { Matcher as MatcherMessage } from '../../generated/xds/type/matcher/v3/matcher';
+import type { HttpFilterConfig } from '../../resources/extension-points';
 import { decodeMessage, typeNameOf, unpackAny, type AnyType } from '../../resources/shared/any';
 import { readExtension, type ExtensionConfig } from '../../resources/shared/extension-parser';
 import { MILLION, parseFraction } from '../../resources/shared/fraction-parser';
 import type { Violations } from '../../util/violations';
-import { decodeFilterMessage } from '../filter-message';
+import { decodeFilterMessage } from '../http-filter';
 import type { HttpFilterRegistry } from '../registry';
-import { CompositeConfig, type CompositeAction, type NestedFilter } from './composite-config';
 import type { Matcher } from './matcher';
 import { parseMatcher } from './matcher-parser';
 
-/** How many filters may be inside one another, the outermost and the innermost included (gRFC A103). */
+/** The full name of the message that configures the filter. */
+export const EXTENSION_WITH_MATCHER = 'envoy.extensions.common.matching.v3.ExtensionWithMatcher';
+
+/** The full name of the message that overrides it. */
+export const EXTENSION_WITH_MATCHER_PER_ROUTE =
+  'envoy.extensions.common.matching.v3.ExtensionWithMatcherPerRoute';
+
+/** A filter inside the composite one. */
+interface NestedFilter {
+  /** For descriptions; may be empty, and need not be unique. */
+  readonly name: string;
+  readonly config: HttpFilterConfig;
+}
+
+/** Runs filters for a call. */
+export interface ExecuteAction {
+  readonly kind: 'execute';
+  /** In the order in which requests pass them. */
+  readonly filters: readonly NestedFilter[];
+  /** Share of the matching calls, 0 to 1,000,000. */
+  readonly perMillion: number;
+}
+
+/** The action of the composite filter for a call. */
+export type CompositeAction = ExecuteAction | { readonly kind: 'skip' };
+
+/** A validated ExtensionWithMatcher or ExtensionWithMatcherPerRoute (gRFC A103). */
+export class CompositeConfig implements HttpFilterConfig {
+  /** @param matcher `undefined` if the filter does nothing. */
+  constructor(
+    readonly configType: string,
+    readonly matcher: Matcher<CompositeAction> | undefined,
+  ) {}
+}
+
+/** Maximum nesting of filters, the outermost and the innermost included (gRFC A103). */
 const MAX_DEPTH = 8;
 const SKIP_FILTER = 'envoy.extensions.filters.common.matcher.action.v3.SkipFilter';
 const EXECUTE_FILTER_ACTION = 'envoy.extensions.filters.http.composite.v3.ExecuteFilterAction';
@@ -30,8 +65,8 @@ const composite: AnyType<Composite> = {
   decoder: Composite,
 };
 
-/** Where nested filters come from, and how deep this one is nested itself. */
-export interface CompositeParserContext {
+/** The parsers of nested filters, and the number of filters around this one. */
+interface CompositeParserContext {
   readonly filters: Pick<HttpFilterRegistry, 'isTerminal' | 'parseConfig'>;
   readonly depth: number;
 }
@@ -82,10 +117,7 @@ function parseAction(
   violations: Violations,
 ): CompositeAction | undefined {
   const at = violations.at('typed_config');
-  if (typedConfig === undefined) {
-    at.add('field not present');
-    return undefined;
-  }
+  if (typedConfig === undefined) return at.add('field not present');
   const typeName = typeNameOf(typedConfig.typeUrl);
   switch (typeName) {
     case SKIP_FILTER:
@@ -95,12 +127,11 @@ function parseAction(
       return message && parseExecuteAction(message, context, at);
     }
     default:
-      at.add(`must be ${EXECUTE_FILTER_ACTION} or ${SKIP_FILTER}, not ${typeName}`);
-      return undefined;
+      return at.add(`must be ${EXECUTE_FILTER_ACTION} or ${SKIP_FILTER}, not ${typeName}`);
   }
 }
 
-/** A filter config that is to be fetched is not looked at. */
+/** Ignores `dynamic_config`. */
 function parseExecuteAction(
   { typedConfig, filterChain, samplePercent }: ExecuteFilterAction,
   context: CompositeParserContext,
@@ -125,21 +156,17 @@ function parseNested(
   { filters, depth }: CompositeParserContext,
   violations: Violations,
 ): NestedFilter | undefined {
-  if (depth + 1 >= MAX_DEPTH) {
-    violations.add(`more than ${MAX_DEPTH} filters inside one another`);
-    return undefined;
-  }
+  if (depth + 1 >= MAX_DEPTH)
+    return violations.add(`more than ${MAX_DEPTH} filters inside one another`);
   const extension = readExtension(typedConfig, violations);
   if (typedConfig === undefined || extension === undefined) return undefined;
-  if (filters.isTerminal(extension.typeName)) {
-    violations.add(`terminal filter ${extension.typeName} must not be nested`);
-    return undefined;
-  }
+  if (filters.isTerminal(extension.typeName))
+    return violations.add(`terminal filter ${extension.typeName} must not be nested`);
   const config = filters.parseConfig(typedConfig, violations, depth + 1);
   return config && { name, config };
 }
 
-/** Without a share the filters run for every call that matches. */
+/** Without a share the filters run for every matching call. */
 function parseSample(sample: RuntimeFractionalPercent | undefined, violations: Violations): number {
   if (sample === undefined) return MILLION;
   const at = violations.at('default_value');

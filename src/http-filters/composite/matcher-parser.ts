@@ -1,27 +1,40 @@
+import { HttpRequestHeaderMatchInput } from '../../generated/envoy/type/matcher/v3/http_inputs';
 import type { TypedExtensionConfig } from '../../generated/xds/core/v3/extension';
 import type {
   Matcher as MatcherMessage,
   Matcher_MatcherList as MatcherListMessage,
   Matcher_MatcherTree as MatcherTreeMessage,
   Matcher_OnMatch as OnMatchMessage,
+  Matcher_MatcherList_Predicate as PredicateMessage,
+  Matcher_MatcherList_Predicate_SinglePredicate as SinglePredicateMessage,
 } from '../../generated/xds/type/matcher/v3/matcher';
+import type { StringMatcher as StringMatcherMessage } from '../../generated/xds/type/matcher/v3/string';
+import { unpackAny, type AnyType } from '../../resources/shared/any';
+import { parseTextMatcher } from '../../resources/shared/string-matcher-parser';
+import type { StringMatcher } from '../../resources/string-matcher';
 import { assertNever } from '../../util/assert-never';
 import type { Violations } from '../../util/violations';
-import type { Matcher, MatcherListEntry, MatcherNode, OnMatch } from './matcher';
-import { parseHeaderInput, parsePredicate } from './predicate-parser';
+import {
+  type Matcher,
+  type MatcherListEntry,
+  type MatcherNode,
+  type OnMatch,
+  isReadable,
+  type Predicate,
+} from './matcher';
 
-/** How many trees may be inside one another (draft gRFC A106). */
+/** Maximum nesting of trees (draft gRFC A106). */
 const MAX_DEPTH = 16;
 
-/** Validates the action a tree ends in. @returns `undefined` after adding a violation. */
-export type ActionParser<Action extends object> = (
+/** Parses an action. @returns `undefined` after adding a violation. */
+type ActionParser<Action extends object> = (
   action: TypedExtensionConfig,
   violations: Violations,
 ) => Action | undefined;
 
 /**
- * Validates a tree of conditions on request headers (draft gRFC A106). CEL, regular expressions and extensions of
- * any other kind are refused.
+ * Parses a tree of conditions on request headers (draft gRFC A106). CEL, regular expressions and other extensions are
+ * violations.
  *
  * @returns `undefined` after adding a violation.
  */
@@ -42,10 +55,8 @@ class MatcherParser<Action extends object> {
     depth: number,
     violations: Violations,
   ): Matcher<Action> | undefined {
-    if (depth > MAX_DEPTH) {
-      violations.add(`must not be inside more than ${MAX_DEPTH - 1} others`);
-      return undefined;
-    }
+    if (depth > MAX_DEPTH)
+      return violations.add(`must not be inside more than ${MAX_DEPTH - 1} others`);
     const before = violations.count;
     const node = this.parseNode(matcherType, depth, violations);
     const onNoMatch =
@@ -64,8 +75,7 @@ class MatcherParser<Action extends object> {
       case 'matcherTree':
         return this.parseTree(matcherType.value, depth, violations.at('matcher_tree'));
       case undefined:
-        violations.add('must have matcher_list or matcher_tree');
-        return undefined;
+        return violations.add('must have matcher_list or matcher_tree');
       default:
         return assertNever(matcherType);
     }
@@ -76,10 +86,7 @@ class MatcherParser<Action extends object> {
     depth: number,
     violations: Violations,
   ): OnMatch<Action> | undefined {
-    if (message === undefined) {
-      violations.add('field not present');
-      return undefined;
-    }
+    if (message === undefined) return violations.add('field not present');
     const { onMatch, keepMatching } = message;
     if (keepMatching) violations.at('keep_matching').add('must not be set');
     switch (onMatch?.$case) {
@@ -92,8 +99,7 @@ class MatcherParser<Action extends object> {
         return action && { kind: 'action', action };
       }
       case undefined:
-        violations.add('must have matcher or action');
-        return undefined;
+        return violations.add('must have matcher or action');
       default:
         return assertNever(onMatch);
     }
@@ -136,11 +142,9 @@ class MatcherParser<Action extends object> {
         return { kind: 'prefix', headerName, entries, keyLengths };
       }
       case 'customMatch':
-        violations.at('custom_match').add('unsupported');
-        return undefined;
+        return violations.at('custom_match').add('unsupported');
       case undefined:
-        violations.add('must have exact_match_map or prefix_match_map');
-        return undefined;
+        return violations.add('must have exact_match_map or prefix_match_map');
       default:
         return assertNever(treeType);
     }
@@ -158,4 +162,110 @@ class MatcherParser<Action extends object> {
     }
     return entries;
   }
+}
+
+const MAX_HEADER_NAME = 16_383;
+/** A header name of HTTP, or of a pseudo-header. */
+const HEADER_NAME = /^:?[a-z0-9!#$%&'*+\-.^_`|~]+$/;
+
+const headerInput: AnyType<HttpRequestHeaderMatchInput> = {
+  typeName: 'envoy.type.matcher.v3.HttpRequestHeaderMatchInput',
+  decoder: HttpRequestHeaderMatchInput,
+};
+
+/** Parses a condition on request headers. @returns `undefined` after adding a violation (draft gRFC A106). */
+function parsePredicate(
+  message: PredicateMessage | undefined,
+  violations: Violations,
+): Predicate | undefined {
+  const matchType = message?.matchType;
+  switch (matchType?.$case) {
+    case 'singlePredicate':
+      return parseSingle(matchType.value, violations.at('single_predicate'));
+    case 'orMatcher':
+      return parseMembers('any', matchType.value.predicate, violations.at('or_matcher'));
+    case 'andMatcher':
+      return parseMembers('all', matchType.value.predicate, violations.at('and_matcher'));
+    case 'notMatcher': {
+      const member = parsePredicate(matchType.value, violations.at('not_matcher'));
+      return member && { kind: 'not', member };
+    }
+    case undefined:
+      return violations.add('must have single_predicate, or_matcher, and_matcher or not_matcher');
+    default:
+      return assertNever(matchType);
+  }
+}
+
+function parseMembers(
+  kind: 'any' | 'all',
+  messages: readonly PredicateMessage[],
+  violations: Violations,
+): Predicate {
+  const at = violations.at('predicate');
+  if (messages.length < 2) at.add('must have at least two members');
+  const members: Predicate[] = [];
+  for (const [i, message] of messages.entries()) {
+    const member = parsePredicate(message, at.index(i));
+    if (member) members.push(member);
+  }
+  return { kind, members };
+}
+
+function parseSingle(
+  { input, matcher }: SinglePredicateMessage,
+  violations: Violations,
+): Predicate | undefined {
+  const name = parseHeaderInput(input, violations.at('input'));
+  switch (matcher?.$case) {
+    case 'valueMatch': {
+      const value = parseValueMatch(matcher.value, violations.at('value_match'));
+      return name !== undefined && value ? { kind: 'header', name, matcher: value } : undefined;
+    }
+    case 'customMatch':
+      return violations.at('custom_match').add('unsupported: use value_match');
+    case undefined:
+      return violations.at('value_match').add('field not present');
+    default:
+      return assertNever(matcher);
+  }
+}
+
+function parseValueMatch(
+  { matchPattern, ignoreCase }: StringMatcherMessage,
+  violations: Violations,
+): StringMatcher | undefined {
+  switch (matchPattern?.$case) {
+    case 'exact':
+    case 'prefix':
+    case 'suffix':
+    case 'contains': {
+      const { $case: kind, value } = matchPattern;
+      return parseTextMatcher(kind, value, ignoreCase, violations.at(kind));
+    }
+    case 'safeRegex':
+      return violations.at('safe_regex').add('unsupported here');
+    case undefined:
+      return violations.add('must have exact, prefix, suffix or contains');
+    default:
+      return assertNever(matchPattern);
+  }
+}
+
+/** Parses the name of the header to match, in lower case. @returns `undefined` after adding a violation. */
+function parseHeaderInput(
+  input: TypedExtensionConfig | undefined,
+  violations: Violations,
+): string | undefined {
+  const at = violations.at('typed_config');
+  const message = unpackAny(input?.typedConfig, headerInput, at);
+  if (message === undefined) return undefined;
+  const name = message.headerName.toLowerCase();
+  const nameAt = at.at('header_name');
+  if (name === '' || name.length > MAX_HEADER_NAME || !HEADER_NAME.test(name)) {
+    nameAt.add('must be the name of a header');
+  } else if (!isReadable(name)) {
+    nameAt.add(`${name} is not known to a client's filters`);
+  } else return name;
+  return undefined;
 }

@@ -1,3 +1,4 @@
+import type { Metadata } from '../../grpc-js';
 import { matchesString, type StringMatcher } from '../../resources/string-matcher';
 import { assertNever } from '../../util/assert-never';
 
@@ -8,12 +9,12 @@ export type Predicate =
   | { readonly kind: 'any' | 'all'; readonly members: readonly Predicate[] }
   | { readonly kind: 'not'; readonly member: Predicate };
 
-/** What a match leads to. */
+/** The result of a match: an action, or another tree. */
 export type OnMatch<Action extends object> =
   | { readonly kind: 'action'; readonly action: Action }
   | { readonly kind: 'matcher'; readonly matcher: Matcher<Action> };
 
-/** One condition of a list and what it leads to. */
+/** One condition of a list with its result. */
 export interface MatcherListEntry<Action extends object> {
   readonly predicate: Predicate;
   readonly onMatch: OnMatch<Action>;
@@ -23,7 +24,7 @@ export interface MatcherListEntry<Action extends object> {
 export type MatcherNode<Action extends object> =
   | {
       readonly kind: 'list';
-      /** In the order in which they are tried. */
+      /** Tried in this order. */
       readonly entries: readonly MatcherListEntry<Action>[];
     }
   /** The value of the header is the key. */
@@ -46,11 +47,11 @@ export type Matcher<Action extends object> = MatcherNode<Action> & {
   readonly onNoMatch: OnMatch<Action> | undefined;
 };
 
-/** Gives the value of a header by its lower-case name; `undefined` if it is absent. */
-export type HeaderReader = (name: string) => string | undefined;
+/** Returns the value of a header by its lower-case name; `undefined` if it is absent. */
+type HeaderReader = (name: string) => string | undefined;
 
 /**
- * The action for a call. A match whose own tree finds nothing counts as none, and the search goes on.
+ * Finds the action for a call. A match whose tree finds no action does not count, and the search continues.
  *
  * @returns `undefined` if nothing matches.
  */
@@ -113,6 +114,72 @@ function holds(predicate: Predicate, read: HeaderReader): boolean {
       return predicate.members.every((member) => holds(member, read));
     case 'not':
       return !holds(predicate.member, read);
+    default:
+      return assertNever(predicate);
+  }
+}
+
+/** The pseudo-headers that are set before the filters run. */
+const pseudoHeaders = new Set([':path', ':method']);
+
+/** Whether filters can read the header. The other pseudo-headers are set when the call is sent. */
+export function isReadable(headerName: string): boolean {
+  return !headerName.startsWith(':') || pseudoHeaders.has(headerName);
+}
+
+/**
+ * Creates a reader of a call's headers with the rules of routing (gRFC A28): repeated values joined, binary headers
+ * absent, and the content type present before it is added.
+ *
+ * @param path Such as `/package.Service/Method`.
+ */
+export function createHeaderReader(path: string, headers: Metadata): HeaderReader {
+  return (name) => {
+    if (name === ':path') return path;
+    if (name === ':method') return 'POST';
+    if (name.endsWith('-bin')) return undefined;
+    const values = headers.get(name);
+    if (values.length > 0) return values.join(',');
+    return name === 'content-type' ? 'application/grpc' : undefined;
+  };
+}
+
+/** Describes the tree as plain JSON. */
+export function describeMatcher<Action extends object>(
+  matcher: Matcher<Action>,
+  describeAction: (action: Action) => unknown,
+): unknown {
+  const describe = (onMatch: OnMatch<Action>): unknown =>
+    onMatch.kind === 'action'
+      ? describeAction(onMatch.action)
+      : describeMatcher(onMatch.matcher, describeAction);
+  const otherwise = matcher.onNoMatch && describe(matcher.onNoMatch);
+  if (matcher.kind === 'list') {
+    const matches = matcher.entries.map(({ predicate, onMatch }) => ({
+      when: describePredicate(predicate),
+      then: describe(onMatch),
+    }));
+    return { matches, otherwise };
+  }
+  const entries = [...matcher.entries].map(([key, onMatch]) => ({
+    [matcher.kind]: key,
+    then: describe(onMatch),
+  }));
+  return { header: matcher.headerName, matches: entries, otherwise };
+}
+
+function describePredicate(predicate: Predicate): unknown {
+  switch (predicate.kind) {
+    case 'header': {
+      const { name, matcher } = predicate;
+      const text = matcher.kind === 'regex' ? matcher.regex.pattern : matcher.text;
+      return { header: name, [matcher.kind]: text };
+    }
+    case 'any':
+    case 'all':
+      return { [predicate.kind]: predicate.members.map(describePredicate) };
+    case 'not':
+      return { not: describePredicate(predicate.member) };
     default:
       return assertNever(predicate);
   }

@@ -1,25 +1,30 @@
 import type { Metadata } from '../../grpc-js';
 import type { Random } from '../../util/random';
 import { MAX_STATUS_CODE, statusOfHttp } from '../../util/status-code';
-import { drawShare } from '../draw-share';
-import type { FaultAbort, FaultConfig, FaultDelay, FaultShare } from './fault-config';
-import { MAX_HTTP_STATUS, MIN_HTTP_STATUS } from './http-status';
+import { drawShare } from '../http-filter';
+import {
+  type FaultAbort,
+  type FaultConfig,
+  type FaultDelay,
+  type FaultShare,
+  MAX_HTTP_STATUS,
+  MIN_HTTP_STATUS,
+} from './fault-parser';
 
-/** What happens to one call: at least one of the two. */
+/** The fault of one call: at least one of the two. */
 export interface Fault {
-  /** How long the call is held back; `undefined` for not at all. */
+  /** Delay of the call in milliseconds; `undefined` for none. */
   readonly delayMs: number | undefined;
-  /** The gRPC status code it ends with thereafter; `undefined` if it goes on. */
+  /** The gRPC status code that ends the call after the delay; `undefined` if it continues. */
   readonly abortCode: number | undefined;
 }
 
 const DECIMAL = /^\d+$/;
 
 /**
- * Decides what happens to one call (gRFC A33). Delay and abort each draw a random number, and only where there is
- * something to draw for.
+ * Chooses the fault of one call (gRFC A33). Delay and abort each draw a random number, unless the share is 0 or 100 %.
  *
- * @returns `undefined` if nothing does.
+ * @returns `undefined` for none.
  */
 export function chooseFault(
   { delay, abort }: FaultConfig,
@@ -57,7 +62,7 @@ function chooseAbort(
   return drawShare(perMillion, random) ? code : undefined;
 }
 
-/** The gRPC status counts more than the HTTP one, which says less. */
+/** The gRPC status takes precedence over the less specific HTTP status. */
 function readAbortCode(headers: Metadata): number | undefined {
   const code = readNumber(headers, 'x-envoy-fault-abort-grpc-request', 0, MAX_STATUS_CODE);
   if (code !== undefined) return code;
@@ -66,13 +71,13 @@ function readAbortCode(headers: Metadata): number | undefined {
   return httpStatus === undefined ? undefined : statusOfHttp(httpStatus);
 }
 
-/** A header may ask for less than the config allows, in the config's unit. */
+/** A header may lower the share of the config, in the config's unit. */
 function shareOf({ perMillion, unit }: FaultShare, headers: Metadata, name: string): number {
   const numerator = readNumber(headers, name);
   return numerator === undefined ? perMillion : Math.min(numerator * unit, perMillion);
 }
 
-/** The first value that is a whole number in the range: what is not is ignored. */
+/** Returns the first value that is a whole number in the range. */
 function readNumber(
   headers: Metadata,
   name: string,

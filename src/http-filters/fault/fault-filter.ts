@@ -1,24 +1,21 @@
 import type { Metadata, StatusObject } from '../../grpc-js';
-import type { HttpFilterConfig } from '../../resources/extension-points';
 import type { Clock } from '../../util/clock';
 import { createHandle, type Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
 import { CallFailedError, type CallFilter, type CallInfo } from '../call-filter';
-import type { CallFilterFactory, HttpFilter } from '../http-filter';
-import { ActiveFaults } from './active-faults';
+import { asConfig, type CallFilterFactory, type HttpFilter } from '../http-filter';
 import { chooseFault, type Fault } from './choose-fault';
-import { FaultConfig, HTTP_FAULT } from './fault-config';
-import { parseFaultConfig } from './fault-parser';
+import { FaultConfig, HTTP_FAULT, parseFaultConfig } from './fault-parser';
 
-/** What the fault filter works with. */
-export interface FaultFilterOptions {
+/** Options of the fault filter. */
+interface FaultFilterOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** What counts the faults going on. There is one in a process (gRFC A33), so one filter or one of these. */
+  /** The fault counter of the process (gRFC A33). Default: one of this filter. */
   readonly activeFaults?: ActiveFaults;
 }
 
-/** What the filter of one call works with. */
+/** The options of the filter with one config. */
 interface FaultContext {
   readonly config: FaultConfig;
   readonly clock: Clock;
@@ -26,7 +23,7 @@ interface FaultContext {
   readonly activeFaults: ActiveFaults;
 }
 
-/** Delays and fails a share of the calls, to see what the application makes of it (gRFC A33). */
+/** Creates the fault filter, which delays and fails a share of the calls (gRFC A33). */
 export function createFaultFilter(options: FaultFilterOptions): HttpFilter {
   const { clock, random, activeFaults = new ActiveFaults() } = options;
   return {
@@ -36,19 +33,14 @@ export function createFaultFilter(options: FaultFilterOptions): HttpFilter {
     parseConfig: parseFaultConfig,
     parseOverride: parseFaultConfig,
     prepare(config, override) {
-      const effective = asFaultConfig(override ?? config);
+      const effective = asConfig(FaultConfig, override ?? config);
       if (!canInject(effective)) return undefined;
       return createFactory({ config: effective, clock, random, activeFaults });
     },
   };
 }
 
-function asFaultConfig(config: HttpFilterConfig): FaultConfig {
-  if (config instanceof FaultConfig) return config;
-  throw new Error(`The fault filter was given a ${config.configType}`);
-}
-
-/** Whether the config could ever do anything to a call. */
+/** Whether the config can affect any call. */
 function canInject({ delay, abort, maxActiveFaults }: FaultConfig): boolean {
   const isPossible = (fault: FaultConfig['delay'] | FaultConfig['abort']) =>
     fault !== undefined && fault.share.perMillion > 0;
@@ -74,7 +66,7 @@ function createFactory(context: FaultContext): CallFilterFactory {
 
 /** The fault of one call, if it gets one. */
 class FaultCall implements CallFilter {
-  /** The delay under way: its timer and its place among the active faults. */
+  /** The pending delay: its timer and its active fault. */
   private delay: Handle | undefined;
 
   constructor(
@@ -96,16 +88,16 @@ class FaultCall implements CallFilter {
     return goOn(fault, headers);
   }
 
-  /** The call may end while it is held back: cancelled, or its deadline passed. */
+  /** The call may end during the delay: cancelled, or past its deadline. */
   onStatus(status: StatusObject): StatusObject {
     this.delay?.release();
     return status;
   }
 
-  /** Stays unsettled if the call ends first: nobody waits for it any more then. */
+  /** Delays the call. The promise stays pending if the call ends first. */
   private wait(delayMs: number, active: Handle): Promise<void> {
     return new Promise((resolve) => {
-      // The call may have no deadline, and so nothing else that keeps the process alive.
+      // Without a deadline nothing else keeps the process alive for the call.
       const keepsAlive = true;
       const onOver = () => {
         active.release();
@@ -120,8 +112,31 @@ class FaultCall implements CallFilter {
   }
 }
 
-/** What comes after the delay, if there was one. */
+/** Fails or continues the call after its delay, if any. */
 function goOn({ abortCode }: Fault, headers: Metadata): Metadata {
   if (abortCode === undefined) return headers;
   throw new CallFailedError({ code: abortCode, details: 'Aborted by fault injection' });
+}
+
+/** Counts the active faults of the process, over all channels (gRFC A33). */
+export class ActiveFaults {
+  private active = 0;
+
+  get count(): number {
+    return this.active;
+  }
+
+  /**
+   * Counts one fault until released.
+   *
+   * @param limit The maximum, this fault included; `undefined` for no maximum.
+   * @returns `undefined` at the maximum.
+   */
+  acquire(limit: number | undefined): Handle | undefined {
+    if (limit !== undefined && this.active >= limit) return undefined;
+    this.active++;
+    return createHandle(() => {
+      this.active--;
+    });
+  }
 }

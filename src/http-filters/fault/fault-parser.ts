@@ -4,19 +4,61 @@ import {
   type FaultAbort as FaultAbortMessage,
 } from '../../generated/envoy/extensions/filters/http/fault/v3/fault';
 import type { FractionalPercent } from '../../generated/envoy/type/v3/percent';
+import type { HttpFilterConfig } from '../../resources/extension-points';
 import type { ExtensionConfig } from '../../resources/shared/extension-parser';
 import { MILLION, parseUnit } from '../../resources/shared/fraction-parser';
 import { assertNever } from '../../util/assert-never';
 import { durationToMs } from '../../util/duration';
 import { MAX_STATUS_CODE, statusOfHttp } from '../../util/status-code';
 import type { Violations } from '../../util/violations';
-import { decodeFilterMessage } from '../filter-message';
-import { FaultConfig, type FaultAbort, type FaultDelay, type FaultShare } from './fault-config';
-import { MAX_HTTP_STATUS, MIN_HTTP_STATUS } from './http-status';
+import { decodeFilterMessage } from '../http-filter';
 
-const nobody: FaultShare = { perMillion: 0, unit: 10_000 };
+/** The full name of the message, for configs and overrides alike. */
+export const HTTP_FAULT = 'envoy.extensions.filters.http.fault.v3.HTTPFault';
 
-/** `undefined` after adding a violation (gRFC A33). Runtime keys and what concerns servers are not looked at. */
+/** The share of calls that get a fault. */
+export interface FaultShare {
+  /** 0 to 1,000,000. The maximum of the share in a header. */
+  readonly perMillion: number;
+  /** Parts per million of the number 1 in a header: 10,000, 100 or 1. */
+  readonly unit: number;
+}
+
+/** The delay of calls. */
+export interface FaultDelay {
+  readonly share: FaultShare;
+  /** A fixed delay in milliseconds, or the one in the call's headers. */
+  readonly source:
+    { readonly kind: 'fixed'; readonly delayMs: number } | { readonly kind: 'header' };
+}
+
+/** The failure of calls. */
+export interface FaultAbort {
+  readonly share: FaultShare;
+  /** A gRPC status code, 0 to 16, or the one in the call's headers. */
+  readonly source: { readonly kind: 'status'; readonly code: number } | { readonly kind: 'header' };
+}
+
+/** A validated HTTPFault (gRFC A33), the same message for a listener and for an override. */
+export class FaultConfig implements HttpFilterConfig {
+  readonly configType = HTTP_FAULT;
+
+  /** @param maxActiveFaults Maximum of active faults in the process; `undefined` for none. */
+  constructor(
+    readonly delay: FaultDelay | undefined,
+    readonly abort: FaultAbort | undefined,
+    readonly maxActiveFaults: number | undefined,
+  ) {}
+}
+
+/** The least HTTP status a fault may have. */
+export const MIN_HTTP_STATUS = 200;
+/** The greatest HTTP status a fault may have. */
+export const MAX_HTTP_STATUS = 599;
+
+const noShare: FaultShare = { perMillion: 0, unit: 10_000 };
+
+/** Parses an HTTPFault; `undefined` after adding a violation (gRFC A33). Ignores runtime keys and fields for servers. */
 export function parseFaultConfig(
   config: ExtensionConfig,
   violations: Violations,
@@ -44,8 +86,7 @@ function parseDelay(
     case 'headerDelay':
       return { share, source: { kind: 'header' } };
     case undefined:
-      violations.add('must have fixed_delay or header_delay');
-      return undefined;
+      return violations.add('must have fixed_delay or header_delay');
     default:
       return assertNever(specifier);
   }
@@ -75,8 +116,7 @@ function parseAbort(
     case 'headerAbort':
       return { share, source: { kind: 'header' } };
     case undefined:
-      violations.add('must have http_status, grpc_status or header_abort');
-      return undefined;
+      return violations.add('must have http_status, grpc_status or header_abort');
     default:
       return assertNever(errorType);
   }
@@ -85,6 +125,6 @@ function parseAbort(
 /** Without a percentage no call gets the fault. */
 function parseShare(percentage: FractionalPercent | undefined, violations: Violations): FaultShare {
   const unit = percentage && parseUnit(percentage, violations);
-  if (percentage === undefined || unit === undefined) return nobody;
+  if (percentage === undefined || unit === undefined) return noShare;
   return { perMillion: Math.min(percentage.numerator * unit, MILLION), unit };
 }

@@ -1,11 +1,11 @@
 import type { Metadata } from '../../grpc-js';
-import type { SessionCookie } from './session-config';
+import type { SessionCookie } from './session-parser';
 
-/** Where a session lives, as its cookie says (gRFCs A55, A60, A61). */
+/** The endpoint and cluster of a session, from its cookie (gRFCs A55, A60, A61). */
 export interface SessionHost {
-  /** The addresses of the endpoint, such as `10.0.0.1:80` or `[::1]:80`, the one that was in use first. */
+  /** The addresses of the endpoint, such as `10.0.0.1:80` or `[::1]:80`, starting with the one that was in use. */
   readonly addresses: readonly string[];
-  /** Such as `cluster:foo`; empty in cookies of clients that know nothing of clusters. */
+  /** Such as `cluster:foo`; empty in cookies of clients without support for clusters. */
   readonly cluster: string;
 }
 
@@ -13,13 +13,13 @@ const SECOND_MS = 1000;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[\dA-Fa-f:.]+\]):\d{1,5}$/;
 
-/** Whether a cookie for this path goes with a call (RFC 6265, section 5.1.4). */
+/** Whether a cookie with this path applies to a call (RFC 6265, section 5.1.4). */
 export function matchesCookiePath(method: string, path: string): boolean {
   if (!method.startsWith(path)) return false;
   return method.length === path.length || path.endsWith('/') || method[path.length] === '/';
 }
 
-/** The value of the first cookie of this name in the headers of a call; `undefined` if there is none. */
+/** Finds the value of the first cookie of this name in the headers of a call. */
 export function findCookie(headers: Metadata, name: string): string | undefined {
   for (const header of headers.get('cookie')) {
     for (const pair of String(header).split(';')) {
@@ -31,7 +31,7 @@ export function findCookie(headers: Metadata, name: string): string | undefined 
   return undefined;
 }
 
-/** What the value of a cookie says; `undefined` if it is not one of ours. */
+/** Decodes the value of a cookie; `undefined` if {@link encodeSessionHost} could not have made it. */
 export function decodeSessionHost(value: string): SessionHost | undefined {
   if (!BASE64.test(value)) return undefined;
   const text = Buffer.from(value, 'base64').toString('utf8');
@@ -41,14 +41,14 @@ export function decodeSessionHost(value: string): SessionHost | undefined {
   return { addresses, cluster: semicolon < 0 ? '' : text.slice(semicolon + 1) };
 }
 
-/** The value of the cookie for a host: the addresses, a semicolon, the cluster, in base64 (gRFCs A60, A61). */
+/** Encodes a host as the value of a cookie: addresses, semicolon, cluster, in base64 (gRFCs A60, A61). */
 export function encodeSessionHost({ addresses, cluster }: SessionHost): string {
   return Buffer.from(`${addresses.join(',')};${cluster}`).toString('base64');
 }
 
-/** The `set-cookie` header that has the application keep the value. */
+/** Formats the `set-cookie` header for a value. */
 export function formatSetCookie({ name, path, ttlMs }: SessionCookie, value: string): string {
-  // A lifetime of less than a second must not come out as 0, which would mean to forget the cookie at once.
+  // A lifetime of less than a second must not become 0, which deletes the cookie.
   const maxAge = ttlMs > 0 ? `; Max-Age=${Math.ceil(ttlMs / SECOND_MS)}` : '';
   return `${name}=${value}; Path=${path}${maxAge}; HttpOnly`;
 }

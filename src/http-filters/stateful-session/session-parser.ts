@@ -4,23 +4,52 @@ import {
 } from '../../generated/envoy/extensions/filters/http/stateful_session/v3/stateful_session';
 import { CookieBasedSessionState } from '../../generated/envoy/extensions/http/stateful_session/cookie/v3/cookie';
 import type { Cookie } from '../../generated/envoy/type/http/v3/cookie';
+import type { HttpFilterConfig } from '../../resources/extension-points';
 import { unpackAny } from '../../resources/shared/any';
 import type { ExtensionConfig } from '../../resources/shared/extension-parser';
 import { durationToMs } from '../../util/duration';
 import type { Violations } from '../../util/violations';
-import { decodeFilterMessage } from '../filter-message';
-import { StatefulSessionConfig, type SessionCookie } from './session-config';
+import { decodeFilterMessage } from '../http-filter';
+
+/** The full name of the message that configures the filter. */
+export const STATEFUL_SESSION = 'envoy.extensions.filters.http.stateful_session.v3.StatefulSession';
+
+/** The full name of the message that overrides the config for some routes. */
+export const STATEFUL_SESSION_PER_ROUTE =
+  'envoy.extensions.filters.http.stateful_session.v3.StatefulSessionPerRoute';
+
+/** The cookie that carries a session. */
+export interface SessionCookie {
+  /** Never empty. */
+  readonly name: string;
+  /** The path that calls of sessions match (RFC 6265, section 5.1.4); `/` matches all. */
+  readonly path: string;
+  /** Milliseconds, for the cookie's `Max-Age`; 0 for a cookie without one. */
+  readonly ttlMs: number;
+}
+
+/** A config or an override of the filter (gRFC A55). */
+export class StatefulSessionConfig implements HttpFilterConfig {
+  /**
+   * @param configType The name of its message.
+   * @param cookie `undefined` if the filter does nothing.
+   */
+  constructor(
+    readonly configType: string,
+    readonly cookie: SessionCookie | undefined,
+  ) {}
+}
 
 const cookieBasedSessionState = {
   typeName: 'envoy.extensions.http.stateful_session.cookie.v3.CookieBasedSessionState',
   decoder: CookieBasedSessionState,
 };
 
-// What a `set-cookie` header can carry besides its separator. Anything else would break every response.
+// The characters of a `set-cookie` header without its separator. Any other would break every response.
 const NAME = /^[!-:<>-~]+$/;
 const PATH = /^[ -:<-~]*$/;
 
-/** `undefined` after adding a violation (gRFC A55). */
+/** Parses a StatefulSession; `undefined` after adding a violation (gRFC A55). */
 export function parseSessionConfig(
   config: ExtensionConfig,
   violations: Violations,
@@ -33,8 +62,8 @@ export function parseSessionConfig(
 }
 
 /**
- * `undefined` after adding a violation. An override that says nothing has the filter do nothing, as one that
- * says `disabled`.
+ * Parses a StatefulSessionPerRoute; `undefined` after adding a violation. An empty override disables the filter, as
+ * one with `disabled` does.
  */
 export function parseSessionOverride(
   config: ExtensionConfig,
@@ -50,7 +79,7 @@ export function parseSessionOverride(
   return new StatefulSessionConfig(config.typeName, cookie);
 }
 
-/** Without a session state there are no sessions. */
+/** Returns `undefined` without a session state, which disables the filter, and after adding a violation. */
 function parseSession(
   { sessionState }: StatefulSession,
   violations: Violations,
@@ -59,10 +88,7 @@ function parseSession(
   const at = violations.at('session_state').at('typed_config');
   const state = unpackAny(sessionState.typedConfig, cookieBasedSessionState, at);
   if (state === undefined) return undefined;
-  if (state.cookie === undefined) {
-    at.at('cookie').add('field not present');
-    return undefined;
-  }
+  if (state.cookie === undefined) return at.at('cookie').add('field not present');
   return parseCookie(state.cookie, at.at('cookie'));
 }
 

@@ -1,8 +1,7 @@
 import type { Metadata, StatusObject } from '../../grpc-js';
-import type { HttpFilterConfig } from '../../resources/extension-points';
 import type { Logger } from '../../util/logger';
 import type { CallAffinity, CallFilter, CallInfo } from '../call-filter';
-import type { HttpFilter } from '../http-filter';
+import { asConfig, type HttpFilter } from '../http-filter';
 import {
   decodeSessionHost,
   encodeSessionHost,
@@ -15,10 +14,11 @@ import {
   STATEFUL_SESSION_PER_ROUTE,
   StatefulSessionConfig,
   type SessionCookie,
-} from './session-config';
-import { parseSessionConfig, parseSessionOverride } from './session-parser';
+  parseSessionConfig,
+  parseSessionOverride,
+} from './session-parser';
 
-/** What the filter works with. */
+/** Options of the stateful session filter. */
 export interface StatefulSessionFilterOptions {
   readonly logger: Logger;
 }
@@ -26,10 +26,9 @@ export interface StatefulSessionFilterOptions {
 const TRACER = 'xds_stateful_session';
 
 /**
- * Keeps the calls of a session on one endpoint (gRFCs A55, A60). The endpoint is named by a cookie that the
- * application gets with the response headers, and sends along with the next calls of the session.
- *
- * It takes the policy `xds_override_host_experimental` to find the endpoint again.
+ * Creates the stateful session filter, which keeps the calls of a session on one endpoint (gRFCs A55, A60). A cookie
+ * in the response headers names the endpoint; the application sends it with the next calls of the session.
+ * The policy `xds_override_host_experimental` finds the endpoint.
  */
 export function createStatefulSessionFilter({ logger }: StatefulSessionFilterOptions): HttpFilter {
   return {
@@ -39,7 +38,7 @@ export function createStatefulSessionFilter({ logger }: StatefulSessionFilterOpt
     parseConfig: parseSessionConfig,
     parseOverride: parseSessionOverride,
     prepare(config, override) {
-      const { cookie } = asSessionConfig(override ?? config);
+      const { cookie } = asConfig(StatefulSessionConfig, override ?? config);
       if (cookie === undefined) return undefined;
       return {
         create: (call) => createSessionCall(cookie, call, logger),
@@ -49,12 +48,7 @@ export function createStatefulSessionFilter({ logger }: StatefulSessionFilterOpt
   };
 }
 
-function asSessionConfig(config: HttpFilterConfig): StatefulSessionConfig {
-  if (config instanceof StatefulSessionConfig) return config;
-  throw new Error(`The stateful session filter was given a ${config.configType}`);
-}
-
-/** `undefined` for a call that is none of the sessions'. */
+/** Creates the filter of a call; `undefined` if the cookie does not apply to the call. */
 function createSessionCall(
   cookie: SessionCookie,
   { method, headers, affinity }: CallInfo,
@@ -81,7 +75,7 @@ function createSessionCall(
 class SessionCall implements CallFilter {
   private hasHeaders = false;
 
-  /** @param known The value of the cookie the application has; `undefined` if it has none. */
+  /** @param known The value of the application's cookie; `undefined` if it has none. */
   constructor(
     private readonly cookie: SessionCookie,
     private readonly affinity: CallAffinity,
@@ -90,18 +84,18 @@ class SessionCall implements CallFilter {
 
   onResponseHeaders(headers: Metadata): Metadata {
     this.hasHeaders = true;
-    this.tell(headers);
+    this.addCookie(headers);
     return headers;
   }
 
-  /** A server that has nothing but trailers to say belongs to the session all the same. */
+  /** A response of trailers only carries the cookie, too. */
   onStatus(status: StatusObject): StatusObject {
-    if (!this.hasHeaders && isFromServer(status)) this.tell(status.metadata);
+    if (!this.hasHeaders && isFromServer(status)) this.addCookie(status.metadata);
     return status;
   }
 
-  /** Adds the cookie if the application does not have it, or has another one. */
-  private tell(metadata: Metadata): void {
+  /** Adds the cookie unless the application has the same one. */
+  private addCookie(metadata: Metadata): void {
     const { picked: addresses, cluster } = this.affinity;
     if (addresses === undefined) return;
     const value = encodeSessionHost({ addresses, cluster });
@@ -109,7 +103,7 @@ class SessionCall implements CallFilter {
   }
 }
 
-/** Whether the trailers came from a server: what this process makes up has no headers of HTTP. */
+/** Whether the trailers came from a server: a status made in this process has no HTTP headers. */
 function isFromServer({ metadata }: StatusObject): boolean {
   return metadata.get('content-type').length > 0;
 }

@@ -1,7 +1,6 @@
 import { ConnectionGroups, connectionState, LeafConnection } from './connections';
-import { ConnectivityState } from '../../grpc-js';
-import type { Picker } from '../../grpc-js';
-import { abandon, isPromiseLike } from '../../http-filters/promise-like';
+import { ConnectivityState, type Picker } from '../../grpc-js';
+import { abandon, isPromiseLike } from '../../http-filters/call-filter';
 import type { LbConfig } from '../../resources/extension-points';
 import { runSteps } from '../../util/steps';
 import { errorMessage } from '../../util/error-message';

@@ -1,4 +1,4 @@
-import { abandon, isPromiseLike } from '../../http-filters/promise-like';
+import { abandon, isPromiseLike } from '../../http-filters/call-filter';
 import type { LbConfig } from '../../resources/extension-points';
 import { errorMessage } from '../../util/error-message';
 import type { Violations } from '../../util/violations';

@@ -3,8 +3,7 @@ import { Status } from '../../../src/grpc-js';
 import type { CallFilter, CallInfo } from '../../../src/http-filters/call-filter';
 import { createCompositeFilter } from '../../../src/http-filters/composite/composite-filter';
 import { defineHttpFilter } from '../../../src/http-filters/define-http-filter';
-import { createFaultFilter } from '../../../src/http-filters/fault/fault-filter';
-import { ActiveFaults } from '../../../src/http-filters/fault/active-faults';
+import { createFaultFilter, ActiveFaults } from '../../../src/http-filters/fault/fault-filter';
 import { HttpFilterRegistry } from '../../../src/http-filters/registry';
 import { routerFilter } from '../../../src/http-filters/router/router-filter';
 import { Violations } from '../../../src/util/violations';
@@ -122,7 +121,7 @@ describe('the composite filter', () => {
     scene = new Scene();
   });
 
-  it('runs the filters that the headers lead to, in order and back', async () => {
+  it('runs the filters chosen by the headers, in order and back', async () => {
     const config = composite(
       list([x1, run(mark('a'), mark('b'))], [equals('x', '2'), run(mark('c'))]),
     );
@@ -137,7 +136,7 @@ describe('the composite filter', () => {
     expect(other?.get('by')).toEqual(['c']);
   });
 
-  it('tells the filters the headers that reach it', async () => {
+  it('passes its own headers to the filters', async () => {
     const config = composite(list([x1, run(mark('a'))]));
     const call = callWith(headersOf({ x: 'before' }));
     await scene.start(config, undefined, call)?.onRequestHeaders?.(headersOf({ x: '1' }));
@@ -146,7 +145,7 @@ describe('the composite filter', () => {
     ).toEqual([['/test.Echo/Say', 'echo', ['1']]]);
   });
 
-  it('tells the filters the cluster of the moment', async () => {
+  it('passes the current cluster to the filters', async () => {
     let cluster = 'drawn';
     const call: CallInfo = {
       ...callWith(),
@@ -160,7 +159,7 @@ describe('the composite filter', () => {
     expect(scene.calls.map((given) => given.cluster)).toEqual(['chosen']);
   });
 
-  it('takes part only in what the chosen filters take part in', async () => {
+  it('has only the methods of the chosen filters', async () => {
     const config = composite(list([x1, run(mark('a', { only: 'headers' }))]));
     const filter = scene.start(config);
     const headers = filter?.onRequestHeaders?.(headersOf({ x: '1' }));
@@ -185,7 +184,7 @@ describe('the composite filter', () => {
     expect(filter?.onStatus?.(status)).toBe(status);
   });
 
-  it('fails calls that nothing matches', async () => {
+  it('fails calls without a match', async () => {
     const filter = scene.start(composite(list([x1, action(skip)])));
     expect(await failureOf(() => filter?.onRequestHeaders?.(headersOf()))).toBe(
       '14: No match of the composite HTTP filter fits the headers of the call',
@@ -235,7 +234,7 @@ describe('the composite filter', () => {
     expect(filter?.onStatus?.(statusOf(Status.OK, '=')).details).toBe('=cb');
   });
 
-  it('has nested filters fail the call, and let go when it ends', async () => {
+  it('lets nested filters fail the call and end with it', async () => {
     const delay = { fixed_delay: '10s', percentage: { numerator: 100 } };
     const filter = scene.start(composite(list([x1, run(fault({ delay }), mark('a'))])));
     const pending = filter?.onRequestHeaders?.(headersOf({ x: '1' }));
@@ -255,7 +254,7 @@ describe('the composite filter', () => {
     });
   });
 
-  it('makes nested filters ready once', () => {
+  it('prepares nested filters once', () => {
     const config = toAny(composite(list([x1, run(fault({ abort: { grpc_status: 1 } }))])));
     const parsed = scene.registry.parseConfig(config, Violations.root());
     if (parsed === undefined) throw new Error('The config is valid');
@@ -267,7 +266,7 @@ describe('the composite filter', () => {
     expect(prepare).toHaveBeenCalledTimes(2);
   });
 
-  it('says what it does', () => {
+  it('describes its config', () => {
     const config = composite(list([x1, run(mark('a'))], [equals('x', '2'), action(skip)]));
     expect(scene.prepare(config)?.describe()).toEqual({
       matches: [
@@ -282,7 +281,7 @@ describe('the composite filter', () => {
   });
 });
 
-describe('a composite filter is refused', () => {
+describe('a composite filter is rejected', () => {
   const scene = new Scene();
   const AT = 'xds_matcher.matcher_list.matchers[0].on_match.action.typed_config';
 
@@ -369,7 +368,7 @@ describe('a composite filter is refused', () => {
     expect(scene.violations(config)).toEqual(expected);
   });
 
-  it('when filters are more than eight deep', () => {
+  it('with more than eight nested filters', () => {
     const deep = (levels: number): Json =>
       levels === 1 ? mark('a') : composite(list([x1, run(deep(levels - 1))]));
     expect(scene.prepare(deep(8))).toBeDefined();
@@ -385,10 +384,10 @@ describe('a composite filter is refused', () => {
     ]);
   });
 
-  it('runs no config but its own', () => {
+  it('with a config of another filter', () => {
     const filter = createCompositeFilter({ filters: scene.registry, random: () => 0 });
     expect(() => filter.prepare({ configType: 'acme.Other' }, undefined)).toThrow(
-      'The composite filter was given a acme.Other',
+      'A config of type acme.Other was not parsed by its filter',
     );
   });
 });

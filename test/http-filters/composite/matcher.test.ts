@@ -1,7 +1,10 @@
 import { Matcher as MatcherMessage } from '../../../src/generated/xds/type/matcher/v3/matcher';
-import { describeMatcher } from '../../../src/http-filters/composite/describe-matcher';
-import { createHeaderReader } from '../../../src/http-filters/composite/header-reader';
-import { findAction, type Matcher } from '../../../src/http-filters/composite/matcher';
+import {
+  describeMatcher,
+  createHeaderReader,
+  findAction,
+  type Matcher,
+} from '../../../src/http-filters/composite/matcher';
 import { parseMatcher } from '../../../src/http-filters/composite/matcher-parser';
 import { typeNameOf } from '../../../src/resources/shared/any';
 import { Violations } from '../../../src/util/violations';
@@ -72,11 +75,11 @@ describe('a list of conditions', () => {
     expect(find(twoOfThem, headers)).toBe(expected);
   });
 
-  it('leads what nothing fits to `on_no_match`', () => {
+  it('leads to `on_no_match` if no condition matches', () => {
     expect(find({ ...twoOfThem, on_no_match: go('other') })).toBe('other');
   });
 
-  it('goes on when the tree behind a condition finds nothing', () => {
+  it('continues if the tree of a condition finds no action', () => {
     const inner = list([equals('z', '1'), go('inner')]);
     const outer = list([equals('x', '1'), tree(inner)], [equals('x', '1'), go('next')]);
     expect(find(outer, { x: '1', z: '1' })).toBe('inner');
@@ -113,7 +116,7 @@ describe('a list of conditions', () => {
       expect([headers, find(sut, headers)]).toEqual([headers, undefined]);
   });
 
-  it('sees repeated headers as one and binary ones not at all', () => {
+  it('joins repeated headers and ignores binary ones', () => {
     expect(find(list([equals('x', 'a,b'), go('yes')]), { x: ['a', 'b'] })).toBe('yes');
     const headers = headersOf();
     headers.set('x-bin', Buffer.from('a'));
@@ -134,7 +137,7 @@ describe('a map of values', () => {
     expect(find(exactMap('x', map), headers)).toBe(expected);
   });
 
-  it('leads what has no entry to `on_no_match`, as what an entry finds nothing for', () => {
+  it('leads to `on_no_match` without an entry, and if the tree of the entry finds no action', () => {
     const map = { a: tree(list([equals('y', '1'), go('inner')])) };
     const sut = exactMap('x', map, { on_no_match: go('other') });
     expect(find(sut, { x: 'a', y: '1' })).toBe('inner');

@@ -1,5 +1,5 @@
 import { chooseFault } from '../../../src/http-filters/fault/choose-fault';
-import { FaultConfig, type FaultShare } from '../../../src/http-filters/fault/fault-config';
+import { FaultConfig, type FaultShare } from '../../../src/http-filters/fault/fault-parser';
 import { seededRandom } from '../../support/seeded-random';
 import { headersOf } from '../calls';
 
@@ -16,7 +16,7 @@ const fixedAbort = (share: FaultShare, code = 14) =>
   ({ share, source: { kind: 'status', code } }) as const;
 const byHeader = (share: FaultShare) => ({ share, source: { kind: 'header' } }) as const;
 
-/** Gives these numbers, and fails when asked for more. */
+/** Returns these numbers in order, and throws after the last. */
 function numbers(...given: readonly number[]) {
   const left = [...given];
   const random = () => {
@@ -124,7 +124,7 @@ describe('the fault of a call', () => {
     expect(chooseFault(given, headers, () => 0.001)).toBeUndefined();
   });
 
-  it('looks at no header where the config has the values', () => {
+  it('ignores headers where the config has the values', () => {
     const headers = headersOf({ [delay]: '1', [delayShare]: '0', [grpc]: '1', [abortShare]: '0' });
     const given = config(fixedDelay(percent(100)), fixedAbort(percent(100)));
     expect(chooseFault(given, headers, () => 0)).toEqual({ delayMs: 20, abortCode: 14 });

@@ -1,8 +1,7 @@
 import { Status, type Metadata } from '../../../src/grpc-js';
 import type { CallFilter } from '../../../src/http-filters/call-filter';
-import { ActiveFaults } from '../../../src/http-filters/fault/active-faults';
-import { FaultConfig } from '../../../src/http-filters/fault/fault-config';
-import { createFaultFilter } from '../../../src/http-filters/fault/fault-filter';
+import { ActiveFaults, createFaultFilter } from '../../../src/http-filters/fault/fault-filter';
+import { FaultConfig } from '../../../src/http-filters/fault/fault-parser';
 import type { CallFilterFactory } from '../../../src/http-filters/http-filter';
 import { routerFilter } from '../../../src/http-filters/router/router-filter';
 import { Violations } from '../../../src/util/violations';
@@ -105,7 +104,7 @@ describe('the fault filter', () => {
     expect(scene.prepare(json, override)).toBeUndefined();
   });
 
-  it('makes no filter for calls that get no fault', () => {
+  it('creates no filter for calls without a fault', () => {
     const factory = scene.prepare({
       abort: { grpc_status: 1, percentage: { numerator: 10 } },
     });
@@ -122,13 +121,13 @@ describe('the fault filter', () => {
     expect(scene.held).toEqual([0, 0]);
   });
 
-  it('ends calls with OK where the config says so', async () => {
+  it('ends calls with the status OK of the config', async () => {
     const call = scene.call(scene.prepare(abortWith(Status.OK)));
     await settle();
     expect(call.state).toBe('0: Aborted by fault injection');
   });
 
-  it('holds calls back, then sends them as they are', async () => {
+  it('delays calls, then sends them unchanged', async () => {
     const headers = headersOf({ x: '1' });
     const call = scene.call(scene.prepare(delayBy('1.5s')), headers);
     scene.clock.advance(1499);
@@ -154,7 +153,7 @@ describe('the fault filter', () => {
     expect(scene.held).toEqual([0, 0]);
   });
 
-  it('forgets the delay of a call that ends before it is over', async () => {
+  it('releases the delay of a call that ends during it', async () => {
     const calls = Array.from({ length: 100 }, () => scene.call(scene.prepare(delayBy('60s'))));
     expect(scene.held).toEqual([100, 100]);
     for (const call of calls) call.end(Status.DEADLINE_EXCEEDED);
@@ -164,7 +163,7 @@ describe('the fault filter', () => {
     expect(new Set(calls.map(({ state }) => state))).toEqual(new Set(['waiting']));
   });
 
-  it('keeps the process alive while it holds a call back', () => {
+  it('keeps the process alive while it delays a call', () => {
     const setTimer = jest.spyOn(scene.clock, 'setTimer');
     scene.call(scene.prepare(delayBy('1s')));
     expect(setTimer).toHaveBeenCalledWith(expect.anything(), 1000, true);
@@ -176,7 +175,7 @@ describe('the fault filter', () => {
     expect(call.state).toBe('2: Aborted by fault injection');
   });
 
-  it('goes by the headers that come through the filters before it', async () => {
+  it('reads the headers that the filters before it changed', async () => {
     const json = { abort: { header_abort: {}, percentage: always } };
     const filter = scene.prepare(json)?.create(callWith());
     const name = 'x-envoy-fault-abort-grpc-request';
@@ -189,7 +188,7 @@ describe('the fault filter', () => {
     expect(another?.onRequestHeaders?.(unaffected)).toBe(unaffected);
   });
 
-  it('says what it does', () => {
+  it('describes its config', () => {
     expect(
       scene.prepare({ ...delayBy('1s'), max_active_faults: 5 }, undefined)?.describe(),
     ).toEqual({
@@ -202,7 +201,7 @@ describe('the fault filter', () => {
     });
   });
 
-  it('takes no config but its own', () => {
+  it('rejects a config of another filter', () => {
     const foreign = routerFilter.parseConfig(
       { kind: 'message', typeName: 'x', bytes: new Uint8Array(0) },
       Violations.root(),
@@ -210,7 +209,7 @@ describe('the fault filter', () => {
     );
     if (foreign === undefined) throw new Error('The router takes everything');
     expect(() => scene.filter.prepare(foreign, undefined)).toThrow(
-      'The fault filter was given a envoy.extensions.filters.http.router.v3.Router',
+      'A config of type envoy.extensions.filters.http.router.v3.Router was not parsed by its filter',
     );
   });
 });
@@ -241,7 +240,7 @@ describe('the number of active faults', () => {
     expect(scene.held).toEqual([0, 0]);
   });
 
-  it('at its limit keeps calls from being aborted, too', async () => {
+  it('applies to aborts, too', async () => {
     const scene = new Scene();
     const delayed = scene.call(scene.prepare(delayBy('1s')));
     const factory = scene.prepare({ ...abortWith(1), max_active_faults: 1 });
@@ -254,7 +253,7 @@ describe('the number of active faults', () => {
     expect(aborted.state).toBe('1: Aborted by fault injection');
   });
 
-  it('counts an abort for no longer than it takes', async () => {
+  it('counts an abort only while it is applied', async () => {
     const scene = new Scene();
     const factory = scene.prepare({ ...abortWith(1), max_active_faults: 1 });
     const calls = [scene.call(factory), scene.call(factory)];

@@ -91,7 +91,7 @@ describe('a fault', () => {
     expect(parse(json).violations).toEqual(expected);
   });
 
-  it('is refused as a TypedStruct and as what is no message', () => {
+  it('is rejected as a TypedStruct and as malformed bytes', () => {
     const violations = Violations.root();
     parseFaultConfig({ kind: 'json', typeName: FAULT, json: {} }, violations);
     const bytes = Uint8Array.of(0x0a, 0x09);

@@ -57,7 +57,7 @@ describe('the value of a session cookie', () => {
     expect(decodeSessionHost(base64(text))).toEqual({ addresses, cluster });
   });
 
-  it('may come without padding', () => {
+  it('may have no padding', () => {
     const value = base64('10.0.0.1:80').replace(/=+$/, '');
     expect(decodeSessionHost(value)?.addresses).toEqual(['10.0.0.1:80']);
   });
@@ -74,7 +74,7 @@ describe('the value of a session cookie', () => {
     expect(decodeSessionHost(value)).toBeUndefined();
   });
 
-  it('reads back as it was written', () => {
+  it('decodes to the encoded host', () => {
     const host = { addresses: ['[fe80::1]:443', '10.0.0.1:443'], cluster: 'cluster:a' };
     expect(decodeSessionHost(encodeSessionHost(host))).toEqual(host);
   });

@@ -1,11 +1,9 @@
 import {
   parseSessionConfig,
   parseSessionOverride,
-} from '../../../src/http-filters/stateful-session/session-parser';
-import {
   STATEFUL_SESSION,
   STATEFUL_SESSION_PER_ROUTE,
-} from '../../../src/http-filters/stateful-session/session-config';
+} from '../../../src/http-filters/stateful-session/session-parser';
 import { Violations } from '../../../src/util/violations';
 import { encodeMessage } from '../../resources/decode-json';
 import type { Json } from '../../support/xds-json';
@@ -116,7 +114,7 @@ describe('an override of stateful sessions', () => {
     expect(parsed).toEqual({ configType: STATEFUL_SESSION_PER_ROUTE, cookie });
   });
 
-  it('is refused with the place of what is wrong', () => {
+  it('is rejected with the path of the invalid field', () => {
     const { parsed, violations } = parseOverride({ stateful_session: sessionWith({}) });
     expect(parsed).toBeUndefined();
     expect(violations).toEqual([

@@ -5,7 +5,7 @@ import {
   STATEFUL_SESSION,
   STATEFUL_SESSION_PER_ROUTE,
   StatefulSessionConfig,
-} from '../../../src/http-filters/stateful-session/session-config';
+} from '../../../src/http-filters/stateful-session/session-parser';
 import { createStatefulSessionFilter } from '../../../src/http-filters/stateful-session/stateful-session-filter';
 import { silentLogger } from '../../../src/util/logger';
 import { callWith, headersOf, statusOf } from '../calls';
@@ -65,25 +65,25 @@ const setCookie = (text: string) =>
 
 beforeEach(() => traces.splice(0));
 
-describe('a call that belongs to no session yet', () => {
-  it('goes anywhere, and begins one', () => {
+describe('a call without a session', () => {
+  it('goes to any endpoint, and starts a session', () => {
     const call = new Call();
     expect(call.affinity.wanted).toEqual([]);
     expect(call.answer(A)).toEqual([setCookie(`${A};cluster:x`)]);
   });
 
-  it('learns all addresses of the endpoint, the one in use first', () => {
+  it('receives all addresses of the endpoint, the one in use first', () => {
     expect(new Call().answer(B, A)).toEqual([setCookie(`${B},${A};cluster:x`)]);
   });
 
-  it('learns nothing where no endpoint was picked', () => {
+  it('receives no cookie if no endpoint was picked', () => {
     const call = new Call();
     expect(call.filter?.onResponseHeaders?.(new Metadata()).getMap()).toEqual({});
   });
 });
 
 describe('a call of a session', () => {
-  it('asks for its endpoint and its cluster', () => {
+  it('prefers its endpoint and its cluster', () => {
     const call = new Call(base64(`${A},${B};cluster:y`));
     expect(call.affinity.wanted).toEqual([A, B]);
     expect(call.affinity.cluster).toBe('cluster:y');
@@ -108,7 +108,7 @@ describe('a call of a session', () => {
     expect(new Call(base64(A)).answer(A)).toEqual([setCookie(`${A};cluster:x`)]);
   });
 
-  it('is one of no session if its cookie makes no sense', () => {
+  it('has no session if its cookie is malformed', () => {
     const call = new Call('nonsense');
     expect(traces).toEqual(['/test.Echo/Say: cookie session names no host: nonsense']);
     expect(call.affinity.wanted).toEqual([]);
@@ -117,7 +117,7 @@ describe('a call of a session', () => {
 });
 
 describe('the end of a call', () => {
-  it('carries the cookie if the server sent nothing but trailers', () => {
+  it('carries the cookie if the server sent only trailers', () => {
     const call = new Call();
     call.affinity.picked = [A];
     const cookies = call.end({ 'content-type': 'application/grpc' });
@@ -130,7 +130,7 @@ describe('the end of a call', () => {
     expect(call.end({ 'content-type': 'application/grpc' })).toEqual([]);
   });
 
-  it('does not carry it if the status was made up here', () => {
+  it('does not carry it if the status was made in this process', () => {
     const call = new Call();
     call.affinity.picked = [A];
     expect(call.end({})).toEqual([]);
@@ -138,32 +138,32 @@ describe('the end of a call', () => {
 });
 
 describe('the filter', () => {
-  it('leaves calls alone that are outside of the path of the cookie', () => {
+  it('ignores calls outside of the path of the cookie', () => {
     const call = new Call(base64(A), '/test.Echoes/Say');
     expect(call.filter).toBeUndefined();
     expect(call.affinity.wanted).toBeUndefined();
   });
 
-  it('leaves calls alone where nothing can be bound', () => {
+  it('ignores calls without affinity', () => {
     expect(filter.prepare(config, undefined)?.create(callWith())).toBeUndefined();
   });
 
-  it('costs nothing where it is off', () => {
+  it('has no factory without a cookie', () => {
     const off = new StatefulSessionConfig(STATEFUL_SESSION_PER_ROUTE, undefined);
     expect(filter.prepare(config, off)).toBeUndefined();
     expect(filter.prepare(off, undefined)).toBeUndefined();
   });
 
-  it('goes by the override of the route', () => {
+  it('applies the override of the route', () => {
     const other = { ...cookie, name: 'other' };
     const override = new StatefulSessionConfig(STATEFUL_SESSION_PER_ROUTE, other);
     expect(filter.prepare(config, override)?.describe()).toEqual({ cookie: other });
   });
 
-  it('refuses a config that is not its own', () => {
+  it('rejects a config of another filter', () => {
     const config = { configType: routerFilter.configTypes[0] ?? '' };
     expect(() => filter.prepare(config, undefined)).toThrow(
-      'The stateful session filter was given a envoy.extensions.filters.http.router.v3.Router',
+      'A config of type envoy.extensions.filters.http.router.v3.Router was not parsed by its filter',
     );
   });
 });
