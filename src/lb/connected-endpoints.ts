@@ -119,7 +119,7 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint> implements Lb
       environment: host.environment,
       apply: (listed) => this.apply(listed),
     });
-    this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
+    this.publication = host.environment.batch.createPublication(host.depth, this);
   }
 
   update({ config, endpoints, options, resolutionNote }: LbUpdate<Config>): void {
@@ -201,7 +201,8 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint> implements Lb
     if (state !== this.published || state === TRANSIENT_FAILURE) this.publication.request();
   }
 
-  private publish(): void {
+  /** Publishes the state and the picker. */
+  publish(): void {
     const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
     const { host, delegate } = this;
     const aggregate = this.tally.aggregate();

@@ -8,6 +8,12 @@ export interface Publication {
   cancel(): void;
 }
 
+/** A policy that publishes pickers. */
+export interface Publisher {
+  /** Builds and hands up a picker. Called by its publication only. */
+  publish(): void;
+}
+
 /**
  * Runs everything that happens to one tree of policies, one thing at a time, and publishes pickers only
  * when all of it has happened: however many children changed, a parent publishes one picker. Deeper
@@ -16,7 +22,7 @@ export interface Publication {
 export class LbBatch {
   private readonly queue: SerialQueue;
   /** Publications requested, by depth. */
-  private readonly requested: Set<() => void>[] = [];
+  private readonly requested: Set<Publisher>[] = [];
 
   constructor(onError: (error: unknown) => void) {
     this.queue = new SerialQueue(onError, () => this.publishDeepest());
@@ -27,10 +33,10 @@ export class LbBatch {
     this.queue.run(task);
   }
 
-  /** @param publish Builds and hands up a picker. */
-  createPublication(depth: number, publish: () => void): Publication {
+  /** Creates the publication of a policy at some depth. */
+  createPublication(depth: number, publisher: Publisher): Publication {
     const level = (this.requested[depth] ??= new Set());
-    return new LevelPublication(this.queue, level, publish);
+    return new LevelPublication(this.queue, level, publisher);
   }
 
   private publishDeepest(): void {
@@ -39,7 +45,7 @@ export class LbBatch {
       if (level === undefined || level.size === 0) continue;
       const due = [...level];
       level.clear();
-      for (const publish of due) this.queue.run(publish);
+      for (const publisher of due) this.queue.run(() => publisher.publish());
       return;
     }
   }
@@ -52,18 +58,18 @@ class LevelPublication implements Publication {
   /** @param level Those requested at that depth. */
   constructor(
     private readonly queue: SerialQueue,
-    private readonly level: Set<() => void>,
-    private readonly publish: () => void,
+    private readonly level: Set<Publisher>,
+    private readonly publisher: Publisher,
   ) {}
 
   request(): void {
     if (this.isCancelled) return;
-    this.level.add(this.publish);
+    this.level.add(this.publisher);
     this.queue.run(() => {});
   }
 
   cancel(): void {
     this.isCancelled = true;
-    this.level.delete(this.publish);
+    this.level.delete(this.publisher);
   }
 }

@@ -68,7 +68,7 @@ export class SingleChildPolicy<Config extends LbConfig, Child extends ForwardedC
     createChild: (options: ChildPolicyOptions) => Child,
     createDelegate: CreateDelegate<Config, Child>,
   ) {
-    this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
+    this.publication = host.environment.batch.createPublication(host.depth, this);
     this.child = createChild(this);
     this.delegate = createDelegate(this);
   }
@@ -120,7 +120,8 @@ export class SingleChildPolicy<Config extends LbConfig, Child extends ForwardedC
     );
   }
 
-  private publish(): void {
+  /** Publishes the state and the picker. */
+  publish(): void {
     const { child, delegate, failure, host } = this;
     if (failure !== undefined) {
       const picker = createFailurePicker(failure);

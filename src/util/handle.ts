@@ -6,12 +6,16 @@ export interface Handle {
 
 /** Makes a handle that runs `onRelease` once. */
 export function createHandle(onRelease: () => void): Handle {
-  let release: (() => void) | undefined = onRelease;
-  return {
-    release() {
-      const run = release;
-      release = undefined;
-      run?.();
-    },
-  };
+  return new OnceHandle(onRelease);
+}
+
+/** A class, because a process may have a hundred thousand handles, and a function for each would double them. */
+class OnceHandle implements Handle {
+  constructor(private onRelease: (() => void) | undefined) {}
+
+  release(): void {
+    const { onRelease } = this;
+    this.onRelease = undefined;
+    onRelease?.();
+  }
 }

@@ -9,7 +9,7 @@ function setUp() {
 describe('LbBatch', () => {
   it('publishes once, after everything of the batch has happened', () => {
     const { batch, log } = setUp();
-    const publication = batch.createPublication(0, () => log.push('publish'));
+    const publication = batch.createPublication(0, { publish: () => log.push('publish') });
     batch.run(() => {
       publication.request();
       publication.request();
@@ -21,17 +21,19 @@ describe('LbBatch', () => {
 
   it('publishes at once when nothing is under way', () => {
     const { batch, log } = setUp();
-    batch.createPublication(0, () => log.push('publish')).request();
+    batch.createPublication(0, { publish: () => log.push('publish') }).request();
     expect(log).toEqual(['publish']);
   });
 
   it('lets deeper policies publish first, and a parent once for all of them', () => {
     const { batch, log } = setUp();
-    const parent = batch.createPublication(0, () => log.push('parent'));
+    const parent = batch.createPublication(0, { publish: () => log.push('parent') });
     const child = (name: string) =>
-      batch.createPublication(1, () => {
-        log.push(name);
-        parent.request();
+      batch.createPublication(1, {
+        publish: () => {
+          log.push(name);
+          parent.request();
+        },
       });
     const [a, b] = [child('a'), child('b')];
     batch.run(() => {
@@ -44,13 +46,15 @@ describe('LbBatch', () => {
 
   it('goes back down when a publication sets off work in the depth', () => {
     const { batch, log } = setUp();
-    const deep = batch.createPublication(2, () => log.push('deep'));
-    const top = batch.createPublication(0, () => {
-      log.push('top');
-      if (log.length === 1) {
-        deep.request();
-        top.request();
-      }
+    const deep = batch.createPublication(2, { publish: () => log.push('deep') });
+    const top = batch.createPublication(0, {
+      publish: () => {
+        log.push('top');
+        if (log.length === 1) {
+          deep.request();
+          top.request();
+        }
+      },
     });
     top.request();
     expect(log).toEqual(['top', 'deep', 'top']);
@@ -58,7 +62,7 @@ describe('LbBatch', () => {
 
   it('does not publish what was cancelled', () => {
     const { batch, log } = setUp();
-    const publication = batch.createPublication(0, () => log.push('publish'));
+    const publication = batch.createPublication(0, { publish: () => log.push('publish') });
     batch.run(() => {
       publication.request();
       publication.cancel();
@@ -69,7 +73,7 @@ describe('LbBatch', () => {
 
   it('goes on after an exception', () => {
     const { batch, log } = setUp();
-    const publication = batch.createPublication(0, () => log.push('publish'));
+    const publication = batch.createPublication(0, { publish: () => log.push('publish') });
     batch.run(() => {
       publication.request();
       throw new Error('boom');

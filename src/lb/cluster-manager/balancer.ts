@@ -45,7 +45,7 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
   private creation: Handle | undefined;
 
   constructor(private readonly host: LbHost) {
-    this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
+    this.publication = host.environment.batch.createPublication(host.depth, this);
   }
 
   update(update: LbUpdate<ClusterManagerConfig>): void {
@@ -155,7 +155,8 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
     this.publication.request();
   }
 
-  private publish(): void {
+  /** Publishes the state and the picker. */
+  publish(): void {
     const { READY, CONNECTING } = ConnectivityState;
     const { due, removed, pickers: current } = this;
     const aggregate = this.tally.aggregate();

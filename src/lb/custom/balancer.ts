@@ -59,7 +59,7 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
       const leaf = this.children.find(endpoint);
       return leaf && this.connectionOf(leaf);
     });
-    this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
+    this.publication = host.environment.batch.createPublication(host.depth, this);
   }
 
   update(update: LbUpdate<CustomConfig<Config>>): void {
@@ -175,7 +175,8 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
     return `Load-balancing policy ${this.options.definition.name} failed: ${cause}`;
   }
 
-  private publish(): void {
+  /** Publishes the state and the picker. */
+  publish(): void {
     const reason = this.failure ?? this.broken ?? failureOf(this.chosen);
     const { host } = this.options;
     if (reason !== undefined) {

@@ -69,7 +69,7 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
     private readonly host: LbHost,
     private readonly shuffle: Shuffle,
   ) {
-    this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
+    this.publication = host.environment.batch.createPublication(host.depth, this);
     this.hostConfig = parseLoadBalancingConfig({ [PICK_FIRST]: { shuffleAddressList: false } });
   }
 
@@ -153,7 +153,8 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
     this.publication.request();
   }
 
-  private publish(): void {
+  /** Publishes the state and the picker. */
+  publish(): void {
     const { failure, host, picker, state } = this;
     if (failure === undefined) {
       host.updateState(state, picker, null);

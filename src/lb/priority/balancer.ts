@@ -58,7 +58,7 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
     private readonly host: LbHost,
     private readonly keepsRemoved: boolean,
   ) {
-    this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
+    this.publication = host.environment.batch.createPublication(host.depth, this);
   }
 
   update(update: LbUpdate<PriorityConfig>): void {
@@ -89,7 +89,8 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
     this.children.clear();
   }
 
-  private publish(): void {
+  /** Publishes the state and the picker. */
+  publish(): void {
     const { lastUpdate } = this;
     const choice = lastUpdate && choosePriority(this.describe(lastUpdate.config));
     if (lastUpdate === undefined || choice === undefined) {

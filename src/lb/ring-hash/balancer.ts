@@ -94,7 +94,7 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
       environment: host.environment,
       apply: (accepted) => this.applyInSteps(accepted),
     });
-    this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
+    this.publication = host.environment.batch.createPublication(host.depth, this);
   }
 
   update(update: LbUpdate<RingHashConfig>): void {
@@ -199,7 +199,8 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     this.publication.request();
   }
 
-  private publish(): void {
+  /** Publishes the state and the picker. */
+  publish(): void {
     const { CONNECTING, TRANSIENT_FAILURE } = ConnectivityState;
     const { failure, live } = this;
     if (failure !== undefined) {

@@ -52,7 +52,7 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
   private published: ConnectivityState | undefined;
 
   constructor(private readonly host: LbHost) {
-    this.publication = host.environment.batch.createPublication(host.depth, () => this.publish());
+    this.publication = host.environment.batch.createPublication(host.depth, this);
   }
 
   update(update: LbUpdate<WeightedTargetConfig>): void {
@@ -138,7 +138,8 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
     return [...this.targets.values()].filter((target) => target.weight > 0);
   }
 
-  private publish(): void {
+  /** Publishes the state and the picker. */
+  publish(): void {
     const { CONNECTING, TRANSIENT_FAILURE } = ConnectivityState;
     if (this.failure !== undefined) {
       this.published = TRANSIENT_FAILURE;
