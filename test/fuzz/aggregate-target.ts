@@ -27,6 +27,10 @@ import type { FuzzTarget } from './targets';
 
 /** Says that a walk would take more steps than one config may: the reference has no such bound. */
 const TOO_MANY_STEPS = 'counted once per path';
+/** Says that a path is longer than 16 clusters. */
+const TOO_DEEP = 'clusters deep';
+/** The end of what is logged of an aggregate that exceeds a limit, which is no bug. */
+const STAYS = 'stay in use';
 /** Enough for any of the graphs. */
 const MANY_CLUSTERS = 10_000;
 /** Too few for many of them. */
@@ -154,8 +158,11 @@ function checkConfigs(sequence: readonly ClusterGraph[]): string | undefined {
     for (const name of known.keys()) known.set(name, 'missing');
     for (const [name, spec] of graph.clusters) known.set(name, spec);
     world.serve(graph);
+    const before = expected;
     // An incomplete graph changes nothing.
     expected = expectedConfig({ ...graph, clusters: known }) ?? expected;
+    // An aggregate that exceeds the depth keeps its last leaves: from here on, a walk alone does not tell the config.
+    if (before !== undefined && expected?.includes(TOO_DEEP) === true) break;
     const found = world.last?.ok === true ? describeConfig(world.last.value) : undefined;
     if (found?.includes(TOO_MANY_STEPS) === true) break;
     if (found !== expected) return `graph ${index} comes to\n${found}\ninstead of\n${expected}`;
@@ -181,5 +188,5 @@ function checkLimit(sequence: readonly ClusterGraph[]): string | undefined {
 function finish(world: World): string | undefined {
   const left = world.close();
   if (left > 0) return `${left} watches are left`;
-  return world.errors.length > 0 ? world.errors.join() : undefined;
+  return world.errors.find((error) => !error.endsWith(STAYS));
 }
