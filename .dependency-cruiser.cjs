@@ -149,7 +149,10 @@ module.exports = {
       '@bufbuild/protobuf is for generated code, its JSON form, the island and the scanning of undecoded bytes',
       {
         path: '^src/',
-        pathNot: [inFolders(['generated', 'proto-json', ...island]), '^src/resources/shared/'],
+        pathNot: [
+          inFolders(['generated', 'proto-json', ...island]),
+          '^src/resources/(shared|wire)/',
+        ],
       },
       { path: inPackage('@bufbuild/protobuf') },
     ),

@@ -13,7 +13,7 @@ export type {
   RouteOutcome,
   RouteTrial,
 } from './resolver/explain-call';
-export type { RetryPolicy, RetryableCode } from './resources/route-config';
+export type { RetryPolicy, RetryableCode } from './resources/route-config/route-config';
 
 // For channel credentials of the application.
 export type { ChannelCredentialsDefinition } from './credentials/define-channel-credentials';

@@ -1,9 +1,8 @@
 import type { Limits } from '../bootstrap/limits';
-import type { ClusterResource } from '../resources/cluster';
-import type { EndpointCollection } from '../resources/endpoint-collection';
-import type { EndpointsResource } from '../resources/endpoints';
-import type { ListenerResource } from '../resources/listener';
-import type { RouteConfigResource } from '../resources/route-config';
+import type { ClusterResource } from '../resources/cluster/cluster';
+import type { EndpointCollection, EndpointsResource } from '../resources/endpoints/endpoints';
+import type { ListenerResource } from '../resources/listener/listener';
+import type { RouteConfigResource } from '../resources/route-config/route-config';
 import { createHandle, type Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import { err, ok, type Result } from '../util/result';

@@ -5,8 +5,11 @@ import {
   type SubchannelAddress,
 } from '../grpc-js';
 import { watchLookups } from '../grpc-js/lookup-failure';
-import { noMetadata } from '../resources/endpoint-metadata';
-import type { EndpointsResource, SocketAddress } from '../resources/endpoints';
+import {
+  noMetadata,
+  type EndpointsResource,
+  type SocketAddress,
+} from '../resources/endpoints/endpoints';
 import { createHandle, type Handle } from '../util/handle';
 import { sanitizeText } from '../util/sanitize-text';
 import { err, ok, type Result } from '../util/result';

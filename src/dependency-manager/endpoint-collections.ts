@@ -1,6 +1,9 @@
-import type { EndpointCollection } from '../resources/endpoint-collection';
-import { LocalityReuse, PreviousEndpoints } from '../resources/endpoint-reuse';
-import type { EndpointsResource, LocalityEndpoints } from '../resources/endpoints';
+import type {
+  EndpointCollection,
+  EndpointsResource,
+  LocalityEndpoints,
+} from '../resources/endpoints/endpoints';
+import { LocalityReuse, PreviousEndpoints } from '../resources/endpoints/endpoint-reuse';
 import { createHandle, type Handle } from '../util/handle';
 import { ok, type Result } from '../util/result';
 import type { ResourceType } from '../xds-client/resource-type';

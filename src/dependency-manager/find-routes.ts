@@ -1,4 +1,4 @@
-import type { RouteConfigResource } from '../resources/route-config';
+import type { RouteConfigResource } from '../resources/route-config/route-config';
 import { err, ok, type Result } from '../util/result';
 import type { XdsError } from '../xds-client/resource-watcher';
 import type { Observations } from './observations';

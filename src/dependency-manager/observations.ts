@@ -1,7 +1,7 @@
-import type { ClusterResource } from '../resources/cluster';
-import type { EndpointsResource } from '../resources/endpoints';
-import type { ListenerResource } from '../resources/listener';
-import type { RouteConfigResource } from '../resources/route-config';
+import type { ClusterResource } from '../resources/cluster/cluster';
+import type { EndpointsResource } from '../resources/endpoints/endpoints';
+import type { ListenerResource } from '../resources/listener/listener';
+import type { RouteConfigResource } from '../resources/route-config/route-config';
 import type { XdsError } from '../xds-client/resource-watcher';
 
 /** What a watch has reported so far. */

@@ -1,4 +1,4 @@
-import type { RouteConfigResource, VirtualHost } from '../resources/route-config';
+import type { RouteConfigResource, VirtualHost } from '../resources/route-config/route-config';
 
 /** How specific a domain pattern is; the higher, the better. */
 const enum MatchClass {

@@ -1,5 +1,5 @@
 import type { ChannelOptions } from '../grpc-js';
-import type { XdsEndpoint } from '../resources/endpoints';
+import type { XdsEndpoint } from '../resources/endpoints/endpoints';
 import { STEP_SIZE, type Steps } from '../util/steps';
 import { endpointKey } from './endpoint-key';
 import { EndpointLeaf, type LeafListener } from './endpoint-leaf';

@@ -1,5 +1,5 @@
 import { hashText } from '../util/text-hash';
-import type { SocketAddress, XdsEndpoint } from '../resources/endpoints';
+import type { SocketAddress, XdsEndpoint } from '../resources/endpoints/endpoints';
 
 /** The identity of an endpoint: its addresses, in whatever order (gRFC A61). */
 export function endpointKey(endpoint: XdsEndpoint): string {

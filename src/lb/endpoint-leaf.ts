@@ -1,7 +1,7 @@
 import { ConnectivityState, LeafLoadBalancer, Metadata } from '../grpc-js';
 import type { ChannelOptions, GrpcEndpoint, LbHelper, Picker, Subchannel } from '../grpc-js';
 import { GatedSubchannel } from '../grpc-js/gated-subchannel';
-import type { XdsEndpoint } from '../resources/endpoints';
+import type { XdsEndpoint } from '../resources/endpoints/endpoints';
 import type { ConnectionAttempt } from './connection-attempts';
 import { createFailurePicker, queuePicker, withoutResolutionNote } from './connectivity';
 import { sameAddresses } from './endpoint-key';

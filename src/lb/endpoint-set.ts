@@ -1,4 +1,4 @@
-import type { LocalityEndpoints } from '../resources/endpoints';
+import type { LocalityEndpoints } from '../resources/endpoints/endpoints';
 
 /**
  * The endpoints handed to a policy, as the shared immutable objects of `XdsConfig`. A policy that splits its

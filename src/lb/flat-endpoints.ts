@@ -1,6 +1,10 @@
 import type { GrpcEndpoint, SubchannelAddress } from '../grpc-js';
-import { noMetadata } from '../resources/endpoint-metadata';
-import type { LocalityEndpoints, SocketAddress, XdsEndpoint } from '../resources/endpoints';
+import {
+  noMetadata,
+  type LocalityEndpoints,
+  type SocketAddress,
+  type XdsEndpoint,
+} from '../resources/endpoints/endpoints';
 import { endpointKey, sameAddresses } from './endpoint-key';
 import { emptyEndpointSet, type EndpointSet } from './endpoint-set';
 

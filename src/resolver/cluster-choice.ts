@@ -1,5 +1,5 @@
 import type { PreparedFilter } from '../http-filters/http-filter';
-import type { ClusterSpecifier } from '../resources/route-config';
+import type { ClusterSpecifier } from '../resources/route-config/route-config';
 import type { Handle } from '../util/handle';
 import type { Random } from '../util/random';
 import type { ClusterRef, ClusterRefs } from './cluster-refs';

@@ -1,5 +1,10 @@
 import type { Metadata } from '../grpc-js';
-import type { HeaderMatcher, PathMatcher, RetryPolicy, Route } from '../resources/route-config';
+import type {
+  HeaderMatcher,
+  PathMatcher,
+  RetryPolicy,
+  Route,
+} from '../resources/route-config/route-config';
 import type { ClusterChoice } from './cluster-choice';
 import { hashContributions, type HashLimits } from './request-hash';
 import { firstMismatch, headerValue, matchShare } from './route-matcher';

@@ -3,8 +3,12 @@ import { Status } from '../grpc-js';
 import { CallFailedError } from '../http-filters/call-filter';
 import type { CallFilterFactory, PreparedFilter } from '../http-filters/http-filter';
 import type { HttpFilterConfig } from '../resources/extension-points';
-import type { HttpFilterInstance } from '../resources/listener';
-import type { HttpFilterOverride, HttpFilterOverrides, Route } from '../resources/route-config';
+import type { HttpFilterInstance } from '../resources/listener/listener';
+import type {
+  HttpFilterOverride,
+  HttpFilterOverrides,
+  Route,
+} from '../resources/route-config/route-config';
 
 /** What compiling a chain asks of the filter registry. */
 export interface FilterPreparer {

@@ -1,5 +1,10 @@
 import type { MethodConfig } from '../grpc-js';
-import type { RetryPolicy, RetryableCode, Route, VirtualHost } from '../resources/route-config';
+import type {
+  RetryPolicy,
+  RetryableCode,
+  Route,
+  VirtualHost,
+} from '../resources/route-config/route-config';
 import type { StatusCode } from '../util/status-code';
 
 type RetryPolicyConfig = NonNullable<MethodConfig['retryPolicy']>;

@@ -1,4 +1,4 @@
-import type { PathMatcher } from '../resources/route-config';
+import type { PathMatcher } from '../resources/route-config/route-config';
 
 const SERVICE_PREFIX = /^\/[^/]+\/$/;
 

@@ -1,7 +1,7 @@
 import type { Limits } from '../bootstrap/limits';
 import type { Metadata } from '../grpc-js';
 import type { RegexMeter } from '../regex/regex-meter';
-import type { HashPolicy } from '../resources/route-config';
+import type { HashPolicy } from '../resources/route-config/route-config';
 import type { Random } from '../util/random';
 import { headerValue } from './route-matcher';
 

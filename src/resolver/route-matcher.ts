@@ -4,8 +4,8 @@ import type {
   HeaderMatcher,
   PathMatcher,
   RouteMatch,
-} from '../resources/route-config';
-import { matchesString } from '../resources/string-matcher';
+} from '../resources/route-config/route-config';
+import { matchesString } from '../resources/shared/string-matcher';
 import { assertNever } from '../util/assert-never';
 import type { Random } from '../util/random';
 

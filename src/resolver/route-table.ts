@@ -1,7 +1,7 @@
 import type { XdsConfig } from '../dependency-manager/xds-config';
 import type { Metadata, MethodConfig } from '../grpc-js';
 import type { PreparedFilter } from '../http-filters/http-filter';
-import type { HashPolicy, RetryPolicy, Route } from '../resources/route-config';
+import type { HashPolicy, RetryPolicy, Route } from '../resources/route-config/route-config';
 import { createHandle, type Handle } from '../util/handle';
 import type { Random } from '../util/random';
 import { ClusterChoice } from './cluster-choice';

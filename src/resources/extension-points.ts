@@ -1,4 +1,6 @@
+import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { Violations } from '../util/violations';
+import type { CertificateProviders } from '../xds-client/resource-type';
 
 /** A serialized message with its type, as in `google.protobuf.Any`. */
 export interface TypedBytes {
@@ -112,4 +114,28 @@ export interface ExtensionPoints {
   readonly systemRootCerts?: boolean;
   /** Whether clusters choose the server name of TLS connections (gRFC A101). Default: not read. */
   readonly sni?: boolean;
+}
+
+/** What the parsers of one resource share. */
+export interface ParseContext {
+  readonly extensions: ExtensionPoints;
+  /** Counts the regular expressions of the resource. */
+  readonly regexes: RegexCompiler;
+  /** The server the resource came from. */
+  readonly server: ServerConfig;
+  /** The provider instances of the bootstrap (gRFC A29). Default: none. */
+  readonly certificateProviders?: CertificateProviders | undefined;
+}
+
+/** The context of one resource. */
+export function createParseContext(
+  extensions: ExtensionPoints,
+  server: ServerConfig,
+): ParseContext {
+  return { extensions, server, regexes: extensions.regexes.forResource() };
+}
+
+/** Whether the server may make the client send another authority than the application's (gRFC A81). */
+export function isTrusted(server: ServerConfig): boolean {
+  return server.features.has('trusted_xds_server');
 }

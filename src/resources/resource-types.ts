@@ -1,16 +1,16 @@
 import { DEFAULT_LIMITS } from '../bootstrap/limits';
 import type { ResourceType } from '../xds-client/resource-type';
-import type { ClusterResource } from './cluster';
-import { createClusterResourceType } from './cluster-parser';
-import type { EndpointCollection } from './endpoint-collection';
-import { createEndpointCollectionResourceType } from './endpoint-collection-parser';
-import type { EndpointsChange, EndpointsResource } from './endpoints';
-import { createEndpointsResourceType } from './endpoints-parser';
+import type { ClusterResource } from './cluster/cluster';
+import { createClusterResourceType } from './cluster/cluster-parser';
+import type { EndpointCollection } from './endpoints/endpoints';
+import { createEndpointCollectionResourceType } from './endpoints/endpoint-collection-parser';
+import type { EndpointsChange, EndpointsResource } from './endpoints/endpoints';
+import { createEndpointsResourceType } from './endpoints/endpoints-parser';
 import type { ExtensionPoints } from './extension-points';
-import type { ListenerResource } from './listener';
-import { createListenerResourceType } from './listener-parser';
-import type { RouteConfigChange, RouteConfigResource } from './route-config';
-import { createRouteConfigResourceType } from './route-config-parser';
+import type { ListenerResource } from './listener/listener';
+import { createListenerResourceType } from './listener/listener-parser';
+import type { RouteConfigChange, RouteConfigResource } from './route-config/route-config';
+import { createRouteConfigResourceType } from './route-config/route-config-parser';
 
 /** The resource types this client watches. */
 export interface ResourceTypes {

@@ -1,6 +1,10 @@
 import type { EndpointSet } from '../lb/endpoint-set';
-import { noMetadata } from '../resources/endpoint-metadata';
-import type { LocalityEndpoints, SocketAddress, XdsEndpoint } from '../resources/endpoints';
+import {
+  noMetadata,
+  type LocalityEndpoints,
+  type SocketAddress,
+  type XdsEndpoint,
+} from '../resources/endpoints/endpoints';
 
 /** Parses `10.0.0.1:80` or `[::1]:80`. */
 export function makeAddress(text: string): SocketAddress {

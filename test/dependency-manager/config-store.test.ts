@@ -5,10 +5,10 @@ import {
 } from '../../src/dependency-manager/config-store';
 import { waiting, type Observed } from '../../src/dependency-manager/observations';
 import type { XdsConfig } from '../../src/dependency-manager/xds-config';
-import type { ClusterResource } from '../../src/resources/cluster';
-import type { EndpointsResource } from '../../src/resources/endpoints';
-import type { ListenerResource } from '../../src/resources/listener';
-import type { RouteConfigResource } from '../../src/resources/route-config';
+import type { ClusterResource } from '../../src/resources/cluster/cluster';
+import type { EndpointsResource } from '../../src/resources/endpoints/endpoints';
+import type { ListenerResource } from '../../src/resources/listener/listener';
+import type { RouteConfigResource } from '../../src/resources/route-config/route-config';
 import { err, ok } from '../../src/util/result';
 import {
   aggregateCluster,

@@ -2,8 +2,7 @@ import { promises as dns } from 'node:dns';
 import { createDnsWatcherFactory } from '../../src/dependency-manager/dns-watch';
 import { dnsTargetKey } from '../../src/dependency-manager/observations';
 import type { ChannelOptions } from '../../src/grpc-js';
-import { noMetadata } from '../../src/resources/endpoint-metadata';
-import type { EndpointsResource } from '../../src/resources/endpoints';
+import { noMetadata, type EndpointsResource } from '../../src/resources/endpoints/endpoints';
 import type { Result } from '../../src/util/result';
 
 type DnsResult = Result<EndpointsResource, string>;

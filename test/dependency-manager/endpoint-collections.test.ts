@@ -2,8 +2,11 @@ import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import { silentLogger } from '../../src/util/logger';
 import { XdsDependencyManager } from '../../src/dependency-manager/dependency-manager';
 import type { XdsConfig } from '../../src/dependency-manager/xds-config';
-import type { EndpointCollection } from '../../src/resources/endpoint-collection';
-import type { EndpointsResource, LocalityEndpoints } from '../../src/resources/endpoints';
+import type {
+  EndpointCollection,
+  EndpointsResource,
+  LocalityEndpoints,
+} from '../../src/resources/endpoints/endpoints';
 import { err, type Result } from '../../src/util/result';
 import type { ResourceType } from '../../src/xds-client/resource-type';
 import { FakeDns } from '../support/fake-dns';

@@ -3,7 +3,7 @@ import {
   type DependencyManagerOptions,
 } from '../../src/dependency-manager/dependency-manager';
 import type { XdsConfig } from '../../src/dependency-manager/xds-config';
-import type { ClusterResource } from '../../src/resources/cluster';
+import type { ClusterResource } from '../../src/resources/cluster/cluster';
 import type { Handle } from '../../src/util/handle';
 import { silentLogger } from '../../src/util/logger';
 import { ok, type Result } from '../../src/util/result';

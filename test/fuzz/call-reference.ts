@@ -1,6 +1,6 @@
 import type { Metadata } from '../../src/grpc-js';
 import type { SessionCookie } from '../../src/http-filters/stateful-session/session-parser';
-import type { HashPolicy } from '../../src/resources/route-config';
+import type { HashPolicy } from '../../src/resources/route-config/route-config';
 
 /** Characters of a header that a rewrite reads, and those of its result: the default of `maxHashInputLength`. */
 const MAX_REWRITTEN = 4096;

@@ -5,7 +5,7 @@ import { createPolicyRegistry } from '../../src/lb/create-policy-registry';
 import { emptyEndpointSet, type EndpointSet } from '../../src/lb/endpoint-set';
 import type { LbPolicy } from '../../src/lb/lb-policy';
 import type { LbPolicyRegistry } from '../../src/lb/lb-policy-registry';
-import type { HealthStatus, LocalityEndpoints } from '../../src/resources/endpoints';
+import type { HealthStatus, LocalityEndpoints } from '../../src/resources/endpoints/endpoints';
 import type { LbConfig } from '../../src/resources/extension-points';
 import { readFeatureFlags } from '../../src/util/feature-flags';
 import { silentLogger } from '../../src/util/logger';

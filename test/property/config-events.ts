@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ConfigOutcome } from '../../src/dependency-manager/config-store';
 import { waiting, type Observed } from '../../src/dependency-manager/observations';
 import type { ClusterResult, XdsConfig } from '../../src/dependency-manager/xds-config';
-import type { ClusterResource } from '../../src/resources/cluster';
-import type { EndpointsResource } from '../../src/resources/endpoints';
+import type { ClusterResource } from '../../src/resources/cluster/cluster';
+import type { EndpointsResource } from '../../src/resources/endpoints/endpoints';
 import { ConfigWorld, describeUpdate, failure, fullWalk, value } from '../support/config-world';
 import { seededRandom } from '../support/seeded-random';
 import {

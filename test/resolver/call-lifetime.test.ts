@@ -30,7 +30,7 @@ import { RegexMeter } from '../../src/regex/regex-meter';
 import { LiveConfigs } from '../../src/resolver/live-configs';
 import { registerXdsResolver } from '../../src/resolver/register-xds-resolver';
 import { XdsResolver } from '../../src/resolver/xds-resolver';
-import type { RetryPolicy } from '../../src/resources/route-config';
+import type { RetryPolicy } from '../../src/resources/route-config/route-config';
 import { systemClock } from '../../src/util/clock';
 import { silentLogger } from '../../src/util/logger';
 import { ok } from '../../src/util/result';

@@ -7,7 +7,7 @@ import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { ClusterRefs } from '../../src/resolver/cluster-refs';
 import { explainCall, type CallExplanation } from '../../src/resolver/explain-call';
 import { RouteTable } from '../../src/resolver/route-table';
-import type { HeaderMatcher, Route } from '../../src/resources/route-config';
+import type { HeaderMatcher, Route } from '../../src/resources/route-config/route-config';
 import { createHandle } from '../../src/util/handle';
 import { FakeClock } from '../support/fake-clock';
 import { seededRandom } from '../support/seeded-random';

@@ -3,8 +3,11 @@ import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { routerFilter } from '../../src/http-filters/router/router-filter';
 import { compileFilterChain } from '../../src/resolver/filter-chain';
 import type { HttpFilterConfig } from '../../src/resources/extension-points';
-import type { HttpFilterInstance } from '../../src/resources/listener';
-import type { HttpFilterOverride, HttpFilterOverrides } from '../../src/resources/route-config';
+import type { HttpFilterInstance } from '../../src/resources/listener/listener';
+import type {
+  HttpFilterOverride,
+  HttpFilterOverrides,
+} from '../../src/resources/route-config/route-config';
 import { Violations } from '../../src/util/violations';
 import { callWith, failureOf } from '../http-filters/calls';
 

@@ -4,7 +4,11 @@ import {
   effectiveTimeoutMs,
   toMethodConfig,
 } from '../../src/resolver/method-config';
-import type { RetryPolicy, Route, VirtualHost } from '../../src/resources/route-config';
+import type {
+  RetryPolicy,
+  Route,
+  VirtualHost,
+} from '../../src/resources/route-config/route-config';
 import { forwardTo, route, virtualHost } from '../support/xds-builders';
 
 const policy: RetryPolicy = {

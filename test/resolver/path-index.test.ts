@@ -1,4 +1,4 @@
-import type { PathMatcher } from '../../src/resources/route-config';
+import type { PathMatcher } from '../../src/resources/route-config/route-config';
 import { PathIndex } from '../../src/resolver/path-index';
 import { matchesPath } from '../../src/resolver/route-matcher';
 import { seededRandom } from '../support/seeded-random';

@@ -10,7 +10,7 @@ import { XdsConfigSelector } from '../../src/resolver/config-selector';
 import type { FilterPreparer } from '../../src/resolver/filter-chain';
 import type { HashLimits } from '../../src/resolver/request-hash';
 import { RouteTable } from '../../src/resolver/route-table';
-import type { HashPolicy } from '../../src/resources/route-config';
+import type { HashPolicy } from '../../src/resources/route-config/route-config';
 import { createHandle } from '../../src/util/handle';
 import { silentLogger } from '../../src/util/logger';
 import { Violations } from '../../src/util/violations';

@@ -5,8 +5,12 @@ import {
   matchesPath,
   matchesRoute,
 } from '../../src/resolver/route-matcher';
-import type { HeaderCondition, PathMatcher, RouteMatch } from '../../src/resources/route-config';
-import type { StringMatcher } from '../../src/resources/string-matcher';
+import type {
+  HeaderCondition,
+  PathMatcher,
+  RouteMatch,
+} from '../../src/resources/route-config/route-config';
+import type { StringMatcher } from '../../src/resources/shared/string-matcher';
 import type { Random } from '../../src/util/random';
 import { forwardTo, regex, route } from '../support/xds-builders';
 

@@ -1,7 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import { createEndpointsResourceType } from '../../src/resources/endpoints-parser';
-import type { EndpointsChange, EndpointsResource } from '../../src/resources/endpoints';
-import { localityName } from '../../src/resources/locality';
+import { createEndpointsResourceType } from '../../src/resources/endpoints/endpoints-parser';
+import {
+  localityName,
+  type EndpointsChange,
+  type EndpointsResource,
+} from '../../src/resources/endpoints/endpoints';
 import type { DecodeResult, PreviousVersion } from '../../src/xds-client/resource-type';
 import { ClusterLoadAssignment } from '../../src/generated/envoy/config/endpoint/v3/endpoint';
 import { seededRandom } from '../support/seeded-random';

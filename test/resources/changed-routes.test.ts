@@ -1,5 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { RouteConfigResource, VirtualHost } from '../../src/resources/route-config';
+import type {
+  RouteConfigResource,
+  VirtualHost,
+} from '../../src/resources/route-config/route-config';
 import { seededRandom } from '../support/seeded-random';
 import type { Json } from '../support/xds-json';
 import {

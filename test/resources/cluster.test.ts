@@ -1,6 +1,6 @@
 import { Cluster } from '../../src/generated/envoy/config/cluster/v3/cluster';
-import type { ClusterResource } from '../../src/resources/cluster';
-import { createClusterResourceType } from '../../src/resources/cluster-parser';
+import type { ClusterResource } from '../../src/resources/cluster/cluster';
+import { createClusterResourceType } from '../../src/resources/cluster/cluster-parser';
 import { roundRobinConverter } from '../../src/lb/round-robin/config';
 import { wrrLocalityConverter } from '../../src/lb/wrr-locality/config';
 import { LbPolicyRegistry } from '../../src/lb/lb-policy-registry';

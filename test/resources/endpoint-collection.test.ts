@@ -3,8 +3,8 @@ import {
   LbEndpoint,
   LbEndpointCollection,
 } from '../../src/generated/envoy/config/endpoint/v3/endpoint_components';
-import { createEndpointCollectionResourceType } from '../../src/resources/endpoint-collection-parser';
-import { createEndpointsResourceType } from '../../src/resources/endpoints-parser';
+import { createEndpointCollectionResourceType } from '../../src/resources/endpoints/endpoint-collection-parser';
+import { createEndpointsResourceType } from '../../src/resources/endpoints/endpoints-parser';
 import type { Json } from '../support/xds-json';
 import { serverWith, types, valueOf, versionOf, violationsOf } from './decode-json';
 

@@ -1,7 +1,7 @@
 import { LbEndpointCollection } from '../../src/generated/envoy/config/endpoint/v3/endpoint_components';
-import { createEndpointCollectionResourceType } from '../../src/resources/endpoint-collection-parser';
+import { createEndpointCollectionResourceType } from '../../src/resources/endpoints/endpoint-collection-parser';
 import { createResourceTypes } from '../../src/resources/resource-types';
-import { countElements } from '../../src/resources/shared/count-elements';
+import { countElements } from '../../src/resources/wire/sliced-message';
 import { endpointsJson } from '../support/xds-json';
 import { decodeBytes, encode, extensions, valueOf, versionOf, violationsOf } from './decode-json';
 

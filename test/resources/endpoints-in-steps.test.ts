@@ -4,8 +4,8 @@ import {
   LbEndpoint,
   LocalityLbEndpoints,
 } from '../../src/generated/envoy/config/endpoint/v3/endpoint_components';
-import type { EndpointsResource } from '../../src/resources/endpoints';
-import { createEndpointsResourceType } from '../../src/resources/endpoints-parser';
+import type { EndpointsResource } from '../../src/resources/endpoints/endpoints';
+import { createEndpointsResourceType } from '../../src/resources/endpoints/endpoints-parser';
 import { runSteps } from '../../src/util/steps';
 import type { Decoded, PreviousVersion } from '../../src/xds-client/resource-type';
 import { seededRandom } from '../support/seeded-random';

@@ -1,9 +1,12 @@
 import { Locality } from '../../src/generated/envoy/config/core/v3/base';
 import { ClusterLoadAssignment } from '../../src/generated/envoy/config/endpoint/v3/endpoint';
 import { LocalityLbEndpoints } from '../../src/generated/envoy/config/endpoint/v3/endpoint_components';
-import { noMetadata } from '../../src/resources/endpoint-metadata';
-import type { EndpointsResource, XdsEndpoint } from '../../src/resources/endpoints';
-import { createEndpointsResourceType } from '../../src/resources/endpoints-parser';
+import {
+  noMetadata,
+  type EndpointsResource,
+  type XdsEndpoint,
+} from '../../src/resources/endpoints/endpoints';
+import { createEndpointsResourceType } from '../../src/resources/endpoints/endpoints-parser';
 import type { PreviousVersion } from '../../src/xds-client/resource-type';
 import { endpointsJson, type Json } from '../support/xds-json';
 import { decodeBytes, encode, types, valueOf, versionOf, violationsOf } from './decode-json';

@@ -1,4 +1,4 @@
-import { createEndpointsResourceType } from '../../src/resources/endpoints-parser';
+import { createEndpointsResourceType } from '../../src/resources/endpoints/endpoints-parser';
 
 /** Adds the head of a length-delimited field. */
 function field(number: number, ...contents: readonly Uint8Array[]): Uint8Array {

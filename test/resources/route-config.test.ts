@@ -1,5 +1,9 @@
 import { RouteConfiguration } from '../../src/generated/envoy/config/route/v3/route';
-import type { Route, RouteAction, VirtualHost } from '../../src/resources/route-config';
+import type {
+  Route,
+  RouteAction,
+  VirtualHost,
+} from '../../src/resources/route-config/route-config';
 import { routeConfigJson, routeToCluster, type Json } from '../support/xds-json';
 import {
   decodeBytes,

@@ -1,5 +1,5 @@
-import { createClusterResourceType } from '../../src/resources/cluster-parser';
-import type { UpstreamTls } from '../../src/resources/tls-context';
+import { createClusterResourceType } from '../../src/resources/cluster/cluster-parser';
+import type { UpstreamTls } from '../../src/resources/cluster/cluster';
 import { edsClusterJson, type Json } from '../support/xds-json';
 import { extensions, types, valueOf, violationsOf } from './decode-json';
 

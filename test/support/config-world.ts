@@ -19,10 +19,13 @@ import type {
   ClusterResult,
   XdsConfig,
 } from '../../src/dependency-manager/xds-config';
-import type { ClusterResource } from '../../src/resources/cluster';
-import type { EndpointsResource } from '../../src/resources/endpoints';
-import type { ListenerResource } from '../../src/resources/listener';
-import type { RouteConfigResource, VirtualHost } from '../../src/resources/route-config';
+import type { ClusterResource } from '../../src/resources/cluster/cluster';
+import type { EndpointsResource } from '../../src/resources/endpoints/endpoints';
+import type { ListenerResource } from '../../src/resources/listener/listener';
+import type {
+  RouteConfigResource,
+  VirtualHost,
+} from '../../src/resources/route-config/route-config';
 import { err, ok } from '../../src/util/result';
 import type { XdsError } from '../../src/xds-client/resource-watcher';
 import { listener, routeConfig, virtualHostTo, xdsError } from './xds-builders';

@@ -1,6 +1,6 @@
 import type { DnsWatch, DnsWatcherFactory } from '../../src/dependency-manager/dns-watch';
 import { dnsTargetKey, type DnsTarget } from '../../src/dependency-manager/observations';
-import type { EndpointsResource } from '../../src/resources/endpoints';
+import type { EndpointsResource } from '../../src/resources/endpoints/endpoints';
 import { err, ok, type Result } from '../../src/util/result';
 
 type OnResult = (result: Result<EndpointsResource, string>) => void;

@@ -7,12 +7,12 @@ import type {
   ClusterWatcher,
 } from '../../src/dependency-manager/xds-config';
 import type { XdsLbContext } from '../../src/lb/lb-policy';
-import type { ClusterResource } from '../../src/resources/cluster';
+import type { ClusterResource } from '../../src/resources/cluster/cluster';
 import type {
   DropCategory,
   EndpointsResource,
   PriorityEndpoints,
-} from '../../src/resources/endpoints';
+} from '../../src/resources/endpoints/endpoints';
 import { createHandle, type Handle } from '../../src/util/handle';
 import { ok, type Result } from '../../src/util/result';
 

@@ -1,11 +1,17 @@
 // Validated resources, as the parsers would return them, with everything a test does not care about filled in.
 
 import type { ApiListener } from '../../src/dependency-manager/xds-config';
-import type { ClusterDiscovery, ClusterResource } from '../../src/resources/cluster';
-import { noMetadata } from '../../src/resources/endpoint-metadata';
-import type { EndpointsResource, LocalityEndpoints } from '../../src/resources/endpoints';
+import type { ClusterDiscovery, ClusterResource } from '../../src/resources/cluster/cluster';
+import {
+  noMetadata,
+  type EndpointsResource,
+  type LocalityEndpoints,
+} from '../../src/resources/endpoints/endpoints';
 import type { CompiledRegex } from '../../src/resources/extension-points';
-import type { HttpConnectionManager, ListenerResource } from '../../src/resources/listener';
+import type {
+  HttpConnectionManager,
+  ListenerResource,
+} from '../../src/resources/listener/listener';
 import type {
   ClusterSpecifier,
   Route,
@@ -13,8 +19,8 @@ import type {
   RouteConfigResource,
   RouteMatch,
   VirtualHost,
-} from '../../src/resources/route-config';
-import { clustersOf } from '../../src/resources/virtual-host-parser';
+} from '../../src/resources/route-config/route-config';
+import { clustersOf } from '../../src/resources/route-config/virtual-host-parser';
 import type { XdsError } from '../../src/xds-client/resource-watcher';
 
 /** A cluster with its weight. */

@@ -11,7 +11,7 @@ import type {
 import type { StringMatcher as StringMatcherMessage } from '../../generated/xds/type/matcher/v3/string';
 import { unpackAny, type AnyType } from '../../resources/shared/any';
 import { parseTextMatcher } from '../../resources/shared/string-matcher-parser';
-import type { StringMatcher } from '../../resources/string-matcher';
+import type { StringMatcher } from '../../resources/shared/string-matcher';
 import { assertNever } from '../../util/assert-never';
 import type { Violations } from '../../util/violations';
 import {

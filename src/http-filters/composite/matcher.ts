@@ -1,5 +1,5 @@
 import type { Metadata } from '../../grpc-js';
-import { matchesString, type StringMatcher } from '../../resources/string-matcher';
+import { matchesString, type StringMatcher } from '../../resources/shared/string-matcher';
 import { assertNever } from '../../util/assert-never';
 
 /** A condition on the headers of a call. */

@@ -1,6 +1,6 @@
 import type { ClusterConfig, ClusterWatcher } from '../../dependency-manager/xds-config';
 import type { ChannelOptions, Subchannel, SubchannelAddress } from '../../grpc-js';
-import type { EndpointsResource } from '../../resources/endpoints';
+import type { EndpointsResource } from '../../resources/endpoints/endpoints';
 import type { LbConfig } from '../../resources/extension-points';
 import type { LoadReporter } from '../../load-reporting/load-reporter';
 import type { FeatureFlags } from '../../util/feature-flags';

@@ -1,8 +1,11 @@
 import type { LoadReporter } from '../../load-reporting/load-reporter';
-import type { ClusterResource } from '../../resources/cluster';
-import type { DropCategory, EndpointsResource, PriorityEndpoints } from '../../resources/endpoints';
+import type { ClusterResource, OutlierDetectionConfig } from '../../resources/cluster/cluster';
+import type {
+  DropCategory,
+  EndpointsResource,
+  PriorityEndpoints,
+} from '../../resources/endpoints/endpoints';
 import type { LbConfig } from '../../resources/extension-points';
-import type { OutlierDetectionConfig } from '../../resources/outlier-detection';
 import { sameLoadReporting, type LoadReporting } from '../cluster-impl/cluster-loads';
 import { ClusterImplConfig, type ClusterImplOptions } from '../cluster-impl/config';
 import type { EndpointSet } from '../endpoint-set';

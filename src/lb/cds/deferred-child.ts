@@ -1,6 +1,6 @@
 import { ConnectivityState } from '../../grpc-js';
 import type { Picker } from '../../grpc-js';
-import type { EndpointsResource } from '../../resources/endpoints';
+import type { EndpointsResource } from '../../resources/endpoints/endpoints';
 import type { LbConfig } from '../../resources/extension-points';
 import { ChildPolicy, type ChildPolicyOptions } from '../child-policy';
 import { createIdlePicker } from '../connectivity';

@@ -1,5 +1,4 @@
-import type { PriorityEndpoints } from '../../resources/endpoints';
-import { localityName } from '../../resources/locality';
+import { localityName, type PriorityEndpoints } from '../../resources/endpoints/endpoints';
 
 /** A priority and the name of the child that serves it. */
 export interface NamedPriority {

@@ -1,6 +1,6 @@
 import type { Subchannel } from '../../grpc-js';
 import { isInsecure } from '../../grpc-js/channel-security';
-import type { ClusterResource } from '../../resources/cluster';
+import type { ClusterResource } from '../../resources/cluster/cluster';
 import type { Logger } from '../../util/logger';
 import { diagnostics } from '../../xds-client/diagnostics';
 

@@ -4,7 +4,7 @@ import type { CallListener } from '../../grpc-js/intercepted-subchannel';
 import type { LoadReporter, LoadSource, LoadSourceHold } from '../../load-reporting/load-reporter';
 import type { LocalityLoad } from '../../load-reporting/locality-load';
 import { addMetrics, type MetricRules } from '../../load-reporting/metric-rules';
-import { localityName } from '../../resources/locality';
+import { localityName } from '../../resources/endpoints/endpoints';
 import type { Handle } from '../../util/handle';
 import type { EndpointSet } from '../endpoint-set';
 import { readCallLoadReport } from '../orca/call-load-report';

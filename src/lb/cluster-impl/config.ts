@@ -1,4 +1,4 @@
-import type { DropCategory } from '../../resources/endpoints';
+import type { DropCategory } from '../../resources/endpoints/endpoints';
 import type { LbConfig } from '../../resources/extension-points';
 import {
   readInteger,

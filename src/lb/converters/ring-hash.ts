@@ -2,8 +2,7 @@ import {
   RingHash,
   RingHash_HashFunction,
 } from '../../generated/envoy/extensions/load_balancing_policies/ring_hash/v3/ring_hash';
-import { decodeMessage } from '../../resources/shared/any';
-import { enumName } from '../../resources/shared/enum-name';
+import { decodeMessage, enumName } from '../../resources/shared/any';
 import type { Violations } from '../../util/violations';
 import { RING_SIZE_BOUNDS, RingHashConfig } from '../ring-hash/config';
 import type { LbConfigConverter } from './lb-config-converter';

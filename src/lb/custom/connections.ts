@@ -1,6 +1,6 @@
 import { ConnectivityState } from '../../grpc-js';
 import type { PickArgs, PickResult } from '../../grpc-js';
-import type { LocalityEndpoints, XdsEndpoint } from '../../resources/endpoints';
+import type { LocalityEndpoints, XdsEndpoint } from '../../resources/endpoints/endpoints';
 import type { EndpointLeaf } from '../endpoint-leaf';
 import type { EndpointSet } from '../endpoint-set';
 import type { LbConnection, LbConnectionState, LbEndpoint, LbLocality } from './definition';

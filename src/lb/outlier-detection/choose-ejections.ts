@@ -1,4 +1,4 @@
-import type { OutlierDetectionConfig } from '../../resources/outlier-detection';
+import type { OutlierDetectionConfig } from '../../resources/cluster/cluster';
 import type { Random } from '../../util/random';
 
 type SuccessRateConfig = NonNullable<OutlierDetectionConfig['successRate']>;

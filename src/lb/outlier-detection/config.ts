@@ -1,7 +1,7 @@
 import { formatDurationString } from '../../util/duration-string';
 import { readDurationMs, readInteger, readObject, type JsonFields } from '../../util/json-fields';
 import type { LbConfig } from '../../resources/extension-points';
-import type { OutlierDetectionConfig } from '../../resources/outlier-detection';
+import type { OutlierDetectionConfig } from '../../resources/cluster/cluster';
 import type { Violations } from '../../util/violations';
 import type { LbChildParser } from '../lb-policy';
 import { childPolicyToJson } from '../policy-json';

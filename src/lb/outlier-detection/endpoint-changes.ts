@@ -1,4 +1,4 @@
-import type { LocalityEndpoints, XdsEndpoint } from '../../resources/endpoints';
+import type { LocalityEndpoints, XdsEndpoint } from '../../resources/endpoints/endpoints';
 import type { EndpointSet } from '../endpoint-set';
 
 /** Endpoint objects that came and went. One that is listed several times may be among them as often. */

@@ -1,6 +1,6 @@
 import { Status } from '../../grpc-js';
 import type { PickResult } from '../../grpc-js';
-import type { OutlierDetectionConfig } from '../../resources/outlier-detection';
+import type { OutlierDetectionConfig } from '../../resources/cluster/cluster';
 import type { CallOutcomes } from './choose-ejections';
 
 type CallEndedListener = NonNullable<PickResult['onCallEnded']>;

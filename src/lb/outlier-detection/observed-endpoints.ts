@@ -1,5 +1,5 @@
 import type { SubchannelAddress } from '../../grpc-js';
-import type { XdsEndpoint } from '../../resources/endpoints';
+import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import { STEP_SIZE, type Steps } from '../../util/steps';
 import { addressKey, endpointKey } from '../endpoint-key';
 import { emptyEndpointSet, type EndpointSet } from '../endpoint-set';

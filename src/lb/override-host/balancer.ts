@@ -1,5 +1,5 @@
 import type { ChannelOptions, Picker, Subchannel, SubchannelAddress } from '../../grpc-js';
-import type { LocalityEndpoints } from '../../resources/endpoints';
+import type { LocalityEndpoints } from '../../resources/endpoints/endpoints';
 import { ok } from '../../util/result';
 import { createPolicyType, isInstanceOf } from '../checked-policy';
 import type { EndpointSet } from '../endpoint-set';

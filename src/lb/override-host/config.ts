@@ -1,6 +1,6 @@
 import { formatDurationString } from '../../util/duration-string';
 import { readDurationMs, readList, readObject, readRequiredString } from '../../util/json-fields';
-import type { HealthStatus } from '../../resources/endpoints';
+import type { HealthStatus } from '../../resources/endpoints/endpoints';
 import type { LbConfig } from '../../resources/extension-points';
 import type { Violations } from '../../util/violations';
 import type { LbChildParser } from '../lb-policy';

@@ -1,6 +1,6 @@
 import { ConnectivityState, PickResultType } from '../../grpc-js';
 import type { PickResult, Subchannel } from '../../grpc-js';
-import type { XdsEndpoint } from '../../resources/endpoints';
+import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import { formatAddress } from './host-index';

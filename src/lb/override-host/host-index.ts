@@ -1,4 +1,8 @@
-import type { LocalityEndpoints, SocketAddress, XdsEndpoint } from '../../resources/endpoints';
+import type {
+  LocalityEndpoints,
+  SocketAddress,
+  XdsEndpoint,
+} from '../../resources/endpoints/endpoints';
 import type { EndpointSet } from '../endpoint-set';
 
 /** An address as grpc-js writes it, and cookies: `10.0.0.1:80` or `[::1]:80`. */

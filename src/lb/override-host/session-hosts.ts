@@ -1,5 +1,5 @@
 import type { ChannelOptions, Subchannel } from '../../grpc-js';
-import type { HealthStatus, XdsEndpoint } from '../../resources/endpoints';
+import type { HealthStatus, XdsEndpoint } from '../../resources/endpoints/endpoints';
 import type { Handle } from '../../util/handle';
 import type { EndpointSet } from '../endpoint-set';
 import type { LbHost } from '../lb-policy';

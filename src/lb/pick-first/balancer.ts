@@ -1,6 +1,6 @@
 import { ConnectivityState, parseLoadBalancingConfig } from '../../grpc-js';
 import type { ChannelOptions, Picker, TypedLoadBalancingConfig } from '../../grpc-js';
-import type { XdsEndpoint } from '../../resources/endpoints';
+import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import type { FeatureFlags } from '../../util/feature-flags';
 import type { Random } from '../../util/random';
 import { ok } from '../../util/result';

@@ -1,5 +1,4 @@
-import type { LocalityEndpoints, XdsEndpoint } from '../../resources/endpoints';
-import type { Locality } from '../../resources/locality';
+import type { LocalityEndpoints, XdsEndpoint, Locality } from '../../resources/endpoints/endpoints';
 import { allEndpoints } from '../endpoint-children';
 import { type EndpointSet, sameEndpoints } from '../endpoint-set';
 

@@ -1,4 +1,4 @@
-import type { XdsEndpoint } from '../../resources/endpoints';
+import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 
 /** The first address of an endpoint as other clients write it, who hash the same text (gRFC A61). */
 export function firstAddress({ addresses: [first] }: XdsEndpoint): string {

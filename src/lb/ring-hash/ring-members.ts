@@ -1,5 +1,5 @@
 import { ConnectivityState } from '../../grpc-js';
-import type { XdsEndpoint } from '../../resources/endpoints';
+import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import { STEP_SIZE, type Steps } from '../../util/steps';
 import { endpointKey, hashKey, sameKey } from '../endpoint-key';
 import type { EndpointLeaf } from '../endpoint-leaf';

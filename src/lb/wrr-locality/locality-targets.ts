@@ -1,6 +1,5 @@
-import type { LocalityEndpoints } from '../../resources/endpoints';
+import { localityName, type LocalityEndpoints } from '../../resources/endpoints/endpoints';
 import type { LbConfig } from '../../resources/extension-points';
-import { localityName } from '../../resources/locality';
 import type { EndpointSet } from '../endpoint-set';
 import { WeightedTargetConfig, type WeightedTarget } from '../weighted-target/config';
 

@@ -97,3 +97,11 @@ export function peekText(bytes: Uint8Array, field: number): string | undefined {
     return undefined;
   }
 }
+
+/** The name of an enum value, or its number if this client's schema does not have it. */
+export function enumName(
+  names: { readonly [value: number]: string | undefined },
+  value: number,
+): string {
+  return names[value] ?? String(value);
+}

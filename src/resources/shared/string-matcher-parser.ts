@@ -3,7 +3,7 @@ import type { StringMatcher as StringMatcherMessage } from '../../generated/envo
 import { assertNever } from '../../util/assert-never';
 import type { Violations } from '../../util/violations';
 import type { CompiledRegex, RegexCompiler } from '../extension-points';
-import type { StringMatcher } from '../string-matcher';
+import type { StringMatcher } from './string-matcher';
 
 /** `undefined` after adding a violation. The engine choice and its size limit are not looked at (gRFC A28). */
 export function parseRegex(

@@ -1,5 +1,5 @@
 import type { LbPolicyLookup, LbPolicyType } from '../../lb/lb-policy';
-import type { XdsEndpoint } from '../../resources/endpoints';
+import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import type { Result } from '../../util/result';
 import type { PartialUpdate } from '../lb-harness';
 

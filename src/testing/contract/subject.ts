@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert';
 import { ConnectivityState, Metadata, PickResultType } from '../../grpc-js';
 import type { PickResult } from '../../grpc-js';
 import type { LbPolicy, LbUpdate } from '../../lb/lb-policy';
-import type { XdsEndpoint } from '../../resources/endpoints';
+import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import { err, ok } from '../../util/result';
 import type { FakeSubchannel } from '../fake-subchannel';
 import { makeEndpoint } from '../lb-endpoints';

@@ -1,7 +1,10 @@
 import { planAggregate, planLeaf } from '../../../src/lb/cds/child-plan';
 import { CdsConfig } from '../../../src/lb/cds/config';
 import { NO_DETECTION, OutlierDetectionLbConfig } from '../../../src/lb/outlier-detection/config';
-import type { EndpointsResource, LocalityEndpoints } from '../../../src/resources/endpoints';
+import type {
+  EndpointsResource,
+  LocalityEndpoints,
+} from '../../../src/resources/endpoints/endpoints';
 import { makeLocality } from '../../support/lb-harness';
 import { dnsCluster, edsCluster } from '../../support/xds-builders';
 import { detectionWith, failurePercentage } from '../outlier-detection/detection';

@@ -1,5 +1,5 @@
 import { nextPriorityNames, type NamedPriority } from '../../../src/lb/cds/priority-names';
-import type { PriorityEndpoints } from '../../../src/resources/endpoints';
+import type { PriorityEndpoints } from '../../../src/resources/endpoints/endpoints';
 import { makeLocality } from '../../support/lb-harness';
 
 /** Priorities of localities, written `ab c` for two: the first with the localities a and b. */

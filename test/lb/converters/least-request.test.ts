@@ -5,7 +5,7 @@ import { LbPolicyRegistry } from '../../../src/lb/lb-policy-registry';
 import { leastRequestPolicy } from '../../../src/lb/least-request/balancer';
 import { wrrLocalityPolicy } from '../../../src/lb/wrr-locality/balancer';
 import { WrrLocalityConfig } from '../../../src/lb/wrr-locality/config';
-import { parseClusterLbPolicy } from '../../../src/resources/cluster-lb-policy-parser';
+import { parseClusterLbPolicy } from '../../../src/resources/cluster/cluster-lb-policy-parser';
 import { Violations } from '../../../src/util/violations';
 
 const registry = new LbPolicyRegistry({

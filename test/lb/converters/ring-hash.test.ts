@@ -13,7 +13,7 @@ import { ringHashConverter } from '../../../src/lb/converters/ring-hash';
 import { LbPolicyRegistry } from '../../../src/lb/lb-policy-registry';
 import { createRingHashPolicyType } from '../../../src/lb/ring-hash/balancer';
 import { RingHashConfig } from '../../../src/lb/ring-hash/config';
-import { parseClusterLbPolicy } from '../../../src/resources/cluster-lb-policy-parser';
+import { parseClusterLbPolicy } from '../../../src/resources/cluster/cluster-lb-policy-parser';
 import { readFeatureFlags } from '../../../src/util/feature-flags';
 import { Violations } from '../../../src/util/violations';
 

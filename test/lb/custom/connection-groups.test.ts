@@ -1,6 +1,6 @@
 import { ConnectionGroups } from '../../../src/lb/custom/connections';
 import type { LbConnection } from '../../../src/lb/custom/definition';
-import type { LocalityEndpoints, XdsEndpoint } from '../../../src/resources/endpoints';
+import type { LocalityEndpoints, XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
 import { makeEndpoint, makeEndpointSet, makeLocality } from '../../support/lb-harness';
 
 /** Groups whose connections are found by address. */

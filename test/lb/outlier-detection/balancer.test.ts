@@ -7,9 +7,9 @@ import { outlierDetectionPolicies } from '../../../src/lb/outlier-detection/bala
 import { OutlierDetectionLbConfig } from '../../../src/lb/outlier-detection/config';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
 import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
-import type { XdsEndpoint } from '../../../src/resources/endpoints';
+import type { XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
 import type { LbConfig } from '../../../src/resources/extension-points';
-import type { OutlierDetectionConfig } from '../../../src/resources/outlier-detection';
+import type { OutlierDetectionConfig } from '../../../src/resources/cluster/cluster';
 import {
   describePick,
   LbHarness,

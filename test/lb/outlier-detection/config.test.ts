@@ -3,7 +3,7 @@ import {
   parseOutlierDetectionConfig,
   sameDetection,
 } from '../../../src/lb/outlier-detection/config';
-import type { OutlierDetectionConfig } from '../../../src/resources/outlier-detection';
+import type { OutlierDetectionConfig } from '../../../src/resources/cluster/cluster';
 import { parseWith, stubConfig } from '../../support/lb-config-parser';
 
 const childPolicy = [{ stub: {} }];

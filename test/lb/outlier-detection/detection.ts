@@ -1,4 +1,4 @@
-import type { OutlierDetectionConfig } from '../../../src/resources/outlier-detection';
+import type { OutlierDetectionConfig } from '../../../src/resources/cluster/cluster';
 
 /** Ejects whoever fails more than half of ten calls. */
 export const failurePercentage = {

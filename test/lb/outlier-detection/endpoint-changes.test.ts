@@ -1,7 +1,7 @@
 import { endpointChanges } from '../../../src/lb/outlier-detection/endpoint-changes';
 import type { EndpointSet } from '../../../src/lb/endpoint-set';
 import { emptyEndpointSet } from '../../../src/lb/endpoint-set';
-import type { XdsEndpoint } from '../../../src/resources/endpoints';
+import type { XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
 import { makeEndpoint, makeEndpointSet, makeLocality } from '../../support/lb-harness';
 
 const [a, b, c] = ['a', 'b', 'c'].map((host) => makeEndpoint(`${host}:80`)) as [

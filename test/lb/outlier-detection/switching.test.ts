@@ -19,9 +19,9 @@ import {
   DEFAULT_SETTINGS,
   WeightedRoundRobinConfig,
 } from '../../../src/lb/weighted-round-robin/config';
-import type { HealthStatus, XdsEndpoint } from '../../../src/resources/endpoints';
+import type { HealthStatus, XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
 import type { LbConfig } from '../../../src/resources/extension-points';
-import type { OutlierDetectionConfig } from '../../../src/resources/outlier-detection';
+import type { OutlierDetectionConfig } from '../../../src/resources/cluster/cluster';
 import { readFeatureFlags } from '../../../src/util/feature-flags';
 import { silentLogger } from '../../../src/util/logger';
 import { ok } from '../../../src/util/result';

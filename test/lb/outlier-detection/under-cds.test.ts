@@ -10,8 +10,8 @@ import { outlierDetectionPolicies } from '../../../src/lb/outlier-detection/bala
 import { priorityPolicy } from '../../../src/lb/priority/balancer';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
 import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
-import type { PriorityEndpoints } from '../../../src/resources/endpoints';
-import type { OutlierDetectionConfig } from '../../../src/resources/outlier-detection';
+import type { PriorityEndpoints } from '../../../src/resources/endpoints/endpoints';
+import type { OutlierDetectionConfig } from '../../../src/resources/cluster/cluster';
 import { ok } from '../../../src/util/result';
 import { FakeClock } from '../../support/fake-clock';
 import { LbHarness, makeLocality, pick, pickAddress } from '../../support/lb-harness';

@@ -5,7 +5,7 @@ import { overrideHostPolicy } from '../../../src/lb/override-host/balancer';
 import { OverrideHostConfig } from '../../../src/lb/override-host/config';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
 import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
-import type { HealthStatus, XdsEndpoint } from '../../../src/resources/endpoints';
+import type { HealthStatus, XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
 import { ok } from '../../../src/util/result';
 import {
   describePick,

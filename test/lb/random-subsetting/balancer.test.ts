@@ -5,7 +5,7 @@ import type { EndpointSet } from '../../../src/lb/endpoint-set';
 import type { LbPolicy } from '../../../src/lb/lb-policy';
 import { createRandomSubsettingPolicyType } from '../../../src/lb/random-subsetting/balancer';
 import { RandomSubsettingConfig } from '../../../src/lb/random-subsetting/config';
-import type { XdsEndpoint } from '../../../src/resources/endpoints';
+import type { XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
 import { err, ok } from '../../../src/util/result';
 import { stubConfig } from '../../support/lb-config-parser';
 import {

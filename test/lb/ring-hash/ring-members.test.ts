@@ -2,7 +2,7 @@ import { addressKey } from '../../../src/lb/endpoint-key';
 import { combinedWeights } from '../../../src/lb/endpoint-weights';
 import { RingMembers, type RingMember } from '../../../src/lb/ring-hash/ring-members';
 import { ringKey, ringSortKey } from '../../../src/lb/ring-hash/ring-key';
-import type { XdsEndpoint } from '../../../src/resources/endpoints';
+import type { XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
 import { runSteps } from '../../../src/util/steps';
 import {
   makeEndpoint,

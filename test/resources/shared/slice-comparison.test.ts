@@ -1,5 +1,5 @@
-import { sliceMessage, type SlicedMessage } from '../../../src/resources/shared/sliced-message';
-import { compareSlices, readHeadLength } from '../../../src/resources/shared/slice-comparison';
+import { sliceMessage, type SlicedMessage } from '../../../src/resources/wire/sliced-message';
+import { compareSlices, readHeadLength } from '../../../src/resources/wire/slice-comparison';
 
 /** Fields with a length before their content; all content here is short. */
 function field(number: number, content: string): Buffer {

@@ -1,0 +1,134 @@
+import type { CircuitBreakers } from '../../generated/envoy/config/cluster/v3/circuit_breaker';
+import {
+  Cluster,
+  type Cluster_CommonLbConfig,
+} from '../../generated/envoy/config/cluster/v3/cluster';
+import { RoutingPriority } from '../../generated/envoy/config/core/v3/base';
+import type { TypedExtensionConfig } from '../../generated/envoy/config/core/v3/extension';
+import { HttpProtocolOptions } from '../../generated/envoy/extensions/upstreams/http/v3/http_protocol_options';
+import { durationToMs } from '../../util/duration';
+import type { Violations } from '../../util/violations';
+import type { ResourceType } from '../../xds-client/resource-type';
+import type { ClusterResource } from './cluster';
+import { parseClusterDiscovery } from './cluster-discovery-parser';
+import { parseClusterLbPolicy } from './cluster-lb-policy-parser';
+import type { HealthStatus } from '../endpoints/endpoints';
+import type { ExtensionPoints } from '../extension-points';
+import { parseOutlierDetection } from './outlier-detection-parser';
+import { createParseContext, type ParseContext } from '../extension-points';
+import { unpackAny } from '../shared/any';
+import { checkConfigSource } from '../shared/config-source-parser';
+import { parseHealthStatus } from '../endpoints/lb-endpoint-parser';
+import { createResourceType } from '../shared/resource-decoder';
+import type { UpstreamTls } from './cluster';
+import { parseUpstreamTls } from './upstream-tls-context-parser';
+
+const DEFAULT_MAX_REQUESTS = 1024;
+const DEFAULT_IDLE_TIMEOUT_MS = 3_600_000;
+const defaultOverrideHostStatuses: ReadonlySet<HealthStatus> = new Set(['UNKNOWN', 'HEALTHY']);
+
+const httpProtocolOptionsType = {
+  typeName: 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions',
+  decoder: HttpProtocolOptions,
+};
+
+/** CDS. */
+export function createClusterResourceType(
+  extensions: ExtensionPoints,
+): ResourceType<ClusterResource> {
+  return createResourceType({
+    typeName: 'envoy.config.cluster.v3.Cluster',
+    decoder: Cluster,
+    allResourcesRequiredInSotw: true,
+    discoveryService: {
+      service: 'envoy.service.cluster.v3.ClusterDiscoveryService',
+      noun: 'Clusters',
+    },
+    parse(message, { server, certificateProviders }, violations) {
+      const context = { ...createParseContext(extensions, server), certificateProviders };
+      const value = parseCluster(message, context, violations);
+      return value && { value };
+    },
+  });
+}
+
+function parseCluster(
+  message: Cluster,
+  context: ParseContext,
+  violations: Violations,
+): ClusterResource | undefined {
+  const { extensions, server } = context;
+  const { name, lrsServer, outlierDetection } = message;
+  const discovery = parseClusterDiscovery(message, extensions, violations);
+  const lbConfig = parseClusterLbPolicy(message, extensions, violations);
+  if (lrsServer !== undefined) checkConfigSource(lrsServer, ['self'], violations.at('lrs_server'));
+  const tls = parseTransportSecurity(message, context, violations);
+  const connectionIdleTimeoutMs = parseIdleTimeout(
+    message.upstreamConfig,
+    violations.at('upstream_config'),
+  );
+  const parsedOutlierDetection =
+    outlierDetection && parseOutlierDetection(outlierDetection, violations.at('outlier_detection'));
+  if (discovery === undefined || lbConfig === undefined) return undefined;
+  return {
+    name,
+    discovery,
+    lbConfig,
+    lrsServer: lrsServer && server,
+    lrsReportEndpointMetrics: message.lrsReportEndpointMetrics,
+    maxRequests: findMaxRequests(message.circuitBreakers),
+    outlierDetection: parsedOutlierDetection,
+    overrideHostStatuses: parseOverrideHostStatuses(message.commonLbConfig),
+    connectionIdleTimeoutMs,
+    tls,
+  };
+}
+
+/**
+ * Parses the transport security, which is validated whether or not the credentials of the channel leave it to the
+ * control plane (gRFC A29).
+ */
+function parseTransportSecurity(
+  { transportSocket, transportSocketMatches }: Cluster,
+  { extensions, regexes, certificateProviders = new Set() }: ParseContext,
+  violations: Violations,
+): UpstreamTls | undefined {
+  if (transportSocketMatches.length > 0) {
+    violations.at('transport_socket_matches').add('unsupported: use transport_socket');
+  }
+  if (transportSocket === undefined) return undefined;
+  const { systemRootCerts: readSystemRoots = false, sni: readSni = false } = extensions;
+  const context = { regexes, certificateProviders, readSystemRoots, readSni };
+  return parseUpstreamTls(transportSocket, context, violations.at('transport_socket'));
+}
+
+/** The idle timeout concerns session affinity alone (gRFC A75); a wrong one is refused all the same. */
+function parseIdleTimeout(
+  config: TypedExtensionConfig | undefined,
+  violations: Violations,
+): number {
+  if (config === undefined) return DEFAULT_IDLE_TIMEOUT_MS;
+  const at = violations.at('typed_config');
+  const options = unpackAny(config.typedConfig, httpProtocolOptionsType, at);
+  const idleTimeout = options?.commonHttpProtocolOptions?.idleTimeout;
+  if (idleTimeout === undefined) return DEFAULT_IDLE_TIMEOUT_MS;
+  const place = at.at('common_http_protocol_options').at('idle_timeout');
+  return durationToMs(idleTimeout, place) ?? DEFAULT_IDLE_TIMEOUT_MS;
+}
+
+/** The first entry for the default priority decides, and only `max_requests` of it (gRFC A32). */
+function findMaxRequests(circuitBreakers: CircuitBreakers | undefined): number {
+  const threshold = circuitBreakers?.thresholds.find(
+    ({ priority }) => priority === RoutingPriority.DEFAULT,
+  );
+  return threshold?.maxRequests ?? DEFAULT_MAX_REQUESTS;
+}
+
+/** Gives the states a session may stick to (gRFC A55). */
+function parseOverrideHostStatuses(
+  config: Cluster_CommonLbConfig | undefined,
+): ReadonlySet<HealthStatus> {
+  const statuses = config?.overrideHostStatus?.statuses;
+  if (statuses === undefined) return defaultOverrideHostStatuses;
+  return new Set(statuses.map(parseHealthStatus).filter((status) => status !== undefined));
+}

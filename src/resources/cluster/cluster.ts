@@ -1,0 +1,98 @@
+import type { ServerConfig } from '../../bootstrap/bootstrap';
+import type { HealthStatus } from '../endpoints/endpoints';
+import type { LbConfig } from '../extension-points';
+import type { StringMatcher } from '../shared/string-matcher';
+
+/** How the endpoints of a cluster are found (gRFC A37). */
+export type ClusterDiscovery =
+  /** `edsResourceName` is `service_name`, or the cluster's name when that is empty. */
+  | { readonly kind: 'eds'; readonly edsResourceName: string; readonly serviceName: string }
+  | { readonly kind: 'logical-dns'; readonly host: string; readonly port: number }
+  /** Never empty. */
+  | { readonly kind: 'aggregate'; readonly clusters: readonly string[] };
+
+/** A validated Cluster. */
+export interface ClusterResource {
+  readonly name: string;
+  readonly discovery: ClusterDiscovery;
+  /** The policy for one priority. Of an aggregate cluster it is validated and not used (gRFC A75). */
+  readonly lbConfig: LbConfig;
+  /** Where load is reported (gRFC A27): the server the cluster came from, or nowhere. */
+  readonly lrsServer: ServerConfig | undefined;
+  /** ORCA metrics to report, as given (gRFC A85). */
+  readonly lrsReportEndpointMetrics: readonly string[];
+  /** Concurrent calls allowed (gRFC A32); default 1024. */
+  readonly maxRequests: number;
+  /** gRFC A50; `undefined` when not configured. */
+  readonly outlierDetection: OutlierDetectionConfig | undefined;
+  /** Health states a session may stick to (gRFC A55); default UNKNOWN and HEALTHY. */
+  readonly overrideHostStatuses: ReadonlySet<HealthStatus>;
+  /** Milliseconds a connection is kept for sessions after the last call of any (gRFC A75); default one hour. */
+  readonly connectionIdleTimeoutMs: number;
+  /** The TLS that the control plane asks for (gRFC A29); `undefined` if it asks for none. */
+  readonly tls: UpstreamTls | undefined;
+}
+
+/** Outlier detection as configured (gRFC A50), defaults filled in. Times in milliseconds. */
+export interface OutlierDetectionConfig {
+  readonly intervalMs: number;
+  readonly baseEjectionTimeMs: number;
+  readonly maxEjectionTimeMs: number;
+  /** 0 to 100. */
+  readonly maxEjectionPercent: number;
+  readonly successRate:
+    | {
+        /** Thousandths of a standard deviation. */
+        readonly stdevFactor: number;
+        readonly enforcementPercentage: number;
+        readonly minimumHosts: number;
+        readonly requestVolume: number;
+      }
+    | undefined;
+  readonly failurePercentage:
+    | {
+        readonly threshold: number;
+        readonly enforcementPercentage: number;
+        readonly minimumHosts: number;
+        readonly requestVolume: number;
+      }
+    | undefined;
+}
+
+/** Certificates of a provider instance of the bootstrap (gRFC A29), which has that instance. */
+export interface CertificateInstance {
+  readonly instanceName: string;
+  /** Empty if none is given. Its meaning depends on the provider. */
+  readonly certificateName: string;
+}
+
+/** What the certificate of a server must be signed by. */
+export type RootCertificates =
+  | ({ readonly kind: 'instance' } & CertificateInstance)
+  /** The roots of the system (gRFC A82). */
+  | { readonly kind: 'system' };
+
+/** A kind of subject alternative name. */
+export type SanType = 'email' | 'dns' | 'uri' | 'ip';
+
+/** A condition on the subject alternative names of a certificate: one of them must match. */
+export interface SanMatcher {
+  /** The kind of names it applies to. */
+  readonly type: SanType | 'any';
+  readonly matcher: StringMatcher;
+}
+
+/** A validated UpstreamTlsContext: the TLS that the control plane asks for on connections to a cluster (gRFC A29). */
+export interface UpstreamTls {
+  /** Server name to send; empty for none (gRFC A101). */
+  readonly sni: string;
+  /** Whether the hostname of the endpoint, if it has one, is sent instead (gRFC A101). */
+  readonly autoHostSni: boolean;
+  /** Whether the certificate must be for the server name that was sent, instead of matching (gRFC A101). */
+  readonly autoSniSanValidation: boolean;
+  readonly rootCertificates: RootCertificates;
+  /** The client's own certificate; `undefined` if it presents none. */
+  readonly identity: CertificateInstance | undefined;
+  /** One of these must match; with none of them every name does. */
+  readonly sanMatchers: readonly SanMatcher[];
+}

@@ -1,0 +1,237 @@
+import { ClusterLoadAssignment } from '../../generated/envoy/config/endpoint/v3/endpoint';
+import {
+  LbEndpoint,
+  LocalityLbEndpoints,
+} from '../../generated/envoy/config/endpoint/v3/endpoint_components';
+import { asBuffer } from '../../util/as-buffer';
+import { runSteps } from '../../util/steps';
+import { Violations } from '../../util/violations';
+import { LB_ENDPOINTS_FIELD, LOCALITIES_FIELD } from './assignment-pieces-parser';
+import { AddressHashes, type AddressSet } from './endpoint-addresses';
+import { EndpointMetadataReader } from './lb-endpoint-parser';
+import { LocalityReuse, type PreviousEndpoints } from './endpoint-reuse';
+import { applyComparison, summarize, type EndpointSlices } from './endpoint-slices';
+import type { EndpointsChange, LocalityEndpoints, XdsEndpoint } from './endpoints';
+import { EndpointsDifference } from './endpoints-change';
+import { parseLbEndpoint, type EndpointReading } from './lb-endpoint-parser';
+import { decodeMessage } from '../shared/any';
+import { parseHealthStatus } from './lb-endpoint-parser';
+import { compareSlices, readHeadLength, type SliceComparison } from '../wire/slice-comparison';
+import { elementStart, sliceMessage } from '../wire/sliced-message';
+import { splitMessage } from '../wire/sliced-message';
+import { MAX_TOTAL_WEIGHT } from '../shared/fraction-parser';
+import { UnusableAddresses } from './lb-endpoint-parser';
+
+/**
+ * The size of an assignment in bytes from which it has a record, about that of 50 endpoints. A smaller one is decoded as
+ * a whole in less time than a comparison takes, and a process may have 20,000 of them.
+ */
+const MIN_BYTES_RECORDED = 2048;
+
+/** What is kept of an assignment to decode only the changes of its next version. */
+export class EndpointsRecord {
+  constructor(
+    /** The bytes of the endpoints, of each locality where they are contiguous. */
+    readonly slices: ReadonlyMap<LocalityEndpoints, EndpointSlices>,
+    /** The hashes of all addresses. */
+    readonly addressHashes: AddressHashes,
+  ) {}
+
+  /**
+   * @param parsed One for each locality of the message; `undefined` where it gets no calls.
+   * @returns `undefined` for a small assignment.
+   */
+  static create(
+    bytes: Uint8Array,
+    parsed: readonly (ParsedLocality | undefined)[],
+    addresses: AddressSet,
+  ): EndpointsRecord | undefined {
+    if (bytes.length < MIN_BYTES_RECORDED) return undefined;
+    const slices = new Map<LocalityEndpoints, EndpointSlices>();
+    const split = splitMessage(bytes, LOCALITIES_FIELD);
+    const buffer = asBuffer(bytes);
+    for (const [i, locality] of parsed.entries()) {
+      if (locality === undefined || split === undefined) continue;
+      const { value, slots } = locality;
+      const slice = buffer.subarray(split.offsets[2 * i], split.offsets[2 * i + 1]);
+      const sliced = sliceMessage(slice, LB_ENDPOINTS_FIELD);
+      if (sliced?.offsets.length !== 2 * slots.length) continue;
+      const isComplete = slots.length === value.endpoints.length;
+      slices.set(value, { ...sliced, ...summarize(isComplete ? value.endpoints : slots) });
+    }
+    return new EndpointsRecord(slices, new AddressHashes(addresses.hashes));
+  }
+}
+
+/** A locality that gets calls. */
+export interface ParsedLocality {
+  readonly priority: number;
+  readonly value: LocalityEndpoints;
+  /** One for each element; `undefined` for one that is left out. */
+  readonly slots: EndpointSlices['endpoints'];
+}
+
+/** An assignment whose endpoints are taken from the previous version where their bytes are the same. */
+export interface ChangedAssignment {
+  /** Without localities. */
+  readonly message: ClusterLoadAssignment;
+  /** Those that get calls; in order. */
+  readonly localities: readonly Pick<ParsedLocality, 'priority' | 'value'>[];
+  readonly record: EndpointsRecord;
+  readonly change: EndpointsChange;
+}
+
+/** The previous version of an assignment. */
+export interface KnownAssignment {
+  readonly previous: PreviousEndpoints;
+  readonly record: EndpointsRecord;
+}
+
+/**
+ * Decodes an assignment that differs little from the previous version: only the endpoints whose bytes changed.
+ *
+ * @returns `undefined` if there is anything unusual about it, invalid or not: then it is decoded as a whole, which
+ * reports what is wrong.
+ */
+export function decodeChangedAssignment(
+  bytes: Uint8Array,
+  known: KnownAssignment,
+  reading: EndpointReading,
+): ChangedAssignment | undefined {
+  return new ChangeDecoder(known, reading).decode(asBuffer(bytes));
+}
+
+/** A locality of the previous version. */
+interface KnownLocality {
+  readonly before: LocalityEndpoints;
+  readonly known: EndpointSlices;
+}
+
+class ChangeDecoder {
+  /** Any violation makes the result `undefined`: see `decodeChangedAssignment`. */
+  private readonly violations = Violations.root();
+  private readonly metadataReader = new EndpointMetadataReader();
+  private readonly unusable = new UnusableAddresses();
+  private readonly difference = new EndpointsDifference();
+  private readonly slices = new Map<LocalityEndpoints, EndpointSlices>();
+  /** Previous localities whose endpoints have been taken over: each may serve once. */
+  private readonly used = new Set<LocalityEndpoints>();
+  private readonly previous: PreviousEndpoints;
+  private readonly record: EndpointsRecord;
+
+  constructor(
+    { previous, record }: KnownAssignment,
+    private readonly reading: EndpointReading,
+  ) {
+    this.previous = previous;
+    this.record = record;
+  }
+
+  decode(bytes: Buffer): ChangedAssignment | undefined {
+    const split = splitMessage(bytes, LOCALITIES_FIELD);
+    if (split === undefined) return undefined;
+    const message = decodeMessage(ClusterLoadAssignment, split.rest, this.violations);
+    if (message === undefined) return undefined;
+    const localities: ChangedAssignment['localities'][number][] = [];
+    for (let i = 0; i < split.offsets.length; i += 2) {
+      const slice = bytes.subarray(split.offsets[i], split.offsets[i + 1]);
+      const locality = this.decodeLocality(slice);
+      if (locality === undefined) return undefined;
+      if (locality !== 'unused') localities.push(locality);
+    }
+    if (this.violations.count > 0 || this.unusable.count !== undefined) return undefined;
+    for (const gone of this.previous.localities()) {
+      if (!this.used.has(gone)) this.difference.include(gone.locality, [], gone.endpoints);
+    }
+    const addressHashes = this.record.addressHashes.next(this.difference.all());
+    if (addressHashes === undefined) return undefined;
+    const record = new EndpointsRecord(this.slices, addressHashes);
+    return { message, localities, record, change: runSteps(this.difference.toChange()) };
+  }
+
+  private decodeLocality(
+    slice: Buffer,
+  ): ChangedAssignment['localities'][number] | 'unused' | undefined {
+    const found = this.findPrevious(slice);
+    if (found === undefined) return this.isUnused(slice) ? 'unused' : undefined;
+    const change = compareSlices(slice, LB_ENDPOINTS_FIELD, found.known);
+    const message = change && decodeMessage(LocalityLbEndpoints, change.rest, this.violations);
+    if (change === undefined || message === undefined) return undefined;
+    const { locality, loadBalancingWeight: weight, priority, lbConfig } = message;
+    if (lbConfig?.$case === 'ledsClusterLocalityConfig') return undefined;
+    if (weight === undefined || weight === 0) return 'unused';
+    const { before } = found;
+    // The guess may have been wrong: most encoders write the priority after the endpoints.
+    if (locality === undefined || this.previous.find(priority, locality) !== before) {
+      return undefined;
+    }
+    this.used.add(before);
+    const value = this.takeOver(found, change, weight);
+    return value && { priority, value };
+  }
+
+  /** Guesses the previous version of a locality: one of its name, if possible one that ends in the same way. */
+  private findPrevious(slice: Buffer): KnownLocality | undefined {
+    const head = slice.subarray(0, readHeadLength(slice, LB_ENDPOINTS_FIELD) ?? 0);
+    const message = decodeMessage(LocalityLbEndpoints, head, this.violations);
+    if (message?.locality === undefined) return undefined;
+    const candidates: KnownLocality[] = [];
+    for (const before of this.previous.named(message.locality)) {
+      const known = this.record.slices.get(before);
+      if (known !== undefined && !this.used.has(before)) candidates.push({ before, known });
+    }
+    return candidates.find(({ known }) => endsAs(slice, known)) ?? candidates[0];
+  }
+
+  /** Whether a locality that was not there before, or got no calls, gets none. */
+  private isUnused(slice: Buffer): boolean {
+    const split = splitMessage(slice, LB_ENDPOINTS_FIELD);
+    const message = split && decodeMessage(LocalityLbEndpoints, split.rest, this.violations);
+    return message !== undefined && (message.loadBalancingWeight ?? 0) === 0;
+  }
+
+  /** Makes a locality of what was kept and what is new. */
+  private takeOver(
+    { before, known }: KnownLocality,
+    comparison: SliceComparison,
+    weight: number,
+  ): LocalityEndpoints | undefined {
+    const decode = (bytes: Uint8Array) => this.decodeEndpoint(bytes);
+    const { slices, added, removed } = applyComparison(comparison, known, decode);
+    if (this.violations.count > 0 || slices.totalWeight > MAX_TOTAL_WEIGHT) return undefined;
+    const { locality } = before;
+    const endpoints = isComplete(slices)
+      ? slices.endpoints
+      : slices.endpoints.filter((endpoint) => endpoint !== undefined);
+    const next = { locality, weight, endpoints, draining: slices.draining };
+    const isSame = added.length + removed.length === 0;
+    const value = isSame ? new LocalityReuse(before).share(next) : next;
+    this.slices.set(value, isComplete(slices) ? { ...slices, endpoints: value.endpoints } : slices);
+    if (isSame) return value;
+    this.difference.include(locality, added, removed);
+    return value;
+  }
+
+  private decodeEndpoint(bytes: Uint8Array): XdsEndpoint | undefined {
+    const message = decodeMessage(LbEndpoint, bytes, this.violations);
+    if (message === undefined) return undefined;
+    const { metadataReader, unusable, reading } = this;
+    const health = parseHealthStatus(message.healthStatus);
+    if (health === undefined || (health === 'DRAINING' && !reading.keepDraining)) return undefined;
+    const { additionalAddresses } = reading;
+    const context = { health, metadataReader, unusable, additionalAddresses };
+    return parseLbEndpoint(message, context, this.violations);
+  }
+}
+
+/** Whether the bytes after the endpoints are the same. */
+function endsAs(slice: Buffer, known: EndpointSlices): boolean {
+  const tail = known.bytes.subarray(elementStart(known, known.offsets.length / 2));
+  return tail.length <= slice.length && slice.subarray(slice.length - tail.length).equals(tail);
+}
+
+function isComplete(
+  slices: EndpointSlices,
+): slices is EndpointSlices & { readonly endpoints: readonly XdsEndpoint[] } {
+  return slices.omitted === 0;
+}

@@ -1,0 +1,92 @@
+import { HashBag } from '../../util/hash-bag';
+import { hashText } from '../../util/text-hash';
+import type { SocketAddress, XdsEndpoint } from './endpoints';
+import type { LocalityDifference } from './endpoints-change';
+
+/** How often all addresses are searched because two have equal hashes: of 200,000 different ones, some five do. */
+const MAX_SEARCHES = 16;
+
+/** The addresses of an assignment, each of which may occur once. */
+export class AddressSet {
+  /** The hashes of all addresses. */
+  readonly hashes = new HashBag();
+  private readonly addresses: SocketAddress[] = [];
+  private searches = 0;
+  /** Created after `MAX_SEARCHES`: a text for each of 100,000 addresses takes tens of milliseconds. */
+  private texts: Set<string> | undefined;
+
+  /** @returns `false` if the address is in the set already. */
+  add(address: SocketAddress): boolean {
+    const hash = hashAddress(address);
+    if (this.hashes.countOf(hash) > 0 && this.has(address)) return false;
+    this.hashes.add(hash);
+    this.addresses.push(address);
+    this.texts?.add(addressText(address));
+    return true;
+  }
+
+  private has({ host, port }: SocketAddress): boolean {
+    if (this.searches < MAX_SEARCHES) {
+      this.searches++;
+      return this.addresses.some((other) => other.port === port && other.host === host);
+    }
+    this.texts ??= new Set(this.addresses.map(addressText));
+    return this.texts.has(addressText({ host, port }));
+  }
+}
+
+/** How many hashes may differ from those of an earlier version before all are copied. */
+const MAX_DIFFERENCES = 32;
+
+/** The hashes of all addresses of one version of an assignment. Immutable. */
+export class AddressHashes {
+  /**
+   * @param earlier Those of an earlier version; not changed any more.
+   * @param differences How much more often each hash occurs in this version.
+   */
+  constructor(
+    private readonly earlier: HashBag,
+    private readonly differences: ReadonlyMap<number, number> = new Map(),
+  ) {}
+
+  /**
+   * Returns the hashes of the next version, given how its localities differ.
+   * @returns `undefined` if an address may be in it twice.
+   */
+  next(localities: readonly LocalityDifference[]): AddressHashes | undefined {
+    const differences = new Map(this.differences);
+    const add = (hash: number, count: number) =>
+      differences.set(hash, (differences.get(hash) ?? 0) + count);
+    for (const { removed } of localities) {
+      for (const hash of removed.flatMap(hashesOf)) add(hash, -1);
+    }
+    for (const { added } of localities) {
+      for (const hash of added.flatMap(hashesOf)) {
+        if (this.earlier.countOf(hash) + (differences.get(hash) ?? 0) > 0) return undefined;
+        add(hash, 1);
+      }
+    }
+    if (differences.size <= MAX_DIFFERENCES) return new AddressHashes(this.earlier, differences);
+    return new AddressHashes(applyTo(this.earlier.copy(), differences));
+  }
+}
+
+function applyTo(hashes: HashBag, differences: ReadonlyMap<number, number>): HashBag {
+  for (const [hash, count] of differences) {
+    for (let i = count; i < 0; i++) hashes.delete(hash);
+    for (let i = 0; i < count; i++) hashes.add(hash);
+  }
+  return hashes;
+}
+
+function hashesOf({ addresses }: XdsEndpoint): readonly number[] {
+  return addresses.map(hashAddress);
+}
+
+function hashAddress({ host, port }: SocketAddress): number {
+  return hashText(host, port);
+}
+
+function addressText({ host, port }: SocketAddress): string {
+  return `${host} ${port}`;
+}

@@ -1,0 +1,120 @@
+import type { EndpointReading } from './lb-endpoint-parser';
+import {
+  LbEndpoint,
+  LbEndpointCollection,
+} from '../../generated/envoy/config/endpoint/v3/endpoint_components';
+import { CollectionEntry } from '../../generated/xds/core/v3/collection_entry';
+import { err, ok } from '../../util/result';
+import { runSteps, type Steps } from '../../util/steps';
+import { Violations } from '../../util/violations';
+import type { Decoded, ElementLimit, ResourceType } from '../../xds-client/resource-type';
+import type { EndpointCollection } from './endpoints';
+import { AddressSet } from './endpoint-addresses';
+import { checkEndpointCount } from './endpoint-count';
+import { EndpointMetadataReader } from './lb-endpoint-parser';
+import { LocalityReuse } from './endpoint-reuse';
+import type { ExtensionPoints } from '../extension-points';
+import { ENDPOINTS_PER_STEP, parseEndpoints } from './locality-endpoints-parser';
+import { decodeMessage, unpackAny, type AnyType } from '../shared/any';
+import { splitMessage, type SplitMessage } from '../wire/sliced-message';
+import { describeUnusable, UnusableAddresses } from './lb-endpoint-parser';
+
+const LB_ENDPOINT: AnyType<LbEndpoint> = {
+  typeName: 'envoy.config.endpoint.v3.LbEndpoint',
+  decoder: LbEndpoint,
+};
+
+const ENTRIES_FIELD = 1;
+
+/** List collections of endpoints (gRFC A95). They have no name in them, only beside them. */
+export function createEndpointCollectionResourceType(
+  {
+    keepDraining = false,
+    additionalAddresses = true,
+    maxEndpointsPerAssignment: max,
+  }: Pick<ExtensionPoints, 'keepDraining' | 'additionalAddresses' | 'maxEndpointsPerAssignment'>,
+  elementLimit?: ElementLimit,
+): ResourceType<EndpointCollection> {
+  const reading = { keepDraining, additionalAddresses, endpointCollections: false };
+  return {
+    typeUrl: 'type.googleapis.com/envoy.config.endpoint.v3.LbEndpointCollection',
+    typeName: 'LbEndpointCollection',
+    allResourcesRequiredInSotw: false,
+    peekName: () => undefined,
+    describeSkipped: ({ unusableEndpoints }) => describeUnusable(unusableEndpoints),
+    elementLimit,
+    countElements: ({ endpoints }) => endpoints.length,
+    decode(bytes): Decoded<EndpointCollection> {
+      return runSteps(decodeCollection(bytes, { max, reading }));
+    },
+    decodeInSteps: (bytes) => decodeCollection(bytes, { max, reading }),
+  };
+}
+
+interface CollectionReading {
+  readonly max: number | undefined;
+  readonly reading: EndpointReading;
+}
+
+/** Decodes the entries one by one. Nothing else counts if one is malformed. */
+function* decodeCollection(
+  bytes: Uint8Array,
+  { max, reading }: CollectionReading,
+): Steps<Decoded<EndpointCollection>> {
+  const rejected = ({ all }: Violations) => ({ name: undefined, result: err(all) });
+  const violations = Violations.root();
+  checkEndpointCount(bytes, { paths: [[ENTRIES_FIELD]], max }, violations.at('entries'));
+  if (violations.count > 0) return rejected(violations);
+  const split = splitMessage(bytes, ENTRIES_FIELD);
+  decodeMessage(LbEndpointCollection, split?.rest ?? bytes, violations);
+  if (split === undefined || violations.count > 0) return rejected(violations);
+  const malformed = Violations.root();
+  const entries = decodeEntries(bytes, split, malformed);
+  const value = yield* parseCollection(entries, reading, violations);
+  if (malformed.count > 0) return rejected(malformed);
+  if (violations.count > 0) return rejected(violations);
+  return { name: undefined, result: ok(value) };
+}
+
+function* decodeEntries(
+  bytes: Uint8Array,
+  { offsets }: SplitMessage,
+  malformed: Violations,
+): IterableIterator<CollectionEntry> {
+  for (let i = 0; i < offsets.length; i += 2) {
+    const slice = bytes.subarray(offsets[i], offsets[i + 1]);
+    const entry = decodeMessage(CollectionEntry, slice, malformed);
+    if (entry === undefined) return;
+    yield entry;
+  }
+}
+
+function* parseCollection(
+  entries: Iterable<CollectionEntry>,
+  reading: EndpointReading,
+  violations: Violations,
+): Steps<EndpointCollection> {
+  const at = violations.at('entries');
+  const messages: LbEndpoint[] = [];
+  let count = 0;
+  for (const { resourceSpecifier } of entries) {
+    const i = count++;
+    if (count % ENDPOINTS_PER_STEP === 0) yield;
+    const place = at.index(i).at('inline_entry');
+    if (resourceSpecifier === undefined) {
+      place.add('field not present');
+      continue;
+    }
+    const { resource } = resourceSpecifier.value;
+    const message = unpackAny(resource, LB_ENDPOINT, place.at('resource'));
+    if (message !== undefined) messages.push(message);
+  }
+  // Otherwise the places of the endpoints are not those of the entries.
+  if (messages.length < count) return { endpoints: [] };
+  const metadataReader = new EndpointMetadataReader();
+  const unusable = new UnusableAddresses();
+  const context = { addresses: new AddressSet(), metadataReader, unusable, reading };
+  const parsed = yield* parseEndpoints(messages, context, new LocalityReuse(undefined), at);
+  const endpoints = parsed.filter((endpoint) => endpoint !== undefined);
+  return { endpoints, unusableEndpoints: unusable.count };
+}

@@ -1,0 +1,126 @@
+import { firstAddress, sameEndpoint } from './endpoint-reuse';
+import type { XdsEndpoint } from './endpoints';
+import type { SliceComparison, SlicePart } from '../wire/slice-comparison';
+import type { SlicedMessage } from '../wire/sliced-message';
+
+/** The result of one `lb_endpoints` entry; `undefined` for one that is left out, such as an unhealthy one. */
+type Slot = XdsEndpoint | undefined;
+
+/** The bytes of the endpoints of a locality, and what they were decoded to. */
+export interface EndpointSlices extends SlicedMessage {
+  /** One for each element. */
+  readonly endpoints: readonly Slot[];
+  /** How many are left out. If none is, `endpoints` is that of the locality. */
+  readonly omitted: number;
+  /** How many are DRAINING. */
+  readonly draining: number;
+  /** The sum of their weights. */
+  readonly totalWeight: number;
+}
+
+/** The endpoints of a locality, and how they differ from those of its previous version. */
+export interface ChangedSlices {
+  readonly slices: EndpointSlices;
+  readonly added: readonly XdsEndpoint[];
+  readonly removed: readonly XdsEndpoint[];
+}
+
+/** With more parts than this, they are not joined by `concat`, whose arguments have to fit on the stack. */
+const MAX_ARGUMENTS = 1000;
+
+/** Adds up what is known of the endpoints of a locality. */
+export function summarize(endpoints: readonly Slot[]): Omit<EndpointSlices, keyof SlicedMessage> {
+  let omitted = 0;
+  let draining = 0;
+  let totalWeight = 0;
+  for (const endpoint of endpoints) {
+    if (endpoint === undefined) omitted++;
+    else if (endpoint.health === 'DRAINING') draining++;
+    totalWeight += endpoint?.weight ?? 0;
+  }
+  return { endpoints, omitted, draining, totalWeight };
+}
+
+/**
+ * Joins the endpoints of a locality: those kept from the previous version, and the new ones.
+ *
+ * @param decode Decodes one element; `undefined` if it is left out.
+ */
+export function applyComparison(
+  { parts, slices }: SliceComparison,
+  previous: EndpointSlices,
+  decode: (bytes: Uint8Array) => Slot,
+): ChangedSlices {
+  const dropped = notKept(parts, previous);
+  const reuse = new DroppedEndpoints(dropped);
+  const decoded = parts.flatMap((part) =>
+    part.kind === 'new' ? [reuse.share(decode(slices.bytes.subarray(part.start, part.end)))] : [],
+  );
+  const isSame = dropped.length + decoded.length === 0;
+  const [lost, gained] = [summarize(dropped), summarize(decoded)];
+  return {
+    slices: {
+      ...slices,
+      endpoints: isSame ? previous.endpoints : join(parts, previous.endpoints, decoded),
+      omitted: previous.omitted - lost.omitted + gained.omitted,
+      draining: previous.draining - lost.draining + gained.draining,
+      totalWeight: previous.totalWeight - lost.totalWeight + gained.totalWeight,
+    },
+    added: decoded.filter(isPresent).filter((endpoint) => !reuse.shared.has(endpoint)),
+    removed: dropped.filter(isPresent).filter((endpoint) => !reuse.shared.has(endpoint)),
+  };
+}
+
+/** The endpoints whose elements were not kept; some may only have moved within the locality. */
+class DroppedEndpoints {
+  readonly shared = new Set<XdsEndpoint>();
+  private readonly byAddress = new Map<string, XdsEndpoint>();
+
+  constructor(dropped: readonly Slot[]) {
+    for (const endpoint of dropped) {
+      if (endpoint !== undefined) this.byAddress.set(firstAddress(endpoint), endpoint);
+    }
+  }
+
+  /** Returns the previous object of an endpoint that has not changed, otherwise the given one. */
+  share(endpoint: Slot): Slot {
+    if (endpoint === undefined) return undefined;
+    const address = firstAddress(endpoint);
+    const previous = this.byAddress.get(address);
+    if (previous === undefined || !sameEndpoint(previous, endpoint)) return endpoint;
+    // Once only: two with the same address are to be noticed.
+    this.byAddress.delete(address);
+    this.shared.add(previous);
+    return previous;
+  }
+}
+
+/** The endpoints of the previous version whose elements were not kept. */
+function notKept(parts: readonly SlicePart[], { endpoints }: EndpointSlices): readonly Slot[] {
+  const dropped: Slot[] = [];
+  let next = 0;
+  for (const part of parts) {
+    if (part.kind === 'new') continue;
+    while (next < part.from) dropped.push(endpoints[next++]);
+    next = part.to;
+  }
+  while (next < endpoints.length) dropped.push(endpoints[next++]);
+  return dropped;
+}
+
+function join(
+  parts: readonly SlicePart[],
+  previous: readonly Slot[],
+  decoded: readonly Slot[],
+): readonly Slot[] {
+  let next = 0;
+  const pieces = parts.map((part) =>
+    part.kind === 'kept' ? previous.slice(part.from, part.to) : decoded.slice(next, ++next),
+  );
+  const none: Slot[] = [];
+  return pieces.length <= MAX_ARGUMENTS ? none.concat(...pieces) : pieces.flat();
+}
+
+function isPresent(endpoint: Slot): endpoint is XdsEndpoint {
+  return endpoint !== undefined;
+}

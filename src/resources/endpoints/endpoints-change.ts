@@ -1,0 +1,105 @@
+import type { Steps } from '../../util/steps';
+import { firstAddress, sameEndpoint } from './endpoint-reuse';
+import type {
+  EndpointsChange,
+  EndpointsResource,
+  LocalityChange,
+  LocalityEndpoints,
+  XdsEndpoint,
+} from './endpoints';
+import { localityName, type Locality } from './endpoints';
+
+/** How many endpoints are compared in one step. */
+const ENDPOINTS_PER_STEP = 256;
+
+/** The endpoints of a locality that are in only one of two versions; one that was updated is in both lists. */
+export interface LocalityDifference {
+  readonly locality: Locality;
+  readonly added: XdsEndpoint[];
+  readonly removed: XdsEndpoint[];
+}
+
+/** Collects how two versions of an assignment differ. */
+export class EndpointsDifference {
+  private readonly byName = new Map<string, LocalityDifference>();
+
+  /** Includes endpoints of a locality. */
+  include(
+    locality: Locality,
+    added: readonly XdsEndpoint[],
+    removed: readonly XdsEndpoint[],
+  ): void {
+    const difference = this.of(locality);
+    for (const endpoint of added) difference.added.push(endpoint);
+    for (const endpoint of removed) difference.removed.push(endpoint);
+  }
+
+  /** Returns the difference of a locality, to whose lists endpoints may be added. */
+  of(locality: Locality): LocalityDifference {
+    const name = localityName(locality);
+    let difference = this.byName.get(name);
+    if (difference === undefined) {
+      difference = { locality, added: [], removed: [] };
+      this.byName.set(name, difference);
+    }
+    return difference;
+  }
+
+  /** Returns the difference of every locality. */
+  all(): readonly LocalityDifference[] {
+    return [...this.byName.values()];
+  }
+
+  /** Returns the change: an endpoint that is in both versions of its locality was updated, or only moved. */
+  *toChange(): Steps<EndpointsChange> {
+    const localities: LocalityChange[] = [];
+    for (const { locality, added: after, removed: before } of this.byName.values()) {
+      const removed = new Map(before.map((endpoint) => [firstAddress(endpoint), endpoint]));
+      const [added, updated]: [XdsEndpoint[], XdsEndpoint[]] = [[], []];
+      for (const [i, endpoint] of after.entries()) {
+        if (i % ENDPOINTS_PER_STEP === ENDPOINTS_PER_STEP - 1) yield;
+        const address = firstAddress(endpoint);
+        const known = removed.get(address);
+        if (known === undefined) added.push(endpoint);
+        else if (!sameEndpoint(known, endpoint)) updated.push(endpoint);
+        removed.delete(address);
+      }
+      if (added.length + updated.length + removed.size === 0) continue;
+      localities.push({ locality, added, removed: [...removed.values()], updated });
+    }
+    return { localities };
+  }
+}
+
+/** Compares two versions of an assignment, of which the second shares unchanged objects with the first. */
+export function* compareEndpoints(
+  previous: EndpointsResource,
+  next: EndpointsResource,
+): Steps<EndpointsChange> {
+  const difference = new EndpointsDifference();
+  const [before, after] = [previous, next].map((version) => new Set(localitiesOf(version)));
+  const known = new Map<XdsEndpoint, LocalityDifference>();
+  let count = 0;
+  for (const entry of before ?? []) {
+    if (after?.has(entry) === true) continue;
+    const locality = difference.of(entry.locality);
+    for (const endpoint of entry.endpoints) {
+      if (++count % ENDPOINTS_PER_STEP === 0) yield;
+      known.set(endpoint, locality);
+    }
+  }
+  for (const entry of after ?? []) {
+    if (before?.has(entry) === true) continue;
+    const { added } = difference.of(entry.locality);
+    for (const endpoint of entry.endpoints) {
+      if (++count % ENDPOINTS_PER_STEP === 0) yield;
+      if (!known.delete(endpoint)) added.push(endpoint);
+    }
+  }
+  for (const [endpoint, { removed }] of known) removed.push(endpoint);
+  return yield* difference.toChange();
+}
+
+function localitiesOf({ priorities }: EndpointsResource): readonly LocalityEndpoints[] {
+  return priorities.flatMap(({ localities }) => localities);
+}

@@ -1,0 +1,260 @@
+import {
+  ClusterLoadAssignment,
+  type ClusterLoadAssignment_Policy_DropOverload,
+} from '../../generated/envoy/config/endpoint/v3/endpoint';
+import { runSteps, type Steps } from '../../util/steps';
+import { Violations } from '../../util/violations';
+import type {
+  DecodeContext,
+  DecodedValue,
+  ElementLimit,
+  PreviousVersion,
+  ResourceType,
+} from '../../xds-client/resource-type';
+import {
+  decodePieces,
+  piecesOf,
+  type AssignmentPieces,
+  type LocalityPiece,
+} from './assignment-pieces-parser';
+import {
+  decodeChangedAssignment,
+  EndpointsRecord,
+  type ParsedLocality,
+} from './changed-endpoints-parser';
+import { AddressSet } from './endpoint-addresses';
+import { EndpointMetadataReader } from './lb-endpoint-parser';
+import { PreviousEndpoints } from './endpoint-reuse';
+import type {
+  DropCategory,
+  EndpointsChange,
+  EndpointsResource,
+  LocalityEndpoints,
+} from './endpoints';
+import { compareEndpoints } from './endpoints-change';
+import type { ExtensionPoints } from '../extension-points';
+import type { EndpointReading } from './lb-endpoint-parser';
+import { localityName } from './endpoints';
+import {
+  ENDPOINTS_PER_STEP,
+  parseLocalityEndpoints,
+  type LocalityContext,
+} from './locality-endpoints-parser';
+import { checkEndpointCount } from './endpoint-count';
+import { parseFraction } from '../shared/fraction-parser';
+import { createResourceType } from '../shared/resource-decoder';
+import { MAX_TOTAL_WEIGHT } from '../shared/fraction-parser';
+import { describeUnusable, UnusableAddresses } from './lb-endpoint-parser';
+
+/** Bytes of an assignment that is decoded in steps: some 2,000 endpoints, which take a few milliseconds. */
+const MIN_BYTES_IN_STEPS = 2 ** 16;
+
+// `endpoints` of the assignment, and `lb_endpoints` of each of them.
+const ENDPOINT_PATHS = [[2], [2, 2]];
+
+/** Counts the endpoints that may get calls. */
+function countEndpoints({ priorities }: EndpointsResource): number {
+  let count = 0;
+  for (const { localities } of priorities) {
+    for (const { endpoints } of localities) count += endpoints.length;
+  }
+  return count;
+}
+
+/** Localities by name, by priority. */
+type Priorities = ReadonlyMap<number, ReadonlyMap<string, LocalityEndpoints>>;
+
+/** EDS. An update keeps the identity of everything that did not change. */
+export function createEndpointsResourceType(
+  {
+    keepDraining = false,
+    additionalAddresses = true,
+    endpointCollections = false,
+    maxEndpointsPerAssignment: max,
+  }: Pick<
+    ExtensionPoints,
+    'keepDraining' | 'additionalAddresses' | 'endpointCollections' | 'maxEndpointsPerAssignment'
+  >,
+  elementLimit?: ElementLimit,
+): ResourceType<EndpointsResource, EndpointsChange> {
+  const reading = { keepDraining, additionalAddresses, endpointCollections };
+  return createResourceType({
+    typeName: 'envoy.config.endpoint.v3.ClusterLoadAssignment',
+    decoder: ClusterLoadAssignment,
+    allResourcesRequiredInSotw: false,
+    discoveryService: {
+      service: 'envoy.service.endpoint.v3.EndpointDiscoveryService',
+      noun: 'Endpoints',
+    },
+    checkSize(bytes, violations) {
+      checkEndpointCount(bytes, { paths: ENDPOINT_PATHS, max }, violations.at('endpoints'));
+    },
+    elementLimit,
+    countElements: countEndpoints,
+    describeSkipped: ({ unusableEndpoints }) => describeUnusable(unusableEndpoints),
+    parse(message, context, violations, bytes) {
+      const previous = context.previous(message.clusterName);
+      return runSteps(parseAssignment(piecesOf(message), { previous, reading, bytes }, violations));
+    },
+    parseInSteps(bytes, context, violations) {
+      if (bytes.length < MIN_BYTES_IN_STEPS) return undefined;
+      return parsePieces(bytes, context, reading, violations);
+    },
+    parseChange(bytes, { value: before, record }) {
+      // How many addresses cannot be used is counted only when every endpoint is decoded.
+      if (!(record instanceof EndpointsRecord) || before.unusableEndpoints !== undefined) {
+        return undefined;
+      }
+      const previous = new PreviousEndpoints(before);
+      const changed = decodeChangedAssignment(bytes, { previous, record }, reading);
+      if (changed === undefined) return undefined;
+      const violations = Violations.root();
+      const { message, localities, record: next, change } = changed;
+      const value = assemble(message, { localities, previous }, violations);
+      return violations.count > 0 ? undefined : { value, record: next, change };
+    },
+  });
+}
+
+/** What an assignment is parsed with. */
+interface AssignmentContext {
+  readonly previous: PreviousVersion<EndpointsResource> | undefined;
+  readonly reading: EndpointReading;
+  /** The encoded message. */
+  readonly bytes: Uint8Array;
+}
+
+/** A locality that gets calls; `undefined` keeps the place of one that does not. */
+type PlacedLocality = Pick<ParsedLocality, 'priority' | 'value'> | undefined;
+
+/** What an assignment is assembled from. */
+interface AssignmentParts {
+  readonly localities: readonly PlacedLocality[];
+  readonly previous: PreviousEndpoints;
+  readonly unusableEndpoints?: number | undefined;
+}
+
+/** A valid assignment. */
+type DecodedEndpoints = DecodedValue<EndpointsResource, EndpointsChange>;
+
+/** Decodes and parses an assignment piece by piece. As in one that is decoded as a whole, nothing else counts if a piece is malformed. */
+function* parsePieces(
+  bytes: Uint8Array,
+  context: DecodeContext<EndpointsResource>,
+  reading: EndpointReading,
+  violations: Violations,
+): Steps<DecodedEndpoints | undefined> {
+  const pieces = decodePieces(bytes, violations);
+  if (pieces === undefined) return undefined;
+  const previous = context.previous(pieces.message.clusterName);
+  const found = Violations.root();
+  const decoded = yield* parseAssignment(pieces, { previous, reading, bytes }, found);
+  const { malformed } = pieces;
+  violations.addAll(malformed.count > 0 ? malformed : found);
+  return decoded;
+}
+
+function* parseAssignment(
+  pieces: AssignmentPieces,
+  { previous: before, reading, bytes }: AssignmentContext,
+  violations: Violations,
+): Steps<DecodedEndpoints> {
+  const { message, malformed } = pieces;
+  const previous = new PreviousEndpoints(before?.value);
+  const addresses = new AddressSet();
+  const unusable = new UnusableAddresses();
+  const metadataReader = new EndpointMetadataReader();
+  const context = { previous, addresses, metadataReader, unusable, reading };
+  const localities = yield* parseLocalities(pieces, context, violations.at('endpoints'));
+  const parts = { localities, previous, unusableEndpoints: unusable.count };
+  const value = assemble(message, parts, violations);
+  if (violations.count + malformed.count > 0) return { value };
+  const record = EndpointsRecord.create(bytes, localities, addresses);
+  return { value, record, change: before && (yield* compareEndpoints(before.value, value)) };
+}
+
+function* parseLocalities(
+  { localities: pieces }: AssignmentPieces,
+  context: LocalityContext,
+  violations: Violations,
+): Steps<readonly (ParsedLocality | undefined)[]> {
+  const localities: (ParsedLocality | undefined)[] = [];
+  for (const piece of pieces) {
+    const at = violations.index(localities.length);
+    localities.push(yield* parseLocalityEndpoints(piece, context, at));
+    yield* skipEndpoints(piece);
+  }
+  return localities;
+}
+
+/** Iterates the endpoints of a locality that have not been, because it gets no calls: they may be malformed. */
+function* skipEndpoints({ endpoints }: LocalityPiece): Steps<void> {
+  const rest = endpoints[Symbol.iterator]();
+  for (let count = 1; rest.next().done !== true; count++) {
+    if (count % ENDPOINTS_PER_STEP === 0) yield;
+  }
+}
+
+/** Puts the parts together, and checks what concerns more than one of them. */
+function assemble(
+  { clusterName, policy }: ClusterLoadAssignment,
+  { localities, previous, unusableEndpoints }: AssignmentParts,
+  violations: Violations,
+): EndpointsResource {
+  const at = violations.at('endpoints');
+  const priorities = groupByPriority(localities, at);
+  checkPriorities(priorities, at);
+  const dropsAt = violations.at('policy').at('drop_overloads');
+  const drops = (policy?.dropOverloads ?? []).map((drop, i) => parseDrop(drop, dropsAt.index(i)));
+  const inOrder = [...priorities].sort(([a], [b]) => a - b);
+  return previous.share({
+    clusterName,
+    priorities: inOrder.map(([, byName]) => ({ localities: [...byName.values()] })),
+    drops,
+    ...(unusableEndpoints !== undefined && { unusableEndpoints }),
+  });
+}
+
+function groupByPriority(
+  localities: readonly PlacedLocality[],
+  violations: Violations,
+): Priorities {
+  const priorities = new Map<number, Map<string, LocalityEndpoints>>();
+  for (const [i, placed] of localities.entries()) {
+    if (placed === undefined) continue;
+    const { priority, value } = placed;
+    const byName = priorities.get(priority) ?? new Map<string, LocalityEndpoints>();
+    priorities.set(priority, byName);
+    const name = localityName(value.locality);
+    if (byName.has(name)) {
+      violations.index(i).add(`duplicate locality ${name} in priority ${priority}`);
+    }
+    byName.set(name, value);
+  }
+  return priorities;
+}
+
+function checkPriorities(priorities: Priorities, violations: Violations): void {
+  for (const [priority, localities] of priorities) {
+    if (priority > 0 && !priorities.has(priority - 1)) {
+      violations.add(`priority ${priority} is used, but priority ${priority - 1} is not`);
+    }
+    let total = 0;
+    for (const { weight } of localities.values()) total += weight;
+    if (total > MAX_TOTAL_WEIGHT) {
+      violations.add(
+        `the sum of the locality weights of priority ${priority} must not exceed ${MAX_TOTAL_WEIGHT}, but is ${total}`,
+      );
+    }
+  }
+}
+
+function parseDrop(
+  { category, dropPercentage }: ClusterLoadAssignment_Policy_DropOverload,
+  violations: Violations,
+): DropCategory {
+  const at = violations.at('drop_percentage');
+  if (category === '') violations.at('category').add('must not be empty');
+  if (dropPercentage === undefined) at.add('field not present');
+  return { category, perMillion: (dropPercentage && parseFraction(dropPercentage, at)) ?? 0 };
+}

@@ -1,0 +1,157 @@
+import type { TypedBytes } from '../extension-points';
+import type { JsonObject } from '../shared/struct-json-parser';
+
+/** A literal IP address and a port; the shape a grpc-js subchannel address has. */
+export interface SocketAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Health as the control plane sees it; other states never leave the parser (gRFCs A27, A55). */
+export type HealthStatus = 'UNKNOWN' | 'HEALTHY' | 'DRAINING';
+
+/** One backend: everything under which it can be reached, best first (gRFC A61). */
+export interface XdsEndpoint {
+  readonly addresses: readonly SocketAddress[];
+  /** Relative to the other endpoints of the locality; at least 1. */
+  readonly weight: number;
+  readonly health: HealthStatus;
+  /** For authority rewriting (gRFC A81); empty if none. */
+  readonly hostname: string;
+  /** For ring_hash (gRFC A76); `undefined` if none. */
+  readonly hashKey: string | undefined;
+  /** `noMetadata` if there is none. */
+  readonly metadata: EndpointMetadata;
+}
+
+/** The endpoints of one locality within one priority. */
+export interface LocalityEndpoints {
+  readonly locality: Locality;
+  /** Relative to the other localities of the priority; at least 1. */
+  readonly weight: number;
+  /** May be empty: the locality is unreachable. */
+  readonly endpoints: readonly XdsEndpoint[];
+  /** How many endpoints are DRAINING (gRFC A55); absent where they were not counted. */
+  readonly draining?: number | undefined;
+  /** The resource that has the endpoints instead, if there is one (gRFC A95). */
+  readonly collection?: string;
+}
+
+/** The localities that share a priority. */
+export interface PriorityEndpoints {
+  readonly localities: readonly LocalityEndpoints[];
+}
+
+/** A category of calls to drop (EDS `policy.drop_overloads`). */
+export interface DropCategory {
+  readonly category: string;
+  /** Calls dropped per million, 0 to 1,000,000. */
+  readonly perMillion: number;
+}
+
+/**
+ * A validated ClusterLoadAssignment. An update keeps the identity of every priority, locality and
+ * endpoint object that did not change.
+ */
+export interface EndpointsResource {
+  readonly clusterName: string;
+  /** Contiguous; priority 0 first. Empty: the cluster is unreachable. */
+  readonly priorities: readonly PriorityEndpoints[];
+  /** In order of evaluation. */
+  readonly drops: readonly DropCategory[];
+  /** How many endpoints have an address that was left out, because this client cannot use it; absent if none. */
+  readonly unusableEndpoints?: number | undefined;
+}
+
+/** The endpoints of a locality, in whatever priority, that differ from the previous version. Not all lists are empty. */
+export interface LocalityChange {
+  readonly locality: Locality;
+  /** Endpoints at a first address that the locality did not have. */
+  readonly added: readonly XdsEndpoint[];
+  /** Endpoints at a first address that the locality does not have any more. */
+  readonly removed: readonly XdsEndpoint[];
+  /** Endpoints with another weight, state, or anything else. */
+  readonly updated: readonly XdsEndpoint[];
+}
+
+/** How the endpoints of an assignment differ from those of its previous version. Its size is that of the change. */
+export interface EndpointsChange {
+  /** Each locality whose endpoints differ, once. Weights, priorities and drops may differ besides. */
+  readonly localities: readonly LocalityChange[];
+}
+
+/** What the control plane attached to an endpoint (EDS `LbEndpoint.metadata`), for policies to go by. */
+export interface EndpointMetadata {
+  /** JSON objects, by the name of who they are for, such as `envoy.lb`. */
+  readonly filterMetadata: ReadonlyMap<string, JsonObject>;
+  /** Messages, undecoded, by the name of who they are for. */
+  readonly typedFilterMetadata: ReadonlyMap<string, TypedBytes>;
+}
+
+/** That of every endpoint with nothing attached: one object, so that those cost no memory. */
+export const noMetadata: EndpointMetadata = {
+  filterMetadata: new Map(),
+  typedFilterMetadata: new Map(),
+};
+
+/** Whether both say the same, in whatever order. */
+export function sameMetadata(a: EndpointMetadata, b: EndpointMetadata): boolean {
+  return (
+    a === b ||
+    (sameEntries(a.filterMetadata, b.filterMetadata, sameJson) &&
+      sameEntries(a.typedFilterMetadata, b.typedFilterMetadata, sameMessage))
+  );
+}
+
+function sameEntries<V>(
+  a: ReadonlyMap<string, V>,
+  b: ReadonlyMap<string, V>,
+  same: (a: V, b: V) => boolean,
+): boolean {
+  if (a.size !== b.size) return false;
+  for (const [key, value] of a) {
+    const other = b.get(key);
+    if (other === undefined || !same(value, other)) return false;
+  }
+  return true;
+}
+
+function sameMessage(a: TypedBytes, b: TypedBytes): boolean {
+  return a.typeUrl === b.typeUrl && Buffer.compare(a.value, b.value) === 0;
+}
+
+function sameJson(a: unknown, b: unknown): boolean {
+  // Not `===`: a number may be NaN, and an endpoint with one must not look changed with every update.
+  if (Object.is(a, b)) return true;
+  if (!isObject(a) || !isObject(b) || Array.isArray(a) !== Array.isArray(b)) return false;
+  const keys = Object.keys(a);
+  return (
+    keys.length === Object.keys(b).length &&
+    keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]))
+  );
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null;
+}
+
+/** Where endpoints are: region, zone and sub-zone, each possibly empty. */
+export interface Locality {
+  readonly region: string;
+  readonly zone: string;
+  readonly subZone: string;
+}
+
+/** The text form of a locality, unique per locality (gRFC A78): `{region="r", zone="z", sub_zone="s"}`. */
+export function localityName(locality: Locality): string {
+  const quote = (text: string) => JSON.stringify(text);
+  return `{region=${quote(locality.region)}, zone=${quote(locality.zone)}, sub_zone=${quote(locality.subZone)}}`;
+}
+
+/** Endpoints of one locality, as a resource of their own (gRFC A95). */
+export interface EndpointCollection {
+  /** Empty: the locality is unreachable. */
+  readonly endpoints: readonly XdsEndpoint[];
+  /** As in `EndpointsResource`. */
+  readonly unusableEndpoints?: number | undefined;
+}

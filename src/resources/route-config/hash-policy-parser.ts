@@ -1,0 +1,71 @@
+import type {
+  RouteAction_HashPolicy,
+  RouteAction_HashPolicy_Header,
+} from '../../generated/envoy/config/route/v3/route_components';
+import type { RegexMatchAndSubstitute } from '../../generated/envoy/type/matcher/v3/regex';
+import { parseSubstitution } from '../../regex/substitution';
+import type { Violations } from '../../util/violations';
+import type { RegexCompiler } from '../extension-points';
+import type { HashPolicy } from './route-config';
+import { parseRegex } from '../shared/string-matcher-parser';
+
+type HeaderPolicy = Extract<HashPolicy, { kind: 'header' }>;
+
+const CHANNEL_ID = 'io.grpc.channel_id';
+
+/** `undefined` if it never gives a hash, which is no error (gRFC A42), and after adding a violation. */
+export function parseHashPolicy(
+  { policySpecifier, terminal }: RouteAction_HashPolicy,
+  regexes: RegexCompiler,
+  violations: Violations,
+): HashPolicy | undefined {
+  switch (policySpecifier?.$case) {
+    case 'header':
+      return parseHeader(policySpecifier.value, terminal, regexes, violations.at('header'));
+    case 'filterState':
+      return policySpecifier.value.key === CHANNEL_ID
+        ? { kind: 'channel-id', terminal }
+        : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function parseHeader(
+  { headerName, regexRewrite }: RouteAction_HashPolicy_Header,
+  terminal: boolean,
+  regexes: RegexCompiler,
+  violations: Violations,
+): HashPolicy | undefined {
+  if (headerName === '') violations.at('header_name').add('must not be empty');
+  const rewrite =
+    regexRewrite && parseRewrite(regexRewrite, regexes, violations.at('regex_rewrite'));
+  return { kind: 'header', headerName: headerName.toLowerCase(), rewrite, terminal };
+}
+
+function parseRewrite(
+  { pattern, substitution }: RegexMatchAndSubstitute,
+  regexes: RegexCompiler,
+  violations: Violations,
+): HeaderPolicy['rewrite'] {
+  const patternAt = violations.at('pattern');
+  if (pattern === undefined) patternAt.add('field not present');
+  const regex = pattern && parseRegex(pattern, regexes, patternAt);
+  checkSubstitution(substitution, regexes, violations.at('substitution'));
+  return regex && { regex, substitution };
+}
+
+function checkSubstitution(
+  substitution: string,
+  { maxSubstitutionLength }: RegexCompiler,
+  violations: Violations,
+): void {
+  const { length } = substitution;
+  if (length > maxSubstitutionLength) {
+    violations.add(
+      `${length} characters are more than the limit maxRegexSubstitutionLength (${maxSubstitutionLength})`,
+    );
+  } else if (parseSubstitution(substitution) === undefined) {
+    violations.add('a backslash must be followed by a digit or a backslash');
+  }
+}

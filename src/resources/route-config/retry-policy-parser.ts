@@ -1,0 +1,83 @@
+import type {
+  RetryPolicy as RetryPolicyMessage,
+  RetryPolicy_RetryBackOff,
+} from '../../generated/envoy/config/route/v3/route_components';
+import { durationToMs } from '../../util/duration';
+import type { Violations } from '../../util/violations';
+import type { ParseContext } from '../extension-points';
+import type { RetryableCode, RetryPolicy } from './route-config';
+
+const MAX_ATTEMPTS = 5;
+const MIN_INTERVAL_MS = 1;
+const DEFAULT_BASE_INTERVAL_MS = 25;
+const MAX_TO_BASE_INTERVAL = 10;
+
+const retryableCodes: ReadonlySet<string> = new Set<RetryableCode>([
+  'cancelled',
+  'deadline-exceeded',
+  'internal',
+  'resource-exhausted',
+  'unavailable',
+]);
+
+type Intervals = Pick<RetryPolicy, 'baseIntervalMs' | 'maxIntervalMs'>;
+
+/**
+ * `undefined` after adding a violation (gRFC A44). A policy that names no code a client can retry on is
+ * `'none'`: it still hides the one of the virtual host. Without retries, there is no policy, and none is read.
+ */
+export function parseRetryPolicy(
+  { retryOn, numRetries = 1, retryBackOff }: RetryPolicyMessage,
+  { extensions }: ParseContext,
+  violations: Violations,
+): RetryPolicy | 'none' | undefined {
+  if (extensions.retries === false) return undefined;
+  if (numRetries < 1) violations.at('num_retries').add(`must be at least 1, not ${numRetries}`);
+  const intervals = parseIntervals(retryBackOff, violations.at('retry_back_off'));
+  if (numRetries < 1 || intervals === undefined) return undefined;
+  const codes = parseCodes(retryOn);
+  if (codes.length === 0) return 'none';
+  return { retryOn: codes, maxAttempts: Math.min(numRetries + 1, MAX_ATTEMPTS), ...intervals };
+}
+
+function parseCodes(retryOn: string): readonly RetryableCode[] {
+  const names = retryOn.split(',').map((name) => name.trim().toLowerCase());
+  return [...new Set(names)].filter(isRetryableCode);
+}
+
+function isRetryableCode(name: string): name is RetryableCode {
+  return retryableCodes.has(name);
+}
+
+function parseIntervals(
+  backOff: RetryPolicy_RetryBackOff | undefined,
+  violations: Violations,
+): Intervals | undefined {
+  if (backOff === undefined) return createIntervals(DEFAULT_BASE_INTERVAL_MS, undefined);
+  const { baseInterval, maxInterval } = backOff;
+  const baseAt = violations.at('base_interval');
+  const maxAt = violations.at('max_interval');
+  if (baseInterval === undefined) baseAt.add('field not present');
+  const base = baseInterval && parsePositive(baseInterval, baseAt);
+  const max = maxInterval && parsePositive(maxInterval, maxAt);
+  if (base === undefined || (maxInterval !== undefined && max === undefined)) return undefined;
+  if (max === undefined || max >= base) return createIntervals(base, max);
+  maxAt.add(`must not be less than base_interval, which is ${base} ms, but is ${max} ms`);
+  return undefined;
+}
+
+function createIntervals(base: number, max: number | undefined): Intervals {
+  const baseIntervalMs = Math.max(base, MIN_INTERVAL_MS);
+  const maxIntervalMs = Math.max(max ?? baseIntervalMs * MAX_TO_BASE_INTERVAL, MIN_INTERVAL_MS);
+  return { baseIntervalMs, maxIntervalMs };
+}
+
+function parsePositive(
+  duration: Parameters<typeof durationToMs>[0],
+  violations: Violations,
+): number | undefined {
+  const ms = durationToMs(duration, violations);
+  if (ms !== 0) return ms;
+  violations.add('must be more than 0');
+  return undefined;
+}

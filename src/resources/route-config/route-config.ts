@@ -1,0 +1,140 @@
+import type { HttpFilterConfig, CompiledRegex } from '../extension-points';
+import type { StringMatcher } from '../shared/string-matcher';
+
+/** An override of one filter instance (gRFC A39, `typed_per_filter_config`). */
+export interface HttpFilterOverride {
+  /** `undefined` where only `disabled` is set. */
+  readonly config: HttpFilterConfig | undefined;
+  readonly disabled: boolean;
+}
+
+/** Overrides by filter instance name. */
+export type HttpFilterOverrides = ReadonlyMap<string, HttpFilterOverride>;
+
+/** What a route's path must be. */
+export type PathMatcher =
+  /** Text is lower-cased already unless `caseSensitive`. */
+  | { readonly kind: 'prefix' | 'path'; readonly text: string; readonly caseSensitive: boolean }
+  | { readonly kind: 'regex'; readonly regex: CompiledRegex };
+
+/** What a header must be (gRFCs A28, A63). */
+export type HeaderCondition =
+  | { readonly kind: 'string'; readonly matcher: StringMatcher }
+  /** `[start, end)` on a decimal integer. */
+  | { readonly kind: 'range'; readonly start: bigint; readonly end: bigint }
+  | { readonly kind: 'present'; readonly present: boolean };
+
+/** One header condition of a route. */
+export interface HeaderMatcher {
+  /** Lower case. */
+  readonly name: string;
+  readonly condition: HeaderCondition;
+  readonly invert: boolean;
+  /** Whether an absent header has the empty value, other than for `present` (docs/decisions/0012). */
+  readonly missingAsEmpty: boolean;
+}
+
+/** When a route applies: all of it must hold. */
+export interface RouteMatch {
+  readonly path: PathMatcher;
+  readonly headers: readonly HeaderMatcher[];
+  /** Share of calls, 0 to 1,000,000; `undefined` for all. */
+  readonly fractionPerMillion: number | undefined;
+}
+
+/** gRPC status codes a call is retried on, lower-case names as in `retry_on`. */
+export type RetryableCode =
+  'cancelled' | 'deadline-exceeded' | 'internal' | 'resource-exhausted' | 'unavailable';
+
+/** A retry policy (gRFC A44). */
+export interface RetryPolicy {
+  /** Never empty: a policy that names no usable code is `'none'`. */
+  readonly retryOn: readonly RetryableCode[];
+  /** Attempts in all, 2 to 5. */
+  readonly maxAttempts: number;
+  readonly baseIntervalMs: number;
+  readonly maxIntervalMs: number;
+}
+
+/** One entry of `hash_policy` (gRFC A42). */
+export type HashPolicy = (
+  | {
+      readonly kind: 'header';
+      /** Lower case. */
+      readonly headerName: string;
+      readonly rewrite:
+        { readonly regex: CompiledRegex; readonly substitution: string } | undefined;
+    }
+  | { readonly kind: 'channel-id' }
+) & { readonly terminal: boolean };
+
+/** One choice of `weighted_clusters`. */
+export interface WeightedCluster {
+  readonly name: string;
+  /** At least 1. */
+  readonly weight: number;
+  readonly filterOverrides: HttpFilterOverrides;
+}
+
+/** The clusters a route sends to. */
+export type ClusterSpecifier =
+  | { readonly kind: 'cluster'; readonly name: string }
+  | {
+      readonly kind: 'weighted';
+      /** Never empty. */
+      readonly clusters: readonly WeightedCluster[];
+      /** The sum of the weights, at most 2^32 - 1. */
+      readonly totalWeight: number;
+    };
+
+/** What happens to a call that matched. */
+export type RouteAction =
+  | {
+      readonly kind: 'forward';
+      readonly clusters: ClusterSpecifier;
+      /** From `grpc_timeout_header_max` or else `max_stream_duration`, in milliseconds (gRFC A31); 0 means no limit. */
+      readonly maxStreamDurationMs: number | undefined;
+      /** `'none'` hides the virtual host's policy; `undefined` leaves it in force (gRFC A44). */
+      readonly retryPolicy: RetryPolicy | 'none' | undefined;
+      readonly hashPolicies: readonly HashPolicy[];
+      /** gRFC A81. */
+      readonly autoHostRewrite: boolean;
+      /** gRFC A111 (draft); empty if none. */
+      readonly hostRewriteLiteral: string;
+    }
+  /** Legal, yet a client fails the call with UNAVAILABLE (gRFC A36). `action` is the field's name. */
+  | { readonly kind: 'unsupported'; readonly action: string };
+
+/** One route, in the order given by the control plane. */
+export interface Route {
+  /** May be empty. */
+  readonly name: string;
+  readonly match: RouteMatch;
+  readonly action: RouteAction;
+  readonly filterOverrides: HttpFilterOverrides;
+}
+
+/** One virtual host. */
+export interface VirtualHost {
+  readonly name: string;
+  readonly domains: readonly string[];
+  readonly routes: readonly Route[];
+  readonly retryPolicy: RetryPolicy | 'none' | undefined;
+  readonly filterOverrides: HttpFilterOverrides;
+  /** The clusters that the routes name, in order of appearance. */
+  readonly clusters: ReadonlySet<string>;
+  /** The regular expressions of the routes, each once. */
+  readonly regexes: readonly CompiledRegex[];
+}
+
+/** A validated RouteConfiguration. */
+export interface RouteConfigResource {
+  readonly name: string;
+  readonly virtualHosts: readonly VirtualHost[];
+}
+
+/** How a route configuration differs from its previous version. */
+export interface RouteConfigChange {
+  /** The names of the virtual hosts that were added, removed or updated, and possibly of some that only moved. */
+  readonly virtualHosts: ReadonlySet<string>;
+}

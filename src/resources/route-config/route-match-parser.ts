@@ -1,0 +1,149 @@
+import type {
+  RouteMatch as RouteMatchMessage,
+  HeaderMatcher as HeaderMatcherMessage,
+} from '../../generated/envoy/config/route/v3/route_components';
+import type { Int64Range } from '../../generated/envoy/type/v3/range';
+import { assertNever } from '../../util/assert-never';
+import type { Violations } from '../../util/violations';
+import type { RegexCompiler } from '../extension-points';
+import { parseFraction } from '../shared/fraction-parser';
+import type { StringMatcher } from '../shared/string-matcher';
+import { parseRegex, parseStringMatcher, parseTextMatcher } from '../shared/string-matcher-parser';
+import type { PathMatcher, RouteMatch, HeaderCondition, HeaderMatcher } from './route-config';
+
+/**
+ * Whether no gRPC call can satisfy the match. Such a route is left out and not looked at further: one that
+ * asks for query parameters, or for a path that is not of the form `/service/method` (gRFC A28).
+ */
+export function canNeverMatch({ queryParameters, pathSpecifier }: RouteMatchMessage): boolean {
+  if (queryParameters.length > 0) return true;
+  if (pathSpecifier?.$case === 'prefix') return !isPathPrefix(pathSpecifier.value);
+  return pathSpecifier?.$case === 'path' && !isPath(pathSpecifier.value);
+}
+
+/** `undefined` after adding a violation. */
+export function parseRouteMatch(
+  message: RouteMatchMessage,
+  regexes: RegexCompiler,
+  violations: Violations,
+): RouteMatch | undefined {
+  const path = parsePath(message, regexes, violations);
+  const headers = message.headers.map((header, i) =>
+    parseHeaderMatcher(header, regexes, violations.at('headers').index(i)),
+  );
+  const fraction = message.runtimeFraction?.defaultValue;
+  const fractionPerMillion =
+    fraction && parseFraction(fraction, violations.at('runtime_fraction').at('default_value'));
+  return (
+    path && {
+      path,
+      headers: headers.filter((header) => header !== undefined),
+      fractionPerMillion,
+    }
+  );
+}
+
+function parsePath(
+  { pathSpecifier, caseSensitive = true }: RouteMatchMessage,
+  regexes: RegexCompiler,
+  violations: Violations,
+): PathMatcher | undefined {
+  switch (pathSpecifier?.$case) {
+    case 'prefix':
+    case 'path': {
+      const { $case: kind, value } = pathSpecifier;
+      return { kind, text: caseSensitive ? value : value.toLowerCase(), caseSensitive };
+    }
+    case 'safeRegex': {
+      const regex = parseRegex(pathSpecifier.value, regexes, violations.at('safe_regex'));
+      return regex && { kind: 'regex', regex };
+    }
+    default:
+      violations.add('must have prefix, path or safe_regex');
+      return undefined;
+  }
+}
+
+function isPathPrefix(prefix: string): boolean {
+  if (prefix === '') return true;
+  const [beforeSlash, service, ...rest] = prefix.split('/');
+  return beforeSlash === '' && rest.length <= 1 && (service !== '' || rest.length === 0);
+}
+
+function isPath(path: string): boolean {
+  const [beforeSlash, service, method, ...rest] = path.split('/');
+  return beforeSlash === '' && !!service && !!method && rest.length === 0;
+}
+
+/** `undefined` after adding a violation (gRFCs A28, A63). */
+export function parseHeaderMatcher(
+  message: HeaderMatcherMessage,
+  regexes: RegexCompiler,
+  violations: Violations,
+): HeaderMatcher | undefined {
+  if (message.name === '') violations.at('name').add('must not be empty');
+  const condition = parseCondition(message.headerMatchSpecifier, regexes, violations);
+  if (condition === undefined) return undefined;
+  return {
+    name: message.name.toLowerCase(),
+    condition,
+    invert: message.invertMatch,
+    missingAsEmpty: message.treatMissingHeaderAsEmpty,
+  };
+}
+
+function parseCondition(
+  specifier: HeaderMatcherMessage['headerMatchSpecifier'],
+  regexes: RegexCompiler,
+  violations: Violations,
+): HeaderCondition | undefined {
+  switch (specifier?.$case) {
+    case 'exactMatch':
+      return stringCondition(parseTextMatcher('exact', specifier.value, false, violations));
+    case 'prefixMatch':
+      return stringCondition(
+        parseTextMatcher('prefix', specifier.value, false, violations.at('prefix_match')),
+      );
+    case 'suffixMatch':
+      return stringCondition(
+        parseTextMatcher('suffix', specifier.value, false, violations.at('suffix_match')),
+      );
+    case 'containsMatch':
+      return stringCondition(
+        parseTextMatcher('contains', specifier.value, false, violations.at('contains_match')),
+      );
+    case 'safeRegexMatch': {
+      const regex = parseRegex(specifier.value, regexes, violations.at('safe_regex_match'));
+      return stringCondition(regex && { kind: 'regex', regex });
+    }
+    case 'stringMatch':
+      return stringCondition(
+        parseStringMatcher(specifier.value, regexes, violations.at('string_match')),
+      );
+    case 'rangeMatch':
+      return parseRange(specifier.value, violations.at('range_match'));
+    case 'presentMatch':
+      return { kind: 'present', present: specifier.value };
+    case undefined:
+      violations.add(
+        'must have exact_match, safe_regex_match, range_match, present_match, prefix_match, ' +
+          'suffix_match, contains_match or string_match',
+      );
+      return undefined;
+    default:
+      return assertNever(specifier);
+  }
+}
+
+function stringCondition(matcher: StringMatcher | undefined): HeaderCondition | undefined {
+  return matcher && { kind: 'string', matcher };
+}
+
+function parseRange(
+  { start, end }: Int64Range,
+  violations: Violations,
+): HeaderCondition | undefined {
+  if (end >= start) return { kind: 'range', start, end };
+  violations.add(`end ${end.toString()} must not be less than start ${start.toString()}`);
+  return undefined;
+}

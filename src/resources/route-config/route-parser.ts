@@ -1,0 +1,186 @@
+import type {
+  Route as RouteMessage,
+  RouteAction as RouteActionMessage,
+  RouteAction_MaxStreamDuration,
+  WeightedCluster as WeightedClusterMessage,
+  WeightedCluster_ClusterWeight,
+} from '../../generated/envoy/config/route/v3/route_components';
+import { assertNever } from '../../util/assert-never';
+import { durationToMs } from '../../util/duration';
+import type { Violations } from '../../util/violations';
+import { isTrusted, type ParseContext, type HttpFilterParser } from '../extension-points';
+import { parseFilterOverrides } from '../listener/http-filters-parser';
+import { MAX_TOTAL_WEIGHT } from '../shared/fraction-parser';
+import { parseHashPolicy } from './hash-policy-parser';
+import { parseRetryPolicy } from './retry-policy-parser';
+import type { Route, RouteAction, ClusterSpecifier, WeightedCluster } from './route-config';
+import { canNeverMatch, parseRouteMatch } from './route-match-parser';
+
+/** `undefined` if no call can use the route, which is no error, and after adding a violation. */
+export function parseRoute(
+  message: RouteMessage,
+  plugins: ReadonlySet<string>,
+  context: ParseContext,
+  violations: Violations,
+): Route | undefined {
+  const { extensions } = context;
+  const matchAt = violations.at('match');
+  if (message.match === undefined) matchAt.add('field not present');
+  else if (canNeverMatch(message.match)) return undefined;
+  const match = message.match && parseRouteMatch(message.match, context.regexes, matchAt);
+  const action = parseAction(message.action, plugins, context, violations);
+  if (action === 'unusable') return undefined;
+  const filterOverrides = parseFilterOverrides(
+    message.typedPerFilterConfig,
+    extensions.httpFilters,
+    violations.at('typed_per_filter_config'),
+  );
+  return match && action && { name: message.name, match, action, filterOverrides };
+}
+
+/** What is not `route` is legal, since servers use it; a client fails the calls it gets (gRFC A36). */
+function parseAction(
+  action: RouteMessage['action'],
+  plugins: ReadonlySet<string>,
+  context: ParseContext,
+  violations: Violations,
+): RouteAction | 'unusable' | undefined {
+  switch (action?.$case) {
+    case 'route':
+      return parseRouteAction(action.value, plugins, context, violations.at('route'));
+    case 'redirect':
+      return { kind: 'unsupported', action: 'redirect' };
+    case 'directResponse':
+      return { kind: 'unsupported', action: 'direct_response' };
+    case 'filterAction':
+      return { kind: 'unsupported', action: 'filter_action' };
+    case 'nonForwardingAction':
+      return { kind: 'unsupported', action: 'non_forwarding_action' };
+    case undefined:
+      return { kind: 'unsupported', action: 'unset' };
+    default:
+      return assertNever(action);
+  }
+}
+
+/** `'unusable'` if the route is to be left out, `undefined` after adding a violation. */
+export function parseRouteAction(
+  message: RouteActionMessage,
+  plugins: ReadonlySet<string>,
+  context: ParseContext,
+  violations: Violations,
+): RouteAction | 'unusable' | undefined {
+  const { regexes } = context;
+  const clusters = parseClusterSpecifier(message, plugins, context, violations);
+  if (clusters === 'unusable') return clusters;
+  const { maxStreamDuration, retryPolicy, hashPolicy } = message;
+  const maxStreamDurationMs =
+    maxStreamDuration &&
+    parseMaxStreamDuration(maxStreamDuration, violations.at('max_stream_duration'));
+  const parsedRetryPolicy =
+    retryPolicy && parseRetryPolicy(retryPolicy, context, violations.at('retry_policy'));
+  const hashPolicies = hashPolicy
+    .map((policy, i) => parseHashPolicy(policy, regexes, violations.at('hash_policy').index(i)))
+    .filter((policy) => policy !== undefined);
+  return (
+    clusters && {
+      kind: 'forward',
+      clusters,
+      maxStreamDurationMs,
+      retryPolicy: parsedRetryPolicy,
+      hashPolicies,
+      ...parseHostRewrite(message, context),
+    }
+  );
+}
+
+/** A specifier this client does not know, or one added to the protocol later, makes the route unusable (gRFC A28). */
+function parseClusterSpecifier(
+  { clusterSpecifier }: RouteActionMessage,
+  plugins: ReadonlySet<string>,
+  { extensions }: ParseContext,
+  violations: Violations,
+): ClusterSpecifier | 'unusable' | undefined {
+  switch (clusterSpecifier?.$case) {
+    case 'cluster':
+      if (clusterSpecifier.value !== '') return { kind: 'cluster', name: clusterSpecifier.value };
+      violations.at('cluster').add('must not be empty');
+      return undefined;
+    case 'weightedClusters':
+      return parseWeightedClusters(
+        clusterSpecifier.value,
+        extensions.httpFilters,
+        violations.at('weighted_clusters'),
+      );
+    case 'clusterSpecifierPlugin': {
+      const name = clusterSpecifier.value;
+      if (plugins.has(name)) return 'unusable';
+      const reason = `no entry of cluster_specifier_plugins is named ${JSON.stringify(name)}`;
+      violations.at('cluster_specifier_plugin').add(reason);
+      return undefined;
+    }
+    default:
+      return 'unusable';
+  }
+}
+
+function parseMaxStreamDuration(
+  { grpcTimeoutHeaderMax, maxStreamDuration }: RouteAction_MaxStreamDuration,
+  violations: Violations,
+): number | undefined {
+  if (grpcTimeoutHeaderMax !== undefined) {
+    return durationToMs(grpcTimeoutHeaderMax, violations.at('grpc_timeout_header_max'));
+  }
+  return maxStreamDuration && durationToMs(maxStreamDuration, violations.at('max_stream_duration'));
+}
+
+/** Only a trusted server may change the authority (gRFCs A81, A111). */
+function parseHostRewrite(
+  { hostRewriteSpecifier: specifier }: RouteActionMessage,
+  { server }: ParseContext,
+): { readonly autoHostRewrite: boolean; readonly hostRewriteLiteral: string } {
+  const allowed = isTrusted(server) ? specifier : undefined;
+  return {
+    autoHostRewrite: allowed?.$case === 'autoHostRewrite' && allowed.value === true,
+    hostRewriteLiteral: allowed?.$case === 'hostRewriteLiteral' ? allowed.value : '',
+  };
+}
+
+/**
+ * `undefined` after adding a violation (gRFC A28). Clusters without weight are validated and left out; the
+ * deprecated `total_weight` is not looked at.
+ */
+export function parseWeightedClusters(
+  { clusters }: WeightedClusterMessage,
+  filters: HttpFilterParser,
+  violations: Violations,
+): ClusterSpecifier | undefined {
+  const at = violations.at('clusters');
+  const weighted = clusters
+    .map((cluster, i) => parseCluster(cluster, filters, at.index(i)))
+    .filter(({ weight }) => weight > 0);
+  const totalWeight = weighted.reduce((sum, { weight }) => sum + weight, 0);
+  if (totalWeight > 0 && totalWeight <= MAX_TOTAL_WEIGHT) {
+    return { kind: 'weighted', clusters: weighted, totalWeight };
+  }
+  at.add(
+    totalWeight === 0
+      ? 'must have a cluster with a weight greater than 0'
+      : `the sum of the weights must not exceed ${MAX_TOTAL_WEIGHT}, but is ${totalWeight}`,
+  );
+  return undefined;
+}
+
+function parseCluster(
+  { name, weight = 0, typedPerFilterConfig }: WeightedCluster_ClusterWeight,
+  filters: HttpFilterParser,
+  violations: Violations,
+): WeightedCluster {
+  if (name === '') violations.at('name').add('must not be empty');
+  const filterOverrides = parseFilterOverrides(
+    typedPerFilterConfig,
+    filters,
+    violations.at('typed_per_filter_config'),
+  );
+  return { name, weight, filterOverrides };
+}
