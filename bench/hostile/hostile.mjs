@@ -65,9 +65,9 @@ async function runCase(name, dist) {
     const ready = await client.next();
     if (ready === undefined) throw new Error(`${name}: ${client.errors}`);
     await client.ask('begin');
-    if (csds) await sleep((seconds * 1000) / 2);
+    if (csds) await client.ask('wait until in use');
     await world.ask(ready);
-    await sleep(csds ? (seconds * 1000) / 2 : seconds * 1000);
+    await sleep(seconds * 1000);
     const result = await client.ask('read');
     const rejections = await world.ask({});
     return { result, rejections, seconds, errors: client.errors };
@@ -77,8 +77,9 @@ async function runCase(name, dist) {
   }
 }
 
-function verdict({ result }, accepted) {
+function verdict({ result }, { accepted, clusters = 0 }) {
   if (result === undefined) return 'DIED';
+  if (result.clusters < clusters) return `${result.clusters} CLUSTERS IN USE`;
   const limit = accepted ? ACCEPTED_PAUSE_MS : REFUSED_PAUSE_MS;
   if (result.pauseMs > limit) return `PAUSE > ${limit}`;
   return result.goodCalls.failed > 0 ? 'CALLS FAILED' : 'ok';
@@ -88,7 +89,7 @@ function row(name, outcome) {
   const { result, rejections } = outcome;
   const state = cases[name].accepted ? 'accepted' : 'hostile';
   const refused = rejections && Object.keys(rejections).length > 0 ? 'refused' : '-';
-  const last = verdict(outcome, cases[name].accepted);
+  const last = verdict(outcome, cases[name]);
   if (result === undefined) return [name, state, '-', '-', '-', '-', refused, last];
   const { pauseMs, cpuMs, rssMiB, goodCalls } = result;
   const calls = `${goodCalls.failed}/${goodCalls.ok + goodCalls.failed}`;
