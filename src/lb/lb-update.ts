@@ -1,13 +1,13 @@
 import type { LbConfig } from '../resources/extension-points';
-import type { Result } from '../util/result';
-import { sameEndpoints, type EndpointSet } from './endpoint-set';
+import { ok, type Result } from '../util/result';
+import { emptyEndpointSet, sameEndpoints, type EndpointSet } from './endpoint-set';
 import type { LbUpdate } from './lb-policy';
 
 /**
  * Creates the update of a child: that of the parent with another config and, if given, other endpoints.
  *
- * Not a spread: V8 makes a hidden class for each spread of an object that was itself made by one, and the updates of a
- * tree are made of each other.
+ * Not a spread: V8 creates a hidden class for each spread of an object that was itself created by one, and the updates of
+ * a tree derive from each other.
  */
 export function childUpdate(
   { endpoints, options, xds, resolutionNote }: LbUpdate,
@@ -17,7 +17,16 @@ export function childUpdate(
   return { config, endpoints: childEndpoints, options, xds, resolutionNote };
 }
 
-/** Whether an update is the same as the one before. Compares identities only. */
+/** Creates the update of a named child: with the endpoints under its name, or none if there are none. */
+export function namedChildUpdate(update: LbUpdate, config: LbConfig, name: string): LbUpdate {
+  const { endpoints } = update;
+  const own = endpoints.ok
+    ? ok(endpoints.value.children?.get(name) ?? emptyEndpointSet)
+    : endpoints;
+  return childUpdate(update, config, own);
+}
+
+/** Whether two updates have the same parts, compared by identity. */
 export function sameUpdate(a: LbUpdate, b: LbUpdate): boolean {
   return (
     a === b ||

@@ -1,11 +1,23 @@
 import type { LbConfig } from '../resources/extension-points';
+import type { JsonFields } from '../util/json-fields';
+import type { Violations } from '../util/violations';
+import type { LbChildParser } from './lb-policy';
 
-/** A config in the JSON of gRPC service configs, `{ name: config }`. A policy without `toJson` has nothing to configure. */
+/** Returns a config as JSON of gRPC service configs, `{ name: config }`. A policy without `toJson` has no settings. */
 export function policyToJson(config: LbConfig): Readonly<Record<string, object>> {
   return { [config.policyName]: config.toJson?.() ?? {} };
 }
 
-/** The JSON of a child policy: a list with one choice. */
+/** Returns the JSON of a child policy: a list with one choice. */
 export function childPolicyToJson(config: LbConfig): readonly object[] {
   return [policyToJson(config)];
+}
+
+/** Reads the field `childPolicy`; `undefined` after adding a violation, also if it is absent. */
+export function readChildPolicy(
+  fields: JsonFields,
+  violations: Violations,
+  parser: LbChildParser,
+): LbConfig | undefined {
+  return parser.parseList(fields.get('childPolicy'), violations.at('childPolicy'));
 }

@@ -24,6 +24,38 @@ export function readMap(json: unknown, violations: Violations): JsonFields | und
   return violations.add('must be an object');
 }
 
+/**
+ * Reads an object with a function that reads its fields.
+ *
+ * @returns `undefined` after adding a violation, which `read` may do as well.
+ */
+export function parseObject<T>(
+  json: unknown,
+  violations: Violations,
+  read: (fields: JsonFields) => T | undefined,
+): T | undefined {
+  const before = violations.count;
+  const fields = readObject(json, violations);
+  const value = fields && read(fields);
+  return violations.count > before ? undefined : value;
+}
+
+/** Reads a field that is an object whose keys are data; empty if it is absent. Entries with a violation are left out. */
+export function readEntries<T>(
+  fields: JsonFields,
+  name: string,
+  violations: Violations,
+  read: (json: unknown, violations: Violations) => T | undefined,
+): ReadonlyMap<string, T> {
+  const at = violations.at(name);
+  const entries = new Map<string, T>();
+  for (const [key, entry] of readMap(fields.get(name) ?? {}, at) ?? []) {
+    const value = read(entry, at.key(key));
+    if (value !== undefined) entries.set(key, value);
+  }
+  return entries;
+}
+
 /** Reads a list; `undefined` after adding a violation. */
 export function readArray(json: unknown, violations: Violations): readonly unknown[] | undefined {
   if (isArray(json)) return json;

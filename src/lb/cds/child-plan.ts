@@ -6,7 +6,7 @@ import type {
   PriorityEndpoints,
 } from '../../resources/endpoints/endpoints';
 import type { LbConfig } from '../../resources/extension-points';
-import { sameLoadReporting, type LoadReporting } from '../cluster-impl/cluster-loads';
+import { isReportedAlike, type LoadReporting } from '../cluster-impl/cluster-loads';
 import { ClusterImplConfig, type ClusterImplOptions } from '../cluster-impl/config';
 import type { EndpointSet } from '../endpoint-set';
 import { NO_DETECTION, OutlierDetectionLbConfig, sameDetection } from '../outlier-detection/config';
@@ -219,7 +219,7 @@ function sameOptions(a: ClusterImplOptions, b: ClusterImplOptions): boolean {
     a.edsServiceName === b.edsServiceName &&
     a.maxRequests === b.maxRequests &&
     a.childPolicy === b.childPolicy &&
-    sameLoadReporting(a.loadReporting, b.loadReporting) &&
+    isReportedAlike(a.loadReporting, b.loadReporting) &&
     sameDrops(a.drops, b.drops)
   );
 }

@@ -1,8 +1,8 @@
 import type { LbConfig } from '../../resources/extension-points';
-import { readBoolean, readObject, readRequiredString } from '../../util/json-fields';
+import { parseObject, readBoolean, readRequiredString } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
 import type { LbChildParser } from '../lb-policy';
-import { childPolicyToJson } from '../policy-json';
+import { childPolicyToJson, readChildPolicy } from '../policy-json';
 
 /** The gRPC name of the policy. */
 export const CDS = 'cds_experimental';
@@ -13,8 +13,7 @@ export class CdsConfig implements LbConfig {
 
   /**
    * @param cluster The name of the cluster to use.
-   * @param isDynamic Whether no route names the cluster, so that the policy itself has to keep it in the
-   * `XdsConfig`.
+   * @param isDynamic Whether no route names the cluster, so that the policy itself has to keep it in the `XdsConfig`.
    * @param lbConfig The policy of the aggregate cluster that this one is part of, if it applies instead of the
    * cluster's own; see `FeatureFlags.aggregateClusterBackwardCompat`.
    */
@@ -30,22 +29,18 @@ export class CdsConfig implements LbConfig {
   }
 }
 
-/** Validates the JSON config `{ cluster, isDynamic, childPolicy }`, the last of which is an extension of ours. */
+/** Validates the JSON config `{ cluster, isDynamic, childPolicy }`; `childPolicy` is an extension of this package. */
 export function parseCdsConfig(
   json: unknown,
   violations: Violations,
   parser: LbChildParser,
 ): CdsConfig | undefined {
-  const before = violations.count;
-  const fields = readObject(json, violations);
-  if (fields === undefined) return undefined;
-  const cluster = readRequiredString(fields, 'cluster', violations);
-  const isDynamic = readBoolean(fields, 'isDynamic', false, violations);
-  const childPolicy = fields.get('childPolicy');
-  const lbConfig =
-    childPolicy === undefined
-      ? undefined
-      : parser.parseList(childPolicy, violations.at('childPolicy'));
-  if (cluster === undefined || violations.count > before) return undefined;
-  return new CdsConfig(cluster, isDynamic, lbConfig);
+  return parseObject(json, violations, (fields) => {
+    const cluster = readRequiredString(fields, 'cluster', violations);
+    const isDynamic = readBoolean(fields, 'isDynamic', false, violations);
+    const lbConfig = fields.has('childPolicy')
+      ? readChildPolicy(fields, violations, parser)
+      : undefined;
+    return cluster === undefined ? undefined : new CdsConfig(cluster, isDynamic, lbConfig);
+  });
 }

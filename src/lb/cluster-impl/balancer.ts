@@ -8,8 +8,8 @@ import {
   type OnlyChild,
   type SingleChildDelegate,
 } from '../single-child-policy';
-import type { CallCounterHold, CallCounterMap } from './call-counter';
-import { ClusterLoads, sameLoadReporting } from './cluster-loads';
+import type { CallCounterMap, CallCounterRef } from './call-counter';
+import { ClusterLoads, isReportedAlike } from './cluster-loads';
 import {
   CLUSTER_IMPL,
   ClusterImplConfig,
@@ -40,7 +40,7 @@ const TRACER = 'xds_cluster_impl';
 interface Applied {
   readonly config: ClusterImplConfig;
   readonly limits: CallLimits;
-  readonly hold: CallCounterHold;
+  readonly counterRef: CallCounterRef;
   readonly subchannels: CountedSubchannels;
   readonly loads: ClusterLoads | undefined;
 }
@@ -78,7 +78,7 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
   }
 
   release(): void {
-    this.applied?.hold.release();
+    this.applied?.counterRef.release();
     this.applied?.loads?.release();
   }
 
@@ -94,34 +94,29 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
     if (applied !== undefined && isCountedAlike(applied.config.options, options)) {
       return { ...applied, config, limits };
     }
-    const hold = this.dependencies.counters.acquire(options.cluster, options.edsServiceName);
+    const counterRef = this.dependencies.counters.acquire(options.cluster, options.edsServiceName);
     const loads = createLoads(options);
-    applied?.hold.release();
+    applied?.counterRef.release();
     applied?.loads?.release();
-    return {
-      config,
-      limits,
-      hold,
-      subchannels: new CountedSubchannels(hold.counter, loads),
-      loads,
-    };
+    const subchannels = new CountedSubchannels(counterRef.counter, loads);
+    return { config, limits, counterRef, subchannels, loads };
   }
 
   private updateLoads(applied: Applied, { endpoints }: LbUpdate): void {
-    const { loads, hold } = applied;
+    const { loads, counterRef } = applied;
     if (loads === undefined || !endpoints.ok || !loads.update(endpoints.value)) return;
     // A connection may be kept when its endpoint changes locality; later calls on it count for the new one.
-    this.applied = { ...applied, subchannels: new CountedSubchannels(hold.counter, loads) };
+    this.applied = { ...applied, subchannels: new CountedSubchannels(counterRef.counter, loads) };
     this.only.requestPublication();
   }
 }
 
-/** Whether the calls of both are counted as one (gRFC A32), and reported to the same server. */
+/** Whether calls with either options are counted by one counter (gRFC A32) and reported to the same server. */
 function isCountedAlike(a: ClusterImplOptions, b: ClusterImplOptions): boolean {
   return (
     a.cluster === b.cluster &&
     a.edsServiceName === b.edsServiceName &&
-    sameLoadReporting(a.loadReporting, b.loadReporting)
+    isReportedAlike(a.loadReporting, b.loadReporting)
   );
 }
 

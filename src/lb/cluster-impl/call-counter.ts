@@ -1,37 +1,36 @@
 import type { Clock } from '../../util/clock';
 import { createHandle, type Handle } from '../../util/handle';
 
-/** A hold on the counter of one cluster. */
-export interface CallCounterHold extends Handle {
+/** A reference to the counter of one cluster. */
+export interface CallCounterRef extends Handle {
   readonly counter: CallCounter;
 }
 
 /**
- * The counters of concurrent calls, one per cluster and EDS service name, shared by all channels of the
- * process (gRFC A32). A counter exists while a policy holds it or a call is counted by it.
+ * The counters of concurrent calls, one per cluster and EDS service name, shared by all channels of the process
+ * (gRFC A32). A counter exists while a policy has a reference to it or a call is counted by it.
  */
 export class CallCounterMap {
   private readonly counters = new Map<string, CallCounter>();
 
   constructor(private readonly clock: Clock) {}
 
-  /** Takes a hold on the counter. */
-  acquire(cluster: string, edsServiceName: string): CallCounterHold {
+  /** Returns a reference to the counter of a cluster, which is created for the first. */
+  acquire(cluster: string, edsServiceName: string): CallCounterRef {
     const key = JSON.stringify([cluster, edsServiceName]);
     const counter = this.counters.get(key) ?? this.create(key);
-    counter.hold();
-    const handle = createHandle(() => counter.letGo());
+    const handle = counter.acquire();
     return { counter, release: () => handle.release() };
   }
 
-  /** How many counters there are. */
+  /** The number of counters. */
   get size(): number {
     return this.counters.size;
   }
 
   private create(key: string): CallCounter {
     const counter: CallCounter = new CallCounter(this.clock, () => {
-      // A call picked before and started since may keep a counter in use that has had a successor.
+      // A call that starts late may still use a counter that was already replaced by another one.
       if (this.counters.get(key) === counter) this.counters.delete(key);
     });
     this.counters.set(key, counter);
@@ -42,32 +41,32 @@ export class CallCounterMap {
 /**
  * Counts concurrent calls.
  *
- * A picked call starts a little later, or never: it may end before, or be picked for again. So a pick only
- * reserves a place, which the start of a call takes up. A place not taken up is free again with the next
- * turn of the event loop. That is late enough for everything that starts without waiting; a call that waits
- * for credentials loses its place and is counted from its start on.
+ * A picked call starts a little later, or never: it may end before, or be picked again. So a pick only makes a
+ * reservation, which the start of a call uses. Unused reservations expire in the next turn of the event loop. That is
+ * late enough for calls that start without waiting; a call that waits for credentials is counted from its start on.
  */
 export class CallCounter {
   private running = 0;
   private reserved = 0;
-  private holders = 0;
+  private references = 0;
   private expiry: Handle | undefined;
 
-  /** @param onUnused Called when nobody holds the counter and no call is counted by it. */
+  /** @param onUnused Called when no reference is left and no call is counted. */
   constructor(
     private readonly clock: Clock,
     private readonly onUnused: () => void,
   ) {}
 
-  /** Calls that run or have a place reserved. */
+  /** The number of calls in flight and of reservations. */
   get count(): number {
     return this.running + this.reserved;
   }
 
   /**
-   * A call was picked. Places that are not taken up expire only when every place begins to count: a timer for
-   * every call would cost more than the call's own bookkeeping.
-   * @param limit How many places there are.
+   * Reserves a place for a picked call. Reservations expire only above half of the limit: a timer for every call would
+   * cost more than the rest of the counting.
+   *
+   * @param limit The number of places.
    */
   reserve(limit: number): void {
     this.reserved++;
@@ -78,31 +77,29 @@ export class CallCounter {
     }, 0);
   }
 
-  /** A call starts. */
+  /** Counts the start of a call. */
   start(): void {
     if (this.reserved > 0) this.reserved--;
     this.running++;
   }
 
-  /** A call that was started has ended. */
+  /** Counts the end of a call that was started. */
   end(): void {
     this.running--;
     this.checkUnused();
   }
 
-  /** For {@link CallCounterMap}. */
-  hold(): void {
-    this.holders++;
-  }
-
-  /** For {@link CallCounterMap}. */
-  letGo(): void {
-    this.holders--;
-    this.checkUnused();
+  /** Keeps the counter in its map until the handle is released. */
+  acquire(): Handle {
+    this.references++;
+    return createHandle(() => {
+      this.references--;
+      this.checkUnused();
+    });
   }
 
   private checkUnused(): void {
-    if (this.holders > 0 || this.running > 0) return;
+    if (this.references > 0 || this.running > 0) return;
     this.expiry?.release();
     this.onUnused();
   }

@@ -6,19 +6,19 @@ import type { LocalityLoad } from '../../load-reporting/locality-load';
 import { addMetrics, type MetricRules } from '../../load-reporting/metric-rules';
 import { localityName } from '../../resources/endpoints/endpoints';
 import type { Handle } from '../../util/handle';
+import { createLocalityIndex } from '../address-index';
 import type { EndpointSet } from '../endpoint-set';
 import { readCallLoadReport } from '../orca/call-load-report';
-import { LocalityIndex } from './locality-index';
 
 type CallStatus = Parameters<CallListener['onReceiveStatus']>[0];
 
-/** Where the load of a cluster is reported, and what of it. */
+/** The server that receives the load of a cluster, and the names of the metrics in it. */
 export interface LoadReporting extends Pick<LoadSource, 'server' | 'metrics'> {
   readonly reporter: LoadReporter;
 }
 
-/** Whether both report the same to the same server. */
-export function sameLoadReporting(
+/** Whether both report the same metrics to the same server. */
+export function isReportedAlike(
   a: LoadReporting | undefined,
   b: LoadReporting | undefined,
 ): boolean {
@@ -31,30 +31,31 @@ export function sameLoadReporting(
   );
 }
 
-/** Where an endpoint is that the cluster does not list, which should not be. */
+/** The locality of an address that the cluster does not list, which is a bug. */
 const NOWHERE = { region: '', zone: '', subZone: '' } as const;
 
-/** Counts the calls to one cluster by the locality they go to (gRFC A27). */
+/** Counts the calls to one cluster by locality (gRFC A27). */
 export class ClusterLoads implements Handle {
-  private readonly index = new LocalityIndex();
+  private readonly index = createLocalityIndex();
   private readonly byLocality = new Map<string, LocalityLoad>();
 
   constructor(private readonly hold: LoadSourceHold) {}
 
   /**
-   * Takes the endpoints of the cluster.
-   * @returns whether an endpoint has moved to another locality, so that what `of` has said may be wrong.
+   * Applies the endpoints of the cluster.
+   *
+   * @returns Whether an endpoint has moved to another locality, so that earlier results of `of` are outdated.
    */
   update(endpoints: EndpointSet): boolean {
     return this.index.update(endpoints);
   }
 
-  /** A call was dropped. @param category `undefined` if it was one too many. */
+  /** Counts a dropped call. @param category `undefined` if the call was over the limit of concurrent requests. */
   countDrop(category: string | undefined): void {
     this.hold.load.countDrop(category);
   }
 
-  /** What the calls on a subchannel are to be counted by. */
+  /** Returns the counts of the calls on a subchannel. */
   of(subchannel: Subchannel): CallLoad {
     const locality = this.index.get(subchannel.getAddress()) ?? NOWHERE;
     const name = localityName(locality);
@@ -66,7 +67,7 @@ export class ClusterLoads implements Handle {
     return new CallLoad(load, this.hold.metrics);
   }
 
-  /** Calls that run are counted to their end. */
+  /** Ends the counting of new calls; those in flight are counted to their end. */
   release(): void {
     this.hold.release();
   }
@@ -79,17 +80,17 @@ export class CallLoad {
     private readonly metrics: MetricRules | undefined,
   ) {}
 
-  /** A call starts. */
+  /** Counts the start of a call. */
   start(): void {
     this.load.start();
   }
 
-  /** A call that was counted could not be started. */
+  /** Withdraws a call that was counted and could not be started. */
   withdraw(): void {
     this.load.withdraw();
   }
 
-  /** A call that was started has ended. */
+  /** Counts the end of a call that was started. */
   end({ code, metadata }: CallStatus): void {
     if (this.metrics !== undefined) {
       const report = readCallLoadReport(metadata);

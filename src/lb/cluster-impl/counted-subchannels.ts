@@ -8,25 +8,25 @@ import {
 import type { CallCounter } from './call-counter';
 import type { CallLoad } from './cluster-loads';
 
-/** Told of each call. */
+/** Counts calls. */
 export interface CallCount {
-  /** A call starts. */
+  /** Counts the start of a call. */
   start(): void;
-  /** A call that was started has ended. */
+  /** Counts the end of a call that was started. */
   end(): void;
 }
 
-/** Tells what else the calls on a subchannel are to be counted by. */
+/** Finds the load counts of a subchannel, which count its calls as well. */
 interface LoadLookup {
   of(subchannel: Subchannel): CallLoad;
 }
 
 /**
- * Makes subchannels whose calls are counted from their start to their status.
+ * Creates subchannels whose calls are counted from their start to their status.
  *
- * The callbacks of a pick result would not do: grpc-js runs `onCallStarted` for a call that has failed just
- * before (one with two `authorization` values), and never runs `onCallEnded` for it, so the count would only
- * ever grow. What a subchannel is asked to start does end.
+ * The callbacks of a pick result do not serve: grpc-js runs `onCallStarted` for a call that has just failed (one with two
+ * `authorization` values) and never runs its `onCallEnded`, so the count would only grow. Calls started on a subchannel
+ * always end.
  */
 export class CountedSubchannels<Counter extends CallCount = CallCounter> {
   /** Created for the first call: most processes use few of their clusters. */
@@ -38,7 +38,7 @@ export class CountedSubchannels<Counter extends CallCount = CallCounter> {
     private readonly loads?: LoadLookup,
   ) {}
 
-  /** The counted form of a picked subchannel; the same one each time. */
+  /** Returns the counted form of a picked subchannel; the same one each time. */
   get(subchannel: Subchannel): Subchannel {
     const known = this.counted?.get(subchannel);
     if (known !== undefined) return known;
@@ -61,7 +61,7 @@ function createCountedCall(
     load?.start();
     try {
       const counted = new CountedCallListener(listener, counter, load);
-      // The resolver cannot do that: see registerXdsResolver.
+      // The resolver cannot encode the authority: see registerXdsResolver.
       const authority = host.includes('/') ? toAuthority(host) : host;
       return subchannel
         .getRealSubchannel()
@@ -90,7 +90,7 @@ class CountedCallListener implements CallListener {
   }
 
   onReceiveStatus(status: Parameters<CallListener['onReceiveStatus']>[0]): void {
-    // First, so that a call made from the application's callback finds the place free.
+    // First, so that a call made in the application's callback is not over the limit.
     this.counter.end();
     this.load?.end(status);
     this.next.onReceiveStatus(status);

@@ -8,16 +8,16 @@ import type { CountedSubchannels } from './counted-subchannels';
 
 const MILLION = 1_000_000;
 
-/** A category of calls to drop and what is answered to them. */
+/** A category of calls to drop, and the result of their picks. */
 export interface PreparedDrop {
   readonly category: string;
   readonly perMillion: number;
   readonly result: PickResult;
 }
 
-/** What a picker needs of the config; the same for all its pickers. */
+/** The part of a config that pickers use; all pickers of a config share it. */
 export class CallLimits {
-  /** Without those that drop nothing. */
+  /** The categories that drop any calls. */
   readonly drops: readonly PreparedDrop[];
   private result: PickResult | undefined;
 
@@ -39,7 +39,7 @@ export class CallLimits {
     return this.options.maxRequests;
   }
 
-  /** What is answered to a call that is one too many. Created for the first such call. */
+  /** The result of a pick over the limit. Created for the first. */
   get overLimit(): PickResult {
     const { cluster, maxRequests } = this.options;
     return (this.result ??= createDropResult(
@@ -49,22 +49,22 @@ export class CallLimits {
   }
 }
 
-/** What a picker is made of. */
+/** The options of a `ClusterImplPicker`. */
 export interface ClusterImplPickerOptions {
   readonly child: Picker;
   readonly limits: CallLimits;
   readonly subchannels: CountedSubchannels;
-  /** Told of drops; `undefined` if no load is reported. */
+  /** Counts drops; `undefined` if no load is reported. */
   readonly loads: ClusterLoads | undefined;
   /**
-   * Whether calls can go out. If not, no category applies: a call that waits would be put to the test with
-   * each picker anew, and drop much more often than it should.
+   * Whether the child is READY. If not, no category applies: a queued call is picked with every new picker, and would be
+   * dropped much more often than configured.
    */
   readonly isReady: boolean;
   readonly random: Random;
 }
 
-/** Drops calls by category, then those over the limit, and leaves the others to the child (gRFC A32). */
+/** Drops calls by category, then those over the limit, and forwards the others to the child (gRFC A32). */
 export class ClusterImplPicker implements Picker {
   constructor(private readonly options: ClusterImplPickerOptions) {}
 

@@ -1,8 +1,8 @@
 import type { LbConfig } from '../../resources/extension-points';
-import { readMap, readObject } from '../../util/json-fields';
+import { parseObject, readEntries } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
 import type { LbChildParser } from '../lb-policy';
-import { childPolicyToJson } from '../policy-json';
+import { childPolicyToJson, readChildPolicy } from '../policy-json';
 
 /** The gRPC name of the policy. */
 export const CLUSTER_MANAGER = 'xds_cluster_manager_experimental';
@@ -29,25 +29,10 @@ export function parseClusterManagerConfig(
   violations: Violations,
   parser: LbChildParser,
 ): ClusterManagerConfig | undefined {
-  const fields = readObject(json, violations);
-  if (fields === undefined) return undefined;
-  const at = violations.at('children');
-  const childFields = readMap(fields.get('children') ?? {}, at);
-  if (childFields === undefined) return undefined;
-  const children = new Map<string, LbConfig>();
-  for (const [name, child] of childFields) {
-    const parsed = parseChild(child, at.key(name), parser);
-    if (parsed !== undefined) children.set(name, parsed);
-  }
-  return children.size === childFields.size ? new ClusterManagerConfig(children) : undefined;
-}
-
-function parseChild(
-  json: unknown,
-  violations: Violations,
-  parser: LbChildParser,
-): LbConfig | undefined {
-  const fields = readObject(json, violations);
-  if (fields === undefined) return undefined;
-  return parser.parseList(fields.get('childPolicy'), violations.at('childPolicy'));
+  return parseObject(json, violations, (fields) => {
+    const children = readEntries(fields, 'children', violations, (child, at) =>
+      parseObject(child, at, (childFields) => readChildPolicy(childFields, at, parser)),
+    );
+    return new ClusterManagerConfig(children);
+  });
 }

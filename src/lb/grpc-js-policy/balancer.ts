@@ -6,12 +6,12 @@ import {
 import type { GrpcEndpoint, TypedLoadBalancingConfig } from '../../grpc-js';
 import type { LbConfig } from '../../resources/extension-points';
 import { errorMessage } from '../../util/error-message';
+import { isObject } from '../../util/json-fields';
 import { ok, type Result } from '../../util/result';
 import { createPolicyType, isInstanceOf } from '../checked-policy';
 import { createFailurePicker, failureText } from '../connectivity';
 import { allEndpoints } from '../endpoint-children';
 import type { EndpointSet } from '../endpoint-set';
-import { createChildHost } from '../lb-host';
 import type { LbHost, LbPolicy, LbPolicyLookup, LbPolicyType, LbUpdate } from '../lb-policy';
 import { sameUpdate } from '../lb-update';
 import { GrpcJsChild } from './grpc-js-child';
@@ -20,7 +20,7 @@ import { GrpcJsChild } from './grpc-js-child';
 export class GrpcJsConfig implements LbConfig {
   constructor(
     readonly policyName: string,
-    /** As the policy itself parsed it. */
+    /** The config as parsed by the policy itself. */
     readonly typedConfig: TypedLoadBalancingConfig,
   ) {}
 
@@ -31,25 +31,17 @@ export class GrpcJsConfig implements LbConfig {
   }
 }
 
-/** Makes a policy that leaves everything to one registered with grpc-js. */
-function createGrpcJsPolicy(host: LbHost): LbPolicy<GrpcJsConfig> {
-  return new GrpcJsPolicy(host);
-}
-
+/** Forwards everything to a policy registered with grpc-js. */
 class GrpcJsPolicy implements LbPolicy<GrpcJsConfig> {
   private readonly child: GrpcJsChild;
   private lastUpdate: LbUpdate | undefined;
   private hasReported = false;
 
   constructor(private readonly host: LbHost) {
-    this.child = new GrpcJsChild(
-      createChildHost(host, {
-        updateState: (state, picker, errorMessage) => {
-          this.hasReported = true;
-          host.updateState(state, picker, errorMessage);
-        },
-      }),
-    );
+    this.child = new GrpcJsChild(host, (state, picker, errorMessage) => {
+      this.hasReported = true;
+      host.updateState(state, picker, errorMessage);
+    });
   }
 
   update(update: LbUpdate<GrpcJsConfig>): void {
@@ -62,7 +54,7 @@ class GrpcJsPolicy implements LbPolicy<GrpcJsConfig> {
       options,
       resolutionNote,
     });
-    if (!accepted) this.onRefused(config.policyName, update);
+    if (!accepted) this.onRejected(config.policyName, update);
   }
 
   exitIdle(): void {
@@ -77,9 +69,9 @@ class GrpcJsPolicy implements LbPolicy<GrpcJsConfig> {
     this.child.destroy();
   }
 
-  /** Some policies reject an update without reporting a state, and calls would wait forever. */
-  private onRefused(policyName: string, { endpoints, resolutionNote }: LbUpdate): void {
-    const reason = endpoints.ok ? `${policyName} refused the endpoints` : endpoints.error;
+  /** Fails calls: some policies reject an update without reporting a state, and calls would wait forever. */
+  private onRejected(policyName: string, { endpoints, resolutionNote }: LbUpdate): void {
+    const reason = endpoints.ok ? `${policyName} rejected the endpoints` : endpoints.error;
     // A state reported during the update is still in the queue.
     this.host.environment.batch.run(() => {
       if (!this.hasReported) this.fail(failureText(reason, resolutionNote));
@@ -92,7 +84,7 @@ class GrpcJsPolicy implements LbPolicy<GrpcJsConfig> {
   }
 }
 
-/** The flat list grpc-js knows: it has no localities. */
+/** Returns the endpoints of all localities in one list, as policies of grpc-js expect. */
 function toGrpcEndpoints(endpoints: Result<EndpointSet, string>): Result<GrpcEndpoint[], string> {
   if (!endpoints.ok) return endpoints;
   return ok(
@@ -100,12 +92,12 @@ function toGrpcEndpoints(endpoints: Result<EndpointSet, string>): Result<GrpcEnd
   );
 }
 
-/** Finds the policies registered with grpc-js, so that those of other packages work in our trees. */
+/** Finds the policies registered with grpc-js, such as those of other packages. */
 export const grpcJsPolicyLookup: LbPolicyLookup = {
   get: (policyName) => (isRegistered(policyName) ? createType(policyName) : undefined),
 };
 
-/** grpc-js looks names up in a plain object, and so takes `constructor` for the name of a policy. */
+/** grpc-js looks up names in a plain object, in which `constructor` is registered as well. */
 function isRegistered(policyName: string): boolean {
   return isLoadBalancerNameRegistered(policyName) && !(policyName in Object.prototype);
 }
@@ -115,7 +107,7 @@ function createType(policyName: string): LbPolicyType {
     name: policyName,
     isConfig: isInstanceOf(GrpcJsConfig),
     parseConfig(json, violations) {
-      if (typeof json !== 'object' || json === null) {
+      if (!isObject(json)) {
         violations.add('must be an object');
         return undefined;
       }
@@ -126,6 +118,6 @@ function createType(policyName: string): LbPolicyType {
         return undefined;
       }
     },
-    create: createGrpcJsPolicy,
+    create: (host) => new GrpcJsPolicy(host),
   });
 }

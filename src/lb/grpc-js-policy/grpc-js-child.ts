@@ -28,15 +28,18 @@ export interface GrpcJsUpdate {
 }
 
 /**
- * A policy registered with grpc-js, inside a tree of ours: what it reports enters the batch, and nothing
- * is reported once it was destroyed.
+ * A policy registered with grpc-js, as a child of a policy of this package: its state updates run in the batch, and it
+ * reports nothing after it was destroyed.
  */
 export class GrpcJsChild {
   private readonly handler: InstanceType<typeof ChildLoadBalancerHandler>;
   private destroyed = false;
 
-  constructor(private readonly host: LbHost) {
-    // The only way to make a policy that grpc-js exports.
+  constructor(
+    private readonly host: LbHost,
+    private readonly updateState: LbHelper['updateState'],
+  ) {
+    // grpc-js exports no other way to create a policy.
     this.handler = new ChildLoadBalancerHandler(this.createHelper());
   }
 
@@ -70,7 +73,7 @@ export class GrpcJsChild {
     return createChildChannelControlHelper(host, {
       updateState: (state, picker, errorMessage) =>
         host.environment.batch.run(() => {
-          if (!this.destroyed) host.updateState(state, this.guard(picker), errorMessage);
+          if (!this.destroyed) this.updateState(state, this.guard(picker), errorMessage);
         }),
       requestReresolution: () => {
         if (!this.destroyed) host.requestReresolution();
@@ -78,10 +81,7 @@ export class GrpcJsChild {
     });
   }
 
-  /**
-   * A QueuePicker knows its policy, and would have it connect even after it was destroyed: calls may
-   * still hold the picker.
-   */
+  /** Replaces a QueuePicker, which makes its policy connect even after it was destroyed, since calls may keep the picker. */
   private guard(picker: Picker): Picker {
     if (!(picker instanceof QueuePicker)) return picker;
     const { batch, clock } = this.host.environment;

@@ -1,14 +1,14 @@
 import { LeastRequest } from '../../generated/envoy/extensions/load_balancing_policies/least_request/v3/least_request';
 import type { LbConfig } from '../../resources/extension-points';
 import { decodeMessage } from '../../resources/shared/any';
-import { readInteger, readObject } from '../../util/json-fields';
+import { parseObject, readInteger } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
 import type { LbConfigConverter } from '../converters/lb-config-converter';
 
 /** The gRPC name of the policy. */
 export const LEAST_REQUEST = 'least_request_experimental';
 
-/** Compared per pick unless configured; also the least that can be. */
+/** The default and the minimum of `choiceCount`. */
 export const DEFAULT_CHOICE_COUNT = 2;
 
 const MAX_CHOICE_COUNT = 10;
@@ -16,7 +16,7 @@ const MAX_CHOICE_COUNT = 10;
 /** The config of `least_request_experimental` (gRFC A48). */
 export class LeastRequestConfig implements LbConfig {
   readonly policyName = LEAST_REQUEST;
-  /** How many endpoints are compared per pick, 2 to 10. */
+  /** The number of endpoints compared per pick, 2 to 10. */
   readonly choiceCount: number;
 
   /** @param choiceCount At least 2; more than 10 count as 10. */
@@ -34,17 +34,17 @@ export function parseLeastRequestConfig(
   json: unknown,
   violations: Violations,
 ): LeastRequestConfig | undefined {
-  const fields = readObject(json, violations);
-  if (fields === undefined) return undefined;
-  const choiceCount = readInteger(
-    fields.get('choiceCount') ?? DEFAULT_CHOICE_COUNT,
-    { min: DEFAULT_CHOICE_COUNT, max: 2 ** 32 - 1 },
-    violations.at('choiceCount'),
-  );
-  return choiceCount === undefined ? undefined : new LeastRequestConfig(choiceCount);
+  return parseObject(json, violations, (fields) => {
+    const choiceCount = readInteger(
+      fields.get('choiceCount') ?? DEFAULT_CHOICE_COUNT,
+      { min: DEFAULT_CHOICE_COUNT, max: 2 ** 32 - 1 },
+      violations.at('choiceCount'),
+    );
+    return choiceCount === undefined ? undefined : new LeastRequestConfig(choiceCount);
+  });
 }
 
-/** `least_request_experimental` (gRFC A48). What else the message configures, gRPC does not have. */
+/** Converts the xDS config of `least_request_experimental` (gRFC A48). Other fields are not supported by gRPC. */
 export const leastRequestConverter: LbConfigConverter = {
   messageType: 'envoy.extensions.load_balancing_policies.least_request.v3.LeastRequest',
   convert(value, { violations }) {

@@ -14,7 +14,7 @@ import { OVERRIDE_HOST, OverrideHostConfig, parseOverrideHostConfig } from './co
 import { OverrideHostPicker } from './picker';
 import { SessionHosts } from './session-hosts';
 
-/** Keeps the calls of sessions on their endpoints, also on those that get no other calls (gRFCs A55, A75). */
+/** Keeps the calls of a session on its endpoint, which may be one that receives no other calls (gRFCs A55, A75). */
 export const overrideHostPolicy: LbPolicyType = createPolicyType({
   name: OVERRIDE_HOST,
   isConfig: isInstanceOf(OverrideHostConfig),
@@ -60,15 +60,15 @@ class OverrideHost implements SingleChildDelegate<OverrideHostConfig> {
 }
 
 /**
- * Leaves endpoints that are DRAINING out of what the child gets (gRFC A55). Where there are none, the objects stay
- * what they are; where there are, the same objects give the same result, so that the child can compare by identity.
+ * Removes the endpoints that are DRAINING from the endpoints of the child (gRFC A55). The result for the same objects is
+ * the same object, so that the child can compare by identity.
  */
 export class DrainingFilter {
-  /** Only those with endpoints that are DRAINING; created for the first, as few clusters ever have one. */
+  /** Only sets with endpoints that are DRAINING; created for the first, since few clusters ever have one. */
   private sets: WeakMap<EndpointSet, EndpointSet> | undefined;
   private localities: WeakMap<LocalityEndpoints, LocalityEndpoints> | undefined;
 
-  /** The set without endpoints that are DRAINING. */
+  /** Returns the set without endpoints that are DRAINING; the set itself if it has none. */
   filter(set: EndpointSet): EndpointSet {
     const known = this.sets?.get(set);
     if (known !== undefined) return known;

@@ -3,24 +3,23 @@ import type { PickResult, Subchannel } from '../../grpc-js';
 import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
-import { formatAddress } from './host-index';
+import { formatAddress } from '../address-index';
 
 type StateListener = Parameters<Subchannel['addConnectivityStateListener']>[0];
 
-/** A hold on the connection to one address, for sessions to go on with. */
+/** A reference to the subchannel of one address, which keeps its connection open for sessions. */
 export class HostConnection implements Handle {
   private usedMs: number;
-  /** What is answered to a call that goes here. */
+  /** The pick result of calls to this address. */
   readonly pickResult: PickResult;
-  /** Whether calls wait for the connection to come up, or to fail. */
+  /** Whether calls wait until the connection is READY or fails. */
   private awaited = false;
-  private held = true;
-
+  private released = false;
   private allAddresses: readonly string[] | undefined;
 
   /**
    * @param currentEndpoint The endpoint that has the address.
-   * @param onSettled Called when calls that waited are to be picked for again.
+   * @param onSettled Called when waiting calls have to be picked again.
    */
   constructor(
     private readonly subchannel: Subchannel,
@@ -54,42 +53,43 @@ export class HostConnection implements Handle {
     return (this.allAddresses ??= this.listAddresses());
   }
 
-  /** Creates the hold that replaces this one, on another subchannel to the same address. */
+  /** Creates the reference that replaces this one, to another subchannel of the same address. */
   createSuccessor(subchannel: Subchannel, endpoint: XdsEndpoint): HostConnection {
     const successor = new HostConnection(subchannel, endpoint, this.clock, this.onSettled);
     successor.usedMs = this.usedMs;
     return successor;
   }
 
-  /** Takes a newer object for the endpoint that has the address. */
+  /** Sets a newer object of the endpoint that has the address. */
   updateEndpoint(endpoint: XdsEndpoint): void {
     if (endpoint === this.currentEndpoint) return;
     this.currentEndpoint = endpoint;
     this.allAddresses = undefined;
   }
 
-  /** When a call was last sent here; in the time of `Clock.monotonicMs`. */
+  /** The time of the last call, by `Clock.monotonicMs`. */
   get lastUsedMs(): number {
     return this.usedMs;
   }
 
-  /** A call is sent here. */
+  /** Records the time of a call. */
   use(): void {
     this.usedMs = this.clock.monotonicMs();
   }
 
-  /** A call waits; connects if need be. May be called from a pick. */
+  /** Records that a call waits, and connects if IDLE. May be called from a pick. */
   wait(): void {
     if (this.awaited) return;
     this.awaited = true;
     this.clock.soon(() => {
-      if (this.held && this.state === ConnectivityState.IDLE) this.subchannel.startConnecting();
+      if (!this.released && this.state === ConnectivityState.IDLE)
+        this.subchannel.startConnecting();
     });
   }
 
   release(): void {
-    if (!this.held) return;
-    this.held = false;
+    if (this.released) return;
+    this.released = true;
     this.subchannel.removeConnectivityStateListener(this.onStateChanged);
     this.subchannel.unref();
     this.settle();

@@ -4,11 +4,11 @@ import { callAttributes, type OverrideHost } from '../call-attributes';
 import { queuePicker } from '../connectivity';
 import type { SessionHosts } from './session-hosts';
 
-/** Sends the calls of a session to its endpoint, and leaves all others to the child (gRFC A55). */
+/** Sends the calls of a session to its endpoint and forwards all others to the child (gRFC A55). */
 export class OverrideHostPicker implements Picker {
   /**
-   * @param child What picks for calls without a session, or whose endpoint cannot be used.
-   * @param hosts The same for all pickers of the policy.
+   * @param child Picks for calls without a session, or whose endpoint cannot be used.
+   * @param hosts Shared by all pickers of the policy.
    */
   constructor(
     private readonly child: Picker,
@@ -16,13 +16,13 @@ export class OverrideHostPicker implements Picker {
   ) {}
 
   pick(args: PickArgs): PickResult {
-    const wish = callAttributes(args)?.overrideHost;
-    return wish === undefined ? this.child.pick(args) : this.pickForSession(args, wish);
+    const requested = callAttributes(args)?.overrideHost;
+    return requested === undefined ? this.child.pick(args) : this.pickForSession(args, requested);
   }
 
-  private pickForSession(args: PickArgs, wish: OverrideHost): PickResult {
+  private pickForSession(args: PickArgs, requested: OverrideHost): PickResult {
     const { child, hosts } = this;
-    const found = chooseHost(wish.addresses, hosts.find);
+    const found = chooseHost(requested.addresses, hosts.find);
     if (found !== undefined && found.state !== ConnectivityState.READY) {
       found.wait();
       return queuePicker.pick(args);
@@ -31,18 +31,18 @@ export class OverrideHostPicker implements Picker {
     if (result.subchannel === null) return result;
     const used = found ?? hosts.adopt(result.subchannel);
     used?.use();
-    if (used !== undefined) wish.onPicked(used.addresses);
+    if (used !== undefined) requested.onPicked(used.addresses);
     return result;
   }
 }
 
 /**
- * The connection for a session: the first that is READY, or else the first that is IDLE and so must be made to
- * connect, or else the first that is CONNECTING (gRFC A55).
+ * Chooses the connection for a session: the first that is READY, else the first that is IDLE, which then has to connect,
+ * else the first that is CONNECTING (gRFC A55).
  *
- * @param addresses Those the session was on, the one in use last first.
- * @param find The connection to an address, if sessions may go there.
- * @returns `undefined` if there is nothing to use or to wait for.
+ * @param addresses The addresses of the session, the one used last first.
+ * @param find Returns the connection to an address, if sessions may use it.
+ * @returns `undefined` if no connection can be used or waited for.
  */
 export function chooseHost<Host extends { readonly state: ConnectivityState }>(
   addresses: readonly string[],

@@ -16,24 +16,22 @@ import type { EndpointSet } from '../endpoint-set';
 import { combinedWeights } from '../endpoint-weights';
 import { GrpcJsChild } from '../grpc-js-policy/grpc-js-child';
 import type { Publication } from '../lb-batch';
-import { createChildHost } from '../lb-host';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { parsePickFirstConfig, PICK_FIRST, PickFirstConfig } from './config';
 
 /** The options that all pick_first policies of a process share. */
 export interface PickFirstPolicyOptions {
-  /** Without `weightedShuffling`, every order is as likely as any other (gRFC A113). */
+  /** Without `weightedShuffling`, all orders are equally likely (gRFC A113). */
   readonly flags: Pick<FeatureFlags, 'weightedShuffling'>;
 }
 
 /** Tries the addresses of all endpoints in order and uses the first that connects (gRFC A62). */
 export function createPickFirstPolicyType({ flags }: PickFirstPolicyOptions): LbPolicyType {
-  const shuffle = flags.weightedShuffling ? shuffleByCombinedWeight : shuffleEvenly;
   return createPolicyType({
     name: PICK_FIRST,
     isConfig: isInstanceOf(PickFirstConfig),
     parseConfig: parsePickFirstConfig,
-    create: (host) => new PickFirstPolicy(host, shuffle),
+    create: (host) => new PickFirstPolicy(host, flags.weightedShuffling),
   });
 }
 
@@ -46,14 +44,7 @@ interface Attempt {
   readonly options: ChannelOptions;
 }
 
-/** Puts the endpoints of a set, already in one list, in random order. */
-type Shuffle = (
-  endpoints: readonly XdsEndpoint[],
-  set: EndpointSet,
-  random: Random,
-) => readonly XdsEndpoint[];
-
-/** Leaves the connecting to grpc-js's pick_first, except for the shuffling, which is broken there. */
+/** Shuffles the endpoints, which grpc-js's pick_first does wrong, and leaves everything else to it. */
 class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
   private readonly publication: Publication;
   private readonly hostConfig: TypedLoadBalancingConfig;
@@ -61,13 +52,13 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
   private attempt: Attempt | undefined;
   private state = ConnectivityState.CONNECTING;
   private picker: Picker = queuePicker;
-  /** Why picks fail, without resolution note; `undefined` unless in TRANSIENT_FAILURE. */
+  /** The error of picks without resolution note; `undefined` unless in TRANSIENT_FAILURE. */
   private failure: string | undefined;
   private resolutionNote = '';
 
   constructor(
     private readonly host: LbHost,
-    private readonly shuffle: Shuffle,
+    private readonly weightedShuffling: boolean,
   ) {
     this.publication = host.environment.batch.createPublication(host.depth, this);
     this.hostConfig = parseLoadBalancingConfig({ [PICK_FIRST]: { shuffleAddressList: false } });
@@ -97,21 +88,18 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
 
   destroy(): void {
     this.publication.cancel();
-    this.dropChild();
+    this.destroyChild();
   }
 
   private connect(attempt: Attempt, set: EndpointSet): void {
     if (attempt.endpoints.length === 0) {
-      this.dropChild();
+      this.destroyChild();
       this.fail(NO_ENDPOINTS);
       return;
     }
     if (this.attempt !== undefined && sameAttempt(this.attempt, attempt)) return;
     this.attempt = attempt;
-    const { random } = this.host.environment;
-    const order = attempt.shuffled
-      ? this.shuffle(attempt.endpoints, set, random)
-      : attempt.endpoints;
+    const order = attempt.shuffled ? this.shuffle(attempt.endpoints, set) : attempt.endpoints;
     this.child ??= this.createChild();
     this.child.update({
       config: this.hostConfig,
@@ -123,17 +111,20 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
   }
 
   private createChild(): GrpcJsChild {
-    return new GrpcJsChild(
-      createChildHost(this.host, {
-        updateState: (state, picker, errorMessage) => {
-          const error = errorMessage === null ? undefined : withoutResolutionNote(errorMessage);
-          this.setState(state, picker, error);
-        },
-      }),
-    );
+    return new GrpcJsChild(this.host, (state, picker, errorMessage) => {
+      const error = errorMessage === null ? undefined : withoutResolutionNote(errorMessage);
+      this.setState(state, picker, error);
+    });
   }
 
-  private dropChild(): void {
+  /** Shuffles by the weight of each endpoint among all of the set, not only within its locality (gRFC A113). */
+  private shuffle(endpoints: readonly XdsEndpoint[], set: EndpointSet): readonly XdsEndpoint[] {
+    const weights = this.weightedShuffling ? combinedWeights(set) : undefined;
+    const weighted = endpoints.map((endpoint, i) => ({ endpoint, weight: weights?.[i] ?? 1 }));
+    return shuffleByWeight(weighted, this.host.environment.random).map(({ endpoint }) => endpoint);
+  }
+
+  private destroyChild(): void {
     this.child?.destroy();
     this.child = undefined;
     this.attempt = undefined;
@@ -145,7 +136,7 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
 
   private setState(state: ConnectivityState, picker: Picker, failure: string | undefined): void {
     const same = state === this.state && failure === this.failure;
-    // Failing again for the same reason changes nothing; only READY may come with another connection.
+    // A repeated failure changes nothing; READY may come with another connection.
     if (same && state === ConnectivityState.TRANSIENT_FAILURE) return;
     this.state = state;
     this.picker = picker;
@@ -165,26 +156,6 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
   }
 }
 
-/** Shuffles all endpoints of a set by their weight among all of them, not only within their locality. */
-function shuffleByCombinedWeight(
-  endpoints: readonly XdsEndpoint[],
-  set: EndpointSet,
-  random: Random,
-): readonly XdsEndpoint[] {
-  const weights = combinedWeights(set);
-  const weighted = endpoints.map((endpoint, i) => ({ endpoint, weight: weights[i] ?? 1 }));
-  return shuffleByWeight(weighted, random).map(({ endpoint }) => endpoint);
-}
-
-function shuffleEvenly(
-  endpoints: readonly XdsEndpoint[],
-  _set: EndpointSet,
-  random: Random,
-): readonly XdsEndpoint[] {
-  const even = endpoints.map((endpoint) => ({ endpoint, weight: 1 }));
-  return shuffleByWeight(even, random).map(({ endpoint }) => endpoint);
-}
-
 function sameAttempt(a: Attempt, b: Attempt): boolean {
   return (
     a.shuffled === b.shuffled &&
@@ -195,8 +166,8 @@ function sameAttempt(a: Attempt, b: Attempt): boolean {
 }
 
 /**
- * A random order in which each element comes first with a probability in proportion to its weight, and so
- * on among the rest (gRFC A113).
+ * Returns a random order in which each element comes first with a probability in proportion to its weight, and likewise
+ * among the rest (gRFC A113).
  *
  * @param list Weights are positive.
  */
@@ -204,8 +175,8 @@ export function shuffleByWeight<T extends { readonly weight: number }>(
   list: readonly T[],
   random: Random,
 ): readonly T[] {
-  // The gRFC sorts by u^(1/weight), descending. The logarithm keeps the order, and also keeps apart the
-  // keys of great weights, which would all round to 1. `random` may be 0, which has no logarithm.
+  // The gRFC sorts by u^(1/weight), descending. The logarithm keeps the order, and also the differences between great
+  // weights, whose keys would all round to 1. `random` may be 0, which has no logarithm.
   return list
     .map((element) => ({ element, key: -Math.log(1 - random()) / element.weight }))
     .sort((a, b) => a.key - b.key)

@@ -1,7 +1,7 @@
 import { PickFirst } from '../../generated/envoy/extensions/load_balancing_policies/pick_first/v3/pick_first';
 import type { LbConfig } from '../../resources/extension-points';
 import { decodeMessage } from '../../resources/shared/any';
-import { readBoolean, readObject } from '../../util/json-fields';
+import { parseObject, readBoolean } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
 import type { LbConfigConverter } from '../converters/lb-config-converter';
 
@@ -25,18 +25,18 @@ export function parsePickFirstConfig(
   json: unknown,
   violations: Violations,
 ): PickFirstConfig | undefined {
-  const fields = readObject(json, violations);
-  if (fields === undefined) return undefined;
-  const before = violations.count;
-  const shuffle = readBoolean(fields, 'shuffleAddressList', false, violations);
-  return violations.count === before ? new PickFirstConfig(shuffle) : undefined;
+  return parseObject(
+    json,
+    violations,
+    (fields) => new PickFirstConfig(readBoolean(fields, 'shuffleAddressList', false, violations)),
+  );
 }
 
-/** `pick_first` over all endpoints of a priority (gRFC A62). */
+/** Converts the xDS config of `pick_first`, which uses all endpoints of a priority (gRFC A62). */
 export const pickFirstConverter: LbConfigConverter = {
   messageType: 'envoy.extensions.load_balancing_policies.pick_first.v3.PickFirst',
   convert(value, { violations }) {
     const message = decodeMessage(PickFirst, value, violations);
-    return message === undefined ? undefined : new PickFirstConfig(message.shuffleAddressList);
+    return message && new PickFirstConfig(message.shuffleAddressList);
   },
 };

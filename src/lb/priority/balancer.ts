@@ -14,7 +14,7 @@ export interface PriorityPolicyOptions {
   readonly flags: Pick<FeatureFlags, 'priorityChildCache'>;
 }
 
-/** Makes the policy that uses the first of its children that works (gRFC A56). */
+/** Creates the policy that uses its first child that is not failing (gRFC A56). */
 export function createPriorityPolicyType({ flags }: PriorityPolicyOptions): LbPolicyType {
   return createPolicyType({
     name: PRIORITY,
@@ -39,9 +39,8 @@ interface Published {
 }
 
 /**
- * Children are made in order, each when all before it have failed or had their time. The choice is made
- * where the picker is published, at the end of the batch: never while an update is being applied, and once
- * for everything that happened.
+ * Creates children in order, each when all before it have failed or used up the failover time. The priority is chosen when
+ * the picker is published, at the end of the batch: once per batch, and never while an update is being applied.
  */
 class PriorityPolicy implements LbPolicy<PriorityConfig> {
   private readonly children = new Map<string, PriorityChild>();
@@ -49,7 +48,7 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
   private lastUpdate: LbUpdate<PriorityConfig> | undefined;
   /** The name of the child in use. */
   private chosen: string | undefined;
-  /** The reason why no priority can be used; read only while that is so. */
+  /** The error of picks while there are no priorities. */
   private failure = '';
   private published: Published | undefined;
 
@@ -152,7 +151,7 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
     this.host.updateState(TRANSIENT_FAILURE, picker, failure);
   }
 
-  /** Changes of the children that are not in use are not published. */
+  /** Publishes the state of the child in use, unless it is the published one. */
   private publishState({ state, picker, errorMessage }: PriorityChild): void {
     const { published } = this;
     const same =

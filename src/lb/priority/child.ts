@@ -1,36 +1,34 @@
 import { ConnectivityState } from '../../grpc-js';
 import type { Picker } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
-import { ok } from '../../util/result';
 import { ChildPolicy } from '../child-policy';
-import { emptyEndpointSet } from '../endpoint-set';
 import type { LbHost, LbUpdate } from '../lb-policy';
-import { childUpdate } from '../lb-update';
+import { namedChildUpdate } from '../lb-update';
 import type { PriorityState } from './choose-priority';
 import type { PriorityChildConfig } from './config';
 
-/** How long a child may take to come up before the next priority is tried (gRFC A56). */
+/** The time for which a child may be CONNECTING before the next priority is tried (gRFC A56). */
 const FAILOVER_MS = 10_000;
 
-/** How long a child that is not needed is kept, in case it is needed again (gRFC A56). */
+/** The time for which an unneeded child is kept, in case it is needed again (gRFC A56). */
 const RETENTION_MS = 15 * 60 * 1000;
 
-/** What a child is made of. */
+/** The options of a `PriorityChild`. */
 export interface PriorityChildOptions {
   readonly name: string;
   /** The host of the priority policy. */
   readonly host: LbHost;
   /** Called in the batch when the state, the picker or `failoverPending` changed. */
   readonly onChanged: () => void;
-  /** Called in the batch when the child was not needed for so long that it is to be destroyed. */
+  /** Called in the batch when the child has to be destroyed, since it was not needed for the retention time. */
   readonly onExpired: () => void;
 }
 
-/** One priority: a child policy with the two timers that decide about it. */
+/** One priority: a child policy with its failover and retention timers. */
 export class PriorityChild implements PriorityState {
   private readonly policy: ChildPolicy;
   private currentState = ConnectivityState.CONNECTING;
-  /** Runs while the child has time to come up. */
+  /** Runs while the child has time to connect. */
   private failover: Handle | undefined;
   /** Runs while the child is not needed. */
   private retention: Handle | undefined;
@@ -66,25 +64,21 @@ export class PriorityChild implements PriorityState {
     return this.policy.errorMessage;
   }
 
-  /** Hands on what is the child's of an update of the whole. */
+  /** Updates the child with its part of an update. */
   update(config: PriorityChildConfig, update: LbUpdate): void {
     this.ignoreReresolutionRequests = config.ignoreReresolutionRequests;
-    const { endpoints } = update;
-    const own = endpoints.ok
-      ? ok(endpoints.value.children?.get(this.options.name) ?? emptyEndpointSet)
-      : endpoints;
-    this.policy.update(childUpdate(update, config.config, own));
-    // A policy that replaced another one may have begun anew without a report.
+    this.policy.update(namedChildUpdate(update, config.config, this.options.name));
+    // A policy that replaced another one may be CONNECTING without having reported it.
     this.noteState();
   }
 
-  /** The child is needed. */
+  /** Stops the retention timer: the child is needed. */
   activate(): void {
     this.retention?.release();
     this.retention = undefined;
   }
 
-  /** The child is not needed: unless that changes, it expires. */
+  /** Starts the retention timer: the child is not needed. */
   deactivate(): void {
     this.retention ??= this.startTimer(RETENTION_MS, (timer) => {
       if (this.retention === timer) this.options.onExpired();
@@ -138,7 +132,7 @@ export class PriorityChild implements PriorityState {
   }
 }
 
-/** From any other state the child has failed since, or has had its time. */
+/** Whether a child that is CONNECTING after this state has the failover time again; else it has failed or used it up. */
 function hasServed(state: ConnectivityState): boolean {
   return state === ConnectivityState.READY || state === ConnectivityState.IDLE;
 }

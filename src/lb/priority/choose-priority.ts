@@ -1,9 +1,9 @@
 import { ConnectivityState } from '../../grpc-js';
 
-/** What the choice goes by. */
+/** The state of a child that decides whether it is chosen. */
 export interface PriorityState {
   readonly state: ConnectivityState;
-  /** Whether the child still has time to come up before the next one is tried. */
+  /** Whether the failover timer of the child is running. */
   readonly failoverPending: boolean;
 }
 
@@ -12,19 +12,19 @@ export interface Priority {
   readonly child: PriorityState | undefined;
 }
 
-/** Which priority to use, and what becomes of the others. */
+/** The priority to use, and the changes of the others. */
 export interface PriorityChoice<P extends Priority> {
-  /** If it has no child yet, one is to be created. */
+  /** The priority to use. Its child is created if it has none. */
   readonly chosen: P;
-  /** Priorities to be kept active, the chosen one among them. */
+  /** The priorities to activate, including the chosen one. */
   readonly active: readonly P[];
-  /** Priorities to be deactivated. Those in neither list stay as they are. */
+  /** The priorities to deactivate. Those in neither list do not change. */
   readonly unneeded: readonly P[];
 }
 
 /**
- * Chooses the priority to use (gRFC A56): the first that is READY or IDLE, or still has time. A child that
- * has to be created first always has time. When there is none, the first that is CONNECTING, else the last.
+ * Chooses the priority to use (gRFC A56): the first whose child is READY or IDLE, has its failover timer running, or is not
+ * created yet; else the first that is CONNECTING; else the last.
  *
  * @param priorities Best first.
  * @returns `undefined` when there are none.

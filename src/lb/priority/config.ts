@@ -1,5 +1,5 @@
 import type { LbConfig } from '../../resources/extension-points';
-import { readBoolean, readList, readMap, readObject } from '../../util/json-fields';
+import { parseObject, readBoolean, readEntries, readList } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
 import type { LbChildParser } from '../lb-policy';
 import { childPolicyToJson } from '../policy-json';
@@ -10,7 +10,7 @@ export const PRIORITY = 'priority_experimental';
 /** One child of `priority_experimental`. */
 export interface PriorityChildConfig {
   readonly config: LbConfig;
-  /** Whether the child's wish to have names resolved again goes unheard (gRFC A37). */
+  /** Whether requests of the child for re-resolution are ignored (gRFC A37). */
   readonly ignoreReresolutionRequests: boolean;
 }
 
@@ -18,7 +18,7 @@ export interface PriorityChildConfig {
 export class PriorityConfig implements LbConfig {
   readonly policyName = PRIORITY;
 
-  /** @param priorities The children by name; their order is that of the priorities, best first. */
+  /** @param priorities The children by name, in the order of their priorities, best first. */
   constructor(readonly priorities: ReadonlyMap<string, PriorityChildConfig>) {}
 
   toJson(): object {
@@ -37,28 +37,21 @@ export class PriorityConfig implements LbConfig {
 }
 
 /**
- * Validates the JSON config
- * `{ children: { name: { config, ignoreReresolutionRequests } }, priorities: [name] }`. Children that are
- * no priority are checked and left out.
+ * Validates the JSON config `{ children: { name: { config, ignoreReresolutionRequests } }, priorities: [name] }`. Children
+ * that are not listed as priorities are validated and left out.
  */
 export function parsePriorityConfig(
   json: unknown,
   violations: Violations,
   parser: LbChildParser,
 ): PriorityConfig | undefined {
-  const before = violations.count;
-  const fields = readObject(json, violations);
-  if (fields === undefined) return undefined;
-  const at = violations.at('children');
-  const childFields = readMap(fields.get('children') ?? {}, at);
-  if (childFields === undefined) return undefined;
-  const children = new Map<string, PriorityChildConfig | undefined>();
-  for (const [name, child] of childFields) {
-    children.set(name, parseChild(child, at.key(name), parser));
-  }
-  const listed = readList(fields, 'priorities', violations);
-  const priorities = selectPriorities(listed, violations.at('priorities'), children);
-  return violations.count > before ? undefined : new PriorityConfig(priorities);
+  return parseObject(json, violations, (fields) => {
+    const children = readEntries(fields, 'children', violations, (child, at) => ({
+      config: parseChild(child, at, parser),
+    }));
+    const listed = readList(fields, 'priorities', violations);
+    return new PriorityConfig(selectPriorities(listed, violations.at('priorities'), children));
+  });
 }
 
 function parseChild(
@@ -66,19 +59,19 @@ function parseChild(
   violations: Violations,
   parser: LbChildParser,
 ): PriorityChildConfig | undefined {
-  const fields = readObject(json, violations);
-  if (fields === undefined) return undefined;
-  const config = parser.parseList(fields.get('config'), violations.at('config'));
-  const name = 'ignoreReresolutionRequests';
-  const ignoreReresolutionRequests = readBoolean(fields, name, false, violations);
-  return config === undefined ? undefined : { config, ignoreReresolutionRequests };
+  return parseObject(json, violations, (fields) => {
+    const config = parser.parseList(fields.get('config'), violations.at('config'));
+    const name = 'ignoreReresolutionRequests';
+    const ignoreReresolutionRequests = readBoolean(fields, name, false, violations);
+    return config && { config, ignoreReresolutionRequests };
+  });
 }
 
-/** @param children `undefined` for those that are invalid, which are reported already. */
+/** @param children All children, those without `config` being invalid and reported already. */
 function selectPriorities(
   json: readonly unknown[],
   violations: Violations,
-  children: ReadonlyMap<string, PriorityChildConfig | undefined>,
+  children: ReadonlyMap<string, { readonly config: PriorityChildConfig | undefined }>,
 ): ReadonlyMap<string, PriorityChildConfig> {
   const priorities = new Map<string, PriorityChildConfig>();
   for (const [i, name] of json.entries()) {
@@ -91,8 +84,8 @@ function selectPriorities(
     } else if (priorities.has(name)) {
       at.add(`names the child ${quoted} again`);
     } else {
-      const child = children.get(name);
-      if (child !== undefined) priorities.set(name, child);
+      const config = children.get(name)?.config;
+      if (config !== undefined) priorities.set(name, config);
     }
   }
   return priorities;

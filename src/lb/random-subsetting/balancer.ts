@@ -16,7 +16,7 @@ import { chooseSubset, EndpointRanks } from './choose-subset';
 import { parseRandomSubsettingConfig, RANDOM_SUBSETTING, RandomSubsettingConfig } from './config';
 
 /**
- * Has the child use a random part of the endpoints, so that many clients do not all connect to all of many
+ * Creates the policy that gives its child a random subset of the endpoints, so that many clients do not all connect to all
  * servers (gRFC A68).
  */
 export function createRandomSubsettingPolicyType(options: {
@@ -34,8 +34,8 @@ export function createRandomSubsettingPolicyType(options: {
 const TRACER = 'random_subsetting';
 
 /**
- * Ranks endpoints by a hash of the first address with a seed of its own: an endpoint that comes or goes changes
- * the part by one endpoint at most.
+ * Ranks endpoints by a hash of the first address with a seed of its own: an endpoint that is added or removed changes the
+ * subset by one endpoint at most.
  */
 class RandomSubsetting implements SingleChildDelegate<RandomSubsettingConfig> {
   private readonly ranks: EndpointRanks;
@@ -44,7 +44,7 @@ class RandomSubsetting implements SingleChildDelegate<RandomSubsettingConfig> {
   /** The subset in use, and its configured size. */
   private subset: EndpointSet | undefined;
   private subsetSize = 0;
-  /** The last update with endpoints that waits for the hash function. */
+  /** The last update with endpoints, while the hash function is not loaded. */
   private waiting: LbUpdate<RandomSubsettingConfig> | undefined;
   private hashWait: Handle | undefined;
 
@@ -95,7 +95,7 @@ class RandomSubsetting implements SingleChildDelegate<RandomSubsettingConfig> {
     this.only.child.update({ ...update, config: childPolicy, endpoints: ok(this.subset) });
   }
 
-  /** Forwards an error to the child, unless endpoints are waiting for the hash function. */
+  /** Forwards an error to the child, unless an update with endpoints waits for the hash function. */
   private updateError(update: LbUpdate, { childPolicy }: RandomSubsettingConfig): void {
     if (this.waiting !== undefined) return;
     this.only.setFailure(undefined);

@@ -3,10 +3,11 @@ import { allEndpoints } from '../endpoint-children';
 import { type EndpointSet, sameEndpoints } from '../endpoint-set';
 
 /**
- * The endpoints of lowest rank, so many of them or all. Localities of which none is left are left out. What is as
- * in `previous` is the same object, up to the set as a whole.
+ * Chooses the endpoints of lowest rank, and leaves out localities without any. Unchanged parts are the objects of
+ * `previous`, up to the set as a whole.
  *
  * @param ranks In the order of `allEndpoints`.
+ * @param size The number of endpoints to choose.
  */
 export function chooseSubset(
   set: EndpointSet,
@@ -17,21 +18,21 @@ export function chooseSubset(
   if (ranks.length <= size) return set;
   const known = new Map<Locality, LocalityEndpoints>();
   for (const entry of previous?.localities ?? []) known.set(entry.locality, entry);
-  const isIn = createFilter(ranks, size);
+  const isChosen = createFilter(ranks, size);
   const localities: LocalityEndpoints[] = [];
   let position = 0;
   for (const entry of set.localities) {
     const endpoints: XdsEndpoint[] = [];
-    for (const endpoint of entry.endpoints) if (isIn(position++)) endpoints.push(endpoint);
+    for (const endpoint of entry.endpoints) if (isChosen(position++)) endpoints.push(endpoint);
     if (endpoints.length > 0) {
-      localities.push(share({ ...entry, endpoints }, known.get(entry.locality)));
+      localities.push(reuse({ ...entry, endpoints }, known.get(entry.locality)));
     }
   }
   const subset = { localities, children: set.children };
   return previous !== undefined && sameEndpoints(previous, subset) ? previous : subset;
 }
 
-/** To be asked about each position in order: of equal ranks, the first ones are in. */
+/** Returns a filter to be called with each position in order: of equal ranks, the first ones pass. */
 function createFilter(ranks: Float64Array, size: number): (position: number) => boolean {
   const sorted = ranks.slice().sort();
   const highest = sorted[size - 1] ?? -1;
@@ -42,7 +43,7 @@ function createFilter(ranks: Float64Array, size: number): (position: number) => 
   };
 }
 
-function share(next: LocalityEndpoints, known: LocalityEndpoints | undefined): LocalityEndpoints {
+function reuse(next: LocalityEndpoints, known: LocalityEndpoints | undefined): LocalityEndpoints {
   const same =
     known?.weight === next.weight &&
     known.endpoints.length === next.endpoints.length &&
@@ -50,12 +51,11 @@ function share(next: LocalityEndpoints, known: LocalityEndpoints | undefined): L
   return same ? known : next;
 }
 
-/** How many endpoints that are gone in a row are looked past; after more, the following are ranked anew. */
+/** The number of removed endpoints in a row that are skipped; after more, the following endpoints are ranked again. */
 const LOOK_AHEAD = 8;
 
 /**
- * A number for each endpoint, worked out once: most updates list most endpoints as the same objects in the same
- * order.
+ * Computes the rank of each endpoint once: most updates list most endpoints as the same objects in the same order.
  */
 export class EndpointRanks {
   private endpoints: readonly XdsEndpoint[] = [];
@@ -63,7 +63,7 @@ export class EndpointRanks {
 
   constructor(private readonly rank: (endpoint: XdsEndpoint) => number) {}
 
-  /** The ranks of the endpoints, in the order of `allEndpoints`. */
+  /** Returns the ranks of the endpoints, in the order of `allEndpoints`. */
   update(set: EndpointSet): Float64Array {
     const endpoints = [...allEndpoints(set)];
     const ranks = new Float64Array(endpoints.length);

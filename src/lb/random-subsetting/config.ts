@@ -1,11 +1,11 @@
 import { RandomSubsetting } from '../../generated/envoy/extensions/load_balancing_policies/random_subsetting/v3/random_subsetting';
 import type { LbConfig } from '../../resources/extension-points';
 import { decodeMessage } from '../../resources/shared/any';
-import { readInteger, readObject } from '../../util/json-fields';
+import { parseObject, readInteger } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
 import { convertPolicyList, type LbConfigConverter } from '../converters/lb-config-converter';
 import type { LbChildParser } from '../lb-policy';
-import { childPolicyToJson } from '../policy-json';
+import { childPolicyToJson, readChildPolicy } from '../policy-json';
 
 /** The gRPC name of the policy. */
 export const RANDOM_SUBSETTING = 'random_subsetting_experimental';
@@ -15,9 +15,9 @@ export class RandomSubsettingConfig implements LbConfig {
   readonly policyName = RANDOM_SUBSETTING;
 
   constructor(
-    /** How many endpoints to use, at least 1. */
+    /** The number of endpoints to use, at least 1. */
     readonly subsetSize: number,
-    /** The policy that balances over them. */
+    /** The policy that balances among them. */
     readonly childPolicy: LbConfig,
   ) {}
 
@@ -26,25 +26,22 @@ export class RandomSubsettingConfig implements LbConfig {
   }
 }
 
-/** Validates the JSON config `{ subsetSize, childPolicy }`, both of which must be present. */
+/** Validates the JSON config `{ subsetSize, childPolicy }`, both of which are required. */
 export function parseRandomSubsettingConfig(
   json: unknown,
   violations: Violations,
-  children: LbChildParser,
+  parser: LbChildParser,
 ): RandomSubsettingConfig | undefined {
-  const fields = readObject(json, violations);
-  if (fields === undefined) return undefined;
-  const subsetSize = readInteger(
-    fields.get('subsetSize'),
-    { min: 1, max: 2 ** 32 - 1 },
-    violations.at('subsetSize'),
-  );
-  const childPolicy = children.parseList(fields.get('childPolicy'), violations.at('childPolicy'));
-  if (subsetSize === undefined || childPolicy === undefined) return undefined;
-  return new RandomSubsettingConfig(subsetSize, childPolicy);
+  return parseObject(json, violations, (fields) => {
+    const bounds = { min: 1, max: 2 ** 32 - 1 };
+    const subsetSize = readInteger(fields.get('subsetSize'), bounds, violations.at('subsetSize'));
+    const childPolicy = readChildPolicy(fields, violations, parser);
+    if (subsetSize === undefined || childPolicy === undefined) return undefined;
+    return new RandomSubsettingConfig(subsetSize, childPolicy);
+  });
 }
 
-/** `random_subsetting_experimental` (gRFC A68). */
+/** Converts the xDS config of `random_subsetting_experimental` (gRFC A68). */
 export const randomSubsettingConverter: LbConfigConverter = {
   messageType: 'envoy.extensions.load_balancing_policies.random_subsetting.v3.RandomSubsetting',
   convert(value, { parser, depth, violations }) {

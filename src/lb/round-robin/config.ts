@@ -8,32 +8,29 @@ import type { LbConfigConverter } from '../converters/lb-config-converter';
 /** The gRPC name of the policy. */
 export const ROUND_ROBIN = 'round_robin';
 
-/** The config of `round_robin`, which has nothing to configure. */
+/** The config of `round_robin`, which has no settings. */
 export class RoundRobinConfig implements LbConfig {
   readonly policyName = ROUND_ROBIN;
 }
 
-// Configs compare by identity, so there is one.
+// One for all, since configs are compared by identity.
 const CONFIG = new RoundRobinConfig();
 
-/** Validates the JSON config: an object, whatever is in it. */
+/** Validates the JSON config: any object. */
 export function parseRoundRobinConfig(
   json: unknown,
   violations: Violations,
 ): RoundRobinConfig | undefined {
-  return readObject(json, violations) === undefined ? undefined : CONFIG;
+  return readObject(json, violations) && CONFIG;
 }
 
-/** The config without any JSON. */
+/** Returns the config. */
 export function createRoundRobinConfig(): RoundRobinConfig {
   return CONFIG;
 }
 
-/** `round_robin` (gRFC A52). What the message configures, gRPC does not have. */
+/** Converts the xDS config of `round_robin` (gRFC A52). The fields of the message are not supported by gRPC. */
 export const roundRobinConverter: LbConfigConverter = {
   messageType: 'envoy.extensions.load_balancing_policies.round_robin.v3.RoundRobin',
-  convert(value, { violations }) {
-    const message = decodeMessage(RoundRobin, value, violations);
-    return message === undefined ? undefined : createRoundRobinConfig();
-  },
+  convert: (value, { violations }) => decodeMessage(RoundRobin, value, violations) && CONFIG,
 };

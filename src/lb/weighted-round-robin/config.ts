@@ -4,11 +4,11 @@ import { decodeMessage } from '../../resources/shared/any';
 import { durationToMs, type ProtoDuration } from '../../util/duration';
 import { formatDurationString } from '../../util/duration-string';
 import {
+  parseObject,
   readBoolean,
   readDurationMs,
   readList,
   readNumber,
-  readObject,
 } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
 import type { LbConfigConverter } from '../converters/lb-config-converter';
@@ -17,25 +17,25 @@ import { createUtilizationReader, type LoadReport } from './utilization';
 /** The gRPC name of the policy. */
 export const WEIGHTED_ROUND_ROBIN = 'weighted_round_robin';
 
-/** How weights come about and how long they hold (gRFCs A58, A114). Times in milliseconds. */
+/** The settings of `weighted_round_robin` (gRFCs A58, A114). Times in milliseconds. */
 export interface WeightedRoundRobinSettings {
-  /** Whether reports come on a stream of their own. Those that come with calls are not read then. */
+  /** Whether out-of-band reports are used instead of those that come with calls. */
   readonly enableOobLoadReport: boolean;
-  /** Wanted time between reports on the stream; the backend may choose a longer one. */
+  /** Requested time between out-of-band reports; the backend may choose a longer one. */
   readonly oobReportingPeriodMs: number;
-  /** For how long an endpoint must have reported before its weight counts. */
+  /** The time for which an endpoint must have reported before its weight is used. */
   readonly blackoutPeriodMs: number;
-  /** How long after the last report a weight is too old to count. */
+  /** The time after the last report until which a weight is used. */
   readonly weightExpirationPeriodMs: number;
-  /** Time between recalculations; less than 100 ms is taken for that. */
+  /** The time between updates of the weights, at least 100 ms. */
   readonly weightUpdatePeriodMs: number;
-  /** What the share of failed queries is multiplied with to be added to the utilization; not negative. */
+  /** The factor of the error rate in the utilization, at least 0. */
   readonly errorUtilizationPenalty: number;
-  /** Metrics to take the utilization from; see `createUtilizationReader`. */
+  /** The metrics that give the utilization; see `createUtilizationReader`. */
   readonly metricNamesForComputingUtilization: readonly string[];
 }
 
-/** The settings of a config that is empty. */
+/** The settings of an empty config. */
 export const DEFAULT_SETTINGS: WeightedRoundRobinSettings = {
   enableOobLoadReport: false,
   oobReportingPeriodMs: 10_000,
@@ -51,10 +51,10 @@ const MIN_WEIGHT_UPDATE_PERIOD_MS = 100;
 /** The config of `weighted_round_robin`. */
 export class WeightedRoundRobinConfig implements LbConfig {
   readonly settings: WeightedRoundRobinSettings;
-  /** How much of a backend is in use, by its report. */
+  /** Returns the utilization of a backend by its report. */
   readonly readUtilization: (report: LoadReport) => number;
 
-  /** @param policyName Under which of its names the policy is configured. */
+  /** @param policyName The name of the policy in the config: one of two. */
   constructor(
     settings: WeightedRoundRobinSettings,
     readonly policyName: string = WEIGHTED_ROUND_ROBIN,
@@ -80,57 +80,56 @@ export class WeightedRoundRobinConfig implements LbConfig {
   }
 }
 
-/** What decides how configs are read. */
+/** The options of the parsers. */
 export interface WeightedRoundRobinParsing {
-  /** gRFC A114: whether metric names count. If not, they are read as if there were none. */
+  /** Whether metric names are used (gRFC A114). If not, they are validated and left out. */
   readonly customMetrics: boolean;
 }
 
-/** Validates the JSON config, of which every field has a default. */
+/** Validates the JSON config. Every field has a default. */
 export function parseWeightedRoundRobinConfig(
   json: unknown,
   violations: Violations,
   { customMetrics }: WeightedRoundRobinParsing,
   policyName: string = WEIGHTED_ROUND_ROBIN,
 ): WeightedRoundRobinConfig | undefined {
-  const before = violations.count;
-  const fields = readObject(json, violations);
-  if (fields === undefined) return undefined;
-  const duration = (name: string, defaultMs: number) =>
-    readDurationMs(fields, name, defaultMs, violations);
-  const byDefault = DEFAULT_SETTINGS;
-  const names = readList(fields, 'metricNamesForComputingUtilization', violations);
-  const settings: WeightedRoundRobinSettings = {
-    enableOobLoadReport: readBoolean(
-      fields,
-      'enableOobLoadReport',
-      byDefault.enableOobLoadReport,
-      violations,
-    ),
-    oobReportingPeriodMs: duration('oobReportingPeriod', byDefault.oobReportingPeriodMs),
-    blackoutPeriodMs: duration('blackoutPeriod', byDefault.blackoutPeriodMs),
-    weightExpirationPeriodMs: duration(
-      'weightExpirationPeriod',
-      byDefault.weightExpirationPeriodMs,
-    ),
-    weightUpdatePeriodMs: duration('weightUpdatePeriod', byDefault.weightUpdatePeriodMs),
-    errorUtilizationPenalty: readNumber(
-      fields,
-      'errorUtilizationPenalty',
-      byDefault.errorUtilizationPenalty,
-      violations,
-    ),
-    metricNamesForComputingUtilization: parseMetricNames(names, violations),
-  };
-  checkPenalty(settings.errorUtilizationPenalty, violations.at('errorUtilizationPenalty'));
-  if (violations.count > before) return undefined;
-  return new WeightedRoundRobinConfig(
-    customMetrics ? settings : { ...settings, metricNamesForComputingUtilization: [] },
-    policyName,
-  );
+  return parseObject(json, violations, (fields) => {
+    const defaults = DEFAULT_SETTINGS;
+    const duration = (name: string, defaultMs: number) =>
+      readDurationMs(fields, name, defaultMs, violations);
+    const names = readList(fields, 'metricNamesForComputingUtilization', violations);
+    const { enableOobLoadReport, errorUtilizationPenalty } = defaults;
+    const settings: WeightedRoundRobinSettings = {
+      enableOobLoadReport: readBoolean(
+        fields,
+        'enableOobLoadReport',
+        enableOobLoadReport,
+        violations,
+      ),
+      oobReportingPeriodMs: duration('oobReportingPeriod', defaults.oobReportingPeriodMs),
+      blackoutPeriodMs: duration('blackoutPeriod', defaults.blackoutPeriodMs),
+      weightExpirationPeriodMs: duration(
+        'weightExpirationPeriod',
+        defaults.weightExpirationPeriodMs,
+      ),
+      weightUpdatePeriodMs: duration('weightUpdatePeriod', defaults.weightUpdatePeriodMs),
+      errorUtilizationPenalty: readNumber(
+        fields,
+        'errorUtilizationPenalty',
+        errorUtilizationPenalty,
+        violations,
+      ),
+      metricNamesForComputingUtilization: parseMetricNames(names, violations),
+    };
+    checkPenalty(settings.errorUtilizationPenalty, violations.at('errorUtilizationPenalty'));
+    return new WeightedRoundRobinConfig(
+      customMetrics ? settings : { ...settings, metricNamesForComputingUtilization: [] },
+      policyName,
+    );
+  });
 }
 
-/** Adds a violation unless the penalty can be used. */
+/** Adds a violation unless the penalty is a number of 0 or more. */
 function checkPenalty(penalty: number, violations: Violations): void {
   if (!(penalty >= 0 && penalty < Infinity)) {
     violations.add(`must be a number of 0 or more, not ${penalty}`);
@@ -146,7 +145,7 @@ function parseMetricNames(names: readonly unknown[], violations: Violations): re
   });
 }
 
-/** Makes the converter of `weighted_round_robin` (gRFCs A58, A114). Slow start is not supported. */
+/** Creates the converter of `weighted_round_robin` (gRFCs A58, A114). Slow start is not supported. */
 export function createClientSideWeightedRoundRobinConverter(
   parsing: WeightedRoundRobinParsing,
 ): LbConfigConverter {
@@ -168,32 +167,32 @@ function convertSettings(
   { customMetrics }: WeightedRoundRobinParsing,
   violations: Violations,
 ): WeightedRoundRobinSettings {
-  const byDefault = DEFAULT_SETTINGS;
-  const duration = (value: ProtoDuration | undefined, field: string, defaultMs: number) =>
+  const defaults = DEFAULT_SETTINGS;
+  const duration = (field: string, value: ProtoDuration | undefined, defaultMs: number) =>
     (value && durationToMs(value, violations.at(field))) ?? defaultMs;
-  const penalty = message.errorUtilizationPenalty ?? byDefault.errorUtilizationPenalty;
+  const penalty = message.errorUtilizationPenalty ?? defaults.errorUtilizationPenalty;
   checkPenalty(penalty, violations.at('error_utilization_penalty'));
   return {
-    enableOobLoadReport: message.enableOobLoadReport ?? byDefault.enableOobLoadReport,
+    enableOobLoadReport: message.enableOobLoadReport ?? defaults.enableOobLoadReport,
     oobReportingPeriodMs: duration(
-      message.oobReportingPeriod,
       'oob_reporting_period',
-      byDefault.oobReportingPeriodMs,
+      message.oobReportingPeriod,
+      defaults.oobReportingPeriodMs,
     ),
     blackoutPeriodMs: duration(
-      message.blackoutPeriod,
       'blackout_period',
-      byDefault.blackoutPeriodMs,
+      message.blackoutPeriod,
+      defaults.blackoutPeriodMs,
     ),
     weightExpirationPeriodMs: duration(
-      message.weightExpirationPeriod,
       'weight_expiration_period',
-      byDefault.weightExpirationPeriodMs,
+      message.weightExpirationPeriod,
+      defaults.weightExpirationPeriodMs,
     ),
     weightUpdatePeriodMs: duration(
-      message.weightUpdatePeriod,
       'weight_update_period',
-      byDefault.weightUpdatePeriodMs,
+      message.weightUpdatePeriod,
+      defaults.weightUpdatePeriodMs,
     ),
     errorUtilizationPenalty: penalty,
     metricNamesForComputingUtilization: customMetrics

@@ -3,30 +3,29 @@ import type { Random } from '../../util/random';
 const INITIAL_CAPACITY = 16;
 
 /**
- * Chooses among items by weight, spread evenly over time: the static-stride form of the scheduler of
- * gRFC A58. It goes round and round; an item takes its turn in as many of {@link FULL_WEIGHT} rounds as its
- * weight says, at even distances. So at any time, the number of times an item was chosen differs by less than
- * one from its exact share of the rounds. With equal weights this is plain round robin.
+ * Chooses among items by weight, spread evenly over time: the static-stride scheduler of gRFC A58. It visits all items in
+ * rounds; of {@link FULL_WEIGHT} rounds, an item is chosen in as many as its weight, at even distances. So at any time, the
+ * number of times an item was chosen differs by less than one from its exact share. Equal weights give round robin.
  *
- * Weights change in place, and nothing else with them: no item loses the turn it was about to get, and many
- * clients that get new weights at the same time do not all start over with the same item.
+ * Weights change in place, without a restart: no item loses the credit it has collected, and many clients that receive new
+ * weights at the same time do not all continue with the same item.
  */
 export class StrideScheduler {
   private count = 0;
   private position = 0;
   private meanWeight = FULL_WEIGHT;
   private weights = new Uint16Array(INITIAL_CAPACITY);
-  /** How much of a turn each item has collected. At `FULL_WEIGHT` it takes it. */
+  /** The credit of each item, which is chosen at `FULL_WEIGHT`. */
   private credits = new Uint16Array(INITIAL_CAPACITY);
 
   constructor(private readonly random: Random) {}
 
-  /** How many items there are. Their indexes run from 0. */
+  /** The number of items; indexes start at 0. */
   get size(): number {
     return this.count;
   }
 
-  /** Adds an item at the end, of average weight, somewhere between two turns. */
+  /** Adds an item at the end, with average weight and random credit. */
   add(): void {
     if (this.count === this.weights.length) {
       this.weights = grow(this.weights);
@@ -37,7 +36,7 @@ export class StrideScheduler {
     this.count++;
   }
 
-  /** Removes an item. The last one takes its place. */
+  /** Removes an item. The last item takes its index. */
   remove(index: number): void {
     this.count--;
     this.weights[index] = this.weights[this.count] ?? 0;
@@ -50,12 +49,12 @@ export class StrideScheduler {
     this.meanWeight = mean;
   }
 
-  /** Goes on at a random place. */
+  /** Continues with a random item. */
   shuffle(): void {
     this.position = Math.floor(this.random() * this.count);
   }
 
-  /** The item whose turn it is; -1 if there is none. */
+  /** Returns the index of the next item; -1 if there are no items. */
   next(): number {
     const { weights, credits, count } = this;
     if (count === 0) return -1;
@@ -80,25 +79,24 @@ function grow(array: Uint16Array): Uint16Array<ArrayBuffer> {
   return grown;
 }
 
-/** The scaled weight of what is to be chosen in every round. */
+/** The scaled weight of an item that is chosen in every round. */
 export const FULL_WEIGHT = 65_535;
 
-/** Weights as the scheduler wants them: whole numbers from 1 to {@link FULL_WEIGHT}. */
+/** Weights for the scheduler: whole numbers from 1 to {@link FULL_WEIGHT}. */
 export interface ScaledWeights {
   readonly weights: Uint16Array;
-  /** What stands for a weight that is not known. */
+  /** The weight of items without one. */
   readonly mean: number;
 }
 
-// Weights beyond these multiples of the mean are taken for the nearest that is not. They bound the search for
-// the next endpoint: at 10,000 endpoints of which one reports a million times the weight of the others,
-// nearly every step would be in vain.
+// Weights are limited to these multiples of the mean, which bounds the search for the next endpoint: with 10,000 endpoints
+// of which one reports a million times the weight of the others, nearly every step would be wasted.
 const MAX_OVER_MEAN = 10;
 const MIN_OVER_MEAN = 0.1;
 
 /**
- * Scales weights so that the greatest becomes {@link FULL_WEIGHT}. What has no weight gets the mean of the
- * others. With fewer than two weights there is nothing to compare, and all are the same (gRFC A58).
+ * Scales weights so that the greatest becomes {@link FULL_WEIGHT}. Items without a weight get the mean of the others. With
+ * fewer than two weights, all items weigh the same (gRFC A58).
  *
  * @param weights 0 where there is none.
  */

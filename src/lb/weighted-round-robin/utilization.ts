@@ -1,6 +1,6 @@
 import type { OrcaLoadReport } from '../../generated/xds/data/orca/v3/orca_load_report';
 
-/** What the weight of an endpoint is computed from (gRFCs A58, A114). */
+/** The load report of a backend, from which its weight is computed (gRFCs A58, A114). */
 export type LoadReport = Readonly<OrcaLoadReport>;
 
 type Metric = (report: LoadReport) => number | undefined;
@@ -17,9 +17,8 @@ const MAPS: ReadonlyMap<string, (report: LoadReport) => ReadonlyMap<string, numb
 ]);
 
 /**
- * Makes the function that tells how much of a backend is in use: the greatest of the named metrics that are
- * above 0, else `application_utilization`, else `cpu_utilization`. Names nobody reports are ignored, as are
- * those of metrics there are not.
+ * Creates the function that returns the utilization of a backend: the greatest of the named metrics that are above 0, else
+ * `application_utilization`, else `cpu_utilization`. Names of metrics that are unknown or not reported are ignored.
  *
  * @param metricNames `named_metrics.<key>`, `utilization.<key>` or the name of a field, as of gRFC A114.
  */

@@ -1,7 +1,6 @@
 import { ConnectivityState } from '../../grpc-js';
 import type { Picker } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
-import { ok } from '../../util/result';
 import { createPolicyType, isInstanceOf } from '../checked-policy';
 import { ChildPolicy } from '../child-policy';
 import {
@@ -11,10 +10,9 @@ import {
   failureText,
   queuePicker,
 } from '../connectivity';
-import { emptyEndpointSet } from '../endpoint-set';
 import type { Publication } from '../lb-batch';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
-import { childUpdate } from '../lb-update';
+import { namedChildUpdate } from '../lb-update';
 import {
   parseWeightedTargetConfig,
   WEIGHTED_TARGET,
@@ -45,7 +43,7 @@ interface Target {
 class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
   private readonly targets = new Map<string, Target>();
   private readonly publication: Publication;
-  /** The reason why no target can be used; `undefined` if the children are used. */
+  /** The error of picks; `undefined` while there are targets. */
   private failure: string | undefined;
   private config: WeightedTargetConfig | undefined;
   /** The state published last. */
@@ -109,11 +107,7 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
     target.retention?.release();
     target.retention = undefined;
     target.weight = config.weight;
-    const { endpoints } = update;
-    const own = endpoints.ok
-      ? ok(endpoints.value.children?.get(name) ?? emptyEndpointSet)
-      : endpoints;
-    target.child.update(childUpdate(update, config.childPolicy, own));
+    target.child.update(namedChildUpdate(update, config.childPolicy, name));
   }
 
   private createTarget(name: string): Target {
@@ -156,7 +150,7 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
     this.host.updateState(state, this.createPicker(state, decisive), errorMessage);
   }
 
-  /** @param decisive The children whose state is that of the whole. */
+  /** @param decisive The children in the aggregated state. */
   private createPicker(state: ConnectivityState, decisive: readonly Target[]): Picker {
     const { batch, clock, random } = this.host.environment;
     switch (state) {

@@ -1,15 +1,15 @@
 import type { LbConfig } from '../../resources/extension-points';
-import { readInteger, readMap, readObject } from '../../util/json-fields';
+import { parseObject, readEntries, readInteger } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
 import type { LbChildParser } from '../lb-policy';
-import { childPolicyToJson } from '../policy-json';
+import { childPolicyToJson, readChildPolicy } from '../policy-json';
 
 /** The gRPC name of the policy. */
 export const WEIGHTED_TARGET = 'weighted_target_experimental';
 
 const MAX_WEIGHT = 2 ** 32 - 1;
 
-/** One child and its share. */
+/** A child and its weight. */
 export interface WeightedTarget {
   /** Relative to the other targets; 1 to 4,294,967,295. */
   readonly weight: number;
@@ -38,31 +38,26 @@ export class WeightedTargetConfig implements LbConfig {
 export function parseWeightedTargetConfig(
   json: unknown,
   violations: Violations,
-  children: LbChildParser,
+  parser: LbChildParser,
 ): WeightedTargetConfig | undefined {
-  const fields = readObject(json, violations);
-  if (fields === undefined) return undefined;
-  const at = violations.at('targets');
-  const targetFields = readMap(fields.get('targets') ?? {}, at);
-  if (targetFields === undefined) return undefined;
-  const targets = new Map<string, WeightedTarget>();
-  for (const [name, target] of targetFields) {
-    const parsed = parseTarget(target, at.key(name), children);
-    if (parsed !== undefined) targets.set(name, parsed);
-  }
-  return targets.size === targetFields.size ? new WeightedTargetConfig(targets) : undefined;
+  return parseObject(json, violations, (fields) => {
+    const targets = readEntries(fields, 'targets', violations, (target, at) =>
+      parseTarget(target, at, parser),
+    );
+    return new WeightedTargetConfig(targets);
+  });
 }
 
 function parseTarget(
   json: unknown,
   violations: Violations,
-  children: LbChildParser,
+  parser: LbChildParser,
 ): WeightedTarget | undefined {
-  const fields = readObject(json, violations);
-  if (fields === undefined) return undefined;
-  const bounds = { min: 1, max: MAX_WEIGHT };
-  const weight = readInteger(fields.get('weight'), bounds, violations.at('weight'));
-  const childPolicy = children.parseList(fields.get('childPolicy'), violations.at('childPolicy'));
-  if (weight === undefined || childPolicy === undefined) return undefined;
-  return { weight, childPolicy };
+  return parseObject(json, violations, (fields) => {
+    const bounds = { min: 1, max: MAX_WEIGHT };
+    const weight = readInteger(fields.get('weight'), bounds, violations.at('weight'));
+    const childPolicy = readChildPolicy(fields, violations, parser);
+    if (weight === undefined || childPolicy === undefined) return undefined;
+    return { weight, childPolicy };
+  });
 }

@@ -2,13 +2,13 @@ import type { PickArgs, PickResult, Picker } from '../../grpc-js';
 import type { Random } from '../../util/random';
 import { queuePicker } from '../connectivity';
 
-/** A picker and its share of the calls. */
+/** A picker and its weight. */
 export interface WeightedPicker {
   readonly weight: number;
   readonly picker: Picker;
 }
 
-/** Hands each call to one of several pickers, at random by weight. */
+/** Forwards each pick to one of several pickers, at random by weight. */
 export class WeightedTargetPicker implements Picker {
   private readonly cumulative: readonly number[];
   private readonly total: number;
@@ -29,17 +29,14 @@ export class WeightedTargetPicker implements Picker {
   }
 }
 
-/**
- * The running sums of the weights. They are doubles: exact up to 2^53, where 32-bit arithmetic would wrap
- * around with a handful of targets.
- */
+/** Returns the running sums of the weights as doubles, which are exact up to 2^53. */
 export function cumulativeWeights(weights: readonly number[]): readonly number[] {
   let sum = 0;
   return weights.map((weight) => (sum += weight));
 }
 
 /**
- * The index of the target whose share the point falls into: the first whose running sum exceeds it.
+ * Returns the index of the target at a point: the first whose running sum exceeds it.
  *
  * @param point From 0 up to, not including, the last sum.
  */

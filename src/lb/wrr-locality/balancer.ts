@@ -22,9 +22,9 @@ export const wrrLocalityPolicy: LbPolicyType = createPolicyType({
 
 const NO_LOCALITIES = 'There are no localities to choose from';
 
-/** Turns localities into the targets of its child, weighted_target. */
+/** Updates its child, weighted_target, with a target for each locality. */
 class WrrLocality implements SingleChildDelegate<WrrLocalityConfig> {
-  /** The last good endpoints: a later error leaves them in place. */
+  /** The last good endpoints, which stay in use after an error. */
   private endpoints: EndpointSet | undefined;
   private targets: LocalityTargets | undefined;
 

@@ -1,11 +1,11 @@
 import { WrrLocality } from '../../generated/envoy/extensions/load_balancing_policies/wrr_locality/v3/wrr_locality';
 import type { LbConfig } from '../../resources/extension-points';
 import { decodeMessage } from '../../resources/shared/any';
-import { readObject } from '../../util/json-fields';
+import { parseObject } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
 import { convertPolicyList, type LbConfigConverter } from '../converters/lb-config-converter';
 import type { LbChildParser } from '../lb-policy';
-import { childPolicyToJson } from '../policy-json';
+import { childPolicyToJson, readChildPolicy } from '../policy-json';
 
 /** The gRPC name of the policy. */
 export const WRR_LOCALITY = 'xds_wrr_locality_experimental';
@@ -26,15 +26,15 @@ export class WrrLocalityConfig implements LbConfig {
 export function parseWrrLocalityConfig(
   json: unknown,
   violations: Violations,
-  children: LbChildParser,
+  parser: LbChildParser,
 ): WrrLocalityConfig | undefined {
-  const fields = readObject(json, violations);
-  if (fields === undefined) return undefined;
-  const childPolicy = children.parseList(fields.get('childPolicy'), violations.at('childPolicy'));
-  return childPolicy === undefined ? undefined : new WrrLocalityConfig(childPolicy);
+  return parseObject(json, violations, (fields) => {
+    const childPolicy = readChildPolicy(fields, violations, parser);
+    return childPolicy && new WrrLocalityConfig(childPolicy);
+  });
 }
 
-/** `xds_wrr_locality_experimental` (gRFC A52). */
+/** Converts the xDS config of `xds_wrr_locality_experimental` (gRFC A52). */
 export const wrrLocalityConverter: LbConfigConverter = {
   messageType: 'envoy.extensions.load_balancing_policies.wrr_locality.v3.WrrLocality',
   convert(value, { parser, depth, violations }) {
@@ -47,6 +47,6 @@ export const wrrLocalityConverter: LbConfigConverter = {
     }
     const context = { parser, depth: depth + 1, violations: at };
     const childPolicy = convertPolicyList(message.endpointPickingPolicy, context);
-    return childPolicy === undefined ? undefined : new WrrLocalityConfig(childPolicy);
+    return childPolicy && new WrrLocalityConfig(childPolicy);
   },
 };

@@ -8,9 +8,9 @@ export interface LocalityTargets {
   readonly config: WeightedTargetConfig;
   /** Has one child per locality, under its name. */
   readonly endpoints: EndpointSet;
-  /** What each locality became, for the next update to reuse. */
+  /** The entry of each locality, which the next update reuses. */
   readonly entries: ReadonlyMap<LocalityEndpoints, LocalityEntry>;
-  /** Names of localities listed again with another weight, which was ignored. */
+  /** Names of localities listed again with another weight, which is ignored. */
   readonly conflicts: readonly string[];
 }
 
@@ -21,8 +21,8 @@ interface LocalityEntry {
 }
 
 /**
- * Makes each locality a target with its weight. What did not change since `previous` is the same object;
- * when only endpoints changed, that includes the config.
+ * Creates a target for each locality, with its weight. Unchanged parts are the objects of `previous`; if only endpoints
+ * changed, that includes the config.
  */
 export function createLocalityTargets(
   endpoints: EndpointSet,

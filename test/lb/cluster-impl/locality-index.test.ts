@@ -1,12 +1,13 @@
-import { LocalityIndex } from '../../../src/lb/cluster-impl/locality-index';
+import { createLocalityIndex, type AddressIndex } from '../../../src/lb/address-index';
+import type { Locality } from '../../../src/resources/endpoints/endpoints';
 import { makeEndpoint, makeEndpointSet, makeLocality } from '../../support/lb-harness';
 
 describe('the localities of addresses', () => {
   const [e1, e2, e3] = ['10.0.0.1:80', '10.0.0.2:80', '[::1]:80'].map((a) => makeEndpoint(a));
   if (e1 === undefined || e2 === undefined || e3 === undefined) throw new Error('No endpoints');
-  let index: LocalityIndex;
+  let index: AddressIndex<Locality>;
   beforeEach(() => {
-    index = new LocalityIndex();
+    index = createLocalityIndex();
   });
 
   const regions = () =>

@@ -1,6 +1,6 @@
 import { subchannelAddressToString } from '../../../src/grpc-js';
 import type { EndpointSet } from '../../../src/lb/endpoint-set';
-import { formatAddress, HostIndex } from '../../../src/lb/override-host/host-index';
+import { createHostIndex, formatAddress } from '../../../src/lb/address-index';
 import { makeEndpoint, makeEndpointSet, makeLocality } from '../../support/lb-harness';
 
 const A = '10.0.0.1:80';
@@ -11,10 +11,10 @@ function priorities(...sets: readonly EndpointSet[]): EndpointSet {
   return { localities: [], children: new Map(sets.map((set, i) => [`p${i}`, set])) };
 }
 
-describe('HostIndex', () => {
+describe('the endpoints of addresses', () => {
   it('finds endpoints of any priority', () => {
     const [a, b] = [makeEndpoint(A), makeEndpoint(B)];
-    const index = new HostIndex();
+    const index = createHostIndex();
     index.update(
       priorities(
         makeEndpointSet(makeLocality('r', [a])),
@@ -28,14 +28,14 @@ describe('HostIndex', () => {
 
   it('finds an endpoint by each of its addresses', () => {
     const endpoint = makeEndpoint([A, B, C]);
-    const index = new HostIndex();
+    const index = createHostIndex();
     index.update(makeEndpointSet(makeLocality('r', [endpoint])));
     expect([A, B, C].map((address) => index.get(address))).toEqual([endpoint, endpoint, endpoint]);
   });
 
   it('forgets endpoints that are gone, with their localities or without', () => {
     const [a, b, c] = [makeEndpoint(A), makeEndpoint(B), makeEndpoint(C)];
-    const index = new HostIndex();
+    const index = createHostIndex();
     index.update(makeEndpointSet(makeLocality('r', [a, b]), makeLocality('s', [c])));
     index.update(makeEndpointSet(makeLocality('r', [a])));
     expect([A, B, C].map((address) => index.get(address))).toEqual([a, undefined, undefined]);
@@ -43,7 +43,7 @@ describe('HostIndex', () => {
 
   it('takes the newest endpoint of an address that moved, wherever it was', () => {
     const [first, second] = [makeEndpoint([A, B]), makeEndpoint([B, C])];
-    const index = new HostIndex();
+    const index = createHostIndex();
     const [r, s] = [makeLocality('r', [first]), makeLocality('s', [second])];
     for (const [locality, endpoint] of [
       [r, first],
@@ -57,7 +57,7 @@ describe('HostIndex', () => {
 
   it('finds an endpoint that stays when its locality changed around it', () => {
     const kept = makeEndpoint(A);
-    const index = new HostIndex();
+    const index = createHostIndex();
     index.update(makeEndpointSet(makeLocality('r', [kept, makeEndpoint(B)])));
     index.update(makeEndpointSet(makeLocality('s', [makeEndpoint(C), kept])));
     expect(index.get(A)).toBe(kept);
