@@ -109,13 +109,14 @@ exports.cases = {
   'REST: version_info of 200 MB': {
     rest: () => `{"version_info":"${'v'.repeat(200_000_000)}","resources":[]}`,
   },
-  'CSDS: 20,000 clusters, 8 callers': {
-    ...service({ route: [...manyClusters(19_999), { match: toBad, route: { cluster: 'bad' } }] }),
+  'CSDS: 12,000 clusters, 8 callers': {
+    ...service({ route: [...manyClusters(11_999), { match: toBad, route: { cluster: 'bad' } }] }),
     // All of them are in use when the callers begin.
-    clusters: 20_000,
+    clusters: 12_000,
     csds: 8,
     accepted: true,
-    seconds: 15,
+    // Long enough for the policies of all clusters to be created, which happens in slices.
+    seconds: 40,
   },
   '20,000 endpoints, 1,024 descriptors': {
     ...service({ E: (name, port) => endpoints(name, 20_000, port) }),

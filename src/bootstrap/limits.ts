@@ -18,7 +18,7 @@ export interface Limits {
   /**
    * Clusters of one target: those that the routes of its virtual host name, and those that aggregate clusters lead to.
    * Routes beyond it are not used, and the last ones stay in use; an aggregate cluster beyond it keeps its last clusters,
-   * or fails its calls if it has none. Default: 20,000.
+   * or fails its calls if it has none. Default: 12,000.
    */
   readonly maxClustersPerTarget: number;
   /**
@@ -79,7 +79,7 @@ export interface Limits {
 export const DEFAULT_LIMITS: Limits = {
   maxMessageBytes: 64 * 1024 * 1024,
   maxRingSize: 4096,
-  maxClustersPerTarget: 20_000,
+  maxClustersPerTarget: 12_000,
   maxEndpointsPerAssignment: 200_000,
   maxEndpoints: 500_000,
   maxUpdateTimePercent: 25,
