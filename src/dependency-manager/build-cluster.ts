@@ -1,6 +1,6 @@
 import type { ClusterResource } from '../resources/cluster/cluster';
-import type { EndpointsResource } from '../resources/endpoints/endpoints';
-import { describeUnusable } from '../resources/endpoints/lb-endpoint-parser';
+import { describeUnusable, type EndpointsResource } from '../resources/endpoints/endpoints';
+
 import { assertNever } from '../util/assert-never';
 import { err, ok } from '../util/result';
 import type { XdsError } from '../xds-client/resource-watcher';

@@ -3,7 +3,11 @@ import type {
   EndpointsResource,
   LocalityEndpoints,
 } from '../resources/endpoints/endpoints';
-import { LocalityReuse, PreviousEndpoints } from '../resources/endpoints/endpoint-reuse';
+import {
+  EndpointReuse,
+  PreviousEndpoints,
+  shareLocality,
+} from '../resources/endpoints/endpoint-reuse';
 import { createHandle, type Handle } from '../util/handle';
 import { ok, type Result } from '../util/result';
 import type { ResourceType } from '../xds-client/resource-type';
@@ -113,9 +117,9 @@ class CollectedEndpoints implements ResourceWatcher<EndpointsResource> {
   ): LocalityEndpoints {
     const observed = this.collections.get(collection);
     const found = observed?.kind === 'value' ? observed.value.endpoints : [];
-    const reuse = new LocalityReuse(before);
-    const endpoints = found.map((endpoint) => reuse.shareEndpoint(endpoint));
-    return reuse.share({ ...entry, endpoints });
+    const reuse = new EndpointReuse(before?.endpoints ?? []);
+    const endpoints = found.map((endpoint) => reuse.share(endpoint));
+    return shareLocality(before, { ...entry, endpoints });
   }
 
   private collectionError(names: ReadonlySet<string>): XdsError | undefined {

@@ -6,12 +6,11 @@ import {
 import type { ClusterLoadAssignment } from '../../generated/envoy/config/endpoint/v3/endpoint';
 import { ClusterConfig } from '../../generated/envoy/extensions/clusters/aggregate/v3/cluster';
 import type { Violations } from '../../util/violations';
-import type { ClusterDiscovery } from './cluster';
-import type { ExtensionPoints } from '../extension-points';
 import { MAX_PORT } from '../endpoints/lb-endpoint-parser';
-import { unpackAny } from '../shared/any';
+import type { ExtensionPoints } from '../extension-points';
+import { unpackAny, enumName } from '../shared/any';
 import { checkConfigSource } from '../shared/config-source-parser';
-import { enumName } from '../shared/any';
+import type { ClusterDiscovery } from './cluster';
 
 const aggregateType = {
   typeName: 'envoy.extensions.clusters.aggregate.v3.ClusterConfig',

@@ -9,18 +9,16 @@ import { HttpProtocolOptions } from '../../generated/envoy/extensions/upstreams/
 import { durationToMs } from '../../util/duration';
 import type { Violations } from '../../util/violations';
 import type { ResourceType } from '../../xds-client/resource-type';
-import type { ClusterResource } from './cluster';
-import { parseClusterDiscovery } from './cluster-discovery-parser';
-import { parseClusterLbPolicy } from './cluster-lb-policy-parser';
 import type { HealthStatus } from '../endpoints/endpoints';
-import type { ExtensionPoints } from '../extension-points';
-import { parseOutlierDetection } from './outlier-detection-parser';
-import { createParseContext, type ParseContext } from '../extension-points';
+import { parseHealthStatus } from '../endpoints/lb-endpoint-parser';
+import { createParseContext, type ExtensionPoints, type ParseContext } from '../extension-points';
 import { unpackAny } from '../shared/any';
 import { checkConfigSource } from '../shared/config-source-parser';
-import { parseHealthStatus } from '../endpoints/lb-endpoint-parser';
 import { createResourceType } from '../shared/resource-decoder';
-import type { UpstreamTls } from './cluster';
+import type { ClusterResource, UpstreamTls } from './cluster';
+import { parseClusterDiscovery } from './cluster-discovery-parser';
+import { parseClusterLbPolicy } from './cluster-lb-policy-parser';
+import { parseOutlierDetection } from './outlier-detection-parser';
 import { parseUpstreamTls } from './upstream-tls-context-parser';
 
 const DEFAULT_MAX_REQUESTS = 1024;

@@ -4,12 +4,12 @@ import {
   type CommonTlsContext,
 } from '../../generated/envoy/extensions/transport_sockets/tls/v3/tls';
 import type { Violations } from '../../util/violations';
+import { unpackAny } from '../shared/any';
 import {
   parseValidation,
   parseInstance,
   type CertificateContext,
 } from './certificate-validation-parser';
-import { unpackAny } from '../shared/any';
 import type { CertificateInstance, UpstreamTls } from './cluster';
 
 const SOCKET_NAME = 'envoy.transport_sockets.tls';

@@ -6,21 +6,17 @@ import {
 import { asBuffer } from '../../util/as-buffer';
 import { runSteps } from '../../util/steps';
 import { Violations } from '../../util/violations';
+import { decodeMessage } from '../shared/any';
+import { MAX_TOTAL_WEIGHT } from '../shared/fraction-parser';
+import { compareSlices, readHeadLength, type SliceComparison } from '../wire/slice-comparison';
+import { elementStart, sliceMessage, splitMessage } from '../wire/sliced-message';
 import { LB_ENDPOINTS_FIELD, LOCALITIES_FIELD } from './assignment-pieces-parser';
 import { AddressHashes, type AddressSet } from './endpoint-addresses';
-import { EndpointMetadataReader } from './lb-endpoint-parser';
-import { LocalityReuse, type PreviousEndpoints } from './endpoint-reuse';
-import { applyComparison, summarize, type EndpointSlices } from './endpoint-slices';
+import { shareLocality, type PreviousEndpoints } from './endpoint-reuse';
+import { applyComparison, summarize, isPresent, type EndpointSlices } from './endpoint-slices';
 import type { EndpointsChange, LocalityEndpoints, XdsEndpoint } from './endpoints';
 import { EndpointsDifference } from './endpoints-change';
-import { parseLbEndpoint, type EndpointReading } from './lb-endpoint-parser';
-import { decodeMessage } from '../shared/any';
-import { parseHealthStatus } from './lb-endpoint-parser';
-import { compareSlices, readHeadLength, type SliceComparison } from '../wire/slice-comparison';
-import { elementStart, sliceMessage } from '../wire/sliced-message';
-import { splitMessage } from '../wire/sliced-message';
-import { MAX_TOTAL_WEIGHT } from '../shared/fraction-parser';
-import { UnusableAddresses } from './lb-endpoint-parser';
+import { LbEndpointParser, type EndpointReading } from './lb-endpoint-parser';
 
 /**
  * The size of an assignment in bytes from which it has a record, about that of 50 endpoints. A smaller one is decoded as
@@ -110,8 +106,7 @@ interface KnownLocality {
 class ChangeDecoder {
   /** Any violation makes the result `undefined`: see `decodeChangedAssignment`. */
   private readonly violations = Violations.root();
-  private readonly metadataReader = new EndpointMetadataReader();
-  private readonly unusable = new UnusableAddresses();
+  private readonly parser: LbEndpointParser;
   private readonly difference = new EndpointsDifference();
   private readonly slices = new Map<LocalityEndpoints, EndpointSlices>();
   /** Previous localities whose endpoints have been taken over: each may serve once. */
@@ -119,12 +114,10 @@ class ChangeDecoder {
   private readonly previous: PreviousEndpoints;
   private readonly record: EndpointsRecord;
 
-  constructor(
-    { previous, record }: KnownAssignment,
-    private readonly reading: EndpointReading,
-  ) {
+  constructor({ previous, record }: KnownAssignment, reading: EndpointReading) {
     this.previous = previous;
     this.record = record;
+    this.parser = new LbEndpointParser(reading);
   }
 
   decode(bytes: Buffer): ChangedAssignment | undefined {
@@ -139,7 +132,7 @@ class ChangeDecoder {
       if (locality === undefined) return undefined;
       if (locality !== 'unused') localities.push(locality);
     }
-    if (this.violations.count > 0 || this.unusable.count !== undefined) return undefined;
+    if (this.violations.count > 0 || this.parser.unusableEndpoints !== undefined) return undefined;
     for (const gone of this.previous.localities()) {
       if (!this.used.has(gone)) this.difference.include(gone.locality, [], gone.endpoints);
     }
@@ -200,12 +193,10 @@ class ChangeDecoder {
     const { slices, added, removed } = applyComparison(comparison, known, decode);
     if (this.violations.count > 0 || slices.totalWeight > MAX_TOTAL_WEIGHT) return undefined;
     const { locality } = before;
-    const endpoints = isComplete(slices)
-      ? slices.endpoints
-      : slices.endpoints.filter((endpoint) => endpoint !== undefined);
+    const endpoints = isComplete(slices) ? slices.endpoints : slices.endpoints.filter(isPresent);
     const next = { locality, weight, endpoints, draining: slices.draining };
     const isSame = added.length + removed.length === 0;
-    const value = isSame ? new LocalityReuse(before).share(next) : next;
+    const value = isSame ? shareLocality(before, next) : next;
     this.slices.set(value, isComplete(slices) ? { ...slices, endpoints: value.endpoints } : slices);
     if (isSame) return value;
     this.difference.include(locality, added, removed);
@@ -214,13 +205,7 @@ class ChangeDecoder {
 
   private decodeEndpoint(bytes: Uint8Array): XdsEndpoint | undefined {
     const message = decodeMessage(LbEndpoint, bytes, this.violations);
-    if (message === undefined) return undefined;
-    const { metadataReader, unusable, reading } = this;
-    const health = parseHealthStatus(message.healthStatus);
-    if (health === undefined || (health === 'DRAINING' && !reading.keepDraining)) return undefined;
-    const { additionalAddresses } = reading;
-    const context = { health, metadataReader, unusable, additionalAddresses };
-    return parseLbEndpoint(message, context, this.violations);
+    return message && this.parser.parse(message, this.violations);
   }
 }
 

@@ -1,4 +1,3 @@
-import type { EndpointReading } from './lb-endpoint-parser';
 import {
   LbEndpoint,
   LbEndpointCollection,
@@ -8,16 +7,15 @@ import { err, ok } from '../../util/result';
 import { runSteps, type Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';
 import type { Decoded, ElementLimit, ResourceType } from '../../xds-client/resource-type';
-import type { EndpointCollection } from './endpoints';
-import { AddressSet } from './endpoint-addresses';
-import { checkEndpointCount } from './endpoint-count';
-import { EndpointMetadataReader } from './lb-endpoint-parser';
-import { LocalityReuse } from './endpoint-reuse';
 import type { ExtensionPoints } from '../extension-points';
-import { ENDPOINTS_PER_STEP, parseEndpoints } from './locality-endpoints-parser';
 import { decodeMessage, unpackAny, type AnyType } from '../shared/any';
 import { splitMessage, type SplitMessage } from '../wire/sliced-message';
-import { describeUnusable, UnusableAddresses } from './lb-endpoint-parser';
+import { AddressSet } from './endpoint-addresses';
+import { checkEndpointCount } from './endpoint-count';
+import { EndpointReuse } from './endpoint-reuse';
+import { describeUnusable, type EndpointCollection } from './endpoints';
+import { LbEndpointParser, type EndpointReading } from './lb-endpoint-parser';
+import { ENDPOINTS_PER_STEP, parseEndpoints } from './locality-endpoints-parser';
 
 const LB_ENDPOINT: AnyType<LbEndpoint> = {
   typeName: 'envoy.config.endpoint.v3.LbEndpoint',
@@ -35,7 +33,7 @@ export function createEndpointCollectionResourceType(
   }: Pick<ExtensionPoints, 'keepDraining' | 'additionalAddresses' | 'maxEndpointsPerAssignment'>,
   elementLimit?: ElementLimit,
 ): ResourceType<EndpointCollection> {
-  const reading = { keepDraining, additionalAddresses, endpointCollections: false };
+  const reading = { keepDraining, additionalAddresses };
   return {
     typeUrl: 'type.googleapis.com/envoy.config.endpoint.v3.LbEndpointCollection',
     typeName: 'LbEndpointCollection',
@@ -111,10 +109,9 @@ function* parseCollection(
   }
   // Otherwise the places of the endpoints are not those of the entries.
   if (messages.length < count) return { endpoints: [] };
-  const metadataReader = new EndpointMetadataReader();
-  const unusable = new UnusableAddresses();
-  const context = { addresses: new AddressSet(), metadataReader, unusable, reading };
-  const parsed = yield* parseEndpoints(messages, context, new LocalityReuse(undefined), at);
+  const parser = new LbEndpointParser(reading);
+  const context = { addresses: new AddressSet(), parser };
+  const parsed = yield* parseEndpoints(messages, context, new EndpointReuse([]), at);
   const endpoints = parsed.filter((endpoint) => endpoint !== undefined);
-  return { endpoints, unusableEndpoints: unusable.count };
+  return { endpoints, unusableEndpoints: parser.unusableEndpoints };
 }

@@ -1,16 +1,19 @@
-import { sameMetadata } from './endpoints';
-import type {
-  DropCategory,
-  EndpointsResource,
-  LocalityEndpoints,
-  SocketAddress,
-  XdsEndpoint,
+import type { TypedBytes } from '../extension-points';
+import type { JsonObject } from '../shared/struct-json-parser';
+import {
+  localityName,
+  type DropCategory,
+  type EndpointMetadata,
+  type EndpointsResource,
+  type Locality,
+  type LocalityEndpoints,
+  type SocketAddress,
+  type XdsEndpoint,
 } from './endpoints';
-import { localityName, type Locality } from './endpoints';
 
 /**
- * The last accepted value of an assignment, from which a new one takes everything that did not change, so
- * that whoever compares by identity does work in proportion to the change.
+ * The previous version of an assignment, from which the next one takes everything that did not change. A policy that
+ * compares endpoints by identity then does work in proportion to the change.
  */
 export class PreviousEndpoints {
   /** By name within each priority. */
@@ -23,7 +26,7 @@ export class PreviousEndpoints {
     );
   }
 
-  /** The last value of a locality, if there was one in this priority or else in any. */
+  /** Returns the previous version of a locality: that in this priority or else in any. */
   find(priority: number, locality: Locality): LocalityEndpoints | undefined {
     const name = localityName(locality);
     const inPriority = this.priorities[priority]?.get(name);
@@ -31,18 +34,18 @@ export class PreviousEndpoints {
     return this.priorities.find((localities) => localities.has(name))?.get(name);
   }
 
-  /** All localities of the last value. */
+  /** Returns all localities. */
   *localities(): IterableIterator<LocalityEndpoints> {
     for (const byName of this.priorities) yield* byName.values();
   }
 
-  /** The last values of a locality, one for each priority it is in. */
+  /** Returns the localities of a name, one for each priority it is in. */
   named(locality: Locality): readonly LocalityEndpoints[] {
     const name = localityName(locality);
     return this.priorities.map((byName) => byName.get(name)).filter((found) => found !== undefined);
   }
 
-  /** The previous value itself if nothing changed, otherwise the new one made of what did not. */
+  /** Returns the previous object of an assignment that has not changed, otherwise the next one with the shared parts. */
   share(next: EndpointsResource): EndpointsResource {
     const { previous } = this;
     if (previous === undefined) return next;
@@ -64,51 +67,51 @@ export class PreviousEndpoints {
   }
 }
 
-/** Takes over what did not change in one locality. */
-export class LocalityReuse {
-  private readonly endpoints: readonly XdsEndpoint[];
-  /** Where in the last value the next endpoint is expected: most updates keep the order. */
+/** The endpoints of the previous version of a locality, of which those that did not change are used again. */
+export class EndpointReuse {
+  /** Where in the previous version the next endpoint is expected: most updates keep the order. */
   private expected = 0;
-  /** Positions in the last value by first address; made when an endpoint is not where it was expected. */
+  /** Positions in the previous version by first address; created when an endpoint is not where it was expected. */
   private positions: ReadonlyMap<string, number> | undefined;
 
-  constructor(private readonly previous: LocalityEndpoints | undefined) {
-    this.endpoints = previous?.endpoints ?? [];
-  }
+  constructor(private readonly previous: readonly XdsEndpoint[]) {}
 
-  /** The last object for this endpoint, if it says the same. To be asked in order. */
-  shareEndpoint(next: XdsEndpoint): XdsEndpoint {
-    if (this.endpoints.length === 0) return next;
-    const expected = this.endpoints[this.expected];
-    if (expected !== undefined && sameFirstAddress(expected, next)) {
+  /** Returns the previous object of an endpoint that has not changed, otherwise the given one. Called in order. */
+  share(next: XdsEndpoint): XdsEndpoint {
+    const { previous } = this;
+    if (previous.length === 0) return next;
+    const expected = previous[this.expected];
+    if (expected !== undefined && sameAddress(expected.addresses[0], next.addresses[0])) {
       this.expected++;
       return sameEndpoint(expected, next) ? expected : next;
     }
-    this.positions ??= new Map(this.endpoints.map((endpoint, i) => [firstAddress(endpoint), i]));
+    this.positions ??= new Map(previous.map((endpoint, i) => [firstAddress(endpoint), i]));
     const position = this.positions.get(firstAddress(next));
     if (position === undefined) return next;
     this.expected = position + 1;
-    const found = this.endpoints[position];
+    const found = previous[position];
     return found !== undefined && sameEndpoint(found, next) ? found : next;
   }
+}
 
-  /** The last object for this locality, if it says the same. The endpoints must have been shared already. */
-  share(next: LocalityEndpoints): LocalityEndpoints {
-    const { previous } = this;
-    if (previous === undefined) return next;
-    const locality = sameLocality(previous.locality, next.locality)
-      ? previous.locality
-      : next.locality;
-    const endpoints = sameItems(previous.endpoints, next.endpoints)
-      ? previous.endpoints
-      : next.endpoints;
-    return locality === previous.locality &&
-      endpoints === previous.endpoints &&
-      next.weight === previous.weight &&
-      next.collection === previous.collection
-      ? previous
-      : { ...next, locality, endpoints };
+/** Returns the previous object of a locality that has not changed. Its endpoints must have been shared already. */
+export function shareLocality(
+  previous: LocalityEndpoints | undefined,
+  next: LocalityEndpoints,
+): LocalityEndpoints {
+  if (previous === undefined) return next;
+  const hasLocality = sameLocality(previous.locality, next.locality);
+  const hasEndpoints = sameItems(previous.endpoints, next.endpoints);
+  if (
+    hasLocality &&
+    hasEndpoints &&
+    next.weight === previous.weight &&
+    next.collection === previous.collection
+  ) {
+    return previous;
   }
+  const locality = hasLocality ? previous.locality : next.locality;
+  return { ...next, locality, endpoints: hasEndpoints ? previous.endpoints : next.endpoints };
 }
 
 function shareDrop(previous: DropCategory | undefined, next: DropCategory): DropCategory {
@@ -139,11 +142,7 @@ function sameAddress(a: SocketAddress | undefined, b: SocketAddress | undefined)
   return a?.port === b?.port && a?.host === b?.host;
 }
 
-function sameFirstAddress(a: XdsEndpoint, b: XdsEndpoint): boolean {
-  return sameAddress(a.addresses[0], b.addresses[0]);
-}
-
-/** Whether both say the same. */
+/** Whether two endpoints have the same fields. */
 export function sameEndpoint(a: XdsEndpoint, b: XdsEndpoint): boolean {
   return (
     a.weight === b.weight &&
@@ -154,6 +153,47 @@ export function sameEndpoint(a: XdsEndpoint, b: XdsEndpoint): boolean {
     a.addresses.length === b.addresses.length &&
     a.addresses.every((address, i) => sameAddress(address, b.addresses[i]))
   );
+}
+
+/** Whether two endpoints have the same metadata, in whatever order. */
+export function sameMetadata(a: EndpointMetadata, b: EndpointMetadata): boolean {
+  return (
+    a === b ||
+    (sameEntries(a.filterMetadata, b.filterMetadata, sameJson) &&
+      sameEntries(a.typedFilterMetadata, b.typedFilterMetadata, sameMessage))
+  );
+}
+
+function sameEntries<V>(
+  a: ReadonlyMap<string, V>,
+  b: ReadonlyMap<string, V>,
+  same: (a: V, b: V) => boolean,
+): boolean {
+  if (a.size !== b.size) return false;
+  for (const [key, value] of a) {
+    const other = b.get(key);
+    if (other === undefined || !same(value, other)) return false;
+  }
+  return true;
+}
+
+function sameMessage(a: TypedBytes, b: TypedBytes): boolean {
+  return a.typeUrl === b.typeUrl && Buffer.compare(a.value, b.value) === 0;
+}
+
+function sameJson(a: unknown, b: unknown): boolean {
+  // Not `===`: a number may be NaN, and an endpoint with one must not look changed with every update.
+  if (Object.is(a, b)) return true;
+  if (!isObject(a) || !isObject(b) || Array.isArray(a) !== Array.isArray(b)) return false;
+  const keys = Object.keys(a);
+  return (
+    keys.length === Object.keys(b).length &&
+    keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]))
+  );
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null;
 }
 
 /** The text of the first address of an endpoint. */

@@ -1,7 +1,7 @@
-import { firstAddress, sameEndpoint } from './endpoint-reuse';
-import type { XdsEndpoint } from './endpoints';
 import type { SliceComparison, SlicePart } from '../wire/slice-comparison';
 import type { SlicedMessage } from '../wire/sliced-message';
+import { EndpointReuse } from './endpoint-reuse';
+import type { XdsEndpoint } from './endpoints';
 
 /** The result of one `lb_endpoints` entry; `undefined` for one that is left out, such as an unhealthy one. */
 type Slot = XdsEndpoint | undefined;
@@ -52,10 +52,14 @@ export function applyComparison(
   decode: (bytes: Uint8Array) => Slot,
 ): ChangedSlices {
   const dropped = notKept(parts, previous);
-  const reuse = new DroppedEndpoints(dropped);
-  const decoded = parts.flatMap((part) =>
-    part.kind === 'new' ? [reuse.share(decode(slices.bytes.subarray(part.start, part.end)))] : [],
-  );
+  // Some may only have moved within the locality.
+  const removed = new Set(dropped.filter(isPresent));
+  const reuse = new EndpointReuse([...removed]);
+  const decoded = parts.flatMap((part) => {
+    if (part.kind === 'kept') return [];
+    const endpoint = decode(slices.bytes.subarray(part.start, part.end));
+    return [endpoint && reuse.share(endpoint)];
+  });
   const isSame = dropped.length + decoded.length === 0;
   const [lost, gained] = [summarize(dropped), summarize(decoded)];
   return {
@@ -66,33 +70,10 @@ export function applyComparison(
       draining: previous.draining - lost.draining + gained.draining,
       totalWeight: previous.totalWeight - lost.totalWeight + gained.totalWeight,
     },
-    added: decoded.filter(isPresent).filter((endpoint) => !reuse.shared.has(endpoint)),
-    removed: dropped.filter(isPresent).filter((endpoint) => !reuse.shared.has(endpoint)),
+    // A second endpoint that is the same as one of the previous version is added.
+    added: decoded.filter(isPresent).filter((endpoint) => !removed.delete(endpoint)),
+    removed: [...removed],
   };
-}
-
-/** The endpoints whose elements were not kept; some may only have moved within the locality. */
-class DroppedEndpoints {
-  readonly shared = new Set<XdsEndpoint>();
-  private readonly byAddress = new Map<string, XdsEndpoint>();
-
-  constructor(dropped: readonly Slot[]) {
-    for (const endpoint of dropped) {
-      if (endpoint !== undefined) this.byAddress.set(firstAddress(endpoint), endpoint);
-    }
-  }
-
-  /** Returns the previous object of an endpoint that has not changed, otherwise the given one. */
-  share(endpoint: Slot): Slot {
-    if (endpoint === undefined) return undefined;
-    const address = firstAddress(endpoint);
-    const previous = this.byAddress.get(address);
-    if (previous === undefined || !sameEndpoint(previous, endpoint)) return endpoint;
-    // Once only: two with the same address are to be noticed.
-    this.byAddress.delete(address);
-    this.shared.add(previous);
-    return previous;
-  }
 }
 
 /** The endpoints of the previous version whose elements were not kept. */
@@ -121,6 +102,7 @@ function join(
   return pieces.length <= MAX_ARGUMENTS ? none.concat(...pieces) : pieces.flat();
 }
 
-function isPresent(endpoint: Slot): endpoint is XdsEndpoint {
+/** Whether an endpoint is not left out. */
+export function isPresent(endpoint: Slot): endpoint is XdsEndpoint {
   return endpoint !== undefined;
 }

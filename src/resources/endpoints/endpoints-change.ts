@@ -1,13 +1,14 @@
 import type { Steps } from '../../util/steps';
 import { firstAddress, sameEndpoint } from './endpoint-reuse';
-import type {
-  EndpointsChange,
-  EndpointsResource,
-  LocalityChange,
-  LocalityEndpoints,
-  XdsEndpoint,
+import {
+  localityName,
+  type EndpointsChange,
+  type EndpointsResource,
+  type LocalityChange,
+  type LocalityEndpoints,
+  type XdsEndpoint,
+  type Locality,
 } from './endpoints';
-import { localityName, type Locality } from './endpoints';
 
 /** How many endpoints are compared in one step. */
 const ENDPOINTS_PER_STEP = 256;

@@ -11,6 +11,9 @@ import type {
   PreviousVersion,
   ResourceType,
 } from '../../xds-client/resource-type';
+import type { ExtensionPoints } from '../extension-points';
+import { parseFraction, MAX_TOTAL_WEIGHT } from '../shared/fraction-parser';
+import { createResourceType } from '../shared/resource-decoder';
 import {
   decodePieces,
   piecesOf,
@@ -23,28 +26,23 @@ import {
   type ParsedLocality,
 } from './changed-endpoints-parser';
 import { AddressSet } from './endpoint-addresses';
-import { EndpointMetadataReader } from './lb-endpoint-parser';
+import { checkEndpointCount } from './endpoint-count';
 import { PreviousEndpoints } from './endpoint-reuse';
-import type {
-  DropCategory,
-  EndpointsChange,
-  EndpointsResource,
-  LocalityEndpoints,
+import {
+  localityName,
+  describeUnusable,
+  type DropCategory,
+  type EndpointsChange,
+  type EndpointsResource,
+  type LocalityEndpoints,
 } from './endpoints';
 import { compareEndpoints } from './endpoints-change';
-import type { ExtensionPoints } from '../extension-points';
-import type { EndpointReading } from './lb-endpoint-parser';
-import { localityName } from './endpoints';
+import { LbEndpointParser, type EndpointReading } from './lb-endpoint-parser';
 import {
   ENDPOINTS_PER_STEP,
   parseLocalityEndpoints,
   type LocalityContext,
 } from './locality-endpoints-parser';
-import { checkEndpointCount } from './endpoint-count';
-import { parseFraction } from '../shared/fraction-parser';
-import { createResourceType } from '../shared/resource-decoder';
-import { MAX_TOTAL_WEIGHT } from '../shared/fraction-parser';
-import { describeUnusable, UnusableAddresses } from './lb-endpoint-parser';
 
 /** Bytes of an assignment that is decoded in steps: some 2,000 endpoints, which take a few milliseconds. */
 const MIN_BYTES_IN_STEPS = 2 ** 16;
@@ -77,7 +75,7 @@ export function createEndpointsResourceType(
   >,
   elementLimit?: ElementLimit,
 ): ResourceType<EndpointsResource, EndpointsChange> {
-  const reading = { keepDraining, additionalAddresses, endpointCollections };
+  const reading = { keepDraining, additionalAddresses };
   return createResourceType({
     typeName: 'envoy.config.endpoint.v3.ClusterLoadAssignment',
     decoder: ClusterLoadAssignment,
@@ -94,11 +92,12 @@ export function createEndpointsResourceType(
     describeSkipped: ({ unusableEndpoints }) => describeUnusable(unusableEndpoints),
     parse(message, context, violations, bytes) {
       const previous = context.previous(message.clusterName);
-      return runSteps(parseAssignment(piecesOf(message), { previous, reading, bytes }, violations));
+      const shared = { previous, reading, endpointCollections, bytes };
+      return runSteps(parseAssignment(piecesOf(message), shared, violations));
     },
     parseInSteps(bytes, context, violations) {
       if (bytes.length < MIN_BYTES_IN_STEPS) return undefined;
-      return parsePieces(bytes, context, reading, violations);
+      return parsePieces(bytes, { context, reading, endpointCollections }, violations);
     },
     parseChange(bytes, { value: before, record }) {
       // How many addresses cannot be used is counted only when every endpoint is decoded.
@@ -120,8 +119,13 @@ export function createEndpointsResourceType(
 interface AssignmentContext {
   readonly previous: PreviousVersion<EndpointsResource> | undefined;
   readonly reading: EndpointReading;
+  readonly endpointCollections: boolean;
   /** The encoded message. */
   readonly bytes: Uint8Array;
+}
+
+interface PiecesContext extends Pick<AssignmentContext, 'reading' | 'endpointCollections'> {
+  readonly context: DecodeContext<EndpointsResource>;
 }
 
 /** A locality that gets calls; `undefined` keeps the place of one that does not. */
@@ -140,15 +144,14 @@ type DecodedEndpoints = DecodedValue<EndpointsResource, EndpointsChange>;
 /** Decodes and parses an assignment piece by piece. As in one that is decoded as a whole, nothing else counts if a piece is malformed. */
 function* parsePieces(
   bytes: Uint8Array,
-  context: DecodeContext<EndpointsResource>,
-  reading: EndpointReading,
+  { context, ...options }: PiecesContext,
   violations: Violations,
 ): Steps<DecodedEndpoints | undefined> {
   const pieces = decodePieces(bytes, violations);
   if (pieces === undefined) return undefined;
   const previous = context.previous(pieces.message.clusterName);
   const found = Violations.root();
-  const decoded = yield* parseAssignment(pieces, { previous, reading, bytes }, found);
+  const decoded = yield* parseAssignment(pieces, { ...options, previous, bytes }, found);
   const { malformed } = pieces;
   violations.addAll(malformed.count > 0 ? malformed : found);
   return decoded;
@@ -156,17 +159,16 @@ function* parsePieces(
 
 function* parseAssignment(
   pieces: AssignmentPieces,
-  { previous: before, reading, bytes }: AssignmentContext,
+  { previous: before, reading, endpointCollections, bytes }: AssignmentContext,
   violations: Violations,
 ): Steps<DecodedEndpoints> {
   const { message, malformed } = pieces;
   const previous = new PreviousEndpoints(before?.value);
   const addresses = new AddressSet();
-  const unusable = new UnusableAddresses();
-  const metadataReader = new EndpointMetadataReader();
-  const context = { previous, addresses, metadataReader, unusable, reading };
+  const parser = new LbEndpointParser(reading);
+  const context = { previous, addresses, parser, endpointCollections };
   const localities = yield* parseLocalities(pieces, context, violations.at('endpoints'));
-  const parts = { localities, previous, unusableEndpoints: unusable.count };
+  const parts = { localities, previous, unusableEndpoints: parser.unusableEndpoints };
   const value = assemble(message, parts, violations);
   if (violations.count + malformed.count > 0) return { value };
   const record = EndpointsRecord.create(bytes, localities, addresses);

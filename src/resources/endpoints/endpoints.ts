@@ -94,47 +94,6 @@ export const noMetadata: EndpointMetadata = {
   typedFilterMetadata: new Map(),
 };
 
-/** Whether both say the same, in whatever order. */
-export function sameMetadata(a: EndpointMetadata, b: EndpointMetadata): boolean {
-  return (
-    a === b ||
-    (sameEntries(a.filterMetadata, b.filterMetadata, sameJson) &&
-      sameEntries(a.typedFilterMetadata, b.typedFilterMetadata, sameMessage))
-  );
-}
-
-function sameEntries<V>(
-  a: ReadonlyMap<string, V>,
-  b: ReadonlyMap<string, V>,
-  same: (a: V, b: V) => boolean,
-): boolean {
-  if (a.size !== b.size) return false;
-  for (const [key, value] of a) {
-    const other = b.get(key);
-    if (other === undefined || !same(value, other)) return false;
-  }
-  return true;
-}
-
-function sameMessage(a: TypedBytes, b: TypedBytes): boolean {
-  return a.typeUrl === b.typeUrl && Buffer.compare(a.value, b.value) === 0;
-}
-
-function sameJson(a: unknown, b: unknown): boolean {
-  // Not `===`: a number may be NaN, and an endpoint with one must not look changed with every update.
-  if (Object.is(a, b)) return true;
-  if (!isObject(a) || !isObject(b) || Array.isArray(a) !== Array.isArray(b)) return false;
-  const keys = Object.keys(a);
-  return (
-    keys.length === Object.keys(b).length &&
-    keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]))
-  );
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null;
-}
-
 /** Where endpoints are: region, zone and sub-zone, each possibly empty. */
 export interface Locality {
   readonly region: string;
@@ -154,4 +113,11 @@ export interface EndpointCollection {
   readonly endpoints: readonly XdsEndpoint[];
   /** As in `EndpointsResource`. */
   readonly unusableEndpoints?: number | undefined;
+}
+
+/** Describes the addresses that were left out of a resource; `undefined` if none was. */
+export function describeUnusable(count: number | undefined): string | undefined {
+  if (count === undefined) return undefined;
+  const subject = count === 1 ? '1 endpoint has' : `${count} endpoints have`;
+  return `${subject} an address of a kind that this client cannot use (unix socket or internal listener), skipped`;
 }

@@ -8,14 +8,17 @@ import type {
 } from '../../generated/envoy/config/endpoint/v3/endpoint_components';
 import type { Violations } from '../../util/violations';
 import { structToJson } from '../shared/struct-json-parser';
+import { sameMetadata } from './endpoint-reuse';
 import {
   noMetadata,
-  sameMetadata,
   type HealthStatus,
   type SocketAddress,
   type XdsEndpoint,
   type EndpointMetadata,
 } from './endpoints';
+
+/** The highest port number. */
+export const MAX_PORT = 65_535;
 
 const HASH_KEY_METADATA = 'envoy.lb';
 
@@ -25,77 +28,63 @@ export interface EndpointReading {
   readonly keepDraining: boolean;
   /** Whether `additional_addresses` are read (gRFC A61). */
   readonly additionalAddresses: boolean;
-  /** Whether localities may have their endpoints in collections (gRFC A95). */
-  readonly endpointCollections: boolean;
 }
 
-/** What the endpoints of an assignment are read with. */
-export interface LbEndpointContext extends Pick<EndpointReading, 'additionalAddresses'> {
-  /** The caller's business. */
-  readonly health: HealthStatus;
-  readonly metadataReader: EndpointMetadataReader;
-  readonly unusable: UnusableAddresses;
-}
+/** Parses the endpoints of one resource (gRFCs A27, A61, A76, A81). */
+export class LbEndpointParser {
+  private unusable = 0;
+  private lastMetadata = noMetadata;
 
-/**
- * Parses an endpoint (gRFCs A27, A61, A76, A81).
- *
- * @returns `undefined` after adding a violation, and for an endpoint with no address that this client can use.
- */
-export function parseLbEndpoint(
-  message: LbEndpoint,
-  context: LbEndpointContext,
-  violations: Violations,
-): XdsEndpoint | undefined {
-  const { health, metadataReader } = context;
-  const { hostIdentifier, loadBalancingWeight: weight = 1 } = message;
-  if (weight === 0) violations.at('load_balancing_weight').add('must be at least 1, not 0');
-  if (hostIdentifier?.$case !== 'endpoint') {
-    violations.at('endpoint').add('field not present');
-    return undefined;
+  constructor(private readonly reading: EndpointReading) {}
+
+  /** How many endpoints have an address of a kind that this client cannot use; `undefined` if none has. */
+  get unusableEndpoints(): number | undefined {
+    return this.unusable === 0 ? undefined : this.unusable;
   }
-  const endpoint = hostIdentifier.value;
-  const addresses = parseAddresses(endpoint, context, violations);
-  const hashKey = message.metadata && readHashKey(message.metadata);
-  const metadata = metadataReader.read(message.metadata);
-  const { hostname } = endpoint;
-  return addresses && { addresses, weight, health, hostname, hashKey, metadata };
-}
 
-function parseAddresses(
-  { address, additionalAddresses: listed }: Endpoint,
-  { unusable, additionalAddresses: isRead }: LbEndpointContext,
-  violations: Violations,
-): readonly SocketAddress[] | undefined {
-  const at = violations.at('endpoint');
-  const first = parseAddress(address, at.at('address'));
-  const additionalAddresses = isRead ? listed : [];
-  if (additionalAddresses.length === 0 && first !== 'unusable') return first && [first];
-  const others = additionalAddresses.map(({ address: additional }, i) =>
-    parseAddress(additional, at.at('additional_addresses').index(i).at('address')),
-  );
-  const parsed = [first, ...others].filter((one) => one !== undefined);
-  if (parsed.length < 1 + others.length) return undefined;
-  const addresses = parsed.filter((one) => one !== 'unusable');
-  if (addresses.length < parsed.length) unusable.addEndpoint();
-  return addresses.length === 0 ? undefined : addresses;
-}
+  /**
+   * Parses an endpoint.
+   *
+   * @returns `undefined` for an endpoint that gets no calls because of its health, which is not validated, for one with
+   * no address that this client can use, and after adding a violation.
+   */
+  parse(message: LbEndpoint, violations: Violations): XdsEndpoint | undefined {
+    const { healthStatus, hostIdentifier, loadBalancingWeight: weight = 1 } = message;
+    const health = parseHealthStatus(healthStatus);
+    if (health === undefined) return undefined;
+    if (health === 'DRAINING' && !this.reading.keepDraining) return undefined;
+    if (weight === 0) violations.at('load_balancing_weight').add('must be at least 1, not 0');
+    if (hostIdentifier?.$case !== 'endpoint') {
+      violations.at('endpoint').add('field not present');
+      return undefined;
+    }
+    const endpoint = hostIdentifier.value;
+    const addresses = this.parseAddresses(endpoint, violations.at('endpoint'));
+    const hashKey = message.metadata && readHashKey(message.metadata);
+    const metadata = this.readMetadata(message.metadata);
+    const { hostname } = endpoint;
+    return addresses && { addresses, weight, health, hostname, hashKey, metadata };
+  }
 
-function readHashKey({ filterMetadata }: Metadata): string | undefined {
-  const kind = filterMetadata.get(HASH_KEY_METADATA)?.fields.get('hash_key')?.kind;
-  // An empty key would put every such endpoint in the same place of the ring.
-  return kind?.$case === 'stringValue' && kind.value !== '' ? kind.value : undefined;
-}
+  private parseAddresses(
+    { address, additionalAddresses: listed }: Endpoint,
+    violations: Violations,
+  ): readonly SocketAddress[] | undefined {
+    const first = parseAddress(address, violations.at('address'));
+    const additionalAddresses = this.reading.additionalAddresses ? listed : [];
+    if (additionalAddresses.length === 0 && first !== 'unusable') return first && [first];
+    const others = additionalAddresses.map(({ address: additional }, i) =>
+      parseAddress(additional, violations.at('additional_addresses').index(i).at('address')),
+    );
+    const parsed = [first, ...others].filter((one) => one !== undefined);
+    if (parsed.length < 1 + others.length) return undefined;
+    const addresses = parsed.filter((one) => one !== 'unusable');
+    if (addresses.length < parsed.length) this.unusable++;
+    return addresses.length === 0 ? undefined : addresses;
+  }
 
-/**
- * Reads the metadata of the endpoints of an assignment, one after the other. Those next to each other, often of the
- * same workload, share one object if theirs says the same.
- */
-export class EndpointMetadataReader {
-  private last = noMetadata;
-
-  /** Takes whatever there is; nothing in it can be wrong. */
-  read(message: Metadata | undefined): EndpointMetadata {
+  /** Returns one object for the equal metadata of endpoints next to each other, often of the same workload. */
+  private readMetadata(message: Metadata | undefined): EndpointMetadata {
     if (message === undefined) return noMetadata;
     const { filterMetadata, typedFilterMetadata } = message;
     if (filterMetadata.size + typedFilterMetadata.size === 0) return noMetadata;
@@ -111,13 +100,16 @@ export class EndpointMetadataReader {
         ]),
       ),
     };
-    if (!sameMetadata(this.last, metadata)) this.last = metadata;
-    return this.last;
+    if (!sameMetadata(this.lastMetadata, metadata)) this.lastMetadata = metadata;
+    return this.lastMetadata;
   }
 }
 
-/** The highest port number. */
-export const MAX_PORT = 65_535;
+function readHashKey({ filterMetadata }: Metadata): string | undefined {
+  const kind = filterMetadata.get(HASH_KEY_METADATA)?.fields.get('hash_key')?.kind;
+  // An empty key would put every such endpoint in the same place of the ring.
+  return kind?.$case === 'stringValue' && kind.value !== '' ? kind.value : undefined;
+}
 
 /**
  * Parses an address that needs no name resolution (gRFC A27).
@@ -125,7 +117,7 @@ export const MAX_PORT = 65_535;
  * @returns `'unusable'` for a valid address of another kind: a unix socket or an internal listener of Envoy (see
  * docs/decisions/0014-unusable-addresses.md); `undefined` after adding a violation.
  */
-export function parseAddress(
+function parseAddress(
   address: Address | undefined,
   violations: Violations,
 ): SocketAddress | 'unusable' | undefined {
@@ -152,7 +144,7 @@ export function parseAddress(
   return undefined;
 }
 
-/** The state in this client's terms; `undefined` for states in which an endpoint gets no calls (gRFCs A27, A55). */
+/** Returns the health of an endpoint; `undefined` for states in which it gets no calls (gRFCs A27, A55). */
 export function parseHealthStatus(status: HealthStatusMessage): HealthStatus | undefined {
   switch (status) {
     case HealthStatusMessage.UNKNOWN:
@@ -164,26 +156,4 @@ export function parseHealthStatus(status: HealthStatusMessage): HealthStatus | u
     default:
       return undefined;
   }
-}
-
-/** Counts the endpoints of one resource that have an address of a kind that this client cannot use. */
-export class UnusableAddresses {
-  private endpoints = 0;
-
-  /** Counts one endpoint, however many such addresses it has. */
-  addEndpoint(): void {
-    this.endpoints++;
-  }
-
-  /** How many there are; `undefined` if there are none, as resources spell it. */
-  get count(): number | undefined {
-    return this.endpoints === 0 ? undefined : this.endpoints;
-  }
-}
-
-/** Describes the addresses that were left out of a resource; `undefined` if none was. */
-export function describeUnusable(count: number | undefined): string | undefined {
-  if (count === undefined) return undefined;
-  const subject = count === 1 ? '1 endpoint has' : `${count} endpoints have`;
-  return `${subject} an address of a kind that this client cannot use (unix socket or internal listener), skipped`;
 }

@@ -4,17 +4,14 @@ import type {
 } from '../../generated/envoy/config/endpoint/v3/endpoint_components';
 import type { Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
+import { MAX_TOTAL_WEIGHT } from '../shared/fraction-parser';
 import type { LocalityPiece } from './assignment-pieces-parser';
 import type { ParsedLocality } from './changed-endpoints-parser';
 import type { AddressSet } from './endpoint-addresses';
-import type { EndpointMetadataReader } from './lb-endpoint-parser';
-import { LocalityReuse, type PreviousEndpoints } from './endpoint-reuse';
+import { EndpointReuse, shareLocality, type PreviousEndpoints } from './endpoint-reuse';
 import { summarize } from './endpoint-slices';
 import type { XdsEndpoint } from './endpoints';
-import { parseLbEndpoint, type EndpointReading } from './lb-endpoint-parser';
-import { parseHealthStatus } from './lb-endpoint-parser';
-import { MAX_TOTAL_WEIGHT } from '../shared/fraction-parser';
-import type { UnusableAddresses } from './lb-endpoint-parser';
+import type { LbEndpointParser } from './lb-endpoint-parser';
 
 /** How many endpoints are parsed in one step. */
 export const ENDPOINTS_PER_STEP = 64;
@@ -23,9 +20,9 @@ export const ENDPOINTS_PER_STEP = 64;
 export interface LocalityContext {
   readonly previous: PreviousEndpoints;
   readonly addresses: AddressSet;
-  readonly metadataReader: EndpointMetadataReader;
-  readonly unusable: UnusableAddresses;
-  readonly reading: EndpointReading;
+  readonly parser: LbEndpointParser;
+  /** Whether localities may have their endpoints in collections (gRFC A95). */
+  readonly endpointCollections: boolean;
 }
 
 /**
@@ -44,38 +41,35 @@ export function* parseLocalityEndpoints(
     return undefined;
   }
   const previous = context.previous.find(priority, locality);
-  const reuse = new LocalityReuse(previous);
-  if (context.reading.endpointCollections && lbConfig?.$case === 'ledsClusterLocalityConfig') {
+  if (context.endpointCollections && lbConfig?.$case === 'ledsClusterLocalityConfig') {
     const at = violations.at('leds_cluster_locality_config');
     const collection = parseCollectionName(lbConfig.value, at);
-    const value = reuse.share({ locality, weight, endpoints: [], collection });
+    const value = shareLocality(previous, { locality, weight, endpoints: [], collection });
     return { priority, value, slots: [] };
   }
+  const reuse = new EndpointReuse(previous?.endpoints ?? []);
   const slots = yield* parseEndpoints(lbEndpoints, context, reuse, violations.at('lb_endpoints'));
   const endpoints = slots.filter((endpoint) => endpoint !== undefined);
   const { draining } = summarize(endpoints);
-  return { priority, value: reuse.share({ locality, weight, endpoints, draining }), slots };
+  const value = shareLocality(previous, { locality, weight, endpoints, draining });
+  return { priority, value, slots };
 }
 
 /** Parses endpoints. Returns one for each message; `undefined` for one that gets no calls. */
 export function* parseEndpoints(
   messages: Iterable<LbEndpoint>,
-  { addresses, metadataReader, unusable, reading }: Omit<LocalityContext, 'previous'>,
-  reuse: LocalityReuse,
+  { addresses, parser }: Pick<LocalityContext, 'addresses' | 'parser'>,
+  reuse: EndpointReuse,
   violations: Violations,
 ): Steps<readonly (XdsEndpoint | undefined)[]> {
-  const { additionalAddresses } = reading;
   const endpoints: (XdsEndpoint | undefined)[] = [];
   let totalWeight = 0;
   for (const message of messages) {
     const i = endpoints.length;
     if (i % ENDPOINTS_PER_STEP === ENDPOINTS_PER_STEP - 1) yield;
-    endpoints.push(undefined);
-    const health = parseHealthStatus(message.healthStatus);
-    if (health === undefined || (health === 'DRAINING' && !reading.keepDraining)) continue;
     const at = violations.index(i);
-    const context = { ...{ health, metadataReader, unusable }, additionalAddresses };
-    const endpoint = parseLbEndpoint(message, context, at);
+    const endpoint = parser.parse(message, at);
+    endpoints.push(endpoint && reuse.share(endpoint));
     if (endpoint === undefined) continue;
     for (const address of endpoint.addresses) {
       if (!addresses.add(address)) {
@@ -83,7 +77,6 @@ export function* parseEndpoints(
       }
     }
     totalWeight += endpoint.weight;
-    endpoints[i] = reuse.shareEndpoint(endpoint);
   }
   if (totalWeight > MAX_TOTAL_WEIGHT) {
     violations.add(

@@ -6,8 +6,8 @@ import type { RegexMatchAndSubstitute } from '../../generated/envoy/type/matcher
 import { parseSubstitution } from '../../regex/substitution';
 import type { Violations } from '../../util/violations';
 import type { RegexCompiler } from '../extension-points';
-import type { HashPolicy } from './route-config';
 import { parseRegex } from '../shared/string-matcher-parser';
+import type { HashPolicy } from './route-config';
 
 type HeaderPolicy = Extract<HashPolicy, { kind: 'header' }>;
 

@@ -1,8 +1,7 @@
 import type { VirtualHost as VirtualHostMessage } from '../../generated/envoy/config/route/v3/route_components';
 import type { Violations } from '../../util/violations';
+import type { CompiledRegex, RegexCompiler, ParseContext } from '../extension-points';
 import { parseFilterOverrides } from '../listener/http-filters-parser';
-import type { CompiledRegex, RegexCompiler } from '../extension-points';
-import type { ParseContext } from '../extension-points';
 import { parseRetryPolicy } from './retry-policy-parser';
 import type { Route, VirtualHost } from './route-config';
 import { parseRoute } from './route-parser';

@@ -4,25 +4,23 @@ import type {
   DecodeContext,
   Decoded,
   DecodedValue,
-  DiscoveryService,
-  ElementLimit,
   PreviousVersion,
   ResourceType,
 } from '../../xds-client/resource-type';
 import { decodeMessage, peekText, type AnyType } from './any';
 
 /** What makes a message type a resource type. */
-export interface ResourceParser<M, T, C> extends AnyType<M> {
-  /** See {@link ResourceType.allResourcesRequiredInSotw}. */
-  readonly allResourcesRequiredInSotw: boolean;
-  /** See {@link ResourceType.discoveryService}. */
-  readonly discoveryService?: DiscoveryService | undefined;
-  /** See {@link ResourceType.elementLimit}. */
-  readonly elementLimit?: ElementLimit | undefined;
-  /** See {@link ResourceType.countElements}. */
-  countElements?(value: T): number;
-  /** See {@link ResourceType.describeSkipped}. */
-  describeSkipped?(value: T): string | undefined;
+export interface ResourceParser<M, T, C>
+  extends
+    AnyType<M>,
+    Pick<
+      ResourceType<T, C>,
+      | 'allResourcesRequiredInSotw'
+      | 'discoveryService'
+      | 'elementLimit'
+      | 'countElements'
+      | 'describeSkipped'
+    > {
   /** Adds a violation for bytes that are too much to be decoded. */
   checkSize?(bytes: Uint8Array, violations: Violations): void;
   /** Validates a message. @returns `undefined` only after adding a violation. */
