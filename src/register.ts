@@ -4,8 +4,8 @@ import { resolveLimits, type Limits } from './bootstrap/limits';
 import { Metadata, registerAdminService } from './grpc-js';
 import { checkHost } from './grpc-js/check-host';
 import { CopyWatch } from './grpc-js/copy-watch';
-import { createGrpcLogger } from './grpc-js/grpc-logger';
-import { loadedModules } from './grpc-js/loaded-modules';
+import { createGrpcLogger, currentTracers } from './grpc-js/grpc-logger';
+import { loadedModules } from './grpc-js/other-copies';
 import { policyNames, registerLbPolicies } from './lb/register-lb-policies';
 import type { CallExplanation } from './resolver/explain-call';
 import { registerXdsResolver } from './resolver/register-xds-resolver';
@@ -15,7 +15,6 @@ import { systemClock } from './util/clock';
 import { currentFeatureFlags } from './util/feature-flags';
 import type { Logger } from './util/logger';
 import { currentProxyVariable, describeProxyVariable } from './util/proxy-variable';
-import { currentTracers } from './util/tracers';
 
 /** How to set up the client. */
 export interface RegisterOptions {

@@ -10,7 +10,7 @@ import {
   type ServiceHandlers,
   type UnaryCallback,
 } from '../grpc-js';
-import { resetCall } from '../grpc-js/reset-call';
+import { resetCall } from '../grpc-js/host-internals';
 import { asBuffer } from '../util/as-buffer';
 import { systemClock, type Clock } from '../util/clock';
 import type { Handle } from '../util/handle';

@@ -4,7 +4,7 @@ import {
   type GrpcEndpoint,
   type SubchannelAddress,
 } from '../grpc-js';
-import { watchLookups } from '../grpc-js/lookup-failure';
+import { watchLookups } from '../grpc-js/host-internals';
 import {
   noMetadata,
   type EndpointsResource,

@@ -2,14 +2,13 @@ import { createRequire } from 'node:module';
 import { experimental } from '@grpc/grpc-js';
 import { errorMessage } from '../util/error-message';
 import * as host from './index';
-import { loadedModules } from './loaded-modules';
-import { findHostCopies } from './other-copies';
+import { loadedModules, findHostCopies } from './other-copies';
 
-/** The versions of grpc-js this package works with; a test compares it with package.json. */
+/** The supported versions of grpc-js; a test compares it with package.json. */
 export const HOST_RANGE = '~1.14.0';
 
 /**
- * Checks that grpc-js has everything this package uses of it.
+ * Checks that grpc-js has all exports this package uses.
  *
  * @throws Error with the version needed and the version found.
  */
@@ -23,7 +22,6 @@ export function checkHost(): void {
   );
 }
 
-/** The exports without a value. */
 function missingOf(exports: Readonly<Record<string, unknown>>): readonly string[] {
   return Object.keys(exports).filter((name) => exports[name] === undefined);
 }

@@ -1,12 +1,20 @@
 import { experimental } from '@grpc/grpc-js';
 import type { Clock } from '../util/clock';
 import type { Logger } from '../util/logger';
-import { isLoadBalancerNameRegistered } from './index';
-import { findHostCopies, findPeer, type LoadedModules } from './other-copies';
-import { refuseXds, servesXds } from './refusing-resolver';
+import { StatusCode } from '../util/status-code';
+import { isLoadBalancerNameRegistered } from '.';
+import { constructorOf } from './host-adapters';
+import { hasMethods } from './host-internals';
+import {
+  findHostCopies,
+  findPeer,
+  type LoadedModules,
+  experimentalOf,
+  type OtherCopy,
+} from './other-copies';
 
-/** What a watch needs. */
-export interface CopyWatchOptions {
+/** Dependencies of a {@link CopyWatch}. */
+interface CopyWatchOptions {
   readonly modules: () => LoadedModules;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -18,10 +26,10 @@ const FIRST_DELAY_MS = 1000;
 const MAX_DELAY_MS = 64_000;
 
 /**
- * Looks for copies of grpc-js other than the one `xds:` targets are registered with, which could not resolve them,
- * and makes calls on their channels say so. Node 20 does not report that a module was loaded, so the search is
- * repeated: after the current turn of the event loop, at growing intervals in the first two minutes, and whenever a
- * channel for an `xds:` target is created.
+ * Finds copies of grpc-js other than the one `xds:` targets are registered with, and fails calls on their channels with
+ * an explanation, since they could not resolve `xds:` targets. Node 20 does not report that a module was loaded, so the
+ * search is repeated: after the current turn of the event loop, at growing intervals in the first two minutes, and
+ * whenever a channel for an `xds:` target is created.
  */
 export class CopyWatch {
   private readonly known = new Set<string>();
@@ -29,7 +37,7 @@ export class CopyWatch {
 
   constructor(private readonly options: CopyWatchOptions) {}
 
-  /** Searches now and from now on. */
+  /** Searches now, and starts the repeated search. */
   start(): void {
     this.scan();
     this.options.clock.soon(() => this.scan());
@@ -52,7 +60,7 @@ export class CopyWatch {
     }
   }
 
-  /** Reports once if `@grpc/grpc-js-xds` serves `xds:` targets. To be called before the scheme is registered anew. */
+  /** Reports once that `@grpc/grpc-js-xds` serves `xds:` targets. Called before the scheme is registered again. */
   reportPeer(): void {
     if (this.isPeerReported || !isLoadBalancerNameRegistered(PEER_POLICY)) return;
     this.isPeerReported = true;
@@ -79,4 +87,58 @@ function describeCopy(path: string, ownPath: string | undefined, isRefused: bool
     : 'its channels cannot resolve xds: targets';
   const own = ownPath ?? 'the copy inside the bundle';
   return `grpc-xds: ${path} is a second copy of @grpc/grpc-js: ${consequence}, because they are registered with ${own}; install one copy for both (see npm ls @grpc/grpc-js)`;
+}
+
+/** The functions used of another copy of grpc-js, of any version. */
+interface OtherHost {
+  registerResolver(scheme: string, resolver: object): void;
+  isLoadBalancerNameRegistered(name: string): boolean;
+}
+
+/** The policies that implementations of xDS register together with their resolver. */
+const ROOT_POLICIES = ['xds_cluster_manager_experimental', 'xds_cluster_manager'];
+
+/** Whether a copy of this package, or another package, serves the `xds:` targets of a copy of grpc-js. */
+function servesXds(copy: OtherCopy): boolean {
+  const host = experimentalOf(copy.exports);
+  return isHost(host) && ROOT_POLICIES.some((name) => host.isLoadBalancerNameRegistered(name));
+}
+
+/**
+ * Makes calls to `xds:` targets on channels of another copy of grpc-js fail with these details. That copy would
+ * resolve the target as a DNS name.
+ *
+ * @returns `false` if the copy lacks a function for it.
+ */
+function refuseXds(copy: OtherCopy, details: string, clock: Clock): boolean {
+  const host = experimentalOf(copy.exports);
+  if (!isHost(host) || !hasMethods<{ Metadata: new () => object }>(copy.exports, 'Metadata'))
+    return false;
+  const { Metadata } = copy.exports;
+  const resolver = constructorOf((_target: unknown, listener: unknown) => ({
+    updateResolution() {
+      const error = { code: StatusCode.UNAVAILABLE, details, metadata: new Metadata() };
+      clock.soon(() => report(listener, error));
+    },
+    destroy: () => undefined,
+  }));
+  const getDefaultAuthority = ({ path }: { readonly path: string }) => path;
+  host.registerResolver('xds', Object.assign(resolver, { getDefaultAuthority }));
+  return true;
+}
+
+/** Until 1.13 a listener was an object; since 1.14 it is a function. */
+function report(listener: unknown, error: object): void {
+  const failed = { ok: false, error };
+  if (isFunction(listener)) listener(failed, {}, failed, '');
+  else if (hasMethods<{ onError(error: object): void }>(listener, 'onError'))
+    listener.onError(error);
+}
+
+function isFunction(value: unknown): value is (...args: readonly unknown[]) => unknown {
+  return typeof value === 'function';
+}
+
+function isHost(value: object | undefined): value is OtherHost {
+  return hasMethods<OtherHost>(value, 'registerResolver', 'isLoadBalancerNameRegistered');
 }

@@ -1,6 +1,6 @@
 /**
- * The wall between this package and `@grpc/grpc-js`: the only folder that names its `experimental`
- * namespace, which changes between minor versions. Everything else imports from here.
+ * The exports of `@grpc/grpc-js` that this package uses. Only this folder uses the `experimental` namespace, which
+ * changes between minor versions.
  */
 import { experimental } from '@grpc/grpc-js';
 
@@ -74,7 +74,7 @@ export const {
 
 export type LeafLoadBalancer = experimental.LeafLoadBalancer;
 
-/** Pick information as the host library types it. It passes the object itself through, whatever is in it. */
+/** Converts an object to pick information. The host library passes the object to pickers unchanged. */
 export function toPickInformation(attributes: object): CallConfig['pickInformation'] {
   // eslint-disable-next-line no-restricted-syntax -- the host library's type is narrower than what it does
   return attributes as CallConfig['pickInformation'];

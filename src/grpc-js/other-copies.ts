@@ -1,3 +1,5 @@
+import { createRequire } from 'node:module';
+
 /** The modules of this process by their paths, as in `require.cache`. */
 export type LoadedModules = Readonly<Record<string, { readonly exports: unknown } | undefined>>;
 
@@ -7,8 +9,8 @@ export interface OtherCopy {
   readonly exports: unknown;
 }
 
-/** Where this package's grpc-js and the others come from. */
-export interface HostCopies {
+/** The copies of grpc-js in this process. */
+interface HostCopies {
   /** `undefined` if this package's copy is part of a bundle. */
   readonly ownPath: string | undefined;
   readonly others: readonly OtherCopy[];
@@ -19,7 +21,7 @@ const PEER = /[\\/]@grpc[\\/]grpc-js-xds[\\/]build[\\/]src[\\/]index\.js$/;
 
 /**
  * Finds the copies of grpc-js among the modules of a process. A copy is this package's own if it has the same
- * `experimental` object; paths alone do not tell, because a bundle has none.
+ * `experimental` object. Paths do not decide it, because a bundle has none.
  */
 export function findHostCopies(modules: LoadedModules, experimental: object): HostCopies {
   let ownPath: string | undefined;
@@ -43,4 +45,17 @@ export function experimentalOf(exports: unknown): object | undefined {
   if (typeof exports !== 'object' || exports === null || !('experimental' in exports)) return;
   const { experimental } = exports;
   return typeof experimental === 'object' && experimental !== null ? experimental : undefined;
+}
+
+/**
+ * Returns the CommonJS modules of this process, except those inside a bundle. A bundle may have no `require` of its own,
+ * or one without a cache; Node's own cache is the same for every `require` made by `createRequire`.
+ */
+export function loadedModules(): LoadedModules {
+  try {
+    return createRequire(process.execPath).cache;
+  } catch {
+    // Without the cache no other copy can be found, and nothing else depends on it.
+    return {};
+  }
 }

@@ -3,7 +3,7 @@ import type { ChannelOptions, Metadata } from '.';
 let hostVersion: string | undefined;
 
 /**
- * The `user-agent` header that grpc-js sends on a channel with these options, whatever the application sets.
+ * Returns the `user-agent` header that grpc-js sends on a channel with these options in place of the application's.
  * See the constructor of `Http2Transport`:
  * https://github.com/grpc/grpc-node/blob/%40grpc/grpc-js%401.14.0/packages/grpc-js/src/transport.ts
  */
@@ -18,7 +18,7 @@ export function userAgentOf(options: ChannelOptions): string {
     .join(' ');
 }
 
-/** A copy of the headers with the user agent that is sent. */
+/** Returns a copy of the headers with this user agent. */
 export function withUserAgent(headers: Metadata, userAgent: string): Metadata {
   const copy = headers.clone();
   copy.set('user-agent', userAgent);

@@ -1,4 +1,4 @@
-import { hashText } from '../util/text-hash';
+import { hashText } from '../util/hash-bag';
 import type { SocketAddress, XdsEndpoint } from '../resources/endpoints/endpoints';
 
 /** The identity of an endpoint: its addresses, in whatever order (gRFC A61). */

@@ -1,6 +1,14 @@
-import { ConnectivityState, LeafLoadBalancer, Metadata } from '../grpc-js';
-import type { ChannelOptions, GrpcEndpoint, LbHelper, Picker, Subchannel } from '../grpc-js';
-import { GatedSubchannel } from '../grpc-js/gated-subchannel';
+import {
+  ConnectivityState,
+  LeafLoadBalancer,
+  Metadata,
+  type ChannelOptions,
+  type GrpcEndpoint,
+  type LbHelper,
+  type Picker,
+  type Subchannel,
+} from '../grpc-js';
+import { GatedSubchannel } from '../grpc-js/subchannel-wrappers';
 import type { XdsEndpoint } from '../resources/endpoints/endpoints';
 import type { ConnectionAttempt } from './connection-attempts';
 import { createFailurePicker, queuePicker, withoutResolutionNote } from './connectivity';

@@ -1,6 +1,6 @@
 import { isLoadBalancerNameRegistered, registerLoadBalancerType } from '../grpc-js';
 import type { LbHelper, LoadBalancer, TypedLoadBalancingConfig } from '../grpc-js';
-import { constructorOf } from '../grpc-js/constructor-of';
+import { constructorOf } from '../grpc-js/host-adapters';
 import type { FeatureFlags } from '../util/feature-flags';
 
 /** What makes the roots of trees, by the name of the policy. */

@@ -7,7 +7,7 @@ import {
   type ConfigSelector,
   type MethodConfig,
 } from '../grpc-js';
-import { createFilterFactory } from '../grpc-js/filters';
+import { createFilterFactory } from '../grpc-js/host-adapters';
 import { userAgentOf, withUserAgent } from '../grpc-js/user-agent';
 import type { RegexMeter } from '../regex/regex-meter';
 import type { Handle } from '../util/handle';

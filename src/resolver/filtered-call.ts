@@ -1,5 +1,5 @@
 import { Metadata, type FilterFactory } from '../grpc-js';
-import { createFilterFactory, type FilterParts } from '../grpc-js/filters';
+import { createFilterFactory, type FilterParts } from '../grpc-js/host-adapters';
 import {
   type CallAffinity,
   type CallInfo,

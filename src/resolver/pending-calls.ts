@@ -9,9 +9,10 @@ import {
   type MethodConfig,
   type StatusObject,
 } from '../grpc-js';
-import { createFilterFactory } from '../grpc-js/filters';
+import { createFilterFactory } from '../grpc-js/host-adapters';
 import { toCallAttributes, type CallAttributes, type OverrideHost } from '../lb/call-attributes';
-import type { ProcessHold } from '../util/process-hold';
+import { keepProcessAlive, type Clock } from '../util/clock';
+import type { Handle } from '../util/handle';
 import { failCall, type RouteSelector } from './config-selector';
 
 /**
@@ -59,15 +60,15 @@ export class PendingCalls {
   private readonly calls = new Set<PendingCall>();
   /** Why there is no config, while that is known. */
   private failure: string | undefined;
+  /** Keeps the process alive while calls are pending, as the queues of grpc-js do and its filters do not. */
+  private processHandle: Handle | undefined;
 
   /**
    * @param waitingFor Returns what the config is waiting for, as sentences.
-   * @param hold Set while calls are pending: unlike its own queues, a filter does not make grpc-js keep the process
-   * alive.
    */
   constructor(
     private readonly waitingFor: () => readonly string[],
-    private readonly hold: ProcessHold,
+    private readonly clock: Clock,
   ) {}
 
   /** Queues a call. It fails at once if it is known that there is no config, unless it waits for ready. */
@@ -78,7 +79,7 @@ export class PendingCalls {
       onEnded: () => this.remove(call),
     });
     this.calls.add(call);
-    this.hold.set(true);
+    this.processHandle ??= keepProcessAlive(this.clock);
     return call.toCallConfig();
   }
 
@@ -117,13 +118,18 @@ export class PendingCalls {
   private takeAll(): readonly PendingCall[] {
     const all = [...this.calls];
     this.calls.clear();
-    this.hold.set(false);
+    this.releaseProcess();
     return all;
   }
 
   private remove(call: PendingCall): void {
     this.calls.delete(call);
-    if (this.calls.size === 0) this.hold.set(false);
+    if (this.calls.size === 0) this.releaseProcess();
+  }
+
+  private releaseProcess(): void {
+    this.processHandle?.release();
+    this.processHandle = undefined;
   }
 }
 

@@ -5,7 +5,7 @@ import {
   type Resolver,
   type ResolverListener,
 } from '../grpc-js';
-import { constructorOf } from '../grpc-js/constructor-of';
+import { constructorOf } from '../grpc-js/host-adapters';
 import { parseTargetName } from './target-name';
 
 /** What grpc-js gives a resolver. */

@@ -12,7 +12,6 @@ import {
   type ResolverListener,
 } from '../grpc-js';
 import { xdsLbContextArg } from '../lb/xds-lb-context-arg';
-import { ProcessHold } from '../util/process-hold';
 import { XdsConfigSelector } from './config-selector';
 import { ExpiringSelector, PendingCalls } from './pending-calls';
 import {
@@ -54,7 +53,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     this.uri = uriToString(target);
     this.pendingCalls = new PendingCalls(
       () => this.resolution?.waitingFor(MAX_LISTED_WAITS) ?? [],
-      new ProcessHold(shared.clock),
+      shared.clock,
     );
   }
 

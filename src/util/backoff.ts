@@ -1,13 +1,13 @@
 import type { Random } from './random';
 
-/** How long to wait between attempts; see the gRPC connection backoff document. */
+/** The parameters of an exponential backoff; see the gRPC connection backoff document. */
 export interface BackoffOptions {
   /** Milliseconds before the second attempt. */
   readonly initialMs: number;
   readonly multiplier: number;
-  /** Ceiling in milliseconds, before jitter. */
+  /** Maximum in milliseconds, before jitter. */
   readonly maxMs: number;
-  /** Fraction by which each delay is spread, up and down. */
+  /** Fraction by which each delay varies, up and down. */
   readonly jitter: number;
 }
 
@@ -19,15 +19,15 @@ export const connectionBackoff: BackoffOptions = {
   jitter: 0.2,
 };
 
-/** One step of an exponential backoff. Steps are immutable: starting over means taking the first one. */
+/** One immutable step of an exponential backoff. */
 export interface BackoffStep {
-  /** Milliseconds to wait, jitter included. */
+  /** Milliseconds until the next attempt, jitter included. */
   readonly delayMs: number;
-  /** The step after this one. */
+  /** Returns the step after this one. */
   next(): BackoffStep;
 }
 
-/** The first step of an exponential backoff with jitter. */
+/** Returns the first step of an exponential backoff with jitter. */
 export function firstBackoffStep(options: BackoffOptions, random: Random): BackoffStep {
   return stepAt(options, random, Math.min(options.initialMs, options.maxMs));
 }

@@ -1,8 +1,8 @@
 import { createHandle, type Handle } from './handle';
 
-/** Time, as everything in this package sees it. Tests pass one that they turn by hand. */
+/** The source of time and timers. Tests pass a fake one. */
 export interface Clock {
-  /** Wall-clock time in milliseconds since the epoch, for what people read. */
+  /** Wall-clock time in milliseconds since the epoch, for display. */
   now(): number;
   /** Milliseconds since some fixed point; never goes back. For durations. */
   monotonicMs(): number;
@@ -12,8 +12,8 @@ export interface Clock {
    */
   setTimer(callback: () => void, delayMs: number, keepsAlive?: boolean): Handle;
   /**
-   * Runs the callback when the current stack has unwound. For what a pick sets off: a pick must not
-   * replace the picker it runs in, or the call would queue on the picker that is gone.
+   * Runs the callback when the current stack has unwound. For the effects of a pick: a pick must not replace its own
+   * picker, or the call would queue on the replaced one.
    */
   soon(callback: () => void): void;
 }
@@ -21,7 +21,15 @@ export interface Clock {
 // setTimeout takes a signed 32-bit number of milliseconds and fires at once beyond it.
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
-/** The real time. */
+/**
+ * Keeps the process from ending while something that the application waits for is pending: established connections to
+ * management servers and timers of this package do not.
+ */
+export function keepProcessAlive(clock: Pick<Clock, 'setTimer'>): Handle {
+  return clock.setTimer(() => undefined, MAX_DELAY_MS, true);
+}
+
+/** The clock of the system. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonicMs: () => performance.now(),

@@ -1,12 +1,12 @@
 import type { Violations } from './violations';
 
-/** A protobuf Duration: seconds and, on top of them, nanoseconds. */
+/** A protobuf Duration. */
 export interface ProtoDuration {
   readonly seconds: bigint;
   readonly nanos: number;
 }
 
-// About 10,000 years; the limit protobuf itself sets.
+// The limit of protobuf, about 10,000 years.
 const MAX_SECONDS = 315_576_000_000n;
 const MAX_NANOS = 999_999_999;
 
@@ -37,4 +37,19 @@ export function msToDuration(ms: number): ProtoDuration {
     seconds: BigInt(seconds),
     nanos: Math.min(Math.round((ms - seconds * 1000) * 1e6), MAX_NANOS),
   };
+}
+
+const DURATION = /^(\d{1,12}(?:\.\d{1,9})?)s$/;
+
+/** Parses a duration in the JSON form of protocol buffers, such as `1.5s`, to milliseconds. */
+export function parseDurationString(text: string): number | undefined {
+  const seconds = DURATION.exec(text)?.[1];
+  // Whole nanoseconds first: 1.001 times 1000 is a little less than 1001.
+  return seconds === undefined ? undefined : Math.round(Number(seconds) * 1e9) / 1e6;
+}
+
+/** Formats milliseconds so that {@link parseDurationString} returns the same number. */
+export function formatDurationString(ms: number): string {
+  const text = (ms / 1000).toFixed(9).replace(/\.?0+$/, '');
+  return `${text}s`;
 }

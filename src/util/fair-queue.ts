@@ -1,12 +1,12 @@
-/** Something that waits in a {@link FairQueue}. */
+/** An item of a {@link FairQueue}. */
 export interface Owned {
-  /** What takes turns with other owners. */
+  /** Owners take turns. */
   readonly owner: object;
 }
 
-/** A queue whose items leave one of each owner at a time, those of one owner in the order they were added. */
+/** A queue that takes one item of each owner in turn, and the items of one owner in the order they were added. */
 export class FairQueue<Item extends Owned> {
-  /** No set is empty. The owner whose turn is next comes first. */
+  /** Items by owner, in the order of the turns. No set is empty. */
   private readonly byOwner = new Map<object, Set<Item>>();
   private count = 0;
 
@@ -37,7 +37,7 @@ export class FairQueue<Item extends Owned> {
     for (const [owner, items] of this.byOwner) {
       for (const item of items) {
         this.delete(item);
-        // The other owners come first now.
+        // Moves this owner behind the others.
         if (this.byOwner.delete(owner)) this.byOwner.set(owner, items);
         return item;
       }

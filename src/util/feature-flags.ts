@@ -1,7 +1,6 @@
 /**
- * What can be switched on or off by the environment variables that gRPC implementations share. A feature is
- * on by default if a released implementation has it on by default; one that none has, or that is described by
- * a draft only, is off.
+ * The features that the environment variables shared by gRPC implementations enable or disable. A feature is on by
+ * default if a released implementation has it on by default, and off if none has, or only a draft describes it.
  */
 export interface FeatureFlags {
   /** gRFCs A33, A39, `GRPC_XDS_EXPERIMENTAL_FAULT_INJECTION`: the fault filter. Default: on. */
@@ -12,8 +11,8 @@ export interface FeatureFlags {
   readonly retry: boolean;
   /**
    * gRFC A47, `GRPC_EXPERIMENTAL_XDS_FEDERATION`: the members `authorities` and
-   * `client_default_listener_resource_name_template` of the bootstrap, and what an `xdstp:` name says. Without it, such a
-   * name is a plain one, of a resource of the top-level servers. Default: on.
+   * `client_default_listener_resource_name_template` of the bootstrap, and `xdstp:` names. Without it, such a name is a
+   * plain one, of a resource of the top-level servers. Default: on.
    */
   readonly federation: boolean;
   /** gRFC A48, `GRPC_EXPERIMENTAL_ENABLE_LEAST_REQUEST`: the least_request policy. Default: on. */
@@ -75,9 +74,7 @@ export interface FeatureFlags {
 /** The environment variables, as in `process.env`. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/**
- * Reads the flags. A variable counts if it is `true` or `false`, in any case; anything else means the default.
- */
+/** Reads the flags: `true` or `false` in any letter case, and the default for any other value. */
 export function readFeatureFlags(env: Environment): FeatureFlags {
   const on = (variable: string): boolean => readFlag(env[variable]) ?? true;
   const off = (variable: string): boolean => readFlag(env[variable]) ?? false;
@@ -110,7 +107,7 @@ export function readFeatureFlags(env: Environment): FeatureFlags {
   };
 }
 
-/** The flags of this process, read now. For the composition root, which passes them on. */
+/** Reads the flags of this process. For the composition root, which passes them on. */
 export function currentFeatureFlags(): FeatureFlags {
   return readFeatureFlags(process.env);
 }

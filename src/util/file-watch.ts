@@ -3,21 +3,20 @@ import { basename, dirname, join } from 'node:path';
 import { systemClock, type Clock } from './clock';
 import { createHandle, type Handle } from './handle';
 
-/** How a file is watched. */
+/** Options of {@link watchFile}. */
 export interface FileWatchOptions {
-  /** How long the file must rest before a change counts, in milliseconds. Default 100. */
+  /** Delay of the notification after the last event, in milliseconds. Default 100. */
   readonly debounceMs?: number | undefined;
-  /** How often the file is looked at in case the system says nothing, in milliseconds. Default 1000. */
+  /** Interval of polls for file systems without events, in milliseconds. Default 1000. */
   readonly pollMs?: number | undefined;
   /** Default: the real time. */
   readonly clock?: Clock | undefined;
 }
 
 /**
- * Calls `onChange` after the file was written, replaced, removed or created; of a directory, after that happened
- * to a file in it. Watches the directory, as a watch on the file ends when an editor puts another one in its
- * place, and polls besides, as some file systems report nothing. May call without a change. Does not keep the
- * process alive.
+ * Calls `onChange` after the file, or a file in the directory, was written, replaced, removed or created. Watches the
+ * directory, because a watch on the file ends when an editor replaces it, and also polls, because some file systems
+ * have no events. May call without a change. Does not keep the process alive.
  */
 export function watchFile(
   path: string,
@@ -28,10 +27,10 @@ export function watchFile(
   return createHandle(() => watching.end());
 }
 
-/** How many times the delay a change may be put off in all. */
+/** Maximum delay of a change by further events, in multiples of the debounce delay. */
 const MAX_RESTLESS = 10;
 
-/** The link Kubernetes exchanges when a mounted ConfigMap changes; the files themselves stay. */
+/** The link that Kubernetes replaces when a mounted ConfigMap changes; the files themselves stay. */
 const kubernetesLink = '..data';
 
 class FileWatch {
@@ -42,7 +41,7 @@ class FileWatch {
   private fingerprint: string;
   private poll: Handle;
   private pending: Handle | undefined;
-  /** When the first of the events happened that `pending` is for, on the monotonic clock. */
+  /** Time of the first event of `pending`, on the monotonic clock. */
   private restlessSinceMs: number | undefined;
 
   constructor(
@@ -64,7 +63,7 @@ class FileWatch {
     this.pending?.release();
   }
 
-  /** Watches the directory if that can be done; polling goes on either way. */
+  /** Watches the directory; without a watcher, polling finds the changes. */
   private watchDirectory(): FSWatcher | undefined {
     const names = new Set<string | null>([basename(this.path), kubernetesLink, null]);
     try {
@@ -93,7 +92,7 @@ class FileWatch {
   private debounce(): void {
     const nowMs = this.clock.monotonicMs();
     this.restlessSinceMs ??= nowMs;
-    // A neighbour that is written all the time must not keep the news back.
+    // Another file that is written all the time must not delay the notification forever.
     if (nowMs - this.restlessSinceMs > MAX_RESTLESS * this.debounceMs) return;
     this.pending?.release();
     this.pending = this.clock.setTimer(() => {
@@ -103,7 +102,7 @@ class FileWatch {
   }
 }
 
-/** What changes whenever the file does, or one in the directory; empty when it cannot be looked at. Follows links. */
+/** Returns a text that changes with the file, or a file in the directory; empty if it cannot be read. Follows links. */
 function fingerprintOf(path: string): string {
   try {
     const stats = statSync(path);
@@ -114,7 +113,7 @@ function fingerprintOf(path: string): string {
     );
     return [own, ...files].join('\n');
   } catch {
-    // Whoever reads the file finds out why, and can say so.
+    // The reader of the file reports the error.
     return '';
   }
 }

@@ -1,26 +1,26 @@
-/** As many values are copied when one of them is set. */
+/** Number of values that are copied when one of them is set. */
 const CHUNK_SIZE = 32;
 
-/** Values by place; `undefined` for a key that is not in the map. */
+/** Values by index; `undefined` for a key that is not in the map. */
 type Chunk<V> = readonly (V | undefined)[];
 
 /**
- * An immutable map whose keys are settled when the first one is made. Setting values makes another map, which
- * shares with this one the keys and most of the rest, so it costs far less than to copy it.
+ * An immutable map with a fixed set of keys. Setting values returns another map, which shares the keys and most values
+ * with this one and so costs far less than a copy.
  */
 export class FixedKeysMap<K, V extends object> implements ReadonlyMap<K, V> {
   private constructor(
-    /** The place of each key there will ever be, in order. */
+    /** The index of each key, in order. */
     private readonly places: ReadonlyMap<K, number>,
     private readonly chunks: readonly Chunk<V>[],
-    /** How many keys have a value. */
+    /** Number of keys with a value. */
     readonly size: number,
   ) {}
 
   /**
-   * Makes the first map.
-   * @param keys Every key there will ever be, in order.
-   * @param values Those to begin with. The other keys are not in the map until they are set.
+   * Creates a map.
+   * @param keys The fixed keys, in order.
+   * @param values The initial values. The other keys are not in the map until they are set.
    */
   static of<K, V extends object>(keys: Iterable<K>, values: ReadonlyMap<K, V>): FixedKeysMap<K, V> {
     const places = new Map<K, number>();
@@ -37,8 +37,8 @@ export class FixedKeysMap<K, V extends object> implements ReadonlyMap<K, V> {
   }
 
   /**
-   * Makes the map that has other values for some keys.
-   * @throws if a key is not among those settled.
+   * Returns a map with other values for some keys.
+   * @throws if a key is not one of the fixed keys.
    */
   with(values: ReadonlyMap<K, V>): FixedKeysMap<K, V> {
     const copies = new Map<number, (V | undefined)[]>();

@@ -1,10 +1,10 @@
-/** Something acquired. Letting go twice does no harm. */
+/** Something acquired by its owner. */
 export interface Handle {
-  /** Lets go. The first call has an effect, later ones have none. */
+  /** Releases it. Idempotent. */
   release(): void;
 }
 
-/** Makes a handle that runs `onRelease` once. */
+/** Creates a handle that calls `onRelease` once. */
 export function createHandle(onRelease: () => void): Handle {
   return new OnceHandle(onRelease);
 }

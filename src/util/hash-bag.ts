@@ -1,18 +1,35 @@
+const FNV_OFFSET = 0x811c9dc5;
+const FNV_PRIME = 0x01000193;
+
+/**
+ * Returns a hash of a text for hash tables, the same in every process: unsigned, 32 bits, evenly distributed. Not
+ * collision-resistant against chosen texts.
+ *
+ * @param seed Selects one of many hash functions. Unsigned, 32 bits; default 0.
+ */
+export function hashText(text: string, seed = 0): number {
+  let hash = FNV_OFFSET ^ seed;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), FNV_PRIME);
+  // FNV distributes the upper bits of short texts badly; this is the finalizer of MurmurHash3.
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}
+
 const EMPTY = 0;
 const MIN_CAPACITY = 16;
 
 /**
- * Hashes, each as often as it was added: at 8 to 16 bytes each, a set of what may be there for a tenth of the memory of
- * a set of texts. Hashes are unsigned, of 32 bits, and evenly spread; 0 counts as 1.
+ * A multiset of hashes: at 8 to 16 bytes each, a set of probable members in a tenth of the memory of a set of texts.
+ * Hashes are unsigned, of 32 bits, and evenly distributed; 0 counts as 1.
  *
- * Equal hashes need not mean equal things. What has no equal hash in here is certainly new.
+ * An absent hash proves that a text is new; a present one does not prove that it is known.
  */
 export class HashBag {
-  /** Each hash is where its lowest bits say, or in the next free place from there on. */
+  /** Open addressing: each hash is at the index of its lowest bits, or in the next free place. */
   private table = new Uint32Array(MIN_CAPACITY);
   private count = 0;
 
-  /** How many there are. */
   get size(): number {
     return this.count;
   }
@@ -25,7 +42,7 @@ export class HashBag {
     return copy;
   }
 
-  /** How often the hash is in here. */
+  /** Returns the number of occurrences of the hash. */
   countOf(hash: number): number {
     const { table } = this;
     const mask = table.length - 1;
@@ -37,13 +54,13 @@ export class HashBag {
     return found;
   }
 
-  /** Adds it once more. */
+  /** Adds one occurrence. */
   add(hash: number): void {
     if (++this.count * 2 > this.table.length) this.grow();
     insert(this.table, stored(hash));
   }
 
-  /** Removes it once, if it is there. */
+  /** Removes one occurrence, if any. */
   delete(hash: number): void {
     const { table } = this;
     const mask = table.length - 1;
@@ -54,7 +71,7 @@ export class HashBag {
       hole = (hole + 1) & mask;
     }
     this.count--;
-    // What comes after moves up where it may, so that no search ends too early.
+    // Moves the following hashes up where possible, so that no search ends too early.
     for (let i = (hole + 1) & mask; ; i = (i + 1) & mask) {
       const hashThere = table[i] ?? EMPTY;
       if (hashThere === EMPTY) break;

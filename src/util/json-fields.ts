@@ -1,7 +1,7 @@
-import { parseDurationString } from './duration-string';
+import { parseDurationString } from './duration';
 import type { Violations } from './violations';
 
-/** The fields of a JSON object. A map, so that a field called `__proto__` or `constructor` is an ordinary one. */
+/** The fields of a JSON object; a map, for fields called `__proto__` or `constructor`. */
 export type JsonFields = ReadonlyMap<string, unknown>;
 
 /**
@@ -124,11 +124,24 @@ export function readBoolean(
   fallback: boolean,
   violations: Violations,
 ): boolean {
-  const value = fields.get(name);
-  if (value === undefined) return fallback;
-  if (typeof value === 'boolean') return value;
-  violations.at(name).add('must be a boolean');
-  return fallback;
+  const toBoolean = (json: unknown) => (typeof json === 'boolean' ? json : undefined);
+  return readField(fields, name, fallback, violations, toBoolean, 'a boolean');
+}
+
+/** Reads a field; the fallback if it is absent, and after adding a violation if `parse` returns `undefined`. */
+function readField<T>(
+  fields: JsonFields,
+  name: string,
+  fallback: T,
+  violations: Violations,
+  parse: (json: unknown) => T | undefined,
+  expected: string,
+): T {
+  const json = fields.get(name);
+  if (json === undefined) return fallback;
+  const value = parse(json);
+  if (value === undefined) violations.at(name).add(`must be ${expected}`);
+  return value ?? fallback;
 }
 
 /**
@@ -141,14 +154,7 @@ export function readNumber(
   fallback: number,
   violations: Violations,
 ): number {
-  const value = fields.get(name);
-  if (value === undefined) return fallback;
-  if (typeof value === 'number') return value;
-  if (value === 'NaN') return NaN;
-  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : NaN;
-  if (!Number.isNaN(number)) return number;
-  violations.at(name).add('must be a number');
-  return fallback;
+  return readField(fields, name, fallback, violations, toNumber, 'a number');
 }
 
 /**
@@ -161,12 +167,8 @@ export function readDurationMs(
   fallbackMs: number,
   violations: Violations,
 ): number {
-  const value = fields.get(name);
-  if (value === undefined) return fallbackMs;
-  const durationMs = parseDurationMs(value);
-  if (durationMs !== undefined) return durationMs;
-  violations.at(name).add('must be a duration that is not negative, such as "1.5s"');
-  return fallbackMs;
+  const expected = 'a duration that is not negative, such as "1.5s"';
+  return readField(fields, name, fallbackMs, violations, toDurationMs, expected);
 }
 
 /** As `readDurationMs`, for a duration above zero. */
@@ -176,12 +178,9 @@ export function readPositiveDurationMs(
   fallbackMs: number,
   violations: Violations,
 ): number {
-  const value = fields.get(name);
-  if (value === undefined) return fallbackMs;
-  const durationMs = parseDurationMs(value);
-  if (durationMs !== undefined && durationMs > 0) return durationMs;
-  violations.at(name).add(`must be a duration above zero, such as "${fallbackMs / 1000}s"`);
-  return fallbackMs;
+  const toPositiveMs = (json: unknown) => toDurationMs(json) || undefined;
+  const expected = `a duration above zero, such as "${fallbackMs / 1000}s"`;
+  return readField(fields, name, fallbackMs, violations, toPositiveMs, expected);
 }
 
 /** Whether JSON is an object: neither a list nor `null`. */
@@ -194,6 +193,13 @@ export function isArray(json: unknown): json is readonly unknown[] {
   return Array.isArray(json);
 }
 
-function parseDurationMs(json: unknown): number | undefined {
+function toNumber(json: unknown): number | undefined {
+  if (typeof json === 'number') return json;
+  if (json === 'NaN') return NaN;
+  const number = typeof json === 'string' && json.trim() !== '' ? Number(json) : NaN;
+  return Number.isNaN(number) ? undefined : number;
+}
+
+function toDurationMs(json: unknown): number | undefined {
   return typeof json === 'string' ? parseDurationString(json) : undefined;
 }

@@ -1,12 +1,12 @@
-/** Where this package writes. Every text is built only if it will be written. */
+/** The log of this package. A text is built only if it is written. */
 export interface Logger {
-  /** Detail for `GRPC_TRACE=<tracer>`. */
+  /** Logs details for `GRPC_TRACE=<tracer>`. */
   trace(tracer: string, text: () => string): void;
-  /** Something an operator should see. */
+  /** Logs an event for operators. */
   info(text: () => string): void;
-  /** Something an operator must see. */
+  /** Logs an error for operators. */
   error(text: () => string): void;
 }
 
-/** A logger that writes nothing. */
+/** A logger without output. */
 export const silentLogger: Logger = { trace() {}, info() {}, error() {} };

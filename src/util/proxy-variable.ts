@@ -1,22 +1,22 @@
 /** The environment variables, as in `process.env`. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The proxy that grpc-js sends channels to. */
+/** An environment variable that makes grpc-js use a proxy. */
 export interface ProxyVariable {
   /** The name of the environment variable. */
   readonly name: string;
-  /** Without the user information that the variable may have. */
+  /** Host and port, without the user information of the variable. */
   readonly address: string;
-  /** Hosts whose channels do not go to the proxy, as the environment lists them; `undefined` if there are none. */
+  /** The variable with the hosts that do not use the proxy, and its value. */
   readonly exempt: { readonly name: string; readonly hosts: string } | undefined;
 }
 
-/** The first one that is set counts, also if grpc-js cannot use its value. */
+/** grpc-js uses the first that is set, even with an invalid value. */
 const PROXY_VARIABLES = ['grpc_proxy', 'https_proxy', 'http_proxy'];
 const EXEMPT_VARIABLES = ['no_grpc_proxy', 'no_proxy'];
 
 /**
- * Finds the variable that makes grpc-js connect channels to a proxy in place of resolving their targets.
+ * Finds the variable that makes grpc-js connect channels to a proxy instead of resolving their targets.
  * https://github.com/grpc/grpc-node/blob/%40grpc/grpc-js%401.14.0/packages/grpc-js/src/http_proxy.ts
  *
  * @returns `undefined` if there is none, or if every host is exempt.
@@ -31,17 +31,17 @@ export function findProxyVariable(env: Environment): ProxyVariable | undefined {
   const exemptName = EXEMPT_VARIABLES.find((each) => isSet(env[each]));
   const hosts = exemptName && env[exemptName];
   if (exemptName === undefined || hosts === undefined) return { name, address, exempt: undefined };
-  // Hosts are exempt by suffix, and every host ends with an empty one.
+  // Hosts are exempt by suffix, and every host ends with the empty suffix.
   if (hosts.split(',').includes('')) return undefined;
   return { name, address, exempt: { name: exemptName, hosts } };
 }
 
-/** The proxy variable of this process, read now. For the composition root. */
+/** Finds the proxy variable of this process. For the composition root. */
 export function currentProxyVariable(): ProxyVariable | undefined {
   return findProxyVariable(process.env);
 }
 
-/** Names the variable, what it does to channels, and the remedies. */
+/** Describes the variable, its effect on channels, and the remedies. */
 export function describeProxyVariable({ name, address, exempt }: ProxyVariable): string {
   const except =
     exempt === undefined ? '' : ` whose hosts ${exempt.name} (${exempt.hosts}) does not exempt`;

@@ -1,5 +1,5 @@
 /** A source of numbers uniform in [0, 1). */
 export type Random = () => number;
 
-/** The real randomness. */
+/** `Math.random`. */
 export const systemRandom: Random = () => Math.random();

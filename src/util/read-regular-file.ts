@@ -4,7 +4,7 @@ import { err, ok, type Result } from './result';
 
 /** Conditions on a file. */
 export interface FileConditions {
-  /** A larger file is not read. */
+  /** Maximum size; a larger file is an error. */
   readonly maxBytes: number;
   /** Whether the file must belong to the user of this process or to root, and be writable by its owner only. */
   readonly isPrivate?: boolean;
@@ -15,11 +15,11 @@ const CHUNK_BYTES = 64 * 1024;
 const ROOT = 0;
 
 /**
- * Reads a file without ever waiting for one: a FIFO, a device or a socket is refused, and opening a FIFO does not
- * block until it has a writer (https://pubs.opengroup.org/onlinepubs/9799919799/functions/open.html, O_NONBLOCK). The
- * conditions are checked on the descriptor, so that the file cannot be replaced between the check and the reading.
+ * Reads a file without blocking: a FIFO, a device or a socket is an error, and opening a FIFO does not wait for a
+ * writer (https://pubs.opengroup.org/onlinepubs/9799919799/functions/open.html, O_NONBLOCK). The conditions are checked
+ * on the descriptor, so that the file cannot be replaced between the check and the reading.
  *
- * @returns the content, or the reason why there is none.
+ * @returns the content, or an error text.
  */
 export function readRegularFile(path: string, conditions: FileConditions): Result<Buffer, string> {
   let descriptor: number | undefined;
@@ -40,7 +40,7 @@ function findProblem(stats: Stats, { maxBytes, isPrivate }: FileConditions): str
   return isPrivate === true ? findIntruder(stats) : undefined;
 }
 
-/** Names the others who may have written a file. Windows has neither users nor modes of this kind. */
+/** Describes other users that may have written the file. Windows has neither users nor modes of this kind. */
 function findIntruder({ uid, mode }: Stats): string | undefined {
   const user = process.getuid?.();
   if (user === undefined) return undefined;
@@ -55,7 +55,7 @@ function kindOf(stats: Stats): string {
   return stats.isSocket() ? 'a socket' : 'a device';
 }
 
-/** Reads to the end, which may lie beyond the size that the file had: it may grow, and files in /proc have none. */
+/** Reads to the end, which may be beyond the file's size: it may grow, and files in /proc have no size. */
 function readAll(descriptor: number, { maxBytes }: FileConditions): Result<Buffer, string> {
   const chunks: Buffer[] = [];
   let size = 0;

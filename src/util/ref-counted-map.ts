@@ -2,10 +2,10 @@ import { createHandle, type Handle } from './handle';
 
 interface Entry<V> {
   readonly value: V;
-  holders: number;
+  handles: number;
 }
 
-/** Values made on first use and destroyed when the last holder lets go. */
+/** Values that are created for the first handle and destroyed with the last. */
 export class RefCountedMap<K, V> {
   private readonly entriesByKey = new Map<K, Entry<V>>();
 
@@ -14,36 +14,36 @@ export class RefCountedMap<K, V> {
     private readonly destroy: (value: V, key: K) => void,
   ) {}
 
-  /** Takes a hold on the value of `key`, making it if there is none. */
+  /** Acquires the value of `key`; the first handle creates it. */
   acquire(key: K): Handle & { readonly value: V } {
     let entry = this.entriesByKey.get(key);
     if (entry === undefined) {
-      entry = { value: this.create(key), holders: 0 };
+      entry = { value: this.create(key), handles: 0 };
       this.entriesByKey.set(key, entry);
     }
-    const held = entry;
-    held.holders++;
-    const handle = createHandle(() => this.drop(key, held));
-    return { value: held.value, release: () => handle.release() };
+    const acquired = entry;
+    acquired.handles++;
+    const handle = createHandle(() => this.release(key, acquired));
+    return { value: acquired.value, release: () => handle.release() };
   }
 
-  /** The value held under `key`, if any. */
+  /** Returns the value of `key` if it is acquired. */
   get(key: K): V | undefined {
     return this.entriesByKey.get(key)?.value;
   }
 
-  /** All values with a holder. */
+  /** All acquired values. */
   *values(): IterableIterator<V> {
     for (const entry of this.entriesByKey.values()) yield entry.value;
   }
 
-  /** All values with a holder, each with its key. */
+  /** All acquired values with their keys. */
   *entries(): IterableIterator<[K, V]> {
     for (const [key, entry] of this.entriesByKey) yield [key, entry.value];
   }
 
-  private drop(key: K, entry: Entry<V>): void {
-    if (--entry.holders > 0) return;
+  private release(key: K, entry: Entry<V>): void {
+    if (--entry.handles > 0) return;
     this.entriesByKey.delete(key);
     this.destroy(entry.value, key);
   }

@@ -1,12 +1,12 @@
 /** Control characters, invisible format characters such as those that reverse text, lone surrogates, line separators. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
-/** A JSON Web Token, perhaps cut short: its first part is base64url of an object. */
+/** A JSON Web Token, possibly truncated: its first part is base64url of an object. */
 const JWT = /\beyJ[\w-]{8,}(?:\.[\w-]*){0,2}/g;
 /** Credentials of an HTTP `Authorization` header. */
 const AUTHORIZATION = /\b(Bearer|Basic) [\w.~+/=-]{16,}/gi;
 
-/** What a message has in place of a secret. */
+/** Replaces a secret in a message. */
 export const REDACTED = '[redacted]';
 
 const shortEscapes: ReadonlyMap<string, string> = new Map([
@@ -16,9 +16,8 @@ const shortEscapes: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Makes text from the network fit for a status or a log line: control characters are escaped, so that it can neither
- * forge a line nor command a terminal, and what looks like a token is redacted, because servers echo them. Text that
- * has neither is returned as it is; applying it twice changes nothing.
+ * Sanitizes text from the network for a status or a log line: escapes control characters, which could forge a line or
+ * control a terminal, and redacts tokens, because servers echo them. Idempotent; other text is unchanged.
  */
 export function sanitizeText(text: string): string {
   return text

@@ -1,16 +1,15 @@
 /**
- * A re-entrancy queue: a task runs at once when the queue is idle, and after the current one when it is
- * called from inside a task. Tasks are synchronous, so everything a task set off has happened when the
- * outermost `run` returns.
+ * Runs tasks one after the other: immediately if the queue is idle, and after the current task if called inside one.
+ * Tasks are synchronous, so all tasks have run when the outermost `run` returns.
  */
 export class SerialQueue {
   private readonly tasks: (() => void)[] = [];
-  /** Index of the next task: taking it off the front would move all others, time and again. */
+  /** Index of the next task; `shift` would move all others. */
   private next = 0;
   private draining = false;
 
   /**
-   * @param onError Told of an exception a task threw. It never stops the drain.
+   * @param onError Called with an exception of a task; the next tasks run nevertheless.
    * @param onDrained Called each time the queue has become empty; may call `run` again.
    * @param onStarted Called before the first task of an idle queue runs.
    */
@@ -20,7 +19,7 @@ export class SerialQueue {
     private readonly onStarted: () => void = () => {},
   ) {}
 
-  /** Runs the task now, or after those already waiting. */
+  /** Runs the task now, or after the queued ones. */
   run(task: () => void): void {
     this.tasks.push(task);
     if (this.draining) return;

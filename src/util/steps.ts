@@ -1,7 +1,7 @@
-/** Work that can be interrupted: between two steps other work may run. A step takes about a millisecond at most. */
+/** Interruptible work: other work may run between two steps. A step takes about a millisecond at most. */
 export type Steps<T> = Generator<undefined, T, undefined>;
 
-/** Runs all steps that are left without a break. */
+/** Runs all remaining steps without interruption. */
 export function runSteps<T>(steps: Steps<T>): T {
   for (;;) {
     const step = steps.next();
@@ -9,7 +9,7 @@ export function runSteps<T>(steps: Steps<T>): T {
   }
 }
 
-/** How many small operations one step has: to yield after each would take longer than the operations. */
+/** Number of small operations in one step: a yield takes longer than such an operation. */
 export const STEP_SIZE = 1024;
 
 /** Sorts a copy, as `Array.prototype.sort` would, in steps. Few items are sorted in one step. */

@@ -1,4 +1,4 @@
-import { isInsecure } from '../../src/grpc-js/channel-security';
+import { isInsecure } from '../../src/grpc-js/host-internals';
 import { credentials } from '../../src/grpc-js';
 
 describe('isInsecure', () => {
@@ -16,7 +16,7 @@ describe('isInsecure', () => {
     expect(isInsecure({ channel })).toBe(expected);
   });
 
-  it('says nothing of a subchannel without a channel', () => {
+  it('returns false for a subchannel without a channel', () => {
     expect(isInsecure({})).toBe(false);
   });
 });

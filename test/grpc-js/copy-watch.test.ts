@@ -59,7 +59,7 @@ describe('CopyWatch', () => {
     expect(logged).toEqual([expect.stringContaining(pathIn('a'))]);
   });
 
-  it('stops searching by itself after two minutes', () => {
+  it('stops searching after two minutes', () => {
     clock.advance(127_000);
     modules[pathIn('a')] = otherCopy().module;
     clock.advance(1_000_000);

@@ -35,7 +35,7 @@ describe('findHostCopies', () => {
     expect(others).toEqual([{ path: ownPath, exports }]);
   });
 
-  it('takes neither the peer nor an entry without a module for a copy', () => {
+  it('ignores the peer and entries without a module', () => {
     const peer = '/app/node_modules/@grpc/grpc-js-xds/build/src/index.js';
     expect(findHostCopies({ [peer]: { exports: {} } }, experimental).others).toEqual([]);
     expect(findPeer({ [ownPath]: own, [peer]: { exports: {} } })).toBe(peer);

@@ -5,7 +5,7 @@ import { createCustomPolicyType } from '../../src/lb/custom/policy-type';
 import { RootConfig } from '../../src/lb/grpc-js-root';
 import { policyToJson } from '../../src/lb/policy-json';
 import type { LbConfig } from '../../src/resources/extension-points';
-import { formatDurationString, parseDurationString } from '../../src/util/duration-string';
+import { formatDurationString, parseDurationString } from '../../src/util/duration';
 import { readFeatureFlags } from '../../src/util/feature-flags';
 import { silentLogger } from '../../src/util/logger';
 import { Violations } from '../../src/util/violations';

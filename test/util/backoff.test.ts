@@ -13,12 +13,12 @@ function delays(options: BackoffOptions, count: number, random: () => number): n
 const middle = () => 0.5;
 
 describe('firstBackoffStep', () => {
-  it('grows by the factor up to the ceiling', () => {
+  it('grows by the factor up to the maximum', () => {
     const options = { initialMs: 100, multiplier: 2, maxMs: 700, jitter: 0 };
     expect(delays(options, 5, middle)).toEqual([100, 200, 400, 700, 700]);
   });
 
-  it('starts at the ceiling if that is lower', () => {
+  it('starts at the maximum if that is lower', () => {
     const options = { initialMs: 1000, multiplier: 2, maxMs: 300, jitter: 0 };
     expect(delays(options, 2, middle)).toEqual([300, 300]);
   });
@@ -39,7 +39,7 @@ describe('firstBackoffStep', () => {
     expect(delays(options, 2, () => draws.shift() ?? 0.5)).toEqual([80, 200]);
   });
 
-  it('spreads around the ceiling, too', () => {
+  it('applies the jitter to the maximum, too', () => {
     const options = { initialMs: 100, multiplier: 2, maxMs: 100, jitter: 0.2 };
     expect(delays(options, 1, () => 0.75)[0]).toBeCloseTo(110, 9);
   });

@@ -22,7 +22,7 @@ describe('systemClock', () => {
     expect(fired).toEqual([]);
   });
 
-  it('does not keep the process alive with a timer, unless it is told to', () => {
+  it('keeps the process alive only with a timer made to do so', () => {
     const timers = () =>
       process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
     const before = timers();
@@ -48,7 +48,7 @@ describe('systemClock', () => {
     expect(order).toEqual(['now', 'soon', 'timer']);
   });
 
-  it('tells the wall-clock time, and a time that does not go back', () => {
+  it('returns the wall-clock time, and a time that does not go back', () => {
     expect(Math.abs(systemClock.now() - Date.now())).toBeLessThan(1000);
     const before = systemClock.monotonicMs();
     expect(systemClock.monotonicMs()).toBeGreaterThanOrEqual(before);
@@ -56,7 +56,7 @@ describe('systemClock', () => {
 });
 
 describe('FakeClock', () => {
-  it('fires what falls due, in order, each at its own time', () => {
+  it('fires due timers in order, each at its own time', () => {
     const clock = new FakeClock();
     const log: string[] = [];
     clock.setTimer(() => log.push(`b at ${clock.monotonicMs()}`), 20);
@@ -68,7 +68,7 @@ describe('FakeClock', () => {
     expect(clock.monotonicMs()).toBe(20);
   });
 
-  it('fires a timer that a timer set, if that falls due as well', () => {
+  it('fires a timer set by a timer, if it is due as well', () => {
     const clock = new FakeClock();
     const log: number[] = [];
     const tick = () => {

@@ -14,7 +14,7 @@ describe('errorMessage', () => {
 });
 
 describe('assertNever', () => {
-  it('throws and names the value when a case was forgotten', () => {
+  it('throws an error with the value of the missing case', () => {
     // What the compiler prevents, reached as untyped code would reach it.
     const unchecked: (value: never) => never = assertNever;
     expect(() => Reflect.apply(unchecked, undefined, ['surprise'])).toThrow(

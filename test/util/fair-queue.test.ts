@@ -18,7 +18,7 @@ describe('FairQueue', () => {
     expect(drain(queue)).toEqual(['a1', 'b1', 'a2', 'a3']);
   });
 
-  it('keeps the place of an item that is added again', () => {
+  it('keeps the position of an item that is added again', () => {
     const queue = new FairQueue<ReturnType<typeof item>>();
     const first = item(a, 'a1');
     for (const each of [first, item(a, 'a2'), first]) queue.add(each);

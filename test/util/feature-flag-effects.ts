@@ -148,7 +148,7 @@ async function endpointFor(environment: PolicyEnvironment, json: Json, set: Endp
   return (await attempted()).join();
 }
 
-/** A call without the header is sent to a random endpoint (gRFC A76), whatever its route says. */
+/** A call without the header is sent to a random endpoint (gRFC A76), despite the hash policies of its route. */
 const hashesByHeader: FlagEffect = async (environment) => {
   const json = { requestHashHeader: 'user', minRingSize: 2, maxRingSize: 2 };
   const addresses = Array.from({ length: 50 }, (_, index) => `10.1.0.${index}:80`);

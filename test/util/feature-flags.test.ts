@@ -1,7 +1,7 @@
 import { currentFeatureFlags, readFeatureFlags } from '../../src/util/feature-flags';
 
 describe('readFeatureFlags', () => {
-  it('has on what implementations have released, and off what they have not', () => {
+  it('enables the released features, and disables the others', () => {
     const off = Object.entries(readFeatureFlags({}))
       .filter(([, value]) => !value)
       .map(([name]) => name);
@@ -38,7 +38,7 @@ describe('readFeatureFlags', () => {
     expect([flags.retry, flags.dataErrorHandling]).toEqual([true, false]);
   });
 
-  it('has a variable of its own for each flag', () => {
+  it('has one variable for each flag', () => {
     const asked: string[] = [];
     const env = new Proxy<Record<string, string>>(
       {},

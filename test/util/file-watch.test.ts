@@ -33,7 +33,7 @@ describe('watching a directory', () => {
     );
   }
 
-  it('notices files that are added, written, replaced and removed', async () => {
+  it('reports files that are added, written, replaced and removed', async () => {
     start();
     await expectChange(() => writeFileSync(join(folder, 'b.json'), '2'));
     await expectChange(() => writeFileSync(join(folder, 'a.json'), '11'));
@@ -44,7 +44,7 @@ describe('watching a directory', () => {
     await expectChange(() => rmSync(join(folder, 'b.json')));
   });
 
-  it('notices that a link leads elsewhere', async () => {
+  it('reports a changed link', async () => {
     for (const name of ['v1', 'v2']) {
       mkdirSync(join(folder, name));
       writeFileSync(join(folder, name, 'x.json'), name);
@@ -57,13 +57,13 @@ describe('watching a directory', () => {
     });
   });
 
-  it('notices a directory that comes later', async () => {
+  it('reports a directory that is created later', async () => {
     start(join(folder, 'later'));
     await expectChange(() => mkdirSync(join(folder, 'later')));
     await expectChange(() => writeFileSync(join(folder, 'later', 'x.json'), '1'));
   });
 
-  it('is not kept from it by a file that is written all the time', async () => {
+  it('reports changes beside a file that is written all the time', async () => {
     start();
     let writing = true;
     const writer = (async () => {
@@ -78,7 +78,7 @@ describe('watching a directory', () => {
     await writer;
   });
 
-  it('does not mind a link that leads nowhere', async () => {
+  it('ignores a dangling link', async () => {
     symlinkSync('nowhere', join(folder, 'dangling'));
     start();
     await expectChange(() => writeFileSync(join(folder, 'b.json'), '2'));

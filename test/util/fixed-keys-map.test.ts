@@ -8,7 +8,7 @@ interface Box {
 const box = (of: number): Box => ({ of });
 
 describe('FixedKeysMap', () => {
-  it('has the values it was made with, in the order of the keys', () => {
+  it('has its initial values, in the order of the keys', () => {
     const map = FixedKeysMap.of(
       ['b', 'a', 'c'],
       new Map([
@@ -30,7 +30,7 @@ describe('FixedKeysMap', () => {
     ]);
   });
 
-  it('leaves a map as it is when values are set', () => {
+  it('is unchanged when values are set in another map', () => {
     const before = FixedKeysMap.of(['a', 'b'], new Map([['a', box(1)]]));
     const after = before.with(
       new Map([
@@ -46,7 +46,7 @@ describe('FixedKeysMap', () => {
     expect([before.size, after.size]).toEqual([1, 2]);
   });
 
-  it('takes no key it was not made for', () => {
+  it('rejects other keys', () => {
     const map = FixedKeysMap.of(['a'], new Map<string, Box>());
     expect(() => map.with(new Map([['b', box(1)]]))).toThrow('not made for this key');
     expect(map.get('b')).toBeUndefined();
@@ -59,7 +59,7 @@ describe('FixedKeysMap', () => {
     expect(seen).toEqual([['b', box(1), true]]);
   });
 
-  it('is, after any number of changes, what a plain map is', () => {
+  it('equals a plain map after any number of changes', () => {
     const random = seededRandom(1);
     const keys = Array.from({ length: 100 }, (_, i) => `key ${i}`);
     const plain = new Map<string, Box>();

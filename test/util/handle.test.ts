@@ -1,7 +1,7 @@
 import { createHandle } from '../../src/util/handle';
 
 describe('createHandle', () => {
-  it('lets go once, however often it is released', () => {
+  it('calls its callback once, however often it is released', () => {
     let released = 0;
     const handle = createHandle(() => released++);
     expect(released).toBe(0);
@@ -10,7 +10,7 @@ describe('createHandle', () => {
     expect(released).toBe(1);
   });
 
-  it('lets go once when it is released again while letting go', () => {
+  it('calls its callback once when it is released again in the callback', () => {
     let released = 0;
     const handle = createHandle(() => {
       released++;

@@ -1,8 +1,8 @@
-import { HashBag } from '../../src/util/hash-bag';
+import { HashBag, hashText } from '../../src/util/hash-bag';
 import { seededRandom } from '../support/seeded-random';
 
 describe('a bag of hashes', () => {
-  it('has what was added, as often as it was', () => {
+  it('counts the occurrences of a hash', () => {
     const bag = new HashBag();
     for (const hash of [7, 7, 0, 4_294_967_295]) bag.add(hash);
     expect([7, 0, 4_294_967_295, 8].map((hash) => bag.countOf(hash))).toEqual([2, 1, 1, 0]);
@@ -11,7 +11,7 @@ describe('a bag of hashes', () => {
     expect([bag.countOf(7), bag.size]).toEqual([1, 3]);
   });
 
-  it('has a copy that is changed on its own', () => {
+  it('is independent of its copy', () => {
     const bag = new HashBag();
     for (let hash = 1; hash <= 20; hash++) bag.add(hash);
     const copy = bag.copy();
@@ -24,7 +24,7 @@ describe('a bag of hashes', () => {
     ]);
   });
 
-  it('agrees with a map, whatever happens', () => {
+  it('agrees with a map after random operations', () => {
     const random = seededRandom(3);
     // Few different ones with the same lowest bits, so that they are in each other's way, and wrap around.
     const hashes = Array.from({ length: 60 }, (_, i) => ((i % 5) + 13 + 1024 * i) >>> 0);
@@ -44,5 +44,26 @@ describe('a bag of hashes', () => {
       for (const each of hashes) expect(bag.countOf(each)).toBe(expected.get(each) ?? 0);
     }
     expect(bag.size).toBe([...expected.values()].reduce((sum, count) => sum + count, 0));
+  });
+});
+
+describe('the hash of a text', () => {
+  it('depends only on the text and the seed', () => {
+    expect(hashText('10.0.0.1', 80)).toBe(hashText('10.0.0.1', 80));
+    expect(hashText('10.0.0.1', 80)).not.toBe(hashText('10.0.0.1', 81));
+    expect(hashText('10.0.0.1', 80)).not.toBe(hashText('10.0.0.2', 80));
+    expect(hashText('')).toBe(hashText('', 0));
+  });
+
+  it('is evenly distributed in its upper and its lower bits', () => {
+    const [upper, lower] = [new Array<number>(16).fill(0), new Array<number>(16).fill(0)];
+    for (let i = 0; i < 16_000; i++) {
+      const hash = hashText(`10.${i >> 8}.0.${i & 255}`, 80);
+      expect(hash).toBe(hash >>> 0);
+      upper[hash >>> 28] = (upper[hash >>> 28] ?? 0) + 1;
+      lower[hash & 15] = (lower[hash & 15] ?? 0) + 1;
+    }
+    // 1,000 each, give or take five standard deviations.
+    for (const count of [...upper, ...lower]) expect(Math.abs(count - 1000)).toBeLessThan(160);
   });
 });

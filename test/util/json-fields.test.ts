@@ -24,7 +24,7 @@ describe('readObject', () => {
     );
   });
 
-  it('leaves out fields that are null', () => {
+  it('omits fields that are null', () => {
     expect(readObject({ a: null, b: 0 }, Violations.root())).toEqual(new Map([['b', 0]]));
   });
 
@@ -69,7 +69,7 @@ describe('readBoolean', () => {
     expect(violations.count).toBe(0);
   });
 
-  it('refuses anything else', () => {
+  it('rejects other values', () => {
     const violations = Violations.root();
     readBoolean(new Map([['on', 'true']]), 'on', false, violations);
     expect(violations.all).toEqual(['on: must be a boolean']);

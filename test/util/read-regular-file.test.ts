@@ -34,7 +34,7 @@ describe('reading a regular file', () => {
   });
 
   // Opened in the usual way, a FIFO without a writer blocks the process.
-  it('refuses what is not a regular file, without waiting for it', async () => {
+  it('rejects other kinds of files without blocking', async () => {
     execFileSync('mkfifo', [inFolder('fifo')]);
     expect(reasonFor(inFolder('fifo'))).toBe('a FIFO, not a regular file');
     expect(reasonFor(folder)).toBe('a directory, not a regular file');
@@ -45,14 +45,14 @@ describe('reading a regular file', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it('refuses a file that is too large', () => {
+  it('rejects a file that is too large', () => {
     writeFileSync(inFolder('file'), '12345678901');
     expect(reasonFor(inFolder('file'))).toBe('11 bytes, more than 10');
     writeFileSync(inFolder('file'), '1234567890');
     expect(reasonFor(inFolder('file'))).toBe('');
   });
 
-  it('gives the reason of the system for a file that cannot be opened', () => {
+  it('returns the error of the system for a file that cannot be opened', () => {
     expect(reasonFor(inFolder('none'))).toContain('ENOENT');
   });
 
@@ -68,7 +68,7 @@ describe('reading a regular file', () => {
     expect(reasonFor(inFolder('file'))).toBe('');
   });
 
-  it('takes a file of another user for a private one only if that is root', () => {
+  it('accepts a private file of this user or root only', () => {
     writeFileSync(inFolder('file'), 'text');
     const owner = process.getuid?.() ?? 0;
     const getuid = jest.spyOn(process, 'getuid');

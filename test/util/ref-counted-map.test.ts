@@ -11,7 +11,7 @@ function setUp() {
 }
 
 describe('RefCountedMap', () => {
-  it('makes a value on first use and shares it among the holders', () => {
+  it('creates a value for the first handle and shares it with the others', () => {
     const { map } = setUp();
     const first = map.acquire('a');
     const second = map.acquire('a');
@@ -21,7 +21,7 @@ describe('RefCountedMap', () => {
     expect([...map.values()]).toEqual([{ id: 'a#1' }]);
   });
 
-  it('destroys the value when the last holder lets go', () => {
+  it('destroys the value when the last handle is released', () => {
     const { map, destroyed } = setUp();
     const first = map.acquire('a');
     const second = map.acquire('a');
@@ -32,7 +32,7 @@ describe('RefCountedMap', () => {
     expect(map.get('a')).toBeUndefined();
   });
 
-  it('counts each holder once, so a second release does not take the hold of another', () => {
+  it('counts each handle once: a second release has no effect', () => {
     const { map, destroyed } = setUp();
     const first = map.acquire('a');
     map.acquire('a');
@@ -41,7 +41,7 @@ describe('RefCountedMap', () => {
     expect(destroyed).toEqual([]);
   });
 
-  it('makes a new value after the old one was destroyed, which a stale handle does not touch', () => {
+  it('creates a new value after the old one was destroyed, which an old handle does not release', () => {
     const { map, destroyed } = setUp();
     const old = map.acquire('a');
     old.release();
@@ -58,7 +58,7 @@ describe('RefCountedMap', () => {
     expect(map.acquire('__proto__').value).toEqual({ id: '__proto__#1' });
   });
 
-  it('lets a destructor acquire the same key again', () => {
+  it('may acquire a key again in its destructor', () => {
     const order: string[] = [];
     const map: RefCountedMap<string, number> = new RefCountedMap(
       () => order.push('made'),

@@ -98,7 +98,7 @@ const usesAdditionalAddresses: FlagEffect = (environment) => {
   return first?.addresses.length === 2;
 };
 
-/** The effects of flags that are about what resources say. */
+/** The effects of flags on the validation of resources. */
 export const resourceFlagEffects = {
   retry: usesRetries,
   customLbConfig: (environment: PolicyEnvironment) =>

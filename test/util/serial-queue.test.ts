@@ -17,7 +17,7 @@ describe('SerialQueue', () => {
     expect(log).toEqual(['task', 'drained']);
   });
 
-  it('runs a task called for inside a task after it, before the outer run returns', () => {
+  it('runs a task added inside a task after it, before the outer run returns', () => {
     const { queue, log } = setUp();
     queue.run(() => {
       queue.run(() => {
@@ -30,7 +30,7 @@ describe('SerialQueue', () => {
     expect(log).toEqual(['first', 'second', 'third', 'fourth', 'drained']);
   });
 
-  it('reports what a task throws and goes on with the others', () => {
+  it('reports an exception of a task and runs the others', () => {
     const { queue, log, errors } = setUp();
     const failure = new Error('broken task');
     queue.run(() => {
@@ -43,7 +43,7 @@ describe('SerialQueue', () => {
     expect(log).toEqual(['after', 'drained', 'later', 'drained']);
   });
 
-  it('takes tasks from the drained callback and calls it again after them', () => {
+  it('runs tasks added in the drained callback and calls it again after them', () => {
     const log: string[] = [];
     let more = 2;
     const queue = new SerialQueue(
@@ -57,7 +57,7 @@ describe('SerialQueue', () => {
     expect(log).toEqual(['task', 'drained', 'more', 'drained', 'more', 'drained']);
   });
 
-  it('reports what the drained callback throws', () => {
+  it('reports an exception of the drained callback', () => {
     const errors: unknown[] = [];
     const failure = new Error('broken end');
     const queue = new SerialQueue(

@@ -33,7 +33,7 @@ describe('sorting in steps', () => {
     expect(items).toEqual(before);
   });
 
-  it('takes no step for few items, and few operations for each step of many', () => {
+  it('does not yield for few items, and yields after few operations for many', () => {
     const count = (length: number) => {
       let comparisons = 0;
       let most = 0;

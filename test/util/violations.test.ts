@@ -1,7 +1,7 @@
 import { Violations } from '../../src/util/violations';
 
 describe('Violations', () => {
-  it('collects what is wrong anywhere, in the order found, each with its path', () => {
+  it('collects all violations with their paths, in the order found', () => {
     const root = Violations.root();
     const listener = root.at('api_listener');
     listener.at('http_filters').index(2).at('name').add('must not be empty');
@@ -22,7 +22,7 @@ describe('Violations', () => {
     expect(root.all).toEqual(['[0].name: missing']);
   });
 
-  it('counts over the whole input, whichever cursor is asked', () => {
+  it('counts over the whole input at every cursor', () => {
     const root = Violations.root();
     const left = root.at('left');
     const right = root.at('right');

@@ -1,5 +1,5 @@
 import type { Subchannel } from '../../grpc-js';
-import { isInsecure } from '../../grpc-js/channel-security';
+import { isInsecure } from '../../grpc-js/host-internals';
 import type { ClusterResource } from '../../resources/cluster/cluster';
 import type { Logger } from '../../util/logger';
 import { diagnostics } from '../../xds-client/diagnostics';

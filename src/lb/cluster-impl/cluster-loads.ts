@@ -1,6 +1,6 @@
 import { Status } from '../../grpc-js';
 import type { Subchannel } from '../../grpc-js';
-import type { CallListener } from '../../grpc-js/intercepted-subchannel';
+import type { CallListener } from '../../grpc-js/subchannel-wrappers';
 import type { LoadReporter, LoadSource, LoadSourceHold } from '../../load-reporting/load-reporter';
 import type { LocalityLoad } from '../../load-reporting/locality-load';
 import { addMetrics, type MetricRules } from '../../load-reporting/metric-rules';

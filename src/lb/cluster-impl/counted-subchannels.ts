@@ -4,7 +4,7 @@ import {
   InterceptedSubchannel,
   type CallListener,
   type CreateCall,
-} from '../../grpc-js/intercepted-subchannel';
+} from '../../grpc-js/subchannel-wrappers';
 import type { CallCounter } from './call-counter';
 import type { CallLoad } from './cluster-loads';
 

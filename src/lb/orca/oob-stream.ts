@@ -2,8 +2,8 @@ import type { OrcaLoadReport } from '../../generated/xds/data/orca/v3/orca_load_
 import { OrcaLoadReportRequest } from '../../generated/xds/service/orca/v3/orca';
 import { Status } from '../../grpc-js';
 import type { Metadata, Subchannel } from '../../grpc-js';
-import { putCallInBackground } from '../../grpc-js/background-call';
-import type { CallListener, CreateCall } from '../../grpc-js/intercepted-subchannel';
+import { putCallInBackground } from '../../grpc-js/host-internals';
+import type { CallListener, CreateCall } from '../../grpc-js/subchannel-wrappers';
 import { errorMessage } from '../../util/error-message';
 import type { Handle } from '../../util/handle';
 import { decodeLoadReport } from './call-load-report';

@@ -1,4 +1,4 @@
-import { formatDurationString } from '../../util/duration-string';
+import { formatDurationString } from '../../util/duration';
 import { readDurationMs, readInteger, readObject, type JsonFields } from '../../util/json-fields';
 import type { LbConfig } from '../../resources/extension-points';
 import type { OutlierDetectionConfig } from '../../resources/cluster/cluster';

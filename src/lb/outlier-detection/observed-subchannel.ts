@@ -1,6 +1,6 @@
 import { BaseSubchannelWrapper } from '../../grpc-js';
 import type { Subchannel, SubchannelAddress } from '../../grpc-js';
-import { InterceptedSubchannel } from '../../grpc-js/intercepted-subchannel';
+import { InterceptedSubchannel } from '../../grpc-js/subchannel-wrappers';
 import type { ObservedEndpoint } from './observed-endpoint';
 
 /**

@@ -1,4 +1,4 @@
-import { formatDurationString } from '../../util/duration-string';
+import { formatDurationString } from '../../util/duration';
 import { parseObject, readDurationMs, readList, readRequiredString } from '../../util/json-fields';
 import type { HealthStatus } from '../../resources/endpoints/endpoints';
 import type { LbConfig } from '../../resources/extension-points';

@@ -1,8 +1,7 @@
 import { ClientSideWeightedRoundRobin } from '../../generated/envoy/extensions/load_balancing_policies/client_side_weighted_round_robin/v3/client_side_weighted_round_robin';
 import type { LbConfig } from '../../resources/extension-points';
 import { decodeMessage } from '../../resources/shared/any';
-import { durationToMs, type ProtoDuration } from '../../util/duration';
-import { formatDurationString } from '../../util/duration-string';
+import { durationToMs, type ProtoDuration, formatDurationString } from '../../util/duration';
 import {
   parseObject,
   readBoolean,

@@ -1,5 +1,4 @@
-import { HashBag } from '../../util/hash-bag';
-import { hashText } from '../../util/text-hash';
+import { HashBag, hashText } from '../../util/hash-bag';
 import type { SocketAddress, XdsEndpoint } from './endpoints';
 import type { LocalityDifference } from './endpoints-change';
 

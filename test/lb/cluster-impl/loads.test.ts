@@ -1,6 +1,6 @@
 import { ConnectivityState, Metadata, PickResultType, Status } from '../../../src/grpc-js';
 import type { Picker, Subchannel } from '../../../src/grpc-js';
-import type { CallListener } from '../../../src/grpc-js/intercepted-subchannel';
+import type { CallListener } from '../../../src/grpc-js/subchannel-wrappers';
 import { OrcaLoadReport } from '../../../src/generated/xds/data/orca/v3/orca_load_report';
 import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balancer';
 import { CallCounterMap } from '../../../src/lb/cluster-impl/call-counter';

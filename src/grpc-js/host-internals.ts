@@ -1,0 +1,91 @@
+import { constants } from 'node:http2';
+import { ChannelCredentials } from '@grpc/grpc-js';
+import { errorMessage } from '../util/error-message';
+import type { Resolver } from '.';
+import type { CreateCall } from './subchannel-wrappers';
+
+/** Whether a value has these methods. */
+export function hasMethods<T extends object>(
+  value: unknown,
+  ...names: readonly (keyof T & string)[]
+): value is T {
+  return names.every((name) => typeof property(value, name) === 'function');
+}
+
+function property(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+/**
+ * Whether a subchannel belongs to a channel with insecure credentials. grpc-js shows them in the private wrapper that it
+ * puts around each subchannel of a channel
+ * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/internal-channel.ts,
+ * `ChannelSubchannelWrapper`).
+ *
+ * @returns `false` also where the credentials cannot be seen.
+ */
+export function isInsecure(subchannel: object): boolean {
+  const credentials = property(property(subchannel, 'channel'), 'credentials');
+  return credentials instanceof ChannelCredentials && !credentials._isSecure();
+}
+
+type Call = ReturnType<CreateCall>;
+
+/**
+ * Excludes a call from those that keep the process alive: an open stream of this package is not a call of the
+ * application. grpc-js counts calls in its private transport
+ * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/transport.ts, `removeActiveCall`).
+ * A call that is not counted gets no keepalive pings, and ends with its HTTP/2 stream. Where the method is missing,
+ * the process stays alive until the connection is closed.
+ *
+ * @param connection The real subchannel of the call.
+ */
+export function putCallInBackground(connection: object, call: Call): void {
+  const transport = property(connection, 'transport');
+  if (hasMethods<{ removeActiveCall(call: Call): void }>(transport, 'removeActiveCall')) {
+    transport.removeActiveCall(call);
+  }
+}
+
+/**
+ * Reports why a lookup of a DNS resolver of grpc-js failed. grpc-js 1.14 writes the cause only into its trace: its private
+ * method `lookup` rejects with it, and the caller drops it
+ * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/resolver-dns.ts, `startResolution`).
+ * A resolver of the application, or of a version that looks names up in another way, is left unchanged: the message then
+ * has the text of grpc-js alone.
+ *
+ * @param onFailure Called with the cause before the resolver reports the failure.
+ */
+export function watchLookups(resolver: Resolver, onFailure: (cause: string) => void): void {
+  const lookUp: unknown = Reflect.get(resolver, 'lookup');
+  if (typeof lookUp !== 'function') return;
+  Reflect.set(resolver, 'lookup', (...args: readonly unknown[]): unknown => {
+    const result: unknown = Reflect.apply(lookUp, resolver, args);
+    if (!(result instanceof Promise)) return result;
+    return result.catch((error: unknown) => {
+      onFailure(errorMessage(error));
+      throw error;
+    });
+  });
+}
+
+/** The maximum number of interceptors searched. */
+const MAX_CALLS = 100;
+
+/**
+ * Resets the HTTP/2 stream of a call that a server is answering, and so frees a response that the caller does not read.
+ * A status would wait behind that response. The caller sees RESOURCE_EXHAUSTED. grpc-js keeps the stream in the innermost
+ * of its private calls
+ * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/server-interceptors.ts,
+ * `BaseServerInterceptingCall`). Where it is missing, the call lasts until the caller ends it.
+ */
+export function resetCall(call: object): void {
+  let inner = property(call, 'call');
+  for (let i = 0; i < MAX_CALLS && property(inner, 'nextCall') !== undefined; i++) {
+    inner = property(inner, 'nextCall');
+  }
+  const stream = property(inner, 'stream');
+  if (hasMethods<{ close(code: number): void }>(stream, 'close')) {
+    stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  }
+}

@@ -1,0 +1,63 @@
+import { experimental } from '@grpc/grpc-js';
+
+type Subchannel = experimental.SubchannelInterface;
+type RealSubchannel = ReturnType<Subchannel['getRealSubchannel']>;
+type DataWatcher = Parameters<Subchannel['addDataWatcher']>[0];
+
+/** Starts a call on a connection. Throws if the connection is closed. */
+export type CreateCall = RealSubchannel['createCall'];
+
+/** Receives the response of a server to one call. The status comes last, and exactly once. */
+export type CallListener = Parameters<CreateCall>[3];
+
+/**
+ * A subchannel whose calls are started by a function, which may watch or change them. Only for pick results: the host
+ * library compares real subchannels, and that of this one is a replacement.
+ */
+export class InterceptedSubchannel extends experimental.BaseSubchannelWrapper {
+  private readonly replacement: RealSubchannel;
+
+  /** @param createCall Starts the call on `subchannel.getRealSubchannel()`. */
+  constructor(subchannel: Subchannel, createCall: CreateCall) {
+    super(subchannel);
+    // eslint-disable-next-line no-restricted-syntax, @typescript-eslint/no-unsafe-class-instance-assignment -- A class with private members, of which the host library only calls this one.
+    this.replacement = { createCall } as RealSubchannel;
+  }
+
+  /** The subchannel it was made for. */
+  get wrapped(): Subchannel {
+    return this.child;
+  }
+
+  override getRealSubchannel(): RealSubchannel {
+    return this.replacement;
+  }
+
+  override addDataWatcher(watcher: DataWatcher): void {
+    // It would be handed the pretended one.
+    this.child.addDataWatcher(watcher);
+  }
+}
+
+/**
+ * A subchannel whose owner decides when it connects. For a pick_first of grpc-js only: a picker must return the
+ * subchannel it was made for, since parent policies look for their own wrappers in pick results.
+ */
+export class GatedSubchannel extends experimental.BaseSubchannelWrapper {
+  /** @param onConnectRequested Receives each request to connect, instead of the subchannel. */
+  constructor(
+    subchannel: Subchannel,
+    private readonly onConnectRequested: (subchannel: Subchannel) => void,
+  ) {
+    super(subchannel);
+  }
+
+  /** The subchannel it was made for. */
+  get wrapped(): Subchannel {
+    return this.child;
+  }
+
+  override startConnecting(): void {
+    this.onConnectRequested(this.child);
+  }
+}
