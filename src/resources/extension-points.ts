@@ -17,7 +17,7 @@ export interface LbConfig {
   toJson?(): object;
 }
 
-/** What the Cluster parser asks of the load-balancing registry. Implemented in `lb/`. */
+/** Parses load-balancing configs for the Cluster parser. Implemented in `lb/`. */
 export interface LbConfigParser {
   /**
    * Validates a gRPC JSON config, a list with one `{ name: config }` per choice; the first supported one wins.
@@ -42,7 +42,7 @@ export interface HttpFilterConfig {
   readonly configType: string;
 }
 
-/** What the Listener and RouteConfiguration parsers ask of the HTTP filter registry (gRFC A39). */
+/** Parses HTTP filter configs for the Listener and RouteConfiguration parsers (gRFC A39). */
 export interface HttpFilterParser {
   /** Whether the type is known at all (on the client side). */
   isSupported(configType: string): boolean;
@@ -64,7 +64,7 @@ export interface CompiledRegex {
   /** Whether the whole text matches; false if a call has no steps left for it. */
   matches(text: string): boolean;
   /**
-   * Replaces every match; `\1` to `\9` in the substitution stand for groups, `\0` for the whole match.
+   * Replaces every match; `\1` to `\9` in the substitution are groups, `\0` is the whole match.
    * @param maxLength The result is cut after as many characters.
    * @returns `undefined` if a call has no steps left for it.
    */
@@ -106,7 +106,7 @@ export interface ExtensionPoints {
   readonly customLbConfig?: boolean;
   /** Whether `xdstp:` names say more than others (gRFC A47). Default: they do. */
   readonly federation?: boolean;
-  /** Whether endpoints may be in resources of their own (gRFC A95). Default: what says so is not read. */
+  /** Whether endpoints may be in resources of their own (gRFC A95). Default: they are not, and the field is ignored. */
   readonly endpointCollections?: boolean;
   /** Whether retry policies of routes and virtual hosts apply (gRFC A44). Default: they do. */
   readonly retries?: boolean;
@@ -116,7 +116,7 @@ export interface ExtensionPoints {
   readonly sni?: boolean;
 }
 
-/** What the parsers of one resource share. */
+/** The context of the parsers of one resource. */
 export interface ParseContext {
   readonly extensions: ExtensionPoints;
   /** Counts the regular expressions of the resource. */

@@ -37,7 +37,7 @@ export function parseClusterLbPolicy(
   return json && lbConfigs.fromJson(json, violations.at('lb_policy'));
 }
 
-/** The gRPC config that `lb_policy` and its settings stand for. */
+/** Returns the gRPC config of `lb_policy` and its settings. */
 function legacyPolicy(
   { lbPolicy, lbConfig, clusterDiscoveryType }: Cluster,
   violations: Violations,
@@ -140,7 +140,7 @@ export function parseLbPolicyList(
   return undefined;
 }
 
-/** What the policy is called, in a TypedStruct or as a message of its own. */
+/** Returns the name of the policy, in a TypedStruct or as a message of its own. */
 function nameOf(config: TypedBytes): string {
   return readExtension(config, Violations.root())?.typeName ?? typeNameOf(config.typeUrl);
 }

@@ -66,7 +66,7 @@ export interface CertificateInstance {
   readonly certificateName: string;
 }
 
-/** What the certificate of a server must be signed by. */
+/** The roots by which the certificate of a server must be signed. */
 export type RootCertificates =
   | ({ readonly kind: 'instance' } & CertificateInstance)
   /** The roots of the system (gRFC A82). */

@@ -7,7 +7,7 @@ const DEFAULT_INTERVAL_MS = 10_000;
 const DEFAULT_BASE_EJECTION_TIME_MS = 30_000;
 const DEFAULT_MAX_EJECTION_TIME_MS = 300_000;
 
-/** Fills in the defaults of gRFC A50. What is wrong is noted; the value then does not count. */
+/** Parses outlier detection, with the defaults of gRFC A50. The value counts only if no violation was added. */
 export function parseOutlierDetection(
   message: OutlierDetection,
   violations: Violations,

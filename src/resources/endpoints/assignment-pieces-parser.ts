@@ -26,11 +26,11 @@ export interface AssignmentPieces {
   readonly message: ClusterLoadAssignment;
   /** Can be iterated once. */
   readonly localities: Iterable<LocalityPiece>;
-  /** What is malformed in the localities iterated so far. */
+  /** The malformed pieces of the localities iterated so far. */
   readonly malformed: Violations;
 }
 
-/** The pieces of an assignment that has been decoded as a whole. */
+/** Returns the pieces of an assignment that has been decoded as a whole. */
 export function piecesOf(message: ClusterLoadAssignment): AssignmentPieces {
   const localities = message.endpoints.map((locality) => ({
     message: locality,
@@ -40,7 +40,7 @@ export function piecesOf(message: ClusterLoadAssignment): AssignmentPieces {
 }
 
 /**
- * The pieces of an encoded assignment, each decoded when it is iterated. The iteration ends at the first piece that is
+ * Returns the pieces of an encoded assignment, each decoded when it is iterated. The iteration ends at the first piece that is
  * malformed.
  *
  * @returns `undefined` after adding a violation.
@@ -50,7 +50,7 @@ export function decodePieces(
   violations: Violations,
 ): AssignmentPieces | undefined {
   const split = splitMessage(bytes, LOCALITIES_FIELD);
-  // Decoding says what is wrong with bytes that cannot be split.
+  // Decoding reports why bytes cannot be split.
   const message = decodeMessage(ClusterLoadAssignment, split?.rest ?? bytes, violations);
   if (split === undefined || message === undefined) return undefined;
   const malformed = Violations.root();

@@ -24,7 +24,7 @@ import { LbEndpointParser, type EndpointReading } from './lb-endpoint-parser';
  */
 const MIN_BYTES_RECORDED = 2048;
 
-/** What is kept of an assignment to decode only the changes of its next version. */
+/** The record of an assignment, with which only the changes of its next version are decoded. */
 export class EndpointsRecord {
   constructor(
     /** The bytes of the endpoints, of each locality where they are contiguous. */
@@ -86,8 +86,8 @@ export interface KnownAssignment {
 /**
  * Decodes an assignment that differs little from the previous version: only the endpoints whose bytes changed.
  *
- * @returns `undefined` if there is anything unusual about it, invalid or not: then it is decoded as a whole, which
- * reports what is wrong.
+ * @returns `undefined` for one that differs too much, and for an invalid one, which is then decoded as a whole to report
+ * its violations.
  */
 export function decodeChangedAssignment(
   bytes: Uint8Array,
@@ -133,8 +133,9 @@ class ChangeDecoder {
       if (locality !== 'unused') localities.push(locality);
     }
     if (this.violations.count > 0 || this.parser.unusableEndpoints !== undefined) return undefined;
-    for (const gone of this.previous.localities()) {
-      if (!this.used.has(gone)) this.difference.include(gone.locality, [], gone.endpoints);
+    for (const removed of this.previous.localities()) {
+      if (this.used.has(removed)) continue;
+      this.difference.include(removed.locality, [], removed.endpoints);
     }
     const addressHashes = this.record.addressHashes.next(this.difference.all());
     if (addressHashes === undefined) return undefined;
@@ -183,7 +184,7 @@ class ChangeDecoder {
     return message !== undefined && (message.loadBalancingWeight ?? 0) === 0;
   }
 
-  /** Makes a locality of what was kept and what is new. */
+  /** Creates the next version of a locality. */
   private takeOver(
     { before, known }: KnownLocality,
     comparison: SliceComparison,

@@ -24,7 +24,7 @@ const LB_ENDPOINT: AnyType<LbEndpoint> = {
 
 const ENTRIES_FIELD = 1;
 
-/** List collections of endpoints (gRFC A95). They have no name in them, only beside them. */
+/** LEDS list collections (gRFC A95). Their name is not in the message, only beside it. */
 export function createEndpointCollectionResourceType(
   {
     keepDraining = false,
@@ -54,7 +54,7 @@ interface CollectionReading {
   readonly reading: EndpointReading;
 }
 
-/** Decodes the entries one by one. Nothing else counts if one is malformed. */
+/** Decodes the entries one by one. If one is malformed, that is the only violation. */
 function* decodeCollection(
   bytes: Uint8Array,
   { max, reading }: CollectionReading,
@@ -107,7 +107,7 @@ function* parseCollection(
     const message = unpackAny(resource, LB_ENDPOINT, place.at('resource'));
     if (message !== undefined) messages.push(message);
   }
-  // Otherwise the places of the endpoints are not those of the entries.
+  // Otherwise violations would name endpoints by wrong positions.
   if (messages.length < count) return { endpoints: [] };
   const parser = new LbEndpointParser(reading);
   const context = { addresses: new AddressSet(), parser };

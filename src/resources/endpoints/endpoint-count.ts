@@ -2,7 +2,7 @@ import { DEFAULT_LIMITS } from '../../bootstrap/limits';
 import type { Violations } from '../../util/violations';
 import { countElements } from '../wire/sliced-message';
 
-/** What is counted in an encoded resource. */
+/** The endpoints to count in an encoded resource. */
 export interface EndpointCount {
   /** Of the repeated message fields that are counted, each on its own. */
   readonly paths: readonly (readonly number[])[];

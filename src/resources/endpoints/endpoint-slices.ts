@@ -6,7 +6,7 @@ import type { XdsEndpoint } from './endpoints';
 /** The result of one `lb_endpoints` entry; `undefined` for one that is left out, such as an unhealthy one. */
 type Slot = XdsEndpoint | undefined;
 
-/** The bytes of the endpoints of a locality, and what they were decoded to. */
+/** The bytes of the endpoints of a locality, and the decoded endpoints. */
 export interface EndpointSlices extends SlicedMessage {
   /** One for each element. */
   readonly endpoints: readonly Slot[];
@@ -28,7 +28,7 @@ export interface ChangedSlices {
 /** With more parts than this, they are not joined by `concat`, whose arguments have to fit on the stack. */
 const MAX_ARGUMENTS = 1000;
 
-/** Adds up what is known of the endpoints of a locality. */
+/** Counts the endpoints of a locality and adds up their weights. */
 export function summarize(endpoints: readonly Slot[]): Omit<EndpointSlices, keyof SlicedMessage> {
   let omitted = 0;
   let draining = 0;

@@ -55,7 +55,11 @@ export class EndpointsDifference {
   *toChange(): Steps<EndpointsChange> {
     const localities: LocalityChange[] = [];
     for (const { locality, added: after, removed: before } of this.byName.values()) {
-      const removed = new Map(before.map((endpoint) => [firstAddress(endpoint), endpoint]));
+      const removed = new Map<string, XdsEndpoint>();
+      for (const [i, endpoint] of before.entries()) {
+        if (i % ENDPOINTS_PER_STEP === ENDPOINTS_PER_STEP - 1) yield;
+        removed.set(firstAddress(endpoint), endpoint);
+      }
       const [added, updated]: [XdsEndpoint[], XdsEndpoint[]] = [[], []];
       for (const [i, endpoint] of after.entries()) {
         if (i % ENDPOINTS_PER_STEP === ENDPOINTS_PER_STEP - 1) yield;

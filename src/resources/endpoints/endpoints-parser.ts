@@ -115,7 +115,7 @@ export function createEndpointsResourceType(
   });
 }
 
-/** What an assignment is parsed with. */
+/** The context of an assignment. */
 interface AssignmentContext {
   readonly previous: PreviousVersion<EndpointsResource> | undefined;
   readonly reading: EndpointReading;
@@ -131,7 +131,7 @@ interface PiecesContext extends Pick<AssignmentContext, 'reading' | 'endpointCol
 /** A locality that gets calls; `undefined` keeps the place of one that does not. */
 type PlacedLocality = Pick<ParsedLocality, 'priority' | 'value'> | undefined;
 
-/** What an assignment is assembled from. */
+/** The parts of an assignment. */
 interface AssignmentParts {
   readonly localities: readonly PlacedLocality[];
   readonly previous: PreviousEndpoints;
@@ -141,7 +141,7 @@ interface AssignmentParts {
 /** A valid assignment. */
 type DecodedEndpoints = DecodedValue<EndpointsResource, EndpointsChange>;
 
-/** Decodes and parses an assignment piece by piece. As in one that is decoded as a whole, nothing else counts if a piece is malformed. */
+/** Decodes and parses an assignment piece by piece. If a piece is malformed, that is the only violation. */
 function* parsePieces(
   bytes: Uint8Array,
   { context, ...options }: PiecesContext,
@@ -189,7 +189,7 @@ function* parseLocalities(
   return localities;
 }
 
-/** Iterates the endpoints of a locality that have not been, because it gets no calls: they may be malformed. */
+/** Decodes the endpoints of a locality that gets no calls, too: they may be malformed. */
 function* skipEndpoints({ endpoints }: LocalityPiece): Steps<void> {
   const rest = endpoints[Symbol.iterator]();
   for (let count = 1; rest.next().done !== true; count++) {
@@ -197,7 +197,7 @@ function* skipEndpoints({ endpoints }: LocalityPiece): Steps<void> {
   }
 }
 
-/** Puts the parts together, and checks what concerns more than one of them. */
+/** Creates an assignment from its parts, and validates what concerns more than one of them. */
 function assemble(
   { clusterName, policy }: ClusterLoadAssignment,
   { localities, previous, unusableEndpoints }: AssignmentParts,

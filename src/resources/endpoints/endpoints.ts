@@ -7,10 +7,10 @@ export interface SocketAddress {
   readonly port: number;
 }
 
-/** Health as the control plane sees it; other states never leave the parser (gRFCs A27, A55). */
+/** Health according to the control plane. Endpoints in other states are left out (gRFCs A27, A55). */
 export type HealthStatus = 'UNKNOWN' | 'HEALTHY' | 'DRAINING';
 
-/** One backend: everything under which it can be reached, best first (gRFC A61). */
+/** One backend, with all of its addresses, best first (gRFC A61). */
 export interface XdsEndpoint {
   readonly addresses: readonly SocketAddress[];
   /** Relative to the other endpoints of the locality; at least 1. */
@@ -80,28 +80,28 @@ export interface EndpointsChange {
   readonly localities: readonly LocalityChange[];
 }
 
-/** What the control plane attached to an endpoint (EDS `LbEndpoint.metadata`), for policies to go by. */
+/** The metadata of an endpoint (EDS `LbEndpoint.metadata`), for policies. */
 export interface EndpointMetadata {
-  /** JSON objects, by the name of who they are for, such as `envoy.lb`. */
+  /** JSON objects, by the name of their recipient, such as `envoy.lb`. */
   readonly filterMetadata: ReadonlyMap<string, JsonObject>;
-  /** Messages, undecoded, by the name of who they are for. */
+  /** Messages, undecoded, by the name of their recipient. */
   readonly typedFilterMetadata: ReadonlyMap<string, TypedBytes>;
 }
 
-/** That of every endpoint with nothing attached: one object, so that those cost no memory. */
+/** The metadata of every endpoint that has none: one object, to save memory. */
 export const noMetadata: EndpointMetadata = {
   filterMetadata: new Map(),
   typedFilterMetadata: new Map(),
 };
 
-/** Where endpoints are: region, zone and sub-zone, each possibly empty. */
+/** The region, zone and sub-zone of endpoints, each possibly empty. */
 export interface Locality {
   readonly region: string;
   readonly zone: string;
   readonly subZone: string;
 }
 
-/** The text form of a locality, unique per locality (gRFC A78): `{region="r", zone="z", sub_zone="s"}`. */
+/** Returns the text form of a locality, unique per locality (gRFC A78): `{region="r", zone="z", sub_zone="s"}`. */
 export function localityName(locality: Locality): string {
   const quote = (text: string) => JSON.stringify(text);
   return `{region=${quote(locality.region)}, zone=${quote(locality.zone)}, sub_zone=${quote(locality.subZone)}}`;

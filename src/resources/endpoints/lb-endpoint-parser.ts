@@ -22,7 +22,7 @@ export const MAX_PORT = 65_535;
 
 const HASH_KEY_METADATA = 'envoy.lb';
 
-/** What is read of endpoints. */
+/** The options for endpoints. */
 export interface EndpointReading {
   /** Whether DRAINING endpoints are kept (gRFC A55). */
   readonly keepDraining: boolean;
@@ -107,7 +107,7 @@ export class LbEndpointParser {
 
 function readHashKey({ filterMetadata }: Metadata): string | undefined {
   const kind = filterMetadata.get(HASH_KEY_METADATA)?.fields.get('hash_key')?.kind;
-  // An empty key would put every such endpoint in the same place of the ring.
+  // An empty key would place all such endpoints at the same position of the ring.
   return kind?.$case === 'stringValue' && kind.value !== '' ? kind.value : undefined;
 }
 

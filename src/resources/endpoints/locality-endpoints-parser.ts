@@ -16,7 +16,7 @@ import type { LbEndpointParser } from './lb-endpoint-parser';
 /** How many endpoints are parsed in one step. */
 export const ENDPOINTS_PER_STEP = 64;
 
-/** What the localities of an assignment share. */
+/** The context of the localities of an assignment. */
 export interface LocalityContext {
   readonly previous: PreviousEndpoints;
   readonly addresses: AddressSet;

@@ -7,6 +7,9 @@ import { decodeMessage, typeNameOf } from '../shared/any';
 import { readExtension } from '../shared/extension-parser';
 import type { HttpFilterInstance } from './listener';
 
+const FILTER_CONFIG = 'envoy.config.route.v3.FilterConfig';
+const noOverrides: HttpFilterOverrides = new Map();
+
 /**
  * Validates the filter chain of a listener (gRFC A39). An optional filter of an unknown type is left out; of
  * those that remain exactly the last must be terminal.
@@ -59,13 +62,10 @@ function checkName(name: string, names: Set<string>, violations: Violations): vo
 function readTypedConfig({ configType, isOptional }: HttpFilter, violations: Violations) {
   if (configType?.$case === 'typedConfig') return configType.value;
   if (configType === undefined) violations.at('typed_config').add('field not present');
-  // Fetching a filter's config is not supported; an optional filter of that kind can be done without.
+  // Fetching a filter's config is not supported; an optional filter of that kind is left out.
   else if (!isOptional) violations.at('config_discovery').add('unsupported: use typed_config');
   return undefined;
 }
-
-const FILTER_CONFIG = 'envoy.config.route.v3.FilterConfig';
-const noOverrides: HttpFilterOverrides = new Map();
 
 /**
  * Reads a `typed_per_filter_config` (gRFC A39). A name that no filter has is not an error, nor is an optional
@@ -97,7 +97,7 @@ function parseOverride(
   }
   const wrapper = decodeMessage(FilterConfig, override.value, violations);
   if (wrapper === undefined) return undefined;
-  // What only switches a filter off needs no config.
+  // An override that only disables a filter needs no config.
   if (wrapper.config === undefined && wrapper.disabled) {
     return { config: undefined, disabled: true };
   }

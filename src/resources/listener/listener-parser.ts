@@ -39,7 +39,7 @@ export function createListenerResourceType(
   });
 }
 
-/** What has both an API listener and an address, as Istio sends it, is for clients (gRFC A27). */
+/** Parses a listener. One with both an API listener and an address, as Istio sends it, is for clients (gRFC A27). */
 function parseListener(
   { name, address, apiListener }: Listener,
   context: ParseContext,
@@ -56,7 +56,7 @@ function parseListener(
   return httpConnectionManager && { kind: 'api-listener', name, httpConnectionManager };
 }
 
-/** Validates what concerns a client (gRFCs A27, A31, A39, A41); `undefined` after adding a violation. */
+/** Parses the fields that concern a client (gRFCs A27, A31, A39, A41); `undefined` after adding a violation. */
 export function parseHttpConnectionManager(
   message: HttpConnectionManagerMessage,
   context: ParseContext,

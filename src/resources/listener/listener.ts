@@ -10,7 +10,7 @@ export interface HttpFilterInstance {
   readonly disabled: boolean;
 }
 
-/** Where the routes come from. */
+/** The source of the routes. */
 export type RouteSource =
   | { readonly kind: 'inline'; readonly routeConfig: RouteConfigResource }
   | { readonly kind: 'rds'; readonly routeConfigName: string };

@@ -13,7 +13,7 @@ type HeaderPolicy = Extract<HashPolicy, { kind: 'header' }>;
 
 const CHANNEL_ID = 'io.grpc.channel_id';
 
-/** `undefined` if it never gives a hash, which is no error (gRFC A42), and after adding a violation. */
+/** Parses a hash policy; `undefined` for one without a hash, which is valid (gRFC A42), and after adding a violation. */
 export function parseHashPolicy(
   { policySpecifier, terminal }: RouteAction_HashPolicy,
   regexes: RegexCompiler,

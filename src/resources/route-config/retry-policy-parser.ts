@@ -23,8 +23,8 @@ const retryableCodes: ReadonlySet<string> = new Set<RetryableCode>([
 type Intervals = Pick<RetryPolicy, 'baseIntervalMs' | 'maxIntervalMs'>;
 
 /**
- * `undefined` after adding a violation (gRFC A44). A policy that names no code a client can retry on is
- * `'none'`: it still hides the one of the virtual host. Without retries, there is no policy, and none is read.
+ * Parses a retry policy; `undefined` after adding a violation (gRFC A44). A policy without a code that a client can
+ * retry on is `'none'`: it still overrides that of the virtual host. With retries disabled there is no policy.
  */
 export function parseRetryPolicy(
   { retryOn, numRetries = 1, retryBackOff }: RetryPolicyMessage,

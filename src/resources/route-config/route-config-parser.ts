@@ -20,6 +20,8 @@ import { restOf, sliceMessage, type SlicedMessage } from '../wire/sliced-message
 import type { RouteConfigChange, RouteConfigResource, VirtualHost } from './route-config';
 import { parseVirtualHost } from './virtual-host-parser';
 
+const VIRTUAL_HOSTS_FIELD = 2;
+
 /** RDS. An update keeps the identity of the virtual hosts whose bytes did not change. */
 export function createRouteConfigResourceType(
   extensions: ExtensionPoints,
@@ -58,13 +60,11 @@ export function parseRouteConfig(
   return { name: message.name, virtualHosts };
 }
 
-const VIRTUAL_HOSTS_FIELD = 2;
-
-/** What is kept of a route configuration to decode only the changes of its next version. */
+/** The record of a route configuration, with which only the changes of its next version are decoded. */
 export class RoutesRecord {
   private constructor(
     readonly slices: SlicedMessage,
-    /** Whether the server is trusted; virtual hosts depend on that besides their own bytes. */
+    /** Whether the server is trusted, on which virtual hosts depend besides their bytes. */
     readonly isTrusted: boolean,
   ) {}
 
@@ -74,7 +74,7 @@ export class RoutesRecord {
     return slices && new RoutesRecord(slices, isTrusted(server));
   }
 
-  /** The record of the next version. */
+  /** Returns the record of the next version. */
   next(slices: SlicedMessage): RoutesRecord {
     return new RoutesRecord(slices, this.isTrusted);
   }
@@ -87,8 +87,8 @@ export type DecodedRoutes = DecodedValue<RouteConfigResource, RouteConfigChange>
  * Decodes a route configuration that differs little from the previous version: only the virtual hosts whose bytes
  * changed. Control planes put all services into one, so most changes do not concern a target.
  *
- * @returns `undefined` if there is anything unusual about it, invalid or not: then it is decoded as a whole, which
- * reports what is wrong.
+ * @returns `undefined` for one that differs too much, and for an invalid one, which is then decoded as a whole to report
+ * its violations.
  */
 export function decodeChangedRoutes(
   bytes: Uint8Array,
@@ -109,7 +109,7 @@ export function decodeChangedRoutes(
   return { value: { name: previous.name, virtualHosts }, record: record.next(slices), change };
 }
 
-/** Counts the regular expressions of the virtual hosts that were kept, too. */
+/** Counts the regular expressions of all virtual hosts, also of those kept. */
 function areRegexesWithinLimit(
   virtualHosts: readonly VirtualHost[],
   { regexes }: ParseContext,
@@ -159,8 +159,8 @@ function join(
 }
 
 /**
- * The names of the plugins that routes may refer to. This client has no plugin: one that is not optional is
- * a violation, and routes that use an optional one are left out.
+ * Returns the names of the plugins that routes may refer to. This client has no plugin: one that is not optional is a
+ * violation, and routes that use an optional one are left out.
  */
 export function parseClusterSpecifierPlugins(
   plugins: readonly ClusterSpecifierPlugin[],

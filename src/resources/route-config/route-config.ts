@@ -11,13 +11,13 @@ export interface HttpFilterOverride {
 /** Overrides by filter instance name. */
 export type HttpFilterOverrides = ReadonlyMap<string, HttpFilterOverride>;
 
-/** What a route's path must be. */
+/** The path condition of a route. */
 export type PathMatcher =
-  /** Text is lower-cased already unless `caseSensitive`. */
+  /** Text is in lower case unless `caseSensitive`. */
   | { readonly kind: 'prefix' | 'path'; readonly text: string; readonly caseSensitive: boolean }
   | { readonly kind: 'regex'; readonly regex: CompiledRegex };
 
-/** What a header must be (gRFCs A28, A63). */
+/** The condition of a header (gRFCs A28, A63). */
 export type HeaderCondition =
   | { readonly kind: 'string'; readonly matcher: StringMatcher }
   /** `[start, end)` on a decimal integer. */
@@ -34,7 +34,7 @@ export interface HeaderMatcher {
   readonly missingAsEmpty: boolean;
 }
 
-/** When a route applies: all of it must hold. */
+/** The conditions of a route, all of which must hold. */
 export interface RouteMatch {
   readonly path: PathMatcher;
   readonly headers: readonly HeaderMatcher[];
@@ -87,14 +87,14 @@ export type ClusterSpecifier =
       readonly totalWeight: number;
     };
 
-/** What happens to a call that matched. */
+/** The action of a route for the calls that match it. */
 export type RouteAction =
   | {
       readonly kind: 'forward';
       readonly clusters: ClusterSpecifier;
       /** From `grpc_timeout_header_max` or else `max_stream_duration`, in milliseconds (gRFC A31); 0 means no limit. */
       readonly maxStreamDurationMs: number | undefined;
-      /** `'none'` hides the virtual host's policy; `undefined` leaves it in force (gRFC A44). */
+      /** `'none'` overrides the virtual host's policy; `undefined` keeps it (gRFC A44). */
       readonly retryPolicy: RetryPolicy | 'none' | undefined;
       readonly hashPolicies: readonly HashPolicy[];
       /** gRFC A81. */
@@ -102,7 +102,7 @@ export type RouteAction =
       /** gRFC A111 (draft); empty if none. */
       readonly hostRewriteLiteral: string;
     }
-  /** Legal, yet a client fails the call with UNAVAILABLE (gRFC A36). `action` is the field's name. */
+  /** Valid, but the call fails with UNAVAILABLE (gRFC A36). `action` is the name of the field. */
   | { readonly kind: 'unsupported'; readonly action: string };
 
 /** One route, in the order given by the control plane. */
@@ -135,6 +135,6 @@ export interface RouteConfigResource {
 
 /** How a route configuration differs from its previous version. */
 export interface RouteConfigChange {
-  /** The names of the virtual hosts that were added, removed or updated, and possibly of some that only moved. */
+  /** The names of the virtual hosts that were added, removed or updated, and of some that only moved. */
   readonly virtualHosts: ReadonlySet<string>;
 }

@@ -12,8 +12,8 @@ import { parseRegex, parseStringMatcher, parseTextMatcher } from '../shared/stri
 import type { PathMatcher, RouteMatch, HeaderCondition, HeaderMatcher } from './route-config';
 
 /**
- * Whether no gRPC call can satisfy the match. Such a route is left out and not looked at further: one that
- * asks for query parameters, or for a path that is not of the form `/service/method` (gRFC A28).
+ * Whether no gRPC call can satisfy the match, because it requires query parameters or a path that is not of the form
+ * `/service/method` (gRFC A28). Such a route is left out and not validated.
  */
 export function canNeverMatch({ queryParameters, pathSpecifier }: RouteMatchMessage): boolean {
   if (queryParameters.length > 0) return true;
@@ -21,7 +21,7 @@ export function canNeverMatch({ queryParameters, pathSpecifier }: RouteMatchMess
   return pathSpecifier?.$case === 'path' && !isPath(pathSpecifier.value);
 }
 
-/** `undefined` after adding a violation. */
+/** Parses the match of a route; `undefined` after adding a violation. */
 export function parseRouteMatch(
   message: RouteMatchMessage,
   regexes: RegexCompiler,
@@ -75,7 +75,7 @@ function isPath(path: string): boolean {
   return beforeSlash === '' && !!service && !!method && rest.length === 0;
 }
 
-/** `undefined` after adding a violation (gRFCs A28, A63). */
+/** Parses a header matcher; `undefined` after adding a violation (gRFCs A28, A63). */
 export function parseHeaderMatcher(
   message: HeaderMatcherMessage,
   regexes: RegexCompiler,

@@ -16,7 +16,7 @@ import { parseRetryPolicy } from './retry-policy-parser';
 import type { Route, RouteAction, ClusterSpecifier, WeightedCluster } from './route-config';
 import { canNeverMatch, parseRouteMatch } from './route-match-parser';
 
-/** `undefined` if no call can use the route, which is no error, and after adding a violation. */
+/** Parses a route; `undefined` for one that no call can use, which is valid, and after adding a violation. */
 export function parseRoute(
   message: RouteMessage,
   plugins: ReadonlySet<string>,
@@ -38,7 +38,7 @@ export function parseRoute(
   return match && action && { name: message.name, match, action, filterOverrides };
 }
 
-/** What is not `route` is legal, since servers use it; a client fails the calls it gets (gRFC A36). */
+/** Parses the action of a route. Others than `route` are valid, for servers; on a client the calls fail (gRFC A36). */
 function parseAction(
   action: RouteMessage['action'],
   plugins: ReadonlySet<string>,
@@ -63,7 +63,7 @@ function parseAction(
   }
 }
 
-/** `'unusable'` if the route is to be left out, `undefined` after adding a violation. */
+/** Parses a `route` action; `'unusable'` for one that is left out, `undefined` after adding a violation. */
 export function parseRouteAction(
   message: RouteActionMessage,
   plugins: ReadonlySet<string>,
@@ -147,8 +147,8 @@ function parseHostRewrite(
 }
 
 /**
- * `undefined` after adding a violation (gRFC A28). Clusters without weight are validated and left out; the
- * deprecated `total_weight` is not looked at.
+ * Parses weighted clusters; `undefined` after adding a violation (gRFC A28). Clusters without weight are validated and
+ * left out; the deprecated `total_weight` is ignored.
  */
 export function parseWeightedClusters(
   { clusters }: WeightedClusterMessage,

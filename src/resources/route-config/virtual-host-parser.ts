@@ -41,7 +41,7 @@ export function parseVirtualHost(
   };
 }
 
-/** The clusters that routes name, in order of appearance. */
+/** Returns the clusters that routes name, in order of appearance. */
 export function clustersOf(routes: readonly Route[]): ReadonlySet<string> {
   const names = new Set<string>();
   for (const { action } of routes) {
@@ -52,7 +52,7 @@ export function clustersOf(routes: readonly Route[]): ReadonlySet<string> {
   return names;
 }
 
-/** A compiler that adds what it compiles to a set. */
+/** Creates a compiler that adds what it compiles to a set. */
 function collectRegexes(compiler: RegexCompiler, regexes: Set<CompiledRegex>): RegexCompiler {
   return {
     maxSubstitutionLength: compiler.maxSubstitutionLength,
@@ -65,7 +65,7 @@ function collectRegexes(compiler: RegexCompiler, regexes: Set<CompiledRegex>): R
   };
 }
 
-/** A pattern has at most one star, at one of its ends; no other could ever match. */
+/** A pattern has at most one star, at one of its ends. */
 function checkDomains(domains: readonly string[], violations: Violations): void {
   if (domains.length === 0) violations.add('must not be empty');
   for (const [i, domain] of domains.entries()) {

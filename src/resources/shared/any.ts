@@ -18,8 +18,8 @@ export interface AnyType<T> {
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * A reader that refuses text that is not UTF-8, as proto3 demands. A lenient one would turn different broken
- * names into one and the same.
+ * Creates a reader that rejects text that is not UTF-8, as proto3 demands. A lenient one would read different malformed
+ * names as the same one.
  */
 function createReader(bytes: Uint8Array): BinaryReader {
   return new BinaryReader(bytes, (text) => utf8.decode(text));
@@ -33,7 +33,7 @@ export function decodeMessage<T>(
 ): T | undefined {
   let reason = 'a field is longer than the message it is in';
   try {
-    // The generated code takes a tag that cannot be one for the end of the message.
+    // The generated code ends the message at an invalid tag.
     forEachField(createReader(bytes), (number, wireType, reader) => reader.skip(wireType, number));
     const reader = createReader(bytes);
     const message = decoder.decode(reader, reader.len);
@@ -45,7 +45,7 @@ export function decodeMessage<T>(
   return undefined;
 }
 
-/** Walks over the fields of a message, but not into them. Throws if they do not make up the bytes. */
+/** Visits the fields of a message, but not those within them. Throws if there are other bytes. */
 function forEachField(
   reader: BinaryReader,
   visit: (number: number, wireType: WireType, reader: BinaryReader) => void,
@@ -56,7 +56,7 @@ function forEachField(
   }
 }
 
-/** The full name of the message type that a type URL stands for. */
+/** Returns the full name of the message type of a type URL. */
 export function typeNameOf(typeUrl: string): string {
   return typeUrl.slice(typeUrl.lastIndexOf('/') + 1);
 }
@@ -83,7 +83,7 @@ export function unpackAny<T>(
 /**
  * Reads the text in one field of a message and skips all others, without decoding them.
  *
- * @returns what decoding would give: the last occurrence, or empty text; `undefined` if malformed.
+ * @returns the same as decoding: the last occurrence, or empty text; `undefined` if malformed.
  */
 export function peekText(bytes: Uint8Array, field: number): string | undefined {
   let text = '';
@@ -98,7 +98,7 @@ export function peekText(bytes: Uint8Array, field: number): string | undefined {
   }
 }
 
-/** The name of an enum value, or its number if this client's schema does not have it. */
+/** Returns the name of an enum value, or its number if this client's schema does not have it. */
 export function enumName(
   names: { readonly [value: number]: string | undefined },
   value: number,

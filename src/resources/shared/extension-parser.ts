@@ -5,7 +5,7 @@ import type { TypedBytes } from '../extension-points';
 import { decodeMessage, typeNameOf } from './any';
 import { structToJson, type JsonObject } from './struct-json-parser';
 
-/** The config of an extension, either as its own message or as JSON that stands for one. */
+/** The config of an extension, either as its own message or as JSON. */
 export type ExtensionConfig =
   | { readonly kind: 'message'; readonly typeName: string; readonly bytes: Uint8Array }
   | { readonly kind: 'json'; readonly typeName: string; readonly json: JsonObject };
@@ -16,7 +16,7 @@ const typedStructs = new Map([
 ]);
 
 /**
- * Reads the config of an extension. A TypedStruct counts as what its inner `type_url` says (gRFC A39).
+ * Reads the config of an extension. A TypedStruct has the type of its inner `type_url` (gRFC A39).
  *
  * @returns `undefined` after adding a violation.
  */

@@ -4,10 +4,13 @@ import {
 } from '../../generated/envoy/type/v3/percent';
 import type { Violations } from '../../util/violations';
 
-/** All of them. */
+/** The highest sum of the weights of a list (gRFCs A27, A28), which are unsigned 32-bit numbers. */
+export const MAX_TOTAL_WEIGHT = 2 ** 32 - 1;
+
+/** The whole, in parts per million. */
 export const MILLION = 1_000_000;
 
-/** A share in parts per million, capped at all; `undefined` after adding a violation (gRFC A28). */
+/** Returns a fraction in parts per million, at most the whole; `undefined` after adding a violation (gRFC A28). */
 export function parseFraction(
   fraction: FractionalPercent,
   violations: Violations,
@@ -16,7 +19,7 @@ export function parseFraction(
   return unit && Math.min(fraction.numerator * unit, MILLION);
 }
 
-/** How many parts per million one of the numerator stands for; `undefined` after adding a violation. */
+/** Returns the parts per million of a numerator of 1; `undefined` after adding a violation. */
 export function parseUnit(
   { denominator }: FractionalPercent,
   violations: Violations,
@@ -35,6 +38,3 @@ export function parseUnit(
       return undefined;
   }
 }
-
-/** What the weights of one list may add up to (gRFCs A27, A28): they travel as unsigned 32-bit numbers. */
-export const MAX_TOTAL_WEIGHT = 2 ** 32 - 1;

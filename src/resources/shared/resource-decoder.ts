@@ -9,7 +9,7 @@ import type {
 } from '../../xds-client/resource-type';
 import { decodeMessage, peekText, type AnyType } from './any';
 
-/** What makes a message type a resource type. */
+/** Parses the resources of a message type. */
 export interface ResourceParser<M, T, C>
   extends
     AnyType<M>,
@@ -21,7 +21,7 @@ export interface ResourceParser<M, T, C>
       | 'countElements'
       | 'describeSkipped'
     > {
-  /** Adds a violation for bytes that are too much to be decoded. */
+  /** Adds a violation for a resource that is too large to be decoded. */
   checkSize?(bytes: Uint8Array, violations: Violations): void;
   /** Validates a message. @returns `undefined` only after adding a violation. */
   parse(
@@ -53,7 +53,7 @@ export interface ResourceParser<M, T, C>
 // In all four resource messages the name is field 1.
 const NAME_FIELD = 1;
 
-/** Makes a resource type of a parser. A value counts only if nothing was found wrong. */
+/** Creates a resource type from a parser. */
 export function createResourceType<M, T, C>(parser: ResourceParser<M, T, C>): ResourceType<T, C> {
   const { typeName: messageName, allResourcesRequiredInSotw, discoveryService } = parser;
   const peekName = (bytes: Uint8Array) => peekText(bytes, NAME_FIELD);
@@ -75,7 +75,7 @@ export function createResourceType<M, T, C>(parser: ResourceParser<M, T, C>): Re
   };
 }
 
-/** Decodes what is too large or has hardly changed; `undefined` if it is neither. */
+/** Rejects a resource that is too large, and decodes one that has hardly changed; `undefined` if it is neither. */
 function decodeQuickly<M, T, C>(
   parser: ResourceParser<M, T, C>,
   bytes: Uint8Array,
@@ -115,7 +115,7 @@ function* decodeInSteps<M, T, C>(
   return decoded(bytes, yield* steps, violations);
 }
 
-/** A value counts only if nothing was found wrong. */
+/** Returns the value if there is no violation. */
 function decoded<T, C>(
   bytes: Uint8Array,
   value: DecodedValue<T, C> | undefined,

@@ -5,7 +5,7 @@ import type { Violations } from '../../util/violations';
 import type { CompiledRegex, RegexCompiler } from '../extension-points';
 import type { StringMatcher } from './string-matcher';
 
-/** `undefined` after adding a violation. The engine choice and its size limit are not looked at (gRFC A28). */
+/** Parses a regular expression; `undefined` after adding a violation. `engine_type` is ignored (gRFC A28). */
 export function parseRegex(
   { regex }: RegexMatcher,
   regexes: RegexCompiler,
@@ -13,12 +13,12 @@ export function parseRegex(
 ): CompiledRegex | undefined {
   const at = violations.at('regex');
   if (regex !== '') return regexes.compile(regex, at);
-  // An empty pattern matches empty text alone, which is never meant.
+  // An empty pattern matches empty text only, which is never intended.
   at.add('must not be empty');
   return undefined;
 }
 
-/** A comparison with one text; `undefined` after adding a violation, which all kinds but `exact` need text for. */
+/** Creates a comparison with one text; `undefined` after adding a violation. Only `exact` may have an empty one. */
 export function parseTextMatcher(
   kind: 'exact' | 'prefix' | 'suffix' | 'contains',
   text: string,
@@ -32,7 +32,10 @@ export function parseTextMatcher(
   return { kind, text: ignoreCase ? text.toLowerCase() : text, ignoreCase };
 }
 
-/** `undefined` after adding a violation (gRFCs A29, A63). `ignore_case` does not apply to expressions. */
+/**
+ * Parses a string matcher; `undefined` after adding a violation (gRFCs A29, A63). `ignore_case` does not apply to
+ * regular expressions.
+ */
 export function parseStringMatcher(
   { matchPattern, ignoreCase }: StringMatcherMessage,
   regexes: RegexCompiler,

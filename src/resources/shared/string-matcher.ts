@@ -1,6 +1,6 @@
 import type { CompiledRegex } from '../extension-points';
 
-/** A validated `envoy.type.matcher.v3.StringMatcher`. Text is lower-cased already where `ignoreCase` is set. */
+/** A validated `envoy.type.matcher.v3.StringMatcher`. Text is in lower case where `ignoreCase` is set. */
 export type StringMatcher =
   | {
       readonly kind: 'exact' | 'prefix' | 'suffix' | 'contains';

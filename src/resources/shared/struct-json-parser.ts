@@ -4,9 +4,9 @@ import { assertNever } from '../../util/assert-never';
 /** A JSON object, whatever its members. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** The JSON object a `google.protobuf.Struct` stands for. */
+/** Returns a `google.protobuf.Struct` as a JSON object. */
 export function structToJson(struct: Struct): JsonObject {
-  // `fromEntries` defines its members, so that one called `__proto__` is a member like any other.
+  // `fromEntries` defines members, also one called `__proto__`.
   return Object.fromEntries([...struct.fields].map(([name, value]) => [name, valueToJson(value)]));
 }
 

@@ -3,7 +3,10 @@ import { elementStart, restOf, type SlicedMessage } from './sliced-message';
 
 /** How far on in the previous version an element is looked for, in bytes: some hundred elements. */
 const SEARCH_RANGE = 2 ** 14;
-/** With more that is new than this and this fraction, decoding everything anew is as cheap. */
+/** The sizes of the blocks compared, in bytes. Most runs of equal bytes are short or very long. */
+const FIRST_STEP = 64;
+const LAST_STEP = 2 ** 18;
+/** With more new elements than this number and this fraction, decoding all of them takes no longer. */
 const MIN_NEW_LIMIT = 64;
 const NEW_FRACTION = 1 / 16;
 
@@ -21,7 +24,7 @@ export interface SliceComparison {
   readonly rest: Uint8Array;
 }
 
-/** How many bytes come before the first element; `undefined` if they are malformed. */
+/** Returns the number of bytes before the first element; `undefined` if they are malformed. */
 export function readHeadLength(bytes: Uint8Array, field: number): number | undefined {
   const reader = new BinaryReader(bytes);
   try {
@@ -38,10 +41,9 @@ export function readHeadLength(bytes: Uint8Array, field: number): number | undef
 }
 
 /**
- * Compares a message with its previous version, by blocks of bytes: what did not change is not even split into its
- * elements.
+ * Compares a message with its previous version by blocks of bytes, without splitting what did not change into elements.
  *
- * @returns `undefined` if most of it changed, or there is anything unusual about it.
+ * @returns `undefined` if too much changed, if other fields are between the elements, and for malformed bytes.
  */
 export function compareSlices(
   bytes: Buffer,
@@ -196,10 +198,6 @@ class SliceWalk {
     return low;
   }
 }
-
-/** In bytes. Most runs are short or very long. */
-const FIRST_STEP = 64;
-const LAST_STEP = 2 ** 18;
 
 /** A place in some bytes. */
 export interface BytePlace {

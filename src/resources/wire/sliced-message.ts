@@ -5,7 +5,7 @@ export interface SlicedMessage {
   readonly bytes: Buffer;
   /** Where each element begins and ends: pairs, in order. Between two there is only the tag of the next one. */
   readonly offsets: Uint32Array;
-  /** How many bytes come before the tag of the first element. */
+  /** The number of bytes before the tag of the first element. */
   readonly headLength: number;
 }
 
