@@ -1,28 +1,40 @@
+import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { Clock } from '../util/clock';
+import type { Logger } from '../util/logger';
 import type { RequestedResource } from './ads/subscriptions';
-import type { ChannelListener } from './channel-listener';
-import { expiryEvent, type EventOrigin } from './resource-events';
-import type { ElementCounts } from './element-counts';
+import { deletionEvent, expiryEvent, timeoutEvent, type EventOrigin } from './resource-events';
 import {
   nextResourceState,
   type Accepted,
   type ResourceEvent,
   type ResourceState,
 } from './resource-state';
-import type { ResourceType } from './resource-type';
-import type { ResourceId } from './xds-errors';
+import type { ElementLimit, ResourceType } from './resource-type';
+import { removalHandling, type ServerPolicy } from './server-policy';
+import { describeResource, type ResourceId } from './xds-errors';
 
-/** What a channel resource needs. */
+/** The channel of one management server, as its resources and their subscribers see it. */
+export interface Channel {
+  readonly server: ServerConfig;
+  readonly policy: ServerPolicy;
+  /** Names the server and the node in messages. */
+  readonly description: string;
+}
+
+/** A resource that a target watches, subscribed to at one or more servers. */
+export interface ResourceSubscriber {
+  /** The value in use, whichever server it is from. */
+  readonly accepted: Accepted<unknown> | undefined;
+  /** Called in the queue. */
+  onResourceEvent(event: ResourceEvent<unknown>, channel: Channel): void;
+}
+
+/** What the resources of one channel share. */
 export interface ChannelResourceOptions {
-  readonly type: ResourceType<unknown>;
-  readonly name: string;
-  /** See `ChannelResource.position`. */
-  readonly position: number;
+  readonly channel: Channel;
   readonly clock: Clock;
-  /** Of all resources of the server. */
+  readonly logger: Logger;
   readonly elements: ElementCounts;
-  /** The server, as messages name it. */
-  readonly origin: () => EventOrigin;
 }
 
 /** The time to live of a value. */
@@ -33,39 +45,28 @@ interface Lifetime {
 }
 
 /**
- * A resource as one management server has sent it, decoded once for every target that watches it. It lives as long
- * as one of them is subscribed to it.
+ * A resource as one management server has sent it, decoded once for all its subscribers. It lives as long as one of
+ * them is subscribed.
  */
 export class ChannelResource implements RequestedResource {
-  readonly type: ResourceType<unknown>;
-  readonly name: string;
-  /** Its place in the order in which the resources of the server were subscribed to. */
-  readonly position: number;
-  /** The targets subscribed to it. */
-  readonly listeners = new Set<ChannelListener>();
+  readonly subscribers = new Set<ResourceSubscriber>();
   private current: ResourceState<unknown>;
   private lifetime: Lifetime | undefined;
   /** How many elements of the value are counted. */
   private elements = 0;
 
-  constructor(private readonly options: ChannelResourceOptions) {
-    const { type, name, position, clock } = options;
-    this.type = type;
-    this.name = name;
-    this.position = position;
-    this.current = { kind: 'requested', sinceMs: clock.now(), unreachable: undefined };
+  /** @param position Its place in the order in which the resources of the channel were subscribed to. */
+  constructor(
+    readonly type: ResourceType<unknown>,
+    readonly name: string,
+    readonly position: number,
+    private readonly options: ChannelResourceOptions,
+  ) {
+    const sinceMs = options.clock.now();
+    this.current = { kind: 'requested', sinceMs, unreachable: undefined };
   }
 
-  /** What this server has made of the resource. An expired value is a failure. */
-  get state(): ResourceState<unknown> {
-    const { lifetime } = this;
-    if (lifetime !== undefined && this.options.clock.monotonicMs() >= lifetime.endsAtMs) {
-      this.apply(expiryEvent(this.id, lifetime.ttlMs, this.options.origin()));
-    }
-    return this.current;
-  }
-
-  /** The last value accepted from this server. */
+  /** The last value accepted from this server, unless it has expired. */
   get accepted(): Accepted<unknown> | undefined {
     const { state } = this;
     return state.kind === 'accepted' ? state.accepted : undefined;
@@ -75,38 +76,115 @@ export class ChannelResource implements RequestedResource {
   get heldVersion(): string | undefined {
     const { accepted } = this;
     if (accepted === undefined) return undefined;
-    const { typeUrl } = this.type;
-    for (const listener of this.listeners) {
-      const inUse = listener.cached(typeUrl, this.name);
-      if (inUse?.serverKey !== accepted.serverKey) return undefined;
+    for (const subscriber of this.subscribers) {
+      if (!this.isInUse(subscriber)) return undefined;
     }
     return accepted.version;
   }
 
-  /** The name in messages. */
-  get id(): ResourceId {
-    return { typeName: this.type.typeName, name: this.name };
+  /** The event of a subscriber that is added after the server has sent the resource, or failed to. */
+  get known(): ResourceEvent<unknown> | undefined {
+    const { state, lifetime } = this;
+    if (state.kind === 'requested') return undefined;
+    const ttlMs = lifetime && lifetime.endsAtMs - this.options.clock.monotonicMs();
+    return { kind: 'shared', state, ttlMs };
   }
 
-  /** Milliseconds until the value expires; `undefined`: never. */
-  get remainingMs(): number | undefined {
-    return this.lifetime && this.lifetime.endsAtMs - this.options.clock.monotonicMs();
+  /** Handles that a response contains the resource. */
+  receive(event: ResourceEvent<unknown>): void {
+    if (event.kind === 'renewed') {
+      this.renew(event.ttlMs);
+      return;
+    }
+    if (this.isDeletionIgnored) {
+      this.options.logger.info(() => `${describeResource(this.id)}: sent again after its removal`);
+    }
+    if (event.kind === 'accepted') this.logSkipped(event.accepted);
+    this.apply(event);
+    this.notify(event);
   }
 
-  /** Applies what the server did. */
-  apply(event: ResourceEvent<unknown>): void {
-    this.current = nextResourceState(this.current, event);
-    if (this.current.kind !== 'accepted') this.lifetime = undefined;
-    this.count(this.current.kind === 'accepted' ? (this.current.accepted.elements ?? 0) : 0);
+  /** Handles its removal. @param isExplicit Whether the server says so, instead of leaving the resource out. */
+  remove(version: string, isExplicit: boolean): void {
+    const { id, state, type } = this;
+    const { channel, logger } = this.options;
+    const handling = removalHandling(channel.policy, !type.allResourcesRequiredInSotw);
+    if (state.kind === 'accepted' && !state.deletionIgnored && handling === 'ignore') {
+      // gRFC A53 requires a warning. grpc-js has no such level, and shows nothing below an error by default.
+      logger.error(
+        () =>
+          `${describeResource(id)}: removed by ${channel.description}, kept (ignore_resource_deletion)`,
+      );
+    }
+    const event = deletionEvent(id, { version, isExplicit, handling }, this.origin());
+    this.apply(event);
+    this.notify(event);
   }
 
-  /** Stops counting its elements. Called once, when the last target has unsubscribed. */
+  /** Handles that it was not received in time. */
+  timeOut(serverAnswered: boolean): void {
+    const event = timeoutEvent(this.id, serverAnswered, this.origin());
+    this.apply(event);
+    this.notify(event);
+  }
+
+  /** Ends its use. Called once, when the last subscriber is removed. */
   release(): void {
+    if (this.isDeletionIgnored) {
+      const text = () => `${describeResource(this.id)}: no longer watched after its removal`;
+      this.options.logger.info(text);
+    }
     this.count(0);
   }
 
-  /** Sets when the value expires. */
-  keepFor(ttlMs: number | undefined): void {
+  /** What this server has made of the resource. An expired value is a failure. */
+  private get state(): ResourceState<unknown> {
+    const { lifetime } = this;
+    if (lifetime !== undefined && this.options.clock.monotonicMs() >= lifetime.endsAtMs) {
+      this.apply(expiryEvent(this.id, lifetime.ttlMs, this.origin()));
+    }
+    return this.current;
+  }
+
+  private get isDeletionIgnored(): boolean {
+    const { state } = this;
+    return state.kind === 'accepted' && state.deletionIgnored;
+  }
+
+  private get id(): ResourceId {
+    return { typeName: this.type.typeName, name: this.name };
+  }
+
+  /** A heartbeat cannot end a time to live, only begin it anew. A subscriber with another value receives this one. */
+  private renew(ttlMs: number | undefined): void {
+    // The value may have expired while the response was read.
+    if (this.accepted === undefined) return;
+    if (ttlMs !== undefined) this.keepFor(ttlMs);
+    const { known } = this;
+    for (const subscriber of this.subscribers) {
+      const event = this.isInUse(subscriber) ? { kind: 'renewed' as const, ttlMs } : known;
+      if (event !== undefined) subscriber.onResourceEvent(event, this.options.channel);
+    }
+  }
+
+  private isInUse({ accepted }: ResourceSubscriber): boolean {
+    return accepted?.serverKey === this.options.channel.server.key;
+  }
+
+  private apply(event: ResourceEvent<unknown>): void {
+    this.current = nextResourceState(this.current, event);
+    const { current } = this;
+    if (event.kind === 'accepted') this.keepFor(event.ttlMs);
+    else if (current.kind !== 'accepted') this.lifetime = undefined;
+    this.count(current.kind === 'accepted' ? (current.accepted.elements ?? 0) : 0);
+  }
+
+  private notify(event: ResourceEvent<unknown>): void {
+    const { channel } = this.options;
+    for (const subscriber of this.subscribers) subscriber.onResourceEvent(event, channel);
+  }
+
+  private keepFor(ttlMs: number | undefined): void {
     const endsAtMs = this.options.clock.monotonicMs() + (ttlMs ?? 0);
     this.lifetime = ttlMs === undefined ? undefined : { ttlMs, endsAtMs };
   }
@@ -116,5 +194,40 @@ export class ChannelResource implements RequestedResource {
     if (elementLimit === undefined || elements === this.elements) return;
     this.options.elements.add(elementLimit, elements - this.elements);
     this.elements = elements;
+  }
+
+  /**
+   * Logs what is not used of a resource, once per value: as an error when it differs from what was skipped before,
+   * because nothing less is shown by default.
+   */
+  private logSkipped(next: Accepted<unknown>): void {
+    const { type, id, accepted: before } = this;
+    if (next.value === before?.value) return;
+    const skipped = type.describeSkipped?.(next.value);
+    if (skipped === undefined) return;
+    const text = () => `${describeResource(id)}: version "${next.version}": ${skipped}`;
+    const known = before && type.describeSkipped?.(before.value);
+    if (skipped === known) this.options.logger.info(text);
+    else this.options.logger.error(text);
+  }
+
+  private origin(): EventOrigin {
+    const { channel, clock } = this.options;
+    return { server: channel.description, policy: channel.policy, nowMs: clock.now() };
+  }
+}
+
+/** Counts the elements of the resources cached from one management server, by the limit they count against. */
+export class ElementCounts {
+  private readonly counts = new Map<ElementLimit, number>();
+
+  /** Returns how many elements count against the limit. */
+  of(limit: ElementLimit): number {
+    return this.counts.get(limit) ?? 0;
+  }
+
+  /** Adds a number of elements, or removes them if it is negative. */
+  add(limit: ElementLimit, count: number): void {
+    this.counts.set(limit, this.of(limit) + count);
   }
 }

@@ -9,15 +9,14 @@ import { RefCountedMap } from '../util/ref-counted-map';
 import { SerialQueue } from '../util/serial-queue';
 import { noClientEvents, type ClientEvents } from './client-events';
 import { DEFAULT_TIME_PERCENT } from './limits';
+import { LongWaits } from './long-waits';
 import { createNode, type UserAgent } from './node';
-import { reportLongWaits } from './report-long-waits';
 import { parseOpaqueName, parseResourceName, type ParseResourceName } from './resource-name';
 import type { ResourceType } from './resource-type';
 import { ServerChannel } from './server-channel';
 import { serverPolicy } from './server-policy';
 import { TimeBudget } from './time-budget';
 import type { XdsTransportFactory } from './transport';
-import { WaitReports } from './wait-reports';
 
 /** What the clients of one bootstrap share. */
 export interface ManagementServersOptions {
@@ -60,7 +59,7 @@ export class ManagementServers {
   /** Reads the names of resources. */
   readonly parseName: ParseResourceName;
   /** Of the resources of every client. */
-  readonly waitReports: WaitReports;
+  readonly longWaits: LongWaits;
   private readonly channels: RefCountedMap<ServerConfig, ServerChannel>;
   private readonly types = new Map<string, ResourceType<unknown>>();
   /** One object for each server, so that servers can be compared by identity. */
@@ -86,10 +85,7 @@ export class ManagementServers {
     const { queue } = this;
     this.node = createNode(bootstrap.node, userAgent, clientFeatures);
     const nodeId = bootstrap.node.id;
-    this.waitReports = new WaitReports({
-      ...{ clock, queue },
-      onLong: (waits) => reportLongWaits(waits, { logger, nodeId }),
-    });
+    this.longWaits = new LongWaits({ clock, queue, logger, nodeId });
     this.channels = new RefCountedMap(
       (server) => this.createChannel(server),
       (channel) => channel.close(),

@@ -1,9 +1,8 @@
-import { assertNever } from '../util/assert-never';
 import { StatusCode } from '../util/status-code';
-import type { ResourceOutcome } from './ads/response-reader';
 import type { Failure, ResourceEvent } from './resource-state';
 import type { XdsError } from './resource-watcher';
 import type { DeletionHandling, ServerPolicy } from './server-policy';
+import type { StreamStatus } from './transport';
 import {
   absentError,
   deletedError,
@@ -15,7 +14,7 @@ import {
   type ResourceId,
 } from './xds-errors';
 
-/** Who says something about a resource, and when. */
+/** The server that an event is from, and the time. */
 export interface EventOrigin {
   /** Names the server and the node in messages. */
   readonly server: string;
@@ -24,51 +23,49 @@ export interface EventOrigin {
   readonly nowMs: number;
 }
 
-/** A sign of life, which says nothing about the resource. */
-type Heartbeat = Extract<ResourceOutcome, { readonly kind: 'renewed' | 'lost' }>;
+/** A resource that is not valid. */
+export interface Rejection {
+  readonly violations: readonly string[];
+  /** `undefined` if the resource could not be taken out of the response. */
+  readonly bytes: Uint8Array | undefined;
+  /** Of the response. */
+  readonly version: string;
+}
 
-/** What a response that has something to say about a resource means for it. */
-export function outcomeEvent(
+/** Creates the event of a resource that is not valid. */
+export function rejectedEvent(
   id: ResourceId,
-  outcome: Exclude<ResourceOutcome, Heartbeat>,
+  { violations, bytes, version }: Rejection,
+  origin: EventOrigin,
+): ResourceEvent<unknown> {
+  const error = rejectedError(id, origin.server, violations);
+  const failure = { ...createFailure('NACKED', error, version, origin), rejected: bytes };
+  return { kind: 'failed', failure, dropValue: origin.policy.dropOnDataError };
+}
+
+/** Creates the event of a resource that its server cannot supply (gRFC A88). */
+export function serverErrorEvent(
+  id: ResourceId,
+  status: StreamStatus,
   version: string,
   origin: EventOrigin,
 ): ResourceEvent<unknown> {
-  const { server, policy } = origin;
-  switch (outcome.kind) {
-    case 'accepted':
-      return { kind: 'accepted', accepted: outcome.accepted, change: outcome.change };
-    case 'rejected': {
-      const error = rejectedError(id, server, outcome.violations);
-      const failure = createFailure('NACKED', error, version, origin);
-      const rejected = outcome.bytes;
-      return {
-        kind: 'failed',
-        failure: { ...failure, rejected },
-        dropValue: policy.dropOnDataError,
-      };
-    }
-    case 'server-error': {
-      const error = serverError(id, server, outcome.status);
-      const failure = createFailure('RECEIVED_ERROR', error, version, origin);
-      const dropValue = policy.dropOnDataError && isDataError(outcome.status.code);
-      return { kind: 'failed', failure, dropValue };
-    }
-    default:
-      return assertNever(outcome);
-  }
+  const error = serverError(id, origin.server, status);
+  const failure = createFailure('RECEIVED_ERROR', error, version, origin);
+  const dropValue = origin.policy.dropOnDataError && isDataError(status.code);
+  return { kind: 'failed', failure, dropValue };
 }
 
-/** That a resource is not there, as its server says or lets us conclude. */
+/** The removal of a resource. */
 export interface Deletion {
   /** Of the response. */
   readonly version: string;
-  /** Whether the server has said that there is none, instead of leaving it out of a complete response. */
+  /** Whether the server has said that it does not exist, instead of leaving it out of a complete response. */
   readonly isExplicit: boolean;
   readonly handling: DeletionHandling;
 }
 
-/** What it means for a resource that it is not there. */
+/** Creates the event of a resource that does not exist. */
 export function deletionEvent(
   id: ResourceId,
   { version, isExplicit, handling }: Deletion,
@@ -80,8 +77,8 @@ export function deletionEvent(
 }
 
 /**
- * What it means for a resource that its time to live is over: the server has said beforehand that it must not
- * be used any longer, so no rule about deletions keeps it.
+ * Creates the event of a resource whose time to live is over. The server has said beforehand that it must not be used
+ * any longer, so no rule about deletions keeps it.
  */
 export function expiryEvent(
   id: ResourceId,
@@ -93,7 +90,7 @@ export function expiryEvent(
   return { kind: 'failed', failure: { ...failure, isExpiry: true }, dropValue: true };
 }
 
-/** What it means for a resource that it did not come in time. */
+/** Creates the event of a resource that was not received in time. */
 export function timeoutEvent(
   id: ResourceId,
   serverAnswered: boolean,
@@ -106,7 +103,7 @@ export function timeoutEvent(
 }
 
 /**
- * What it means for a resource that no server can be reached.
+ * Creates the event of a resource while no server can be reached.
  * @param causes One sentence per server that was tried.
  */
 export function unreachableEvent(

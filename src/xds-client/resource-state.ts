@@ -77,7 +77,11 @@ export type ResourceEvent<T> =
       readonly accepted: Accepted<T>;
       /** Default: unknown. */
       readonly change?: ValueChange | undefined;
+      /** Milliseconds after which the value expires unless it is renewed. Default: never. */
+      readonly ttlMs?: number | undefined;
     }
+  /** A heartbeat: the time to live of the value begins anew. Without one, nothing changes. */
+  | { readonly kind: 'renewed'; readonly ttlMs: number | undefined }
   /** A server sent something invalid, or said that it cannot supply the resource. */
   | { readonly kind: 'failed'; readonly failure: Failure; readonly dropValue: boolean }
   /** A server sent a complete list without it, or has said that there is none. */
@@ -90,7 +94,12 @@ export type ResourceEvent<T> =
   /** It was asked for and did not come in time. */
   | { readonly kind: 'timed-out'; readonly failure: Failure }
   /** A server had sent it, or failed to, before it was requested for this target. */
-  | { readonly kind: 'shared'; readonly state: ResourceState<T> }
+  | {
+      readonly kind: 'shared';
+      readonly state: ResourceState<T>;
+      /** Milliseconds after which its value expires unless it is renewed. Default: never. */
+      readonly ttlMs?: number | undefined;
+    }
   /** Every server is out of reach. */
   | { readonly kind: 'unreachable'; readonly error: XdsError }
   /** A server answers again. */
@@ -120,6 +129,8 @@ export function nextResourceState<T>(
       return onDeleted(state, event);
     case 'timed-out':
       return state.kind === 'accepted' ? state : onFailed(state, event.failure, true);
+    case 'renewed':
+      return state;
     case 'shared':
       return onShared(state, event.state);
     case 'unreachable':

@@ -1,104 +1,101 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { Handle } from '../util/handle';
-import type { Channel, ChannelListener } from './channel-listener';
 import { diagnostics, type FallbackEvent } from './diagnostics';
-import type { ResourceType } from './resource-type';
-import type { ServerChannel } from './server-channel';
+import type { ServerChannel, ServerObserver } from './server-channel';
 import type { WatchedResource } from './watched-resource';
 
-/** A hold on the channel of a server. */
-export type ChannelHold = Handle & { readonly value: ServerChannel };
+/** A reference to the channel of a server. */
+export type ChannelReference = Handle & { readonly value: ServerChannel };
 
-/** What the servers of an authority are chosen from, and for. */
+/** Constructor options of a server choice. */
 export interface ServerChoiceOptions {
   /** The target of the client; `undefined` if it has none. */
   readonly target: string | undefined;
-  /** Of the authority; `undefined` for that of the names in the old style. */
+  /** Of the authority; `undefined` for names in the old style. */
   readonly name: string | undefined;
-  /** `node.id`, for whoever observes the process. */
+  /** `node.id`, for diagnostics. */
   readonly nodeId: string;
   /** In order of priority, at least one. */
   readonly servers: readonly ServerConfig[];
-  /** Whether a server being out of reach is reason enough to ask the next one (gRFC A95). */
+  /** Whether a server that is unreachable is replaced although no resource is missing (gRFC A95). */
   readonly fallbackOnReachabilityOnly: boolean;
-  readonly acquireChannel: (server: ServerConfig) => ChannelHold;
+  readonly acquireChannel: (server: ServerConfig) => ChannelReference;
+}
+
+/** A server in use. */
+interface UsedServer {
+  readonly channel: ServerChannel;
+  readonly reference: Handle;
+  readonly observation: Handle;
 }
 
 /**
- * The servers that one target has the resources of an authority from (gRFC A71): the first ones of the list, normally one,
- * and one more each time the last of them fails while something is missing. All of them are subscribed to everything.
- * The first answer of one of them makes those after it superfluous.
+ * The servers from which one target has the resources of an authority (gRFC A71): the first ones of the list, normally
+ * one, and one more each time the last of them fails while a resource is missing. Every resource is subscribed to at all
+ * of them. The first response of one of them ends the use of those after it.
  */
 export class ServerChoice {
-  private readonly channels: ChannelHold[] = [];
+  private readonly used: UsedServer[] = [];
 
-  /** @param resources Those to subscribe to, whenever it is asked. */
+  /** @param resources Returns the resources to subscribe to, at any time. */
   constructor(
     private readonly options: ServerChoiceOptions,
-    private readonly listener: ChannelListener,
+    private readonly observer: ServerObserver,
     private readonly resources: () => Iterable<WatchedResource>,
   ) {}
 
-  /** The servers that are asked at the moment. */
-  get asked(): readonly ServerChannel[] {
-    return this.channels.map(({ value }) => value);
+  /** The channels of the servers in use. */
+  get channels(): readonly ServerChannel[] {
+    return this.used.map(({ channel }) => channel);
   }
 
-  /** Whether resources are taken from a server: from the last one, because those before it are down. */
-  isInUse(channel: Channel): boolean {
-    return this.channels.at(-1)?.value === channel;
-  }
-
-  subscribe(type: ResourceType<unknown>, name: string): void {
-    for (const { value } of this.channels) value.subscribe(type, name, this.listener);
-  }
-
-  unsubscribe(type: ResourceType<unknown>, name: string): void {
-    for (const { value } of this.channels) value.unsubscribe(type, name, this.listener);
+  /** Subscribes a resource at every server in use. The last one supplies it: those before are down. */
+  subscribe(resource: WatchedResource): void {
+    for (const [index, { channel }] of this.used.entries()) {
+      resource.subscribe(channel, index === this.used.length - 1);
+    }
   }
 
   /**
-   * Sees to it that a server is asked that is not known to be down, turning to the next one if there is
-   * reason to: something has not been heard of at all, or has expired since. What is cached can wait, and so
-   * can what is known to be missing.
+   * Uses the next server if the last one is down and there is reason to: a resource has not been received at all, or has
+   * expired since. Cached resources, and those known to be missing, are no reason.
    *
-   * @returns whether there is such a server.
+   * @returns whether a server is in use that is not known to be down.
    */
   canReach(): boolean {
     const { servers, fallbackOnReachabilityOnly } = this.options;
-    if (this.channels.length === 0) this.openNext();
-    while (this.channels.at(-1)?.value.failure !== undefined) {
-      const next = servers[this.channels.length];
-      if (next === undefined) return false;
+    if (this.used.length === 0) this.useNext();
+    while (this.used.at(-1)?.channel.failure !== undefined) {
+      if (this.used.length === servers.length) return false;
       if (!fallbackOnReachabilityOnly && !this.lacksResource()) return false;
-      this.openNext();
+      this.useNext();
     }
     return true;
   }
 
-  /** Does without the servers after the one that has answered. */
-  settleOn(channel: Channel): void {
-    const index = this.channels.findIndex(({ value }) => value === channel);
-    const last = this.channels.at(-1)?.value;
-    this.closeAfter(index);
+  /** Ends the use of the servers after the one that has answered. */
+  settleOn(channel: ServerChannel): void {
+    const index = this.used.findIndex((used) => used.channel === channel);
+    const last = this.used.at(-1)?.channel;
+    this.releaseAfter(index + 1);
     if (index >= 0 && last !== undefined && last !== channel) {
       this.publishFallback('back', last.server, channel.server);
     }
   }
 
-  /** What each server is doing about a resource, as clauses. */
+  /** Describes what each server is doing about a resource, as clauses. */
   describeWaits({ type, name }: WatchedResource): readonly string[] {
-    return this.channels.map(({ value }) => value.describeWait(type, name));
+    return this.used.map(({ channel }) => channel.describeWait(type, name));
   }
 
   /** Why each server that has failed cannot be used. */
   failures(): readonly string[] {
-    return this.channels.flatMap(({ value }) => value.failure ?? []);
+    return this.used.flatMap(({ channel }) => channel.failure ?? []);
   }
 
-  /** Lets go of every server. */
+  /** Ends the use of every server. */
   close(): void {
-    this.closeAfter(-1);
+    this.releaseAfter(0);
   }
 
   private lacksResource(): boolean {
@@ -109,25 +106,26 @@ export class ServerChoice {
     return false;
   }
 
-  private openNext(): void {
-    const server = this.options.servers[this.channels.length];
+  private useNext(): void {
+    const server = this.options.servers[this.used.length];
     if (server === undefined) throw new Error('an authority has run out of servers');
-    // What will be cached from now on is not what these servers sent last.
-    for (const { value } of this.channels) value.forgetVersions();
-    const before = this.channels.at(-1)?.value.server;
+    // What is cached from now on is not what these servers sent last.
+    for (const { channel } of this.used) channel.forgetVersions();
+    const before = this.used.at(-1)?.channel.server;
     if (before !== undefined) this.publishFallback('down', before, server);
-    const hold = this.options.acquireChannel(server);
-    this.channels.push(hold);
-    hold.value.attach(this.listener);
-    for (const { type, name } of this.resources()) hold.value.subscribe(type, name, this.listener);
+    const reference = this.options.acquireChannel(server);
+    const channel = reference.value;
+    this.used.push({ channel, reference, observation: channel.observe(this.observer) });
+    for (const resource of this.resources()) resource.subscribe(channel, true);
   }
 
-  private closeAfter(index: number): void {
-    for (const hold of this.channels.splice(index + 1)) {
-      for (const { type, name } of this.resources())
-        hold.value.unsubscribe(type, name, this.listener);
-      hold.value.detach(this.listener);
-      hold.release();
+  private releaseAfter(count: number): void {
+    const released = this.used.splice(count);
+    if (released.length === 0) return;
+    for (const resource of this.resources()) resource.unsubscribeAfter(count);
+    for (const { reference, observation } of released) {
+      observation.release();
+      reference.release();
     }
   }
 
@@ -138,13 +136,7 @@ export class ServerChoice {
   ): void {
     if (!diagnostics.fallback.hasSubscribers) return;
     const { nodeId, target, name: authority } = this.options;
-    diagnostics.fallback.publish({
-      nodeId,
-      target,
-      authority,
-      direction,
-      fromServerUri,
-      toServerUri,
-    });
+    const servers = { direction, fromServerUri, toServerUri };
+    diagnostics.fallback.publish({ nodeId, target, authority, ...servers });
   }
 }

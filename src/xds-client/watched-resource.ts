@@ -1,8 +1,10 @@
 import type { Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
 import type { SerialQueue } from '../util/serial-queue';
+import type { Channel, ResourceSubscriber } from './channel-resource';
 import type { ResourceSnapshot } from './client-snapshot';
 import { hasResourceSubscribers, publishResourceChange } from './resource-diagnostics';
+import { expiryEvent } from './resource-events';
 import {
   currentNotifications,
   nextResourceState,
@@ -15,6 +17,7 @@ import {
 } from './resource-state';
 import type { ResourceType } from './resource-type';
 import type { ResourceWatcher } from './resource-watcher';
+import type { ServerChannel } from './server-channel';
 import { UpdateBudget } from './update-budget';
 import type { ResourceId } from './xds-errors';
 
@@ -26,12 +29,12 @@ export class Watch {
     this.watcher = watcher;
   }
 
-  /** The watcher is told nothing from now on, not even what is already in the queue. */
+  /** Ends the notifications, also those that are in the queue. */
   end(): void {
     this.watcher = undefined;
   }
 
-  /** Tells the watcher. */
+  /** Notifies the watcher. */
   notify(notification: Notification<unknown>): void {
     const { watcher } = this;
     if (notification.kind === 'ambient') watcher?.onAmbientError(notification.error);
@@ -39,48 +42,57 @@ export class Watch {
   }
 }
 
-/** What a watched resource is made of. */
+/** Uses the watched resources of one authority. All methods are called in the queue. */
+export interface ResourceOwner {
+  /** A server has sent the resource, rejected it or been found not to have it, for the first time. */
+  onAnswered(resource: WatchedResource): void;
+  /** The last watch has been removed, possibly not for the first time. */
+  onUnwatched(resource: WatchedResource): void;
+  /** The time to live of the value is over. */
+  onExpired(resource: WatchedResource): void;
+}
+
+/** What the watched resources of one authority share. */
 export interface WatchedResourceOptions {
-  readonly type: ResourceType<unknown>;
-  readonly name: string;
+  readonly owner: ResourceOwner;
   readonly queue: SerialQueue;
   readonly clock: Clock;
-  /** `node.id`, for whoever observes the process. */
+  /** `node.id`, for diagnostics. */
   readonly nodeId: string;
   /** The target that watches it; `undefined` if the client has none. */
   readonly target: string | undefined;
-  /** Called when something has been heard of the resource for the first time. */
-  readonly onAnswered: (resource: WatchedResource) => void;
-  /** Called when the last watch has been taken away, possibly more than once. */
-  readonly onUnwatched: (resource: WatchedResource) => void;
 }
 
-/** What watchers have yet to be told. */
+/** Notifications that are due. */
 interface Backlog {
-  /** What they were told of last. */
-  readonly told: ResourceState<unknown>;
-  /** Runs out when they may be told again. */
+  /** The state that watchers were notified of last. */
+  readonly notified: ResourceState<unknown>;
+  /** Runs until they may be notified again. */
   readonly timer: Handle;
 }
 
 /**
- * A resource with at least one watcher: its state, and whom to tell. Everything that happens to it goes
- * through `apply`. Watchers are told in tasks of their own, after whatever is going on, so that no state
- * is half changed when they run and none is affected by what another one throws. What changes too often is
- * told less often, and then as it is by then.
+ * A resource with at least one watch: its state, its subscriptions at the servers, and its watches. Every event goes
+ * through `apply`. Watchers are notified in tasks of their own, after the current one, so that no state is half changed
+ * when they run, and none is affected by an exception of another one. Notifications that are too frequent are delayed,
+ * and then have the latest state.
  */
-export class WatchedResource {
-  readonly type: ResourceType<unknown>;
-  readonly name: string;
+export class WatchedResource implements ResourceSubscriber {
   private current: ResourceState<unknown>;
   private readonly watches = new Set<Watch>();
   private readonly budget: UpdateBudget;
   private backlog: Backlog | undefined;
+  /** Runs until the value expires. */
+  private expiry: Handle | undefined;
+  /** One for each server that the authority uses, in their order. */
+  private readonly subscriptions: Handle[] = [];
 
-  constructor(private readonly options: WatchedResourceOptions) {
-    const { type, name, clock } = options;
-    this.type = type;
-    this.name = name;
+  constructor(
+    readonly type: ResourceType<unknown>,
+    readonly name: string,
+    private readonly options: WatchedResourceOptions,
+  ) {
+    const { clock } = options;
     this.current = { kind: 'requested', sinceMs: clock.now(), unreachable: undefined };
     this.budget = new UpdateBudget(clock.monotonicMs());
   }
@@ -101,39 +113,75 @@ export class WatchedResource {
     return current.kind === 'requested' ? this.options.clock.now() - current.sinceMs : 0;
   }
 
-  /** What messages call it. */
+  /** The name in messages. */
   get id(): ResourceId {
     return { typeName: this.type.typeName, name: this.name };
   }
 
-  /** Whether anybody is watching. */
+  /** Whether there is a watch. */
   get isWatched(): boolean {
     return this.watches.size > 0;
   }
 
-  /** Adds a watch and tells it what is known already. */
+  /** Adds a watch, whose watcher is notified of the current state. */
   addWatch(watch: Watch): void {
-    // The others come to know of it now, too, so that all have been told of the same state.
+    // The others are notified now, too, so that all know the same state.
     this.clearBacklog();
     this.watches.add(watch);
-    for (const notification of currentNotifications(this.current)) this.tell(watch, notification);
+    for (const notification of currentNotifications(this.current)) this.notify(watch, notification);
   }
 
-  /** Takes a watch away. */
+  /** Removes a watch. */
   removeWatch(watch: Watch): void {
     this.watches.delete(watch);
-    if (!this.isWatched) this.options.onUnwatched(this);
+    if (!this.isWatched) this.options.owner.onUnwatched(this);
   }
 
   /**
-   * Lets something happen to the resource.
-   * @param serverUri Of the server that it is the doing of; absent if it is that of several.
+   * Subscribes to the resource at one more server.
+   * @param isInUse Whether resources are used from it. What it had sent before, for other targets, is not mixed with the
+   * resources of another server.
+   */
+  subscribe(channel: ServerChannel, isInUse: boolean): void {
+    const subscription = channel.subscribe(this.type, this.name, this);
+    this.subscriptions.push(subscription);
+    const event = isInUse ? subscription.known : undefined;
+    if (event !== undefined) this.onResourceEvent(event, channel);
+  }
+
+  /** Ends the subscriptions at all servers but the first `count`. */
+  unsubscribeAfter(count: number): void {
+    for (const subscription of this.subscriptions.splice(count)) subscription.release();
+  }
+
+  /** See `ResourceSubscriber`. */
+  onResourceEvent(event: ResourceEvent<unknown>, channel: Channel): void {
+    this.apply(event, channel.server.serverUri);
+    switch (event.kind) {
+      case 'accepted':
+        this.keepFor(event.ttlMs, channel);
+        break;
+      case 'renewed':
+        // A heartbeat without a TTL changes nothing.
+        if (event.ttlMs !== undefined) this.keepFor(event.ttlMs, channel);
+        break;
+      case 'shared':
+        if (event.state.kind === 'accepted') this.keepFor(event.ttlMs, channel);
+        break;
+      default:
+    }
+  }
+
+  /**
+   * Applies an event.
+   * @param serverUri Of the server that the event is from; absent if it is about several.
    */
   apply(event: ResourceEvent<unknown>, serverUri?: string): void {
     const before = this.current;
     this.current = nextResourceState(before, event);
+    if (before === this.current) return;
     if (before.kind === 'requested' && this.current.kind !== 'requested') {
-      this.options.onAnswered(this);
+      this.options.owner.onAnswered(this);
     }
     if (hasResourceSubscribers()) this.publish(before, serverUri);
     if (this.backlog !== undefined) return;
@@ -143,17 +191,19 @@ export class WatchedResource {
     const { clock, queue } = this.options;
     const waitMs = this.budget.take(clock.monotonicMs());
     if (waitMs === 0) {
-      this.tellAll(notifications);
+      this.notifyAll(notifications);
       return;
     }
     const timer = clock.setTimer(() => queue.run(() => this.clearBacklog()), waitMs);
-    this.backlog = { told: before, timer };
+    this.backlog = { notified: before, timer };
   }
 
-  /** Tells nobody anything any more. */
-  close(): void {
-    this.backlog?.timer.release();
-    this.backlog = undefined;
+  /** Ends the subscriptions and the notifications. */
+  release(): void {
+    this.endBacklog();
+    this.expiry?.release();
+    this.expiry = undefined;
+    this.unsubscribeAfter(0);
   }
 
   /** A copy for diagnostics. */
@@ -181,6 +231,29 @@ export class WatchedResource {
     };
   }
 
+  /** Sets when the value expires. */
+  private keepFor(ttlMs: number | undefined, channel: Channel): void {
+    this.expiry?.release();
+    this.expiry = undefined;
+    if (ttlMs === undefined) return;
+    const { clock, queue } = this.options;
+    const expiry = clock.setTimer(() => {
+      queue.run(() => {
+        if (this.expiry === expiry) this.expire(ttlMs, channel);
+      });
+    }, ttlMs);
+    this.expiry = expiry;
+  }
+
+  private expire(ttlMs: number, { server, policy, description }: Channel): void {
+    this.expiry = undefined;
+    if (this.accepted === undefined) return;
+    const { clock, owner } = this.options;
+    const origin = { server: description, policy, nowMs: clock.now() };
+    this.apply(expiryEvent(this.id, ttlMs, origin), server.serverUri);
+    owner.onExpired(this);
+  }
+
   private publish(before: ResourceState<unknown>, serverUri: string | undefined): void {
     const { typeUrl } = this.type;
     const { nodeId, target } = this.options;
@@ -191,18 +264,23 @@ export class WatchedResource {
   private clearBacklog(): void {
     const { backlog } = this;
     if (backlog === undefined) return;
-    this.close();
+    this.endBacklog();
     this.budget.take(this.options.clock.monotonicMs());
-    this.tellAll(notificationsBetween(backlog.told, this.current));
+    this.notifyAll(notificationsBetween(backlog.notified, this.current));
   }
 
-  private tellAll(notifications: readonly Notification<unknown>[]): void {
+  private endBacklog(): void {
+    this.backlog?.timer.release();
+    this.backlog = undefined;
+  }
+
+  private notifyAll(notifications: readonly Notification<unknown>[]): void {
     for (const notification of notifications) {
-      for (const watch of this.watches) this.tell(watch, notification);
+      for (const watch of this.watches) this.notify(watch, notification);
     }
   }
 
-  private tell(watch: Watch, notification: Notification<unknown>): void {
+  private notify(watch: Watch, notification: Notification<unknown>): void {
     this.options.queue.run(() => watch.notify(notification));
   }
 }

@@ -85,8 +85,8 @@ export class XdsClient {
   snapshot(): ClientSnapshot {
     const authorities = [...this.authorities.values()];
     const channels = new Set<ServerChannel>();
-    for (const { askedServers } of authorities) {
-      for (const channel of askedServers) channels.add(channel);
+    for (const authority of authorities) {
+      for (const channel of authority.channels) channels.add(channel);
     }
     return {
       servers: [...channels].map((channel) => channel.snapshot()),
@@ -186,7 +186,7 @@ export class XdsClient {
       acquireChannel: (server) => servers.acquire(server),
       queue: servers.queue,
       clock,
-      waitReports: servers.waitReports,
+      longWaits: servers.longWaits,
       onUnwatched: () => servers.sweepLater(this),
     });
   }

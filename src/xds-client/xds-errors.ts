@@ -145,3 +145,8 @@ export function joinBounded(texts: readonly string[]): string {
   const left = texts.length - count;
   return left === 0 ? shown : `${shown}${SEPARATOR}and ${left} more`;
 }
+
+/** Writes a duration in seconds, such as `1.5 s`. */
+export function inSeconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}

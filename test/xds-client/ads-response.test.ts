@@ -5,14 +5,11 @@ import {
 import type { Any } from '../../src/generated/google/protobuf/any';
 import { SotwProtocol } from '../../src/xds-client/ads/sotw-subscriptions';
 import { createNode } from '../../src/xds-client/node';
-import {
-  readResources,
-  type ReadContext,
-  type ReadResources,
-} from '../../src/xds-client/ads/response-reader';
+import { readResponse, type ReadResponse } from '../../src/xds-client/ads/response-reader';
 import { parseResourceName } from '../../src/xds-client/resource-name';
 import type { Accepted } from '../../src/xds-client/resource-state';
 import type { ResourceType } from '../../src/xds-client/resource-type';
+import { serverPolicy } from '../../src/xds-client/server-policy';
 import { bootstrap, serverConfig } from './harness';
 import { TestResourceType, wrap } from './test-resource';
 
@@ -26,12 +23,12 @@ function parse(bytes: Uint8Array) {
 
 function read(
   resources: Any[],
-  wanted: readonly string[],
+  requested: readonly string[],
   cached: ReadonlyMap<string, Accepted<unknown>> = new Map(),
   type: ResourceType<unknown> = new TestResourceType('T', true),
-  change: Partial<ReadContext> = {},
+  hasErrors = false,
   resourceErrors: ResourceError[] = [],
-): ReadResources {
+): ReadResponse {
   const response: DiscoveryResponse = {
     versionInfo: '7',
     resources,
@@ -42,27 +39,24 @@ function read(
   };
   const parsed = parse(DiscoveryResponse.encode(response).finish());
   if (!parsed.ok) throw new Error(parsed.error);
-  return readResources(parsed.value, {
+  return readResponse(parsed.value, {
     type,
     server,
-    nowMs: 3,
     certificateProviders: new Set(),
-    readResourceErrors: false,
     parseName: parseResourceName,
-    isWanted: (name) => wanted.includes(name),
-    cached: (name) => cached.get(name),
+    origin: { server: 's', policy: serverPolicy(new Set(), hasErrors), nowMs: 3 },
+    resources: new Map(requested.map((name) => [name, { accepted: cached.get(name) }])),
     elementsOf: () => 0,
-    ...change,
   });
 }
 
 const type = new TestResourceType('T', true);
 
-describe('readResources', () => {
+describe('readResponse', () => {
   it('notes when and from whom it has what', () => {
-    const { outcomes, violations, invalid } = read([type.resource('a', 'one')], ['a']);
+    const { events, violations, invalid } = read([type.resource('a', 'one')], ['a']);
     expect([violations, invalid]).toEqual([[], 0]);
-    expect(outcomes).toEqual(
+    expect(events).toEqual(
       new Map([
         [
           'a',
@@ -91,8 +85,8 @@ describe('readResources', () => {
       serverKey: server.key,
       updatedAtMs: 1,
     };
-    const { outcomes } = read([type.resource('a', 'one')], ['a'], new Map([['a', before]]));
-    expect(outcomes.get('a')).toEqual({ kind: 'accepted', accepted: { ...before, version: '7' } });
+    const { events } = read([type.resource('a', 'one')], ['a'], new Map([['a', before]]));
+    expect(events.get('a')).toEqual({ kind: 'accepted', accepted: { ...before, version: '7' } });
   });
 
   it.each([
@@ -100,9 +94,9 @@ describe('readResources', () => {
     ['leaves a resource where it is that is most of the response', 10_000, false],
   ])('%s', (_what, length, isCopy) => {
     const rest = type.resource('b', 'y'.repeat(1000));
-    const { outcomes } = read([type.resource('a', 'x'.repeat(length)), rest], ['a']);
-    const outcome = outcomes.get('a');
-    const bytes = outcome?.kind === 'accepted' ? outcome.accepted.bytes : new Uint8Array();
+    const { events } = read([type.resource('a', 'x'.repeat(length)), rest], ['a']);
+    const event = events.get('a');
+    const bytes = event?.kind === 'accepted' ? event.accepted.bytes : new Uint8Array();
     expect(Buffer.from(bytes).toString()).toBe(`a\n${'x'.repeat(length)}`);
     expect(bytes.buffer.byteLength === bytes.byteLength).toBe(isCopy);
   });
@@ -150,8 +144,8 @@ describe('readResources', () => {
   it('uses a good resource even if a broken one with its name, or a heartbeat, follows', () => {
     const broken = wrap('a', { typeUrl: 'x', value: new Uint8Array() });
     const resources = [type.resource('a', 'one'), broken, wrap('a', undefined)];
-    const { outcomes, violations } = read(resources, ['a']);
-    expect(outcomes.get('a')?.kind).toBe('accepted');
+    const { events, violations } = read(resources, ['a']);
+    expect(events.get('a')?.kind).toBe('accepted');
     expect(violations).toEqual([`T "a": type_url is "x", expected "${type.typeUrl}"`]);
   });
 
@@ -165,12 +159,12 @@ describe('readResources', () => {
   it('finds a name under any spelling of it', () => {
     const wanted = 'xdstp://x/test.T/a?k=1&l=2';
     const sent = type.resource('xdstp://x/test.T/a?l=2&k=1', 'one');
-    expect([...read([sent], [wanted]).outcomes.keys()]).toEqual([wanted]);
+    expect([...read([sent], [wanted]).events.keys()]).toEqual([wanted]);
   });
 
   it('ignores a name that could not have been asked for', () => {
-    const { outcomes, violations } = read([type.resource('xdstp:nonsense', 'one')], ['a']);
-    expect([outcomes.size, violations]).toEqual([0, []]);
+    const { events, violations } = read([type.resource('xdstp:nonsense', 'one')], ['a']);
+    expect([events.size, violations]).toEqual([0, []]);
   });
 
   it('survives a type that throws for its name, and one that finds nothing wrong with no name', () => {
@@ -183,9 +177,9 @@ describe('readResources', () => {
       },
       decode: () => ({ name: undefined, result: { ok: true, value: 1 } }),
     };
-    const { outcomes, violations } = read([type.resource('a', 'x')], ['a'], new Map(), throwing);
+    const { events, violations } = read([type.resource('a', 'x')], ['a'], new Map(), throwing);
     expect(violations).toEqual(['resources[0]: its name cannot be read']);
-    expect(outcomes.size).toBe(0);
+    expect(events.size).toBe(0);
   });
 });
 
@@ -197,30 +191,42 @@ describe('errors about resources (gRFC A88)', () => {
     }));
 
   it('count for what is wanted and was not sent', () => {
-    const { outcomes, violations } = read(
+    const { events, violations } = read(
       [type.resource('sent', 'one')],
       ['sent', 'missing'],
       undefined,
       undefined,
-      { readResourceErrors: true },
+      true,
       errors('sent', 'missing', 'other'),
     );
     expect(violations).toEqual([]);
-    expect([...outcomes.keys()]).toEqual(['sent', 'missing']);
-    expect(outcomes.get('sent')?.kind).toBe('accepted');
-    expect(outcomes.get('missing')).toEqual({
-      kind: 'server-error',
-      status: { code: 5, details: 'no missing' },
+    expect([...events.keys()]).toEqual(['sent', 'missing']);
+    expect(events.get('sent')?.kind).toBe('accepted');
+    expect(events.get('missing')).toEqual({
+      kind: 'failed',
+      failure: {
+        status: 'RECEIVED_ERROR',
+        error: {
+          kind: 'does-not-exist',
+          message: 'T "missing": s reports NOT_FOUND: no missing',
+        },
+        version: '7',
+        atMs: 3,
+        rejected: undefined,
+      },
+      dropValue: false,
     });
   });
 
   it('may be without a name and without details', () => {
-    const { outcomes } = read([], ['', 'a'], undefined, undefined, { readResourceErrors: true }, [
+    const { events } = read([], ['', 'a'], undefined, undefined, true, [
       { resourceName: undefined, errorDetail: undefined },
     ]);
-    expect(outcomes).toEqual(
-      new Map([['', { kind: 'server-error', status: { code: 2, details: '' } }]]),
-    );
+    expect([...events.keys()]).toEqual(['']);
+    expect(events.get('')).toMatchObject({
+      kind: 'failed',
+      failure: { error: { kind: 'server-error', message: 'T "": s reports UNKNOWN: ' } },
+    });
   });
 });
 

@@ -6,9 +6,10 @@ import {
 } from '../../src/xds-client/limits';
 import { UpdateBudget } from '../../src/xds-client/update-budget';
 import type { ResponseItem } from '../../src/xds-client/ads/ads-response';
-import { readResources } from '../../src/xds-client/ads/response-reader';
+import { readResponse } from '../../src/xds-client/ads/response-reader';
 import { parseResourceName } from '../../src/xds-client/resource-name';
 import { Harness, RecordingWatcher, serverConfig } from './harness';
+import { serverPolicy } from '../../src/xds-client/server-policy';
 import { TestResourceType } from './test-resource';
 
 describe('UpdateBudget', () => {
@@ -112,7 +113,7 @@ describe('a response with too many resources', () => {
     const itself = { name: 'a', aliases: [], version: '1', ttlMs: undefined, problem: undefined };
     const item = { ...itself, resource: type.resource('a', 'one') };
     const read = (count: number) =>
-      readResources(
+      readResponse(
         {
           typeUrl: type.typeUrl,
           isRequested: true,
@@ -126,25 +127,19 @@ describe('a response with too many resources', () => {
         {
           type,
           server: serverConfig('xds.test:1'),
-          nowMs: 0,
           certificateProviders: new Set(),
-          readResourceErrors: true,
           parseName: parseResourceName,
-          isWanted: () => true,
-          cached: () => undefined,
+          origin: { server: 's', policy: serverPolicy(new Set(), true), nowMs: 0 },
+          resources: new Map([['a', { accepted: undefined }]]),
           elementsOf: () => 0,
         },
       );
-    const { violations, outcomes, isComplete, invalid } = read(MAX_RESOURCES_PER_RESPONSE + 1);
+    const { violations, events, isComplete, invalid } = read(MAX_RESOURCES_PER_RESPONSE + 1);
     expect(violations).toEqual([
       `${MAX_RESOURCES_PER_RESPONSE + 1} resources, more than ${MAX_RESOURCES_PER_RESPONSE}`,
     ]);
-    expect([outcomes.size, isComplete, invalid]).toEqual([
-      0,
-      false,
-      MAX_RESOURCES_PER_RESPONSE + 1,
-    ]);
-    expect(read(2).outcomes.size).toBe(1);
+    expect([events.size, isComplete, invalid]).toEqual([0, false, MAX_RESOURCES_PER_RESPONSE + 1]);
+    expect(read(2).events.size).toBe(1);
   });
 });
 

@@ -8,11 +8,12 @@ import type { TimeBudget } from '../time-budget';
 import type { StreamStatus } from '../transport';
 import { describeStreamEnd } from '../xds-errors';
 import type { AdsResponse } from './ads-response';
-import type { AdsStreamHandler, ResourceKey, Verdict } from './ads-stream-handler';
+import type { AdsStreamHandler, ResourceKey } from './ads-stream-handler';
 import { NackPacing, responseDigest } from './nack-pacing';
 import type { VariantChoice } from './protocol-variant';
 import { NO_DEADLINES, ResourceWaits } from './resource-waits';
 import type { AdsProtocol, NextRequest, RequestSource, Subscriptions } from './subscriptions';
+import type { Verdict } from './verdict';
 
 /** The ADS stream that a session belongs to. */
 export interface AdsSessionOwner extends Pick<AdsStreamHandler, 'onResponse'> {

@@ -1,31 +1,12 @@
 import type { Steps } from '../../util/steps';
 import type { AdsResponse } from './ads-response';
+import type { Verdict } from './verdict';
 
 /** Identifies a resource. */
 export interface ResourceKey {
   readonly typeUrl: string;
   /** Canonical. */
   readonly name: string;
-}
-
-/** How a response is answered. */
-export type Answer =
-  | { readonly kind: 'acknowledge' }
-  | { readonly kind: 'reject'; readonly reason: string }
-  /** Not at all, because its type was not requested: an answer would be a subscription to everything of the type. */
-  | { readonly kind: 'none' };
-
-/** What a response means for the stream that it was received on. All names are canonical and of its type. */
-export interface Verdict {
-  readonly answer: Answer;
-  /** Resources that the response is about, so that they are not waited for any longer. */
-  readonly settled: Iterable<string>;
-  /** Resources to request again, because the server believes that they are cached here. */
-  readonly requestAgain: Iterable<string>;
-  /** Whether a resource that is left out is thereby said not to exist. */
-  readonly isComplete: boolean;
-  /** Whether a resource was requested when the response arrived; others may have been added while it was read. */
-  wasRequested(name: string): boolean;
 }
 
 /** Whether a server answers on a stream. */

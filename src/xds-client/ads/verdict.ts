@@ -1,0 +1,66 @@
+import { joinBounded } from '../xds-errors';
+import type { ReadResponse } from './response-reader';
+
+/** How a response is answered. */
+export type Answer =
+  | { readonly kind: 'acknowledge' }
+  | { readonly kind: 'reject'; readonly reason: string }
+  /** Not at all, because its type was not requested: an answer would be a subscription to everything of the type. */
+  | { readonly kind: 'none' };
+
+/** What a response means for the stream that it was received on. All names are canonical and of its type. */
+export interface Verdict {
+  readonly answer: Answer;
+  /** Resources that the response is about, so that they are not waited for any longer. */
+  readonly settled: Iterable<string>;
+  /** Resources to request again, because the server believes that they are cached here. */
+  readonly requestAgain: Iterable<string>;
+  /** Whether a resource that is left out is thereby said not to exist. */
+  readonly isComplete: boolean;
+  /** Whether a resource was requested when the response arrived; others may have been added while it was read. */
+  wasRequested(name: string): boolean;
+}
+
+/** The verdict on a response of a type that was not requested. */
+export const UNREQUESTED: Verdict = {
+  answer: { kind: 'none' },
+  settled: [],
+  requestAgain: [],
+  isComplete: false,
+  wasRequested: () => false,
+};
+
+/** The resource of a name when a response has been read. */
+export interface VerdictResource {
+  readonly accepted: object | undefined;
+  /** See `ChannelResource.position`. */
+  readonly position: number;
+}
+
+/**
+ * Decides what a response means for its stream: it is rejected (NACK) if anything in it is wrong, and else acknowledged.
+ * @param resources The requested resources of the type, now.
+ * @param latestPosition The position of the resource that was requested last when the response arrived.
+ */
+export function decideVerdict(
+  { events, lost, removed, violations, isComplete }: ReadResponse,
+  resources: ReadonlyMap<string, VerdictResource>,
+  latestPosition: number,
+): Verdict {
+  const wasRequested = (name: string) => {
+    const resource = resources.get(name);
+    return resource !== undefined && resource.position <= latestPosition;
+  };
+  const settled: string[] = removed.filter(wasRequested);
+  const requestAgain: string[] = [...lost];
+  for (const [name, { kind }] of events) {
+    // The value of a heartbeat may have gone while the response was read.
+    const isGone = kind === 'renewed' && resources.get(name)?.accepted === undefined;
+    (isGone ? requestAgain : settled).push(name);
+  }
+  const answer: Answer =
+    violations.length === 0
+      ? { kind: 'acknowledge' }
+      : { kind: 'reject', reason: joinBounded(violations) };
+  return { answer, settled, requestAgain, isComplete, wasRequested };
+}

@@ -1,0 +1,104 @@
+import type { Clock } from '../util/clock';
+import type { Handle } from '../util/handle';
+import type { Logger } from '../util/logger';
+import type { SerialQueue } from '../util/serial-queue';
+import { diagnostics } from './diagnostics';
+import type { WatchedResource } from './watched-resource';
+import { describePending } from './xds-errors';
+
+/** Milliseconds after which a pending resource is reported. */
+const LONG_WAIT_MS = 5000;
+
+/** Of many long waits that are reported together, so many have a line of their own in the log. */
+const MAX_WAIT_LINES = 10;
+
+/** Constructor options of the long waits. */
+export interface LongWaitsOptions {
+  readonly clock: Clock;
+  readonly queue: SerialQueue;
+  readonly logger: Logger;
+  readonly nodeId: string;
+}
+
+/** The authority of a pending resource. */
+export interface WaitSource {
+  /** The target that watches it; `undefined` if the client has none. */
+  readonly target: string | undefined;
+  /** Describes since when a resource has been pending and what each server is doing about it. */
+  describeWait(resource: WatchedResource): string;
+}
+
+interface Wait {
+  readonly resource: WatchedResource;
+  readonly source: WaitSource;
+  /** On the monotonic clock. */
+  readonly sinceMs: number;
+}
+
+/**
+ * Reports resources that have been pending for long, of every target of a bootstrap and with one timer: in the log once
+ * each, however many targets watch them, and on the diagnostics channel for each target.
+ */
+export class LongWaits {
+  /** Those that have not been reported, the oldest first. */
+  private readonly waits = new Map<WatchedResource, Wait>();
+  private timer: Handle | undefined;
+
+  constructor(private readonly options: LongWaitsOptions) {}
+
+  /** Handles that a resource has become pending. */
+  begin(resource: WatchedResource, source: WaitSource): void {
+    this.waits.set(resource, { resource, source, sinceMs: this.options.clock.monotonicMs() });
+    this.timer ??= this.startTimer(LONG_WAIT_MS);
+  }
+
+  /** Handles that a resource is no longer pending, or no longer watched. */
+  end(resource: WatchedResource): void {
+    this.waits.delete(resource);
+    if (this.waits.size > 0) return;
+    this.timer?.release();
+    this.timer = undefined;
+  }
+
+  private startTimer(delayMs: number): Handle {
+    const { clock, queue } = this.options;
+    return clock.setTimer(() => queue.run(() => this.onTimer()), delayMs);
+  }
+
+  private onTimer(): void {
+    if (this.timer === undefined) return;
+    this.timer = undefined;
+    const long: Wait[] = [];
+    const nowMs = this.options.clock.monotonicMs();
+    for (const wait of this.waits.values()) {
+      const restMs = wait.sinceMs + LONG_WAIT_MS - nowMs;
+      if (restMs > 0) {
+        this.timer = this.startTimer(restMs);
+        break;
+      }
+      this.waits.delete(wait.resource);
+      long.push(wait);
+    }
+    this.report(long);
+  }
+
+  private report(waits: readonly Wait[]): void {
+    const { logger, nodeId } = this.options;
+    const { resourceWaiting } = diagnostics;
+    const logged = new Set<string>();
+    for (const { resource, source } of waits) {
+      const { name, type } = resource;
+      const { typeUrl } = type;
+      const { target } = source;
+      const key = `${typeUrl} ${name}`;
+      const describe = () => source.describeWait(resource);
+      if (!logged.has(key) && logged.size < MAX_WAIT_LINES) logger.info(describe);
+      logged.add(key);
+      if (!resourceWaiting.hasSubscribers) continue;
+      const about = { nodeId, target, typeUrl, name, serverUri: undefined };
+      resourceWaiting.publish({ ...about, text: describe() });
+    }
+    const left = logged.size - MAX_WAIT_LINES;
+    if (left > 0) logger.info(() => describePending(left));
+  }
+}
