@@ -23,7 +23,7 @@ export interface SentResource {
 /** Lists the violations for which a client rejects a resource. */
 export type ResourceJudge = (resource: SentResource) => readonly string[];
 
-/** A server without features: nothing of a resource is trusted that a client would not trust by default. */
+/** A server without features, whose resources clients trust as by default. */
 const SERVER: ServerConfig = {
   serverUri: 'grpc-xds check',
   channelCreds: { type: 'insecure', config: undefined },
@@ -34,9 +34,9 @@ const SERVER: ServerConfig = {
 
 /**
  * Creates the decoders of the client, with every policy and filter of this package that the environment variables
- * leave on. This is the one file of the command line that imports the client; see docs/architecture.md.
+ * enable. The only file of the command line that imports the client; see docs/architecture.md.
  *
- * @returns the judge. It finds nothing wrong with resources of types that clients do not request.
+ * @returns the judge. It accepts resources of types that clients do not request.
  */
 export function createResourceJudge(): ResourceJudge {
   const environment: PolicyEnvironment = {

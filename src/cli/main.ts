@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../util/clock';
 import { createHandle } from '../util/handle';
-import type { CliIo } from './cli-io';
+import type { CliIo } from './output';
 import { runCli } from './program';
 
 const io: CliIo = {

@@ -1,5 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
-import type { CliIo } from './cli-io';
+import type { CliIo } from './output';
 import { check, type FileFlags } from './commands/check';
 import { serve, type ServeFlags } from './commands/serve';
 
@@ -16,7 +16,7 @@ export async function runCli(args: readonly string[], version: string, io: CliIo
     await program.parseAsync([...args], { from: 'user' });
     return code;
   } catch (error) {
-    // Commander has printed help or what is wrong with the arguments.
+    // Commander has printed the help or the error.
     if (error instanceof CommanderError) return error.exitCode;
     throw error;
   }
@@ -37,7 +37,7 @@ function createProgram(version: string, io: CliIo, setCode: (code: number) => vo
     .summary('serve a resource file over ADS')
     .description(
       'Serves a resource file over ADS, without authentication, and reloads it when it changes.\n' +
-        'Prints the bootstrap to use, and what clients ask for, accept and reject.',
+        'Prints the bootstrap to use, and what clients request, accept and reject.',
     )
     .option('-p, --port <number>', 'port to listen on; 0 takes any that is free', parsePort, 18000)
     .option('--host <address>', 'address to listen on', '127.0.0.1')
@@ -47,10 +47,10 @@ function createProgram(version: string, io: CliIo, setCode: (code: number) => vo
     .action(async (file: string, flags: ServeFlags) => setCode(await serve(file, flags, io)));
 
   addFileCommand(program, 'check')
-    .summary('say what is wrong with a resource file')
+    .summary('list the errors of a resource file')
     .description(
-      'Reads a resource file and lists everything that is wrong with it, and everything for which a client\n' +
-        'would reject it (NACK). The environment variables that switch features of the client on and off apply.',
+      'Reads a resource file and lists its errors, and the violations for which a client would reject it (NACK).\n' +
+        'The environment variables that enable and disable features of the client apply.',
     )
     .action((file: string, flags: FileFlags) => setCode(check(file, flags, io)));
 

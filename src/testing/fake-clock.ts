@@ -6,7 +6,7 @@ interface Pending {
   readonly callback: () => void;
 }
 
-/** A clock that stands still until `advance` is called. */
+/** A clock that only `advance` moves. */
 export class FakeClock implements Clock {
   private time = 0;
   private readonly timers = new Set<Pending>();
@@ -31,17 +31,17 @@ export class FakeClock implements Clock {
     this.deferred.push(callback);
   }
 
-  /** Runs what was put off with `soon`, and what that puts off in turn. */
+  /** Runs the callbacks of `soon`, and those they add. */
   flush(): void {
     for (let task = this.deferred.shift(); task !== undefined; task = this.deferred.shift()) task();
   }
 
-  /** How many timers are set: zero proves that nothing was left behind. */
+  /** Number of pending timers; zero if all were released. */
   get pendingTimers(): number {
     return this.timers.size;
   }
 
-  /** Moves time forward, firing what falls due in order. */
+  /** Moves time forward, firing due timers in order. */
   advance(ms: number): void {
     this.flush();
     const end = this.time + ms;
@@ -49,7 +49,7 @@ export class FakeClock implements Clock {
       const due = [...this.timers].filter((t) => t.at <= end).sort((a, b) => a.at - b.at)[0];
       if (due === undefined) break;
       this.timers.delete(due);
-      // A callback may have moved it forward itself, as something that takes time would.
+      // A callback may have advanced the clock itself.
       this.time = Math.max(this.time, due.at);
       due.callback();
       this.flush();

@@ -1,29 +1,32 @@
-import type {
-  ChannelOptions,
+import { isDeepStrictEqual } from 'node:util';
+import {
+  type ChannelOptions,
   ConnectivityState,
-  LbHelper,
-  Picker,
-  SubchannelAddress,
+  type LbHelper,
+  type Picker,
+  type SubchannelAddress,
+  CallCredentials,
+  subchannelAddressToString,
+  type Subchannel,
 } from '../grpc-js';
 import type { LbEnvironment, LbHost } from '../lb/lb-policy';
-import { FakeSubchannel } from './fake-subchannel';
 
 type ChannelzChild = Parameters<LbHelper['addChannelzChild']>[0];
 
-/** One state a policy published. */
+/** A state published by a policy. */
 export interface PublishedState {
   readonly state: ConnectivityState;
   readonly picker: Picker;
   readonly errorMessage: string | null;
 }
 
-/** A channel as a policy sees it. Subchannels are pooled by address and options, as in grpc-js. */
+/** A fake of the channel. Subchannels are pooled by address and options, as in grpc-js. */
 export class FakeLbHost implements LbHost {
-  /** Everything published, oldest first. */
+  /** All published states, oldest first. */
   readonly published: PublishedState[] = [];
-  /** Every call of `createSubchannel`, oldest first; a pooled subchannel appears again. */
+  /** The results of `createSubchannel`, oldest first; a pooled subchannel appears again. */
   readonly created: FakeSubchannel[] = [];
-  /** Every subchannel there ever was. */
+  /** All subchannels ever opened. */
   readonly subchannels: FakeSubchannel[] = [];
   reresolutionRequests = 0;
   /** Runs inside `updateState`, after it is recorded. */
@@ -62,21 +65,20 @@ export class FakeLbHost implements LbHost {
     else this.channelzChildren.set(child, left);
   }
 
-  /** Channelz children now; zero proves that none was left behind. */
+  /** Number of channelz children; zero if all were removed. */
   get channelzChildCount(): number {
     return this.channelzChildren.size;
   }
 
-  /** Subchannels somebody holds now. */
+  /** The subchannels with references. */
   get held(): readonly FakeSubchannel[] {
     return this.subchannels.filter((subchannel) => subchannel.refs > 0);
   }
 
   private pooled(address: SubchannelAddress, options: ChannelOptions): FakeSubchannel | undefined {
     for (const candidate of this.pool) {
-      if (sameAddress(candidate.address, address) && sameOptions(candidate.options, options)) {
+      if (isDeepStrictEqual(candidate.address, address) && sameOptions(candidate.options, options))
         return candidate;
-      }
     }
     return undefined;
   }
@@ -92,11 +94,137 @@ export class FakeLbHost implements LbHost {
   }
 }
 
-function sameAddress(a: SubchannelAddress, b: SubchannelAddress): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
-}
-
+/** Compares option values by identity, as grpc-js does. */
 function sameOptions(a: ChannelOptions, b: ChannelOptions): boolean {
   const keys = Object.keys(a);
   return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
+}
+
+type StateListener = Parameters<Subchannel['addConnectivityStateListener']>[0];
+type HealthListener = Parameters<Subchannel['addHealthStateWatcher']>[0];
+type ChannelzRef = ReturnType<Subchannel['getChannelzRef']>;
+type RealSubchannel = ReturnType<Subchannel['getRealSubchannel']>;
+type DataWatcher = Parameters<Subchannel['addDataWatcher']>[0];
+
+const NEVER = -1;
+
+/** A fake subchannel, whose connectivity state the test sets. */
+export class FakeSubchannel implements Subchannel {
+  /** Number of calls of `startConnecting`. */
+  connectRequests = 0;
+  refs = 0;
+  /** Whether the last reference was released. */
+  closed = false;
+  readonly dataWatchers = new Set<DataWatcher>();
+  private state: ConnectivityState = ConnectivityState.IDLE;
+  private readonly stateListeners = new Set<StateListener>();
+
+  private readonly channelzRef: ChannelzRef;
+
+  constructor(
+    id: number,
+    readonly address: SubchannelAddress,
+    readonly options: ChannelOptions,
+    private readonly onClosed: () => void,
+  ) {
+    // eslint-disable-next-line no-restricted-syntax, @typescript-eslint/no-unsafe-enum-assignment -- the kind is an enum that grpc-js does not export
+    this.channelzRef = { kind: 'subchannel', id, name: this.getAddress() } as ChannelzRef;
+  }
+
+  /** Sets the state and notifies the listeners. */
+  setState(state: ConnectivityState, errorMessage?: string): void {
+    const previous = this.state;
+    this.state = state;
+    for (const listener of [...this.stateListeners]) {
+      listener(this, previous, state, NEVER, errorMessage);
+    }
+  }
+
+  /** Connects. */
+  connect(): void {
+    this.setState(ConnectivityState.CONNECTING);
+    this.setState(ConnectivityState.READY);
+  }
+
+  /** Fails a connection attempt. */
+  fail(errorMessage: string): void {
+    this.setState(ConnectivityState.CONNECTING);
+    this.setState(ConnectivityState.TRANSIENT_FAILURE, errorMessage);
+  }
+
+  /** Closes the connection, as after a GOAWAY. */
+  disconnect(): void {
+    this.setState(ConnectivityState.IDLE);
+  }
+
+  /** Number of state listeners; zero if all were removed. */
+  get listenerCount(): number {
+    return this.stateListeners.size;
+  }
+
+  getConnectivityState(): ConnectivityState {
+    return this.state;
+  }
+
+  addConnectivityStateListener(listener: StateListener): void {
+    this.stateListeners.add(listener);
+  }
+
+  removeConnectivityStateListener(listener: StateListener): void {
+    this.stateListeners.delete(listener);
+  }
+
+  startConnecting(): void {
+    this.connectRequests++;
+  }
+
+  getAddress(): string {
+    return subchannelAddressToString(this.address);
+  }
+
+  throttleKeepalive(): void {}
+
+  ref(): void {
+    this.refs++;
+  }
+
+  unref(): void {
+    this.refs--;
+    if (this.refs > 0) return;
+    this.closed = true;
+    this.onClosed();
+  }
+
+  getChannelzRef(): ChannelzRef {
+    return this.channelzRef;
+  }
+
+  isHealthy(): boolean {
+    return true;
+  }
+
+  // As in grpc-js: health belongs to the wrappers.
+  addHealthStateWatcher(_listener: HealthListener): void {}
+  removeHealthStateWatcher(_listener: HealthListener): void {}
+
+  addDataWatcher(watcher: DataWatcher): void {
+    this.dataWatchers.add(watcher);
+  }
+
+  getRealSubchannel(): RealSubchannel {
+    // eslint-disable-next-line no-restricted-syntax -- a class with private members, which no fake can have
+    return this as unknown as RealSubchannel;
+  }
+
+  realSubchannelEquals(other: Subchannel): boolean {
+    return other.getRealSubchannel() === this.getRealSubchannel();
+  }
+
+  getCallCredentials(): CallCredentials {
+    return CallCredentials.createEmpty();
+  }
+
+  getChannel(): never {
+    throw new Error('A fake subchannel has no channel');
+  }
 }

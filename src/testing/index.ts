@@ -5,7 +5,7 @@
  */
 export { lbPolicyContract } from './lb-policy-contract';
 export type { LbPolicyContractOptions } from './lb-policy-contract';
-export type { ContractCase } from './contract/contract-cases';
+export type { ContractCase } from './lb-policy-contract';
 export type {
   CustomLbPolicy,
   LbCall,

@@ -13,7 +13,7 @@ export function makeAddress(text: string): SocketAddress {
   return { host, port: Number(text.slice(colon + 1)) };
 }
 
-/** An endpoint with the given addresses; healthy, of weight 1, unless `fields` say otherwise. */
+/** Makes an endpoint with the given addresses; healthy and of weight 1, unless in `fields`. */
 export function makeEndpoint(
   addresses: string | readonly string[],
   fields: Partial<XdsEndpoint> = {},
@@ -30,7 +30,7 @@ export function makeEndpoint(
   };
 }
 
-/** The endpoints of one locality, which is told apart by its region. */
+/** Makes the endpoints of one locality, identified by its region. */
 export function makeLocality(
   region: string,
   endpoints: readonly (string | XdsEndpoint)[],
@@ -43,12 +43,12 @@ export function makeLocality(
   };
 }
 
-/** A set of localities without children. */
+/** Makes a set of localities without children. */
 export function makeEndpointSet(...localities: LocalityEndpoints[]): EndpointSet {
   return { localities, children: undefined };
 }
 
-/** A set with one locality of the given endpoints. */
+/** Makes a set with one locality of the given endpoints. */
 export function singleLocality(...endpoints: (string | XdsEndpoint)[]): EndpointSet {
   return makeEndpointSet(makeLocality('r', endpoints));
 }

@@ -1,4 +1,11 @@
-import type { ChannelOptions } from '../grpc-js';
+import {
+  type ChannelOptions,
+  Metadata,
+  PickResultType,
+  toPickInformation,
+  type Picker,
+  type PickResult,
+} from '../grpc-js';
 import { ConnectionAttempts } from '../lb/connection-attempts';
 import type { EndpointSet } from '../lb/endpoint-set';
 import { LbBatch } from '../lb/lb-batch';
@@ -15,26 +22,25 @@ import { silentLogger } from '../util/logger';
 import type { Random } from '../util/random';
 import { ok } from '../util/result';
 import { FakeClock } from './fake-clock';
-import { FakeLbHost, type PublishedState } from './fake-lb-host';
-import type { FakeSubchannel } from './fake-subchannel';
+import { FakeLbHost, type PublishedState, type FakeSubchannel } from './fake-lb-host';
 
-/** What an update may leave out: no error, no note, the harness's own options, no xds context. */
+/** An update whose note, options and xds context have defaults. */
 export type PartialUpdate = Pick<LbUpdate, 'config' | 'endpoints'> & Partial<LbUpdate>;
 
-/** A policy under test with everything around it. */
+/** The host and environment of a policy under test. */
 export class LbHarness {
   readonly clock = new FakeClock();
-  /** Exceptions that escaped into the batch. Empty, if policies do what they must. */
+  /** Exceptions that reached the batch; none from a correct policy. */
   readonly errors: unknown[] = [];
   readonly batch = new LbBatch((error) => this.errors.push(error));
   readonly environment: LbEnvironment;
   readonly host: FakeLbHost;
-  /** The options every update carries unless it says otherwise. */
+  /** The default options of updates. */
   readonly options: ChannelOptions = { 'grpc.primary_user_agent': 'test' };
-  /** What `environment.random` answers, or where it takes its answers from. */
+  /** The result of `environment.random`, or its source. */
   random: number | Random = 0;
 
-  /** @param policies The policies children can be made of: a list, or a lookup. */
+  /** @param policies The policies of children: a list, or a lookup. */
   constructor(policies: readonly LbPolicyType[] | LbPolicyLookup = []) {
     this.environment = {
       batch: this.batch,
@@ -46,7 +52,6 @@ export class LbHarness {
         clock: this.clock,
         random: () => 0.5,
         logger: silentLogger,
-        // Its subchannels connect only when the test lets them.
         maxConnectionAttempts: Infinity,
       }),
       timeSlices: new TimeSlices(this.clock),
@@ -54,17 +59,17 @@ export class LbHarness {
     this.host = new FakeLbHost(this.environment);
   }
 
-  /** Makes a policy at the root of the tree. */
+  /** Creates a policy at the root of the tree. */
   create(type: LbPolicyType): LbPolicy {
     return type.create(this.host);
   }
 
-  /** Sends an update, as a batch of its own. */
+  /** Sends an update in a batch of its own. */
   update(policy: LbPolicy, update: PartialUpdate): void {
     this.batch.run(() => policy.update(this.completeUpdate(update)));
   }
 
-  /** Fills in what the update leaves out. */
+  /** Adds the defaults to an update. */
   completeUpdate(update: PartialUpdate): LbUpdate {
     return { options: this.options, xds: undefined, resolutionNote: '', ...update };
   }
@@ -74,24 +79,24 @@ export class LbHarness {
     this.update(policy, { config, endpoints: ok(endpoints) });
   }
 
-  /** The newest subchannel to the address, such as `10.0.0.1:80`. */
+  /** Returns the newest subchannel to the address, such as `10.0.0.1:80`. */
   subchannel(address: string): FakeSubchannel {
     const found = this.host.subchannels.findLast((s) => s.getAddress() === address);
     if (found === undefined) throw new Error(`No subchannel to ${address} was created`);
     return found;
   }
 
-  /** What was published last. */
+  /** The state published last. */
   get last(): PublishedState {
     const last = this.host.published.at(-1);
     if (last === undefined) throw new Error('Nothing was published');
     return last;
   }
 
-  /** Lets grpc-js do what it put off: connection requests of pick_first leave in the next tick. */
+  /** Runs deferred work of grpc-js: pick_first requests connections in the next tick. */
   async settle(): Promise<void> {
     this.clock.flush();
-    // eslint-disable-next-line no-restricted-globals -- what grpc-js puts off is not put off by a clock of ours
+    // eslint-disable-next-line no-restricted-globals -- grpc-js does not use the fake clock
     await new Promise((resolve) => setImmediate(resolve));
     this.clock.flush();
   }
@@ -99,4 +104,33 @@ export class LbHarness {
 
 function createLookup(policies: readonly LbPolicyType[]): LbPolicyLookup {
   return new Map(policies.map((type) => [type.name, type]));
+}
+
+/** Picks once. `attributes` are the call's, as set by the config selector. */
+export function pick(
+  picker: Picker,
+  attributes: object = {},
+  metadata = new Metadata(),
+): PickResult {
+  return picker.pick({ metadata, extraPickInfo: toPickInformation(attributes) });
+}
+
+/** Picks once and returns the address; throws unless the pick is complete. */
+export function pickAddress(picker: Picker, attributes: object = {}): string {
+  const result = pick(picker, attributes);
+  if (result.subchannel === null) throw new Error(`No subchannel picked: ${describePick(result)}`);
+  return result.subchannel.getAddress();
+}
+
+/** Picks once and returns the error text; throws unless the pick fails. */
+export function pickError(picker: Picker, attributes: object = {}): string {
+  const result = pick(picker, attributes);
+  if (result.status === null) throw new Error(`The pick did not fail: ${describePick(result)}`);
+  return result.status.details;
+}
+
+/** Formats a result: `COMPLETE 10.0.0.1:80`, `QUEUE`, `TRANSIENT_FAILURE text` or `DROP text`. */
+export function describePick(result: PickResult): string {
+  const detail = result.subchannel?.getAddress() ?? result.status?.details ?? '';
+  return `${PickResultType[result.pickResultType]} ${detail}`.trim();
 }

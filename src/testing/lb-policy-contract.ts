@@ -2,31 +2,34 @@ import type { LbPolicyDefinition } from '../lb/custom/definition';
 import { createCustomPolicyType } from '../lb/custom/policy-type';
 import { ok } from '../util/result';
 import { Violations } from '../util/violations';
-import { createContractCases, type ContractCase } from './contract/contract-cases';
+import { endingBehaviours } from './contract/ending';
+import { failingBehaviours } from './contract/failing';
+import { servingBehaviours } from './contract/serving';
+import { type LbPolicyContract, Subject } from './contract/subject';
+import { updatingBehaviours } from './contract/updating';
 import { singleLocality } from './lb-endpoints';
 
-/** A load-balancing policy of an application, and what is to be known to test it. */
+/** A load-balancing policy of an application, and the properties its tests depend on. */
 export interface LbPolicyContractOptions<Config> {
   readonly policy: LbPolicyDefinition<Config>;
   /** The JSON config to test it with. Default: `{}`. */
   readonly config?: unknown;
-  /** The headers that calls are made with, if the policy goes by any. Default: none. */
+  /** The headers of the calls. Default: none. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whether it connects without being asked. Default: `true`. `false`: when a call is picked, or by `exitIdle`. */
+  /** Whether it connects on its first update. Default: `true`. `false`: when a call is picked, or by `exitIdle`. */
   readonly connectsAtOnce?: boolean;
-  /** How many picks it takes to have three endpoints connected to, where only picks do that. Default: 0. */
+  /** Number of picks that connect to three endpoints, if only picks do that. Default: 0. */
   readonly picksToConnect?: number;
   /**
    * Whether 64 picks reach each of three connected endpoints, for random numbers from 0 up to 1. Default: `true`.
-   * `false`: it holds on to one of them.
+   * `false`: all reach the same one.
    */
   readonly usesEveryEndpoint?: boolean;
 }
 
 /**
- * The behaviour that every load-balancing policy owes the tree it is used in, as tests for any test runner. Each is
- * run on policies of the given kind, on a clock and connections that are made up: nothing is sent, and nothing waited
- * for.
+ * Returns the behaviour that parents require of every load-balancing policy, as tests for any test runner. They run
+ * policies of the given kind with a fake clock and fake connections: nothing is sent, and no time passes.
  *
  * @throws Error if the policy does not accept the config.
  */
@@ -51,4 +54,26 @@ export function lbPolicyContract<Config>(
       endpoints: endpoints.ok ? ok(singleLocality(...endpoints.value)) : endpoints,
     }),
   });
+}
+
+/** One test, for any test runner: `it(name, run)`. */
+export interface ContractCase {
+  /** The required behaviour, such as `queues calls until a connection is up, then uses it`. */
+  readonly name: string;
+  /** Rejects with an `AssertionError` of `node:assert` if the policy lacks it. Takes some milliseconds. */
+  run(): Promise<void>;
+}
+
+/** Creates all tests of a policy. Each creates its own policy. */
+export function createContractCases(contract: LbPolicyContract): readonly ContractCase[] {
+  const behaviours = [
+    ...servingBehaviours(contract),
+    ...updatingBehaviours(contract),
+    ...failingBehaviours,
+    ...endingBehaviours,
+  ];
+  return behaviours.map(([name, check]) => ({
+    name,
+    run: async () => check(new Subject(contract)),
+  }));
 }

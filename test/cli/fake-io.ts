@@ -1,9 +1,9 @@
 import { runCli } from '../../src/cli/program';
-import type { CliIo } from '../../src/cli/cli-io';
+import type { CliIo } from '../../src/cli/output';
 import { systemClock } from '../../src/util/clock';
 import { createHandle } from '../../src/util/handle';
 
-/** A terminal: keeps what is printed and presses Ctrl-C when told to. */
+/** A terminal: keeps what is printed and presses Ctrl-C on demand. */
 export class FakeIo implements CliIo {
   readonly out: string[] = [];
   readonly errors: string[] = [];

@@ -1,5 +1,5 @@
 import type { ClusterLoad } from '../../src/control-plane';
-import { formatLoads, hasLoad } from '../../src/cli/load-table';
+import { formatLoads, hasLoad } from '../../src/cli/output';
 
 const locality = { region: 'eu', zone: 'a', subZone: '', priority: 0, metrics: new Map() };
 const none = { issued: 0, succeeded: 0, failed: 0, inProgress: 0 };
@@ -35,7 +35,7 @@ describe('the table of loads', () => {
     ]);
   });
 
-  it('leaves out the service name that says nothing', () => {
+  it('omits the service name that equals the cluster', () => {
     const [, row] = formatLoads([load({ serviceName: 'echo', totalDropped: 1 })]);
     expect(row).toMatch(/^echo +-/);
   });

@@ -11,7 +11,7 @@ describe('grpc-xds', () => {
     io = new FakeIo();
   });
 
-  it('tells its version', async () => {
+  it('prints its version', async () => {
     expect(await io.run('--version')).toBe(0);
     expect(io.out).toEqual(['1.2.3']);
   });
@@ -20,7 +20,7 @@ describe('grpc-xds', () => {
     expect(await io.run('--help')).toBe(0);
     const text = io.out.join('\n');
     expect(text).toContain('serve [options] <file>  serve a resource file over ADS');
-    expect(text).toContain('check [options] <file>  say what is wrong with a resource file');
+    expect(text).toContain('check [options] <file>  list the errors of a resource file');
   });
 
   it('explains a command and the file it takes', async () => {
@@ -94,7 +94,7 @@ describe('grpc-xds check', () => {
     );
   });
 
-  it('says what is in a good file', async () => {
+  it('prints the resources of a valid file', async () => {
     expect(await io.run('check', example)).toBe(0);
     expect(io.errors).toEqual([]);
     expect(io.out).toEqual([
@@ -125,7 +125,7 @@ describe('grpc-xds check', () => {
     expect(io.errors).toEqual([`${file}:3:5: clusters[0] ("a"): unknown field "typ"`]);
   });
 
-  it('lists references to nothing, unless told otherwise', async () => {
+  it('lists dangling references, unless they are allowed', async () => {
     writeFileSync(
       file,
       'clusters: [{ name: a, type: EDS, alt_stat_name: b, eds_cluster_config: { eds_config: { ads: {} } } }]',
@@ -138,7 +138,7 @@ describe('grpc-xds check', () => {
     expect(await io.run('check', ...flags, file)).toBe(0);
   });
 
-  it('says why a file cannot be read', async () => {
+  it('prints why a file cannot be read', async () => {
     expect(await io.run('check', file)).toBe(1);
     expect(io.errors).toEqual([
       `${file}: cannot be read: ENOENT: no such file or directory, open '${file}'`,

@@ -25,7 +25,7 @@ describe('grpc-xds serve', () => {
     rmSync(folder, { recursive: true });
   });
 
-  /** Starts the command and connects to where it says it is. */
+  /** Starts the command and connects to the printed address. */
   async function start(...flags: readonly string[]) {
     running = io.run('serve', file, '--port', '0', ...flags);
     const line = await io.until(/^Serving /);
@@ -34,7 +34,7 @@ describe('grpc-xds serve', () => {
     return { address, client: new AdsClient(address) };
   }
 
-  it('says where it listens, what it serves and how to reach it', async () => {
+  it('prints its address, its resources and the bootstrap', async () => {
     const { address } = await start();
     await io.until(/^Changes/);
     expect(io.out).toEqual([
@@ -55,7 +55,7 @@ describe('grpc-xds serve', () => {
     expect(io.errors).toEqual([]);
   });
 
-  it('tells in a line each what clients do', async () => {
+  it('prints a line for each event of a client', async () => {
     const { client } = await start();
     const stream = client.open();
     stream.subscribe(LDS, ['echo.example.com:50051', 'typo'], { node: { id: 'n1' } });
@@ -64,7 +64,7 @@ describe('grpc-xds serve', () => {
       /^12:00:01Z client 1 \(n1\) connected from 127\.0\.0\.1:\d+$/,
     );
     expect(await io.until(/typo/)).toBe(
-      '12:00:01Z client 1 (n1) asks for listeners the file does not have: "typo"',
+      '12:00:01Z client 1 (n1) requests listeners the file does not have: "typo"',
     );
     stream.nack(response, ['echo.example.com:50051', 'typo'], 'two\n  lines');
     expect(await io.until(/REJECTED/)).toBe(
@@ -78,7 +78,7 @@ describe('grpc-xds serve', () => {
     );
     stream.subscribe('type/secret', ['x']);
     expect(await io.until(/secret/)).toBe(
-      '12:00:01Z client 1 (n1) asks for type/secret, which this server does not have',
+      '12:00:01Z client 1 (n1) requests type/secret, which this server does not have',
     );
     stream.cancel();
     expect(await io.until(/disconnected/)).toBe('12:00:01Z client 1 (n1) disconnected');
@@ -107,7 +107,7 @@ describe('grpc-xds serve', () => {
     client.close();
   });
 
-  it('warns of references to nothing when told to accept them', async () => {
+  it('warns of dangling references when they are allowed', async () => {
     writeFileSync(file, 'clusters: [{ name: a, type: EDS }]');
     await start('--allow-inconsistent', '--no-watch', '--host', '0.0.0.0');
     expect(io.errors).toEqual([
@@ -129,7 +129,7 @@ describe('grpc-xds serve', () => {
     client.close();
   });
 
-  it('serves a changed resource of a type it knows nothing of', async () => {
+  it('serves a changed resource of an unknown type', async () => {
     const LOCALITY = 'type.googleapis.com/envoy.config.core.v3.Locality';
     const text = (zone: string) =>
       'resources:\n' +
@@ -178,7 +178,7 @@ describe('grpc-xds serve', () => {
     expect(io.out.slice(-3)).toEqual(['All calls reported:', ...table]);
   });
 
-  it('says that no loads were reported', async () => {
+  it('prints that no loads were reported', async () => {
     const { client } = await start('--loads');
     client.close();
     io.pressCtrlC();

@@ -1,5 +1,5 @@
-import type { LbPolicyContract as PolicyAndHowToDriveIt } from '../../src/testing/contract/contract';
-import { createContractCases } from '../../src/testing/contract/contract-cases';
+import type { LbPolicyContract as PolicyAndHowToDriveIt } from '../../src/testing/contract/subject';
+import { createContractCases } from '../../src/testing/lb-policy-contract';
 
 /** A policy and how to drive it. */
 export interface LbPolicyContract extends PolicyAndHowToDriveIt {

@@ -7,4 +7,4 @@ export {
   singleLocality,
 } from '../../src/testing/lb-endpoints';
 export { LbHarness } from '../../src/testing/lb-harness';
-export { describePick, pick, pickAddress, pickError } from '../../src/testing/picks';
+export { describePick, pick, pickAddress, pickError } from '../../src/testing/lb-harness';

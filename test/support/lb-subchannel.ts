@@ -1,1 +1,1 @@
-export { FakeSubchannel } from '../../src/testing/fake-subchannel';
+export { FakeSubchannel } from '../../src/testing/fake-lb-host';

@@ -56,7 +56,7 @@ describe('the contract of load-balancing policies', () => {
           if (connection.state !== 'idle') policy.onConnectionChanged(connection, previous);
         },
       })),
-      'gets back to READY after the connection went away',
+      'returns to READY after the connection was closed',
     ],
     [
       'uses one endpoint only',
@@ -73,7 +73,7 @@ describe('the contract of load-balancing policies', () => {
       'uses every endpoint',
     ],
     [
-      'never says that it failed',
+      'never publishes a failure',
       broken((_policy, host) => {
         const patient = turns.create({
           random: () => host.random(),
@@ -86,7 +86,7 @@ describe('the contract of load-balancing policies', () => {
       'fails calls with the connection error and the resolution note',
     ],
     [
-      'holds on to endpoints that are gone',
+      'keeps removed endpoints',
       broken((policy) => {
         const kept: LbConnection[] = [];
         return {
@@ -108,17 +108,17 @@ describe('the contract of load-balancing policies', () => {
       })),
       'queues calls until a connection is up, then uses it',
     ],
-  ])('is not kept by a policy that %s', async (_, policy, failure) => {
+  ])('is violated by a policy that %s', async (_, policy, failure) => {
     expect(await failuresOf(policy)).toContain(failure);
   });
 
-  it('may be told of a policy that waits for a call, and of one that settles for an endpoint', async () => {
+  it('has options for a policy that connects for calls, and for one that uses one endpoint', async () => {
     const options = { connectsAtOnce: false, usesEveryEndpoint: false };
     const failures = await failuresOf(turns, options);
-    expect(failures).toEqual(['connects when a call is picked', 'holds on to one endpoint']);
+    expect(failures).toEqual(['connects when a call is picked', 'uses one endpoint only']);
   });
 
-  it('makes calls with the headers it is told', async () => {
+  it('makes calls with the headers of the options', async () => {
     const seen = new Set<string>();
     const policy = broken((_policy, host) =>
       turns.create({
@@ -139,7 +139,7 @@ describe('the contract of load-balancing policies', () => {
     expect([...seen]).toEqual(['alice']);
   });
 
-  it('says what is wrong with the config', () => {
+  it('throws the violations of the config', () => {
     expect(() => lbPolicyContract({ policy: turns, config: 7 })).toThrow(
       'acme.v1.Turns does not accept the config: must not be 7',
     );

@@ -1,7 +1,6 @@
 import { loadResourceFile, type Snapshot } from '../../control-plane';
-import type { CliIo } from '../cli-io';
+import { type CliIo, formatSnapshot } from '../output';
 import type * as Decoders from '../client-decoders';
-import { formatSnapshot } from '../snapshot-table';
 
 /** Flags of every command that reads a resource file. */
 export interface FileFlags {
@@ -12,8 +11,8 @@ export interface FileFlags {
 }
 
 /**
- * Reads a resource file and prints what is in it, or everything that is wrong with it: what the management server
- * cannot serve, and otherwise what clients reject.
+ * Reads a resource file and prints its content or its errors: why the management server cannot serve it, and otherwise
+ * the violations for which clients reject resources.
  *
  * @returns the exit code.
  */
@@ -31,7 +30,7 @@ export function check(file: string, flags: FileFlags, io: CliIo): number {
   return 0;
 }
 
-/** Lists what clients reject, with a line for each violation. */
+/** Lists the violations for which clients reject resources. */
 function findRejections(snapshot: Snapshot): readonly string[] {
   const judge = loadDecoders().createResourceJudge();
   return snapshot.kinds().flatMap((kind) =>
@@ -45,6 +44,6 @@ function findRejections(snapshot: Snapshot): readonly string[] {
 
 /** Only this command needs the client, which takes longer to load than everything else. */
 function loadDecoders(): typeof Decoders {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- the only way to load a module late without waiting for it; the type is that of the module
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads the module on first use, synchronously; the type is that of the module
   return require('../client-decoders');
 }

@@ -12,10 +12,16 @@ import {
 } from '../../control-plane';
 import { errorMessage } from '../../util/error-message';
 import { createHandle, type Handle } from '../../util/handle';
-import type { CliIo } from '../cli-io';
-import { formatClient, formatEvent } from '../event-lines';
-import { formatLoads, hasLoad } from '../load-table';
-import { formatSnapshot, kindsOf, titleOf } from '../snapshot-table';
+import {
+  type CliIo,
+  formatClient,
+  formatEvent,
+  formatLoads,
+  hasLoad,
+  formatSnapshot,
+  kindsOf,
+  titleOf,
+} from '../output';
 import type { FileFlags } from './check';
 
 /** Flags of `serve`. */
@@ -172,7 +178,7 @@ class Serving {
   }
 }
 
-/** An address clients can use for one that means "all interfaces". */
+/** Replaces an address of all interfaces by the loopback address. */
 function toReachable(address: string): string {
   return address.replace(/^0\.0\.0\.0:/, '127.0.0.1:').replace(/^\[::\]:/, '[::1]:');
 }

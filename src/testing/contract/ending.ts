@@ -1,10 +1,9 @@
 import { strict as assert } from 'node:assert';
-import { A, B } from './addresses';
-import type { Behaviour } from './behaviour';
+import { A, B, type Behaviour } from './subject';
 
 const AN_HOUR_MS = 3_600_000;
 
-/** What a policy does when it is not needed any more. */
+/** The behaviour when a policy is destroyed. */
 export const endingBehaviours: readonly Behaviour[] = [
   [
     'releases everything when destroyed',
@@ -14,11 +13,11 @@ export const endingBehaviours: readonly Behaviour[] = [
       subject.run(() => connection.disconnect());
       subject.run(() => subject.policy.destroy());
       await subject.harness.settle();
-      subject.expectNothingLeft();
+      subject.expectAllReleased();
     },
   ],
   [
-    'publishes nothing after it was destroyed',
+    'publishes no state after it was destroyed',
     async (subject) => {
       await subject.serve([A]);
       const { clock, host, last } = subject.harness;
@@ -37,7 +36,7 @@ export const endingBehaviours: readonly Behaviour[] = [
     },
   ],
   [
-    'does not publish what was due when it was destroyed',
+    'does not publish a due state when it was destroyed',
     (subject) => {
       const update = subject.makeErrorUpdate('no such name');
       subject.run(() => {
@@ -56,7 +55,7 @@ export const endingBehaviours: readonly Behaviour[] = [
       subject.run(() => subject.policy.exitIdle());
       subject.run(() => subject.policy.destroy());
       await subject.harness.settle();
-      subject.expectNothingLeft();
+      subject.expectAllReleased();
     },
   ],
   [

@@ -1,14 +1,13 @@
 import { strict as assert } from 'node:assert';
 import { ConnectivityState } from '../../grpc-js';
-import { A, B } from './addresses';
-import type { Behaviour } from './behaviour';
+import { A, B, type Behaviour } from './subject';
 
 const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
 
-/** What a policy does when there are no endpoints, or none that can be reached. */
+/** The behaviour without endpoints, or without reachable ones. */
 export const failingBehaviours: readonly Behaviour[] = [
   [
-    'fails calls with the error when there never were endpoints',
+    'fails calls with the error if it never had endpoints',
     (subject) => {
       subject.send(subject.makeErrorUpdate('no such name', 'DNS says no'));
       subject.expectFailure('no such name');
@@ -23,7 +22,7 @@ export const failingBehaviours: readonly Behaviour[] = [
     },
   ],
   [
-    'goes on with the endpoints it has when an error follows',
+    'keeps its endpoints when an error follows',
     async (subject) => {
       await subject.serve([A]);
       subject.send(subject.makeErrorUpdate('no such name'));
@@ -40,7 +39,7 @@ export const failingBehaviours: readonly Behaviour[] = [
     },
   ],
   [
-    'lets go of its endpoints when the list becomes empty',
+    'releases its endpoints when the list becomes empty',
     async (subject) => {
       await subject.serve([A, B]);
       subject.send(subject.makeUpdate([], 'all were unhealthy'));
@@ -67,17 +66,17 @@ export const failingBehaviours: readonly Behaviour[] = [
       subject.run(() => subject.forEachUnconnected((s) => s.setState(CONNECTING)));
       subject.expectState(TRANSIENT_FAILURE);
       const last = subject.harness.host.held.at(-1);
-      if (last === undefined) assert.fail('nothing is tried any more');
+      if (last === undefined) assert.fail('no connection is attempted');
       subject.run(() => last.setState(READY));
       subject.expectAddress(last.getAddress());
     },
   ],
   [
-    'asks for re-resolution when every connection fails',
+    'requests re-resolution when every connection fails',
     async (subject) => {
       subject.send(subject.makeUpdate([A]));
       await subject.failAll('connection refused');
-      assert.ok(subject.harness.host.reresolutionRequests > 0, 'nobody asked for re-resolution');
+      assert.ok(subject.harness.host.reresolutionRequests > 0, 're-resolution was not requested');
     },
   ],
   [

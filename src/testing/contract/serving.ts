@@ -1,18 +1,15 @@
 import { strict as assert } from 'node:assert';
 import { ConnectivityState } from '../../grpc-js';
-import { A, B, C } from './addresses';
-import type { Behaviour } from './behaviour';
-import type { LbPolicyContract } from './contract';
-import type { Subject } from './subject';
+import { A, B, C, type Behaviour, type LbPolicyContract, type Subject } from './subject';
 
-/** What a policy does with endpoints that can be reached. */
+/** The behaviour with reachable endpoints. */
 export function servingBehaviours(contract: LbPolicyContract): readonly Behaviour[] {
   return [
     ...always,
     contract.connectsAtOnce ? connectsByItself : connectsForCalls,
     contract.usesEveryEndpoint
       ? ['uses every endpoint', (subject) => expectUsed(subject, 3)]
-      : ['holds on to one endpoint', (subject) => expectUsed(subject, 1)],
+      : ['uses one endpoint only', (subject) => expectUsed(subject, 1)],
   ];
 }
 
@@ -37,7 +34,7 @@ const always: readonly Behaviour[] = [
     },
   ],
   [
-    'gets back to READY after the connection went away',
+    'returns to READY after the connection was closed',
     async (subject) => {
       await subject.serve([A]);
       subject.run(() => subject.harness.subchannel(A).disconnect());
@@ -50,7 +47,7 @@ const always: readonly Behaviour[] = [
     'publishes one picker however many connections change in one batch',
     async (subject) => {
       subject.send(subject.makeUpdate([A, B, C]));
-      await subject.askForConnections();
+      await subject.requestConnections();
       const before = subject.publications;
       subject.run(() => subject.forEachUnconnected((subchannel) => subchannel.connect()));
       assert.equal(subject.publications - before, 1, 'pickers published');
@@ -59,7 +56,7 @@ const always: readonly Behaviour[] = [
 ];
 
 const connectsByItself: Behaviour = [
-  'connects without being asked',
+  'connects on its first update',
   async (subject) => {
     subject.send(subject.makeUpdate([A]));
     await subject.harness.settle();
@@ -79,7 +76,7 @@ const connectsForCalls: Behaviour = [
 ];
 
 function expectConnecting(subject: Subject, expected: boolean): void {
-  assert.equal(subject.connectRequests > 0, expected, 'whether a connection was asked for');
+  assert.equal(subject.connectRequests > 0, expected, 'whether a connection was requested');
 }
 
 async function expectUsed(subject: Subject, count: number): Promise<void> {

@@ -1,16 +1,42 @@
 import { strict as assert } from 'node:assert';
-import { ConnectivityState, Metadata, PickResultType } from '../../grpc-js';
-import type { PickResult } from '../../grpc-js';
-import type { LbPolicy, LbUpdate } from '../../lb/lb-policy';
+import { ConnectivityState, Metadata, PickResultType, type PickResult } from '../../grpc-js';
+import type { LbPolicy, LbUpdate, LbPolicyLookup, LbPolicyType } from '../../lb/lb-policy';
 import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
-import { err, ok } from '../../util/result';
-import type { FakeSubchannel } from '../fake-subchannel';
+import { err, ok, type Result } from '../../util/result';
+import type { FakeSubchannel } from '../fake-lb-host';
 import { makeEndpoint } from '../lb-endpoints';
-import { LbHarness } from '../lb-harness';
-import { describePick, pick } from '../picks';
-import type { LbPolicyContract } from './contract';
+import { LbHarness, type PartialUpdate, describePick, pick } from '../lb-harness';
 
-/** One policy of the kind under test, in a harness. */
+/** A required behaviour of policies. `check` throws an `AssertionError` if the policy lacks it. */
+export type Behaviour = readonly [name: string, check: (subject: Subject) => void | Promise<void>];
+
+/** A policy and its updates and calls. */
+export interface LbPolicyContract {
+  readonly type: LbPolicyType;
+  /** The policies of children. */
+  readonly policies?: readonly LbPolicyType[] | LbPolicyLookup;
+  /**
+   * Makes an update with these endpoints, or with this error. It keeps the identity of the endpoints.
+   */
+  makeUpdate(endpoints: Result<readonly XdsEndpoint[], string>, note: string): PartialUpdate;
+  /** The attributes of calls, as set by the config selector. */
+  readonly attributes?: object;
+  /** The headers of calls. */
+  readonly headers?: ReadonlyMap<string, string>;
+  /** Number of picks that connect to every endpoint, if only picks do that; default 0. */
+  readonly picksToConnect?: number;
+  /** `false` if it stays IDLE until a pick or `exitIdle`. */
+  readonly connectsAtOnce: boolean;
+  /** `false` if it uses one endpoint only. */
+  readonly usesEveryEndpoint: boolean;
+}
+
+/** Three addresses. */
+export const A = '10.0.0.1:80';
+export const B = '10.0.0.2:80';
+export const C = '10.0.0.3:80';
+
+/** A policy under test in its harness. */
 export class Subject {
   readonly harness: LbHarness;
   readonly policy: LbPolicy;
@@ -41,14 +67,14 @@ export class Subject {
     this.harness.update(this.policy, update);
   }
 
-  /** Asks for connections and lets every one that is attempted come up. */
+  /** Requests connections, and every attempt succeeds. */
   async connectAll(): Promise<void> {
-    await this.askForConnections();
+    await this.requestConnections();
     this.run(() => this.forEachUnconnected((subchannel) => subchannel.connect()));
     await this.harness.settle();
   }
 
-  /** Lets a call wait, which picks anew with each new picker. */
+  /** Picks for a waiting call: again with each new picker. */
   async wait(): Promise<void> {
     for (let publications = -1; publications < this.publications;) {
       publications = this.publications;
@@ -57,21 +83,21 @@ export class Subject {
     }
   }
 
-  /** Asks for connections and lets every attempt fail. */
+  /** Requests connections, and every attempt fails. */
   async failAll(error: string): Promise<void> {
-    await this.askForConnections();
+    await this.requestConnections();
     this.run(() => this.forEachUnconnected((subchannel) => subchannel.fail(error)));
     await this.harness.settle();
   }
 
-  /** Asks for connections, and waits for them to be attempted. */
-  async askForConnections(): Promise<void> {
+  /** Requests connections by `exitIdle` and picks. */
+  async requestConnections(): Promise<void> {
     this.run(() => this.policy.exitIdle());
     for (let i = 0; i < (this.contract.picksToConnect ?? 0); i++) this.pick();
     await this.harness.settle();
   }
 
-  /** Serves the endpoints. */
+  /** Sends an update with these endpoints and connects to them. */
   async serve(endpoints: readonly (string | XdsEndpoint)[]): Promise<LbUpdate> {
     const update = this.makeUpdate(endpoints);
     this.send(update);
@@ -85,20 +111,20 @@ export class Subject {
     this.harness.batch.run(task);
   }
 
-  /** The connection that a call is sent over; throws unless one is. */
+  /** Picks for a call and returns its connection. */
   pickConnection(): FakeSubchannel {
     return this.harness.subchannel(this.pickAddress());
   }
 
-  /** Whether the policy has, or wants, a connection to the address. */
-  holds(address: string): boolean {
+  /** Whether the policy references a subchannel to the address. */
+  references(address: string): boolean {
     return this.harness.host.held.some((subchannel) => subchannel.getAddress() === address);
   }
 
   forEachUnconnected(task: (subchannel: FakeSubchannel) => void): void {
     for (const subchannel of this.harness.host.held) {
       const isUp = subchannel.getConnectivityState() === ConnectivityState.READY;
-      // A connection coming up may have made the policy let go of this one.
+      // The policy may have released this one when another connected.
       if (subchannel.refs > 0 && !isUp) task(subchannel);
     }
   }
@@ -111,7 +137,7 @@ export class Subject {
     return this.harness.host.subchannels.reduce((sum, s) => sum + s.connectRequests, 0);
   }
 
-  /** Whatever there is to count. */
+  /** All counters. */
   get counts(): readonly number[] {
     const { host } = this.harness;
     const { created, published, reresolutionRequests } = host;
@@ -122,14 +148,14 @@ export class Subject {
     return pick(picker, this.contract.attributes ?? {}, this.metadata);
   }
 
-  /** The address that a call is sent to; throws unless one is. */
+  /** Picks for a call and returns its address. */
   pickAddress(): string {
     const result = this.pick();
-    if (result.subchannel === null) assert.fail(`A call was not sent, but ${describePick(result)}`);
+    if (result.subchannel === null) assert.fail(`No subchannel picked: ${describePick(result)}`);
     return result.subchannel.getAddress();
   }
 
-  /** Picks often enough to have seen every endpoint of a small set. */
+  /** Picks 64 times and returns the addresses. */
   pickMany(): ReadonlySet<string> {
     const seen = new Set<string>();
     for (let i = 0; i < 64; i++) {
@@ -141,18 +167,18 @@ export class Subject {
 
   expectState(state: ConnectivityState): void {
     const actual = ConnectivityState[this.harness.last.state];
-    assert.equal(actual, ConnectivityState[state], 'the state that was published last');
+    assert.equal(actual, ConnectivityState[state], 'the last published state');
   }
 
   expectQueue(): void {
-    assert.equal(describePick(this.pick()), 'QUEUE', 'what becomes of a call');
+    assert.equal(describePick(this.pick()), 'QUEUE', 'result of a pick');
   }
 
   expectAddress(address: string): void {
-    assert.equal(describePick(this.pick()), `COMPLETE ${address}`, 'what becomes of a call');
+    assert.equal(describePick(this.pick()), `COMPLETE ${address}`, 'result of a pick');
   }
 
-  /** Expects calls to fail with texts that have these parts. */
+  /** Expects calls to fail with these texts. */
   expectFailure(...parts: readonly string[]): void {
     this.expectState(ConnectivityState.TRANSIENT_FAILURE);
     const result = this.pick();
@@ -160,23 +186,23 @@ export class Subject {
     assert.equal(PickResultType[result.pickResultType], PickResultType[TRANSIENT_FAILURE]);
     const text = result.status?.details ?? '';
     for (const part of parts) {
-      assert.ok(text.includes(part), `a call fails with "${text}", in which "${part}" is missing`);
+      assert.ok(text.includes(part), `a call fails with "${text}", without "${part}"`);
     }
   }
 
-  /** Expects that nothing was thrown where only the log would have shown it. */
+  /** Expects no exception of the policy in the batch, where only the log would show it. */
   expectNoErrors(): void {
-    assert.deepEqual(this.harness.errors, [], 'exceptions that escaped from the policy');
+    assert.deepEqual(this.harness.errors, [], 'exceptions of the policy');
   }
 
-  /** Expects that there are no connections, timers, listeners or channelz children left. */
-  expectNothingLeft(): void {
+  /** Expects that all subchannels, timers, listeners and channelz children were released. */
+  expectAllReleased(): void {
     const { clock, host } = this.harness;
-    const held = host.held.map((subchannel) => subchannel.getAddress());
-    assert.deepEqual(held, [], 'connections still held');
+    const referenced = host.held.map((subchannel) => subchannel.getAddress());
+    assert.deepEqual(referenced, [], 'subchannels not released');
     const listeners = host.subchannels.reduce((sum, { listenerCount }) => sum + listenerCount, 0);
-    assert.equal(listeners, 0, 'listeners left at connections');
-    assert.equal(host.channelzChildCount, 0, 'channelz children left');
-    assert.equal(clock.pendingTimers, 0, 'timers left');
+    assert.equal(listeners, 0, 'listeners not removed');
+    assert.equal(host.channelzChildCount, 0, 'channelz children not removed');
+    assert.equal(clock.pendingTimers, 0, 'timers not released');
   }
 }

@@ -1,11 +1,9 @@
 import { strict as assert } from 'node:assert';
 import type { LbUpdate } from '../../lb/lb-policy';
 import { makeEndpoint } from '../lb-endpoints';
-import { A, B, C } from './addresses';
-import type { Behaviour } from './behaviour';
-import type { LbPolicyContract } from './contract';
+import { A, B, C, type Behaviour, type LbPolicyContract } from './subject';
 
-/** What a policy does when its endpoints change. */
+/** The behaviour when endpoints change. */
 export function updatingBehaviours(contract: LbPolicyContract): readonly Behaviour[] {
   return [
     ...(contract.usesEveryEndpoint ? [...always, createsOneOfMany] : always),
@@ -15,7 +13,7 @@ export function updatingBehaviours(contract: LbPolicyContract): readonly Behavio
 
 const always: readonly Behaviour[] = [
   [
-    'does nothing on an update that is the same by identity',
+    'does nothing on an identical update',
     async (subject) => {
       const update = await subject.serve([A, B]);
       const before = subject.counts;
@@ -26,18 +24,21 @@ const always: readonly Behaviour[] = [
     },
   ],
   [
-    'keeps the connection of an endpoint that stays, and drops that of one that goes',
+    'keeps the connection of an endpoint that stays, and releases that of a removed one',
     async (subject) => {
       await subject.serve([A, B]);
       const kept = subject.pickConnection();
-      const [stays, goes] = kept.getAddress() === A ? [A, B] : [B, A];
+      const [stays, removed] = kept.getAddress() === A ? [A, B] : [B, A];
       subject.send(subject.makeUpdate([stays, C]));
       await subject.connectAll();
       assert.equal(kept.closed, false, 'the connection that should stay was closed');
       const seen = subject.pickMany();
       assert.ok(seen.has(stays), 'no call went to the endpoint that stays');
-      assert.ok(!seen.has(goes), 'a call went to the endpoint that is gone');
-      assert.ok(!subject.holds(goes), 'the connection that goes is still held');
+      assert.ok(!seen.has(removed), 'a call went to the removed endpoint');
+      assert.ok(
+        !subject.references(removed),
+        'the connection to the removed endpoint is still held',
+      );
     },
   ],
   [
@@ -58,14 +59,14 @@ const always: readonly Behaviour[] = [
       subject.send(subject.makeUpdate([B]));
       await subject.connectAll();
       subject.expectAddress(B);
-      assert.ok(!subject.holds(A), 'the connection that goes is still held');
+      assert.ok(!subject.references(A), 'the connection to the removed endpoint is still held');
     },
   ],
 ];
 
 const duringPublication: readonly Behaviour[] = [
   [
-    'lets calls use the picker they hold while it is replaced',
+    'accepts picks of a picker while it is replaced',
     async (subject) => {
       await subject.serve([A, B]);
       const { picker } = subject.harness.last;
@@ -75,7 +76,7 @@ const duringPublication: readonly Behaviour[] = [
     },
   ],
   [
-    'takes an update from inside a publication',
+    'accepts an update from inside a publication',
     async (subject) => {
       let pending: LbUpdate | undefined = subject.makeUpdate([B]);
       subject.harness.host.onPublished = () => {
