@@ -8,8 +8,8 @@ export interface CallAttributes {
   /** The child of the cluster manager to use, such as `cluster:foo` (gRFC A31). */
   readonly cluster: string;
   /**
-   * The hash by the hash policies of the route, or a random one if they give none (gRFC A42). The same for every
-   * pick of the call, computed with the first that needs it. Absent on a channel without the xds resolver.
+   * Returns the hash by the hash policies of the route, or a random one if none matches (gRFC A42). The same for every
+   * pick of the call, and computed at the first use. Absent on a channel without the xds resolver.
    */
   requestHash?(): bigint;
   /** The endpoint requested for the call (gRFC A55). Absent for calls that belong to no session. */
@@ -18,9 +18,9 @@ export interface CallAttributes {
 
 /** The endpoint that a call requests, and the notification of the one it got (gRFCs A55, A61). */
 export interface OverrideHost {
-  /** Such as `10.0.0.1:80` or `[::1]:80`, the preferred one first; empty if any endpoint will do. */
+  /** Such as `10.0.0.1:80` or `[::1]:80`, the preferred one first; empty if any endpoint can be used. */
   readonly addresses: readonly string[];
-  /** To be called with every complete pick. @param addresses All of the endpoint, the one in use first. */
+  /** Called with every complete pick. @param addresses All addresses of the endpoint, the one in use first. */
   onPicked(addresses: readonly string[]): void;
 }
 
@@ -31,7 +31,7 @@ export function callAttributes(args: PickArgs): CallAttributes | undefined {
 
 /** Returns the pick information of a call as its attributes; `undefined` if it is not that of the xds resolver. */
 export function toCallAttributes(info: object): CallAttributes | undefined {
-  // The grpc-js border: the type says strings, the value is the object the config selector returned.
+  // The grpc-js border: declared as strings, but it is the object that the config selector returned.
   return isCallAttributes(info) ? info : undefined;
 }
 

@@ -4,7 +4,7 @@ import { createFailurePicker, queuePicker } from './connectivity';
 import type { LbEnvironment, LbHost, LbPolicy, LbUpdate } from './lb-policy';
 import { sameUpdate } from './lb-update';
 
-/** How a child is tied to its parent. */
+/** The options of a `ChildPolicy`. */
 export interface ChildPolicyOptions {
   /** The host of the parent, which serves the requests of the child unless overridden. */
   readonly host: LbHost;
@@ -26,8 +26,8 @@ interface InstanceOwner {
 }
 
 /**
- * One policy that was created for the child, and the host of that policy. There are two while one replaces the other.
- * A class, not an object of functions: a channel has some eight of them for each cluster.
+ * One policy that was created for the child, and the host of that policy. There are two while one replaces the other. A
+ * class, not an object of functions: a channel has some eight of them for each cluster.
  */
 class Instance implements LbHost {
   readonly environment: LbEnvironment;
@@ -80,10 +80,10 @@ class Instance implements LbHost {
 }
 
 /**
- * A child of a policy: the policy its config names, and the state it last reported. When an update names
- * another policy, the old one goes on serving while it is READY, until the new one has left CONNECTING.
+ * A child of a policy: the policy named by its config, and the state it last reported. When an update names another
+ * policy, the old one stays in use while it is READY, until the new one has left CONNECTING.
  *
- * To be used from the tree's batch, like the policies themselves.
+ * Must be used in the batch of the tree, like the policies themselves.
  */
 export class ChildPolicy implements InstanceOwner {
   private current: Instance | undefined;
@@ -107,7 +107,7 @@ export class ChildPolicy implements InstanceOwner {
     return this.current?.errorMessage ?? null;
   }
 
-  /** Hands the update on, unless it is the same as the last one by identity. */
+  /** Forwards the update, unless it is the same as the last one by identity. */
   update(update: LbUpdate): void {
     if (this.lastUpdate !== undefined && sameUpdate(this.lastUpdate, update)) return;
     this.lastUpdate = update;
@@ -161,7 +161,7 @@ export class ChildPolicy implements InstanceOwner {
     const { current, pending } = this;
     if (pending?.policyName === policyName) return pending;
     if (current?.policyName === policyName) {
-      // Back to the policy that still serves: the one that was to replace it is not needed.
+      // Back to the policy in use: its replacement is not needed.
       this.pending = undefined;
       this.retire(pending);
       return current;

@@ -6,23 +6,23 @@ import type { Random } from '../util/random';
 import { DescriptorShortage, findShortage } from './descriptor-shortage';
 import type { LbBatch } from './lb-batch';
 
-/** How long attempts are started without a break. To start one takes grpc-js the longer the more there are. */
+/** The time for which attempts are started without a break. grpc-js takes longer to start one the more there are. */
 const SLICE_MS = 4;
-/** The shortest time a timer takes. */
+/** The shortest delay of a timer. */
 const BREAK_MS = 1;
 /**
- * How long an attempt keeps others waiting. Attempts to hosts that do not answer last minutes: they must not keep those
- * that do from being reached.
+ * The time after which an attempt is no longer counted. Attempts to hosts that do not respond last minutes, and must not
+ * delay those to other hosts.
  */
 const SLOW_MS = 1000;
 
-/** A connection to one endpoint, for which turns are requested. */
+/** An attempt to connect to one endpoint. */
 export interface ConnectionAttempt {
-  /** The policy; policies take turns. */
+  /** The policy of the endpoint; policies take turns. */
   readonly owner: object;
-  /** What `start` runs in. */
+  /** The batch in which `start` runs. */
   readonly batch: LbBatch;
-  /** Starts connecting; `ended` or `delete` is called when that is over. */
+  /** Starts connecting; `ended` or `delete` must be called afterwards. */
   start(): void;
 }
 
@@ -35,19 +35,19 @@ export interface ConnectionAttemptsOptions {
 }
 
 /**
- * Decides when connections to endpoints are attempted, for all channels of the process: a bounded number at a time, a few
- * milliseconds of work at a time, and one at a time once the process is out of file descriptors.
+ * Decides when connections to endpoints are attempted, for all channels of the process: a bounded number at a time, in
+ * slices of a few milliseconds, and one at a time while the process has no file descriptors left.
  */
 export class ConnectionAttempts {
-  /** When each started, the oldest first. Without those that are slow. */
+  /** The start time of each attempt that is not slow, the oldest first. */
   private readonly inFlight = new Map<ConnectionAttempt, number>();
-  /** Those that calls wait for. */
+  /** The pending attempts that calls wait for. */
   private readonly urgent = new FairQueue<ConnectionAttempt>();
   private readonly waiting = new FairQueue<ConnectionAttempt>();
   private timer: Handle | undefined;
-  /** When the timer fires. */
+  /** The due time of the timer. */
   private timerMs = Infinity;
-  /** The work since the last break, and when it ended. */
+  /** The duration of the work since the last break, and its end. */
   private workedMs = 0;
   private workEndMs = -Infinity;
   private connections = 0;
@@ -55,15 +55,15 @@ export class ConnectionAttempts {
 
   constructor(private readonly options: ConnectionAttemptsOptions) {}
 
-  /** Why attempts wait although few are in flight: the process is out of descriptors; else `undefined`. */
+  /** The error of endpoints whose attempts are pending for lack of file descriptors; else `undefined`. */
   get shortageText(): string | undefined {
     return this.shortage?.text;
   }
 
   /**
-   * Starts the attempt now, if it may, or when its turn comes. To be called from the batch of the attempt.
+   * Starts the attempt, now if possible, else in its turn. Must be called in the batch of the attempt.
    *
-   * @param isUrgent Whether a call waits for it.
+   * @param isUrgent Whether a call waits for the connection.
    */
   request(attempt: ConnectionAttempt, isUrgent: boolean): void {
     if (this.inFlight.has(attempt)) return;
@@ -81,7 +81,7 @@ export class ConnectionAttempts {
     this.schedule(now);
   }
 
-  /** Counts the attempt out: it is connected or has failed, with the error if any. */
+  /** Records the end of an attempt. @param error The error if it failed. */
   ended(attempt: ConnectionAttempt, error: string | null): void {
     this.inFlight.delete(attempt);
     const { clock } = this.options;
@@ -93,7 +93,7 @@ export class ConnectionAttempts {
     this.schedule(now);
   }
 
-  /** Forgets the attempt, whether it waits or is in flight. */
+  /** Removes an attempt, pending or in flight. */
   delete(attempt: ConnectionAttempt): void {
     this.urgent.delete(attempt);
     this.waiting.delete(attempt);
@@ -101,12 +101,12 @@ export class ConnectionAttempts {
     this.schedule(this.options.clock.monotonicMs());
   }
 
-  /** Counts a connection that is up. */
+  /** Counts a connection that was opened. */
   opened(): void {
     this.connections++;
   }
 
-  /** Counts out a connection that was up: its descriptor is available in a moment. */
+  /** Counts a connection that was closed, whose file descriptor will be free soon. */
   closed(): void {
     this.connections--;
     if (this.shortage === undefined) return;
@@ -124,7 +124,7 @@ export class ConnectionAttempts {
     this.shortage = new DescriptorShortage(code, random, now);
     const { text } = this.shortage;
     const { connections } = this;
-    // The attempt that failed waits, too.
+    // The attempt that failed is pending again.
     const pending = this.pending + this.inFlight.size + 1;
     logger.error(
       () =>
@@ -133,7 +133,7 @@ export class ConnectionAttempts {
     );
   }
 
-  /** Ends the shortage once all that is pending could be attempted, or as much at a time as ever. */
+  /** Ends the shortage once no attempt is left, or as many may be in flight as without it. */
   private endShortage(): void {
     const { shortage } = this;
     if (shortage === undefined || shortage.window === 0) return;
@@ -144,7 +144,7 @@ export class ConnectionAttempts {
     logger.info(() => `xds: recovered: connections can be opened again (${shortage.code})`);
   }
 
-  /** How many attempts wait for their turn. */
+  /** The number of pending attempts. */
   private get pending(): number {
     return this.urgent.size + this.waiting.size;
   }
@@ -174,7 +174,7 @@ export class ConnectionAttempts {
     this.timerMs = Infinity;
     let now = clock.monotonicMs();
     this.workedMs = 0;
-    this.forgetSlow(now);
+    this.removeSlow(now);
     while (this.pending > 0 && this.workedMs < SLICE_MS && this.hasRoom(now)) {
       const attempt = this.urgent.take() ?? this.waiting.take();
       if (attempt === undefined) break;
@@ -185,18 +185,18 @@ export class ConnectionAttempts {
     this.schedule(now);
   }
 
-  private forgetSlow(now: number): void {
+  private removeSlow(now: number): void {
     for (const [attempt, startMs] of this.inFlight) {
       if (now - startMs < SLOW_MS) break;
       this.inFlight.delete(attempt);
     }
   }
 
-  /** Sets the timer for the next slice, if attempts wait. */
+  /** Sets the timer for the next slice, if attempts are pending. */
   private schedule(now: number): void {
     const { clock } = this.options;
     const dueMs = this.pending === 0 ? Infinity : this.nextSliceMs(now);
-    // A slice that comes too early finds out what to wait for.
+    // An earlier slice will schedule the next one.
     if (dueMs < Infinity && this.timerMs <= dueMs) return;
     this.timer?.release();
     this.timer = undefined;

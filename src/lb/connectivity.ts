@@ -4,8 +4,8 @@ import type { Clock } from '../util/clock';
 import { sanitizeText } from '../util/sanitize-text';
 
 /**
- * The state of a policy that uses several children: READY if any child is, else CONNECTING, else IDLE.
- * When all have failed, or there are none, TRANSIENT_FAILURE.
+ * Returns the state of a policy that uses several children: READY if any child is, else CONNECTING, else IDLE, else
+ * TRANSIENT_FAILURE.
  */
 export function aggregateConnectivity(states: Iterable<ConnectivityState>): ConnectivityState {
   const tally = new ConnectivityTally();
@@ -13,7 +13,7 @@ export function aggregateConnectivity(states: Iterable<ConnectivityState>): Conn
   return tally.aggregate();
 }
 
-/** Counts children by state, so that one change among many costs nothing to aggregate. */
+/** Counts children by state, so that a change of one child among many is aggregated in constant time. */
 export class ConnectivityTally {
   /** By the number of the state. */
   private readonly counts: number[] = [0, 0, 0, 0, 0];
@@ -28,12 +28,12 @@ export class ConnectivityTally {
     this.counts[state] = this.count(state) - 1;
   }
 
-  /** How many children are in the state. */
+  /** The number of children in the state. */
   count(state: ConnectivityState): number {
     return this.counts[state] ?? 0;
   }
 
-  /** The state of the whole; see {@link aggregateConnectivity}. */
+  /** Returns the aggregated state; see {@link aggregateConnectivity}. */
   aggregate(): ConnectivityState {
     return (
       AGGREGATION_ORDER.find((state) => this.count(state) > 0) ??
@@ -56,20 +56,20 @@ const QUEUED: PickResult = {
   onCallEnded: null,
 };
 
-/** Makes calls wait for the next picker. */
+/** Queues calls until the next picker. */
 export const queuePicker: Picker = { pick: () => QUEUED };
 
 /**
- * Makes calls wait for the next picker, and has the first of them start a connection.
+ * Creates a picker that queues calls until the next picker, the first of which starts a connection.
  *
- * @param connect Runs once the pick is over: it may well replace the picker.
+ * @param connect Runs after the first pick, since it may replace the picker.
  */
 export function createIdlePicker(clock: Clock, connect: () => void): Picker {
-  let asked = false;
+  let requested = false;
   return {
     pick() {
-      if (!asked) {
-        asked = true;
+      if (!requested) {
+        requested = true;
         clock.soon(connect);
       }
       return QUEUED;
@@ -77,17 +77,17 @@ export function createIdlePicker(clock: Clock, connect: () => void): Picker {
   };
 }
 
-/** Fails calls that do not wait for ready, with UNAVAILABLE and the given text. */
+/** Creates a picker that fails calls with UNAVAILABLE and the given text, except those that wait for ready. */
 export function createFailurePicker(details: string): Picker {
   return new UnavailablePicker({ code: Status.UNAVAILABLE, details: sanitizeText(details) });
 }
 
-/** The text of a failed pick: what went wrong, and what name resolution had to say (gRFC A61). */
+/** Returns the error of a pick: the reason, with the resolution note (gRFC A61). */
 export function failureText(reason: string, resolutionNote: string): string {
   return resolutionNote === '' ? reason : `${reason}. Resolution note: ${resolutionNote}`;
 }
 
-/** Fails a call for good: it is neither retried nor, if it waits for ready, kept waiting. */
+/** Returns a pick result that fails the call: it is neither retried nor queued, even if it waits for ready. */
 export function createDropResult(code: Status, details: string): PickResult {
   return {
     pickResultType: PickResultType.DROP,
@@ -101,8 +101,8 @@ export function createDropResult(code: Status, details: string): PickResult {
 const EMPTY_NOTE = '. Resolution note: ';
 
 /**
- * An error of grpc-js's pick_first without the resolution note. It is given none to add, because it would
- * keep it for as long as it tries the same addresses; the policy above adds the one that is current.
+ * Removes the empty resolution note from an error of grpc-js's pick_first. It gets no note, which it would keep as long
+ * as it tries the same addresses; the policy above adds the current one.
  */
 export function withoutResolutionNote(errorMessage: string): string {
   return errorMessage.endsWith(EMPTY_NOTE)

@@ -33,7 +33,7 @@ import { createWeightedRoundRobinPolicyTypes } from './weighted-round-robin/bala
 import { weightedTargetPolicy } from './weighted-target/balancer';
 import { wrrLocalityPolicy } from './wrr-locality/balancer';
 
-/** What the policies of the process work with. */
+/** The dependencies of the policies of the process. */
 export interface PolicyEnvironment {
   readonly clock: Clock;
   readonly random: Random;
@@ -43,7 +43,7 @@ export interface PolicyEnvironment {
   readonly limits: Limits;
 }
 
-/** Every load-balancing policy of this package, and every message that configures one. */
+/** Creates the registry of the load-balancing policies of this package and the converters of their xDS configs. */
 export function createPolicyRegistry(environment: PolicyEnvironment): LbPolicyRegistry {
   return new LbPolicyRegistry({
     policies: [...structure(environment), ...choices(environment)],
@@ -52,7 +52,7 @@ export function createPolicyRegistry(environment: PolicyEnvironment): LbPolicyRe
   });
 }
 
-/** The policies a tree is made of, above those that choose among endpoints. */
+/** Returns the policies above those that choose among endpoints. */
 function structure({ clock, flags }: PolicyEnvironment): readonly LbPolicyType[] {
   return [
     clusterManagerPolicy,
@@ -66,7 +66,7 @@ function structure({ clock, flags }: PolicyEnvironment): readonly LbPolicyType[]
   ];
 }
 
-/** The policies that choose among endpoints. */
+/** Returns the policies that choose among endpoints. */
 function choices(environment: PolicyEnvironment): readonly LbPolicyType[] {
   const { flags, hash, limits } = environment;
   const customMetrics = flags.wrrCustomMetrics;

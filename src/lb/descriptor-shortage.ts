@@ -6,10 +6,10 @@ const CODES: ReadonlyMap<string, string> = new Map([
   ['EMFILE', 'too many open files in this process'],
   ['ENFILE', 'too many open files in the system'],
 ]);
-/** How long after a connection was closed an attempt is made: its socket takes a moment to close. */
+/** The delay of an attempt after a connection was closed, until its socket has been closed. */
 const CLOSED_MS = 100;
 
-/** Finds the code of an error that tells that there is no file descriptor left. */
+/** Returns the code of an error that reports a lack of file descriptors. */
 export function findShortage(error: string): string | undefined {
   for (const code of CODES.keys()) if (error.includes(code)) return code;
   return undefined;
@@ -20,11 +20,11 @@ export function findShortage(error: string): string | undefined {
  * delay, or after a connection was closed; while attempts succeed, more are made at a time.
  */
 export class DescriptorShortage {
-  /** What has happened, for errors. */
+  /** The text for errors. */
   readonly text: string;
-  /** How many attempts may be in flight. */
+  /** The maximum number of attempts in flight. */
   window = 0;
-  /** When an attempt is made again, if none may be in flight. */
+  /** The time of the next attempt, if none may be in flight. */
   probeMs: number;
   private backoff: BackoffStep;
 
@@ -43,7 +43,7 @@ export class DescriptorShortage {
     if (this.window === 0 && now >= this.probeMs) this.window = 1;
   }
 
-  /** Records that an attempt got a descriptor. Not those that were in flight before the shortage began. */
+  /** Records that an attempt got a descriptor, unless it was in flight before the shortage. */
   onAvailable(): void {
     if (this.window > 0) this.window++;
   }

@@ -6,23 +6,23 @@ import { EndpointLeaf, type LeafListener } from './endpoint-leaf';
 import type { EndpointSet } from './endpoint-set';
 import type { LbHost } from './lb-policy';
 
-/** What changed by an update of the children. */
+/** The changes by an update of the children. */
 export interface EndpointChildrenChange {
   /** New leaves, still idle. */
   readonly added: readonly EndpointLeaf[];
-  /** Whether the list of leaves, its order or any endpoint object is not what it was. */
+  /** Whether the list of leaves, its order or any endpoint object changed. */
   readonly changed: boolean;
 }
 
-/** Receives what happens to leaves. */
+/** Receives the changes of leaves. */
 export interface EndpointChildrenListener {
   /** The state, the picker or the error of a leaf changed. */
   readonly onChanged: LeafListener;
-  /** The leaf is gone, destroyed already. */
+  /** The leaf was removed and destroyed. */
   readonly onRemoved: (leaf: EndpointLeaf) => void;
 }
 
-/** So many leaves are destroyed in a step, each of which may have a connection. */
+/** The number of leaves destroyed in a step, each of which may have a connection. */
 const REMOVALS = 64;
 
 interface Child {
@@ -33,9 +33,9 @@ interface Child {
 }
 
 /**
- * The leaves of a policy that balances over endpoints (gRFC A61). Across updates, a leaf stays with its
- * set of addresses. An endpoint object seen before costs one map lookup; the rest of the work is
- * proportional to what is new or gone.
+ * The leaves of a policy that balances among endpoints (gRFC A61). Across updates, a leaf stays with its set of
+ * addresses. A known endpoint object costs one map lookup; the rest of the work is proportional to what was added or
+ * removed.
  */
 export class EndpointChildren {
   private list: readonly Child[] = [];
@@ -49,7 +49,7 @@ export class EndpointChildren {
     private readonly listener: EndpointChildrenListener,
   ) {}
 
-  /** How many leaves there are. */
+  /** The number of leaves. */
   get size(): number {
     return this.list.length;
   }
@@ -59,14 +59,14 @@ export class EndpointChildren {
     for (const { leaf } of this.list) yield leaf;
   }
 
-  /** The leaf of an endpoint of the last update; `undefined` if another with the same addresses was listed before. */
+  /** Returns the leaf of an endpoint of the last update; `undefined` if an earlier one has the same addresses. */
   find(endpoint: XdsEndpoint): EndpointLeaf | undefined {
     return this.byEndpoint.get(endpoint)?.leaf;
   }
 
   /**
-   * Makes the leaves those of the endpoints, in steps. An endpoint listed twice gets one leaf. Another update must not
-   * begin before it is done. Until then, the leaves are the old ones; those that are not listed go one by one in the end.
+   * Creates and removes leaves, in steps. An endpoint listed twice gets one leaf. Another update must not start before
+   * the end of this one. Until then, the leaves are the previous ones; leaves that are not listed are removed last.
    */
   *update(endpoints: EndpointSet, channelOptions: ChannelOptions): Steps<EndpointChildrenChange> {
     const previous = this.list;
@@ -94,14 +94,14 @@ export class EndpointChildren {
 
   /** Destroys every leaf. */
   destroy(): void {
-    // Not those of the list: an update may be under way.
+    // All leaves, not only those of the list: an update may be in progress.
     for (const { leaf } of this.byKey.values()) leaf.destroy();
     this.list = [];
     this.byEndpoint.clear();
     this.byKey.clear();
   }
 
-  /** Finds the child with the addresses of an endpoint object not seen before, or makes it. */
+  /** Finds or creates the child with the addresses of a new endpoint object. */
   private bind(
     endpoint: XdsEndpoint,
     channelOptions: ChannelOptions,
@@ -110,7 +110,7 @@ export class EndpointChildren {
     const key = endpointKey(endpoint);
     const known = this.byKey.get(key);
     if (known !== undefined) {
-      // Listed a second time in this very update: the first one counts.
+      // Listed twice in this update: the first one is used.
       if (known.generation === this.generation) return known;
       this.byEndpoint.delete(known.leaf.endpoint);
       known.leaf.update(endpoint, channelOptions);
@@ -143,7 +143,7 @@ export class EndpointChildren {
   }
 }
 
-/** All endpoints of a set, locality by locality. */
+/** Returns all endpoints of a set, locality by locality. */
 export function* allEndpoints(set: EndpointSet): IterableIterator<XdsEndpoint> {
   for (const { endpoints } of set.localities) yield* endpoints;
 }

@@ -1,7 +1,7 @@
 import { hashText } from '../util/hash-bag';
 import type { SocketAddress, XdsEndpoint } from '../resources/endpoints/endpoints';
 
-/** The identity of an endpoint: its addresses, in whatever order (gRFC A61). */
+/** Returns the identity of an endpoint: its addresses in any order (gRFC A61). */
 export function endpointKey(endpoint: XdsEndpoint): string {
   const [first, ...others] = endpoint.addresses;
   if (first === undefined) return '';
@@ -9,14 +9,14 @@ export function endpointKey(endpoint: XdsEndpoint): string {
   return [...new Set(endpoint.addresses.map(addressKey))].sort().join(' ');
 }
 
-/** Whether two endpoints have the same identity. Most have one address, and so need no text. */
+/** Whether two endpoints have the same identity. Most have one address, for which no text is created. */
 export function sameKey(a: XdsEndpoint, b: XdsEndpoint): boolean {
   return a.addresses.length <= 1 && b.addresses.length <= 1
     ? sameAddress(a.addresses[0], b.addresses[0])
     : endpointKey(a) === endpointKey(b);
 }
 
-/** A hash of the identity of an endpoint, the same in every process: unsigned, 32 bits. */
+/** Returns a hash of the identity of an endpoint, the same in every process: unsigned, 32 bits. */
 export function hashKey(endpoint: XdsEndpoint): number {
   const { addresses } = endpoint;
   const distinct =
@@ -39,7 +39,7 @@ function sameAddress(a: SocketAddress | undefined, b: SocketAddress | undefined)
   return a?.port === b?.port && a?.host === b?.host;
 }
 
-/** The identity of an address. That of an endpoint with no other is the same. */
+/** Returns the identity of an address, which is that of an endpoint with this address only. */
 export function addressKey(address: SocketAddress): string {
   return `${address.host}:${address.port}`;
 }

@@ -20,7 +20,7 @@ type HostLeaf = InstanceType<typeof LeafLoadBalancer>;
 /** Called in the batch when the state, the picker or the error of a leaf changed. */
 export type LeafListener = (leaf: EndpointLeaf, previous: ConnectivityState) => void;
 
-/** What a leaf is made of. */
+/** The options of an `EndpointLeaf`. */
 export interface EndpointLeafOptions {
   /** The host of the policy that owns the leaf. */
   readonly host: LbHost;
@@ -31,12 +31,12 @@ export interface EndpointLeafOptions {
 }
 
 /**
- * One endpoint, as a pick_first of its own (gRFC A61): connects to the endpoint's addresses by Happy
- * Eyeballs, stays in TRANSIENT_FAILURE until one of them is up, and goes IDLE when the connection is lost.
+ * One endpoint, as a pick_first of its own (gRFC A61): connects to the endpoint's addresses by Happy Eyeballs, stays in
+ * TRANSIENT_FAILURE until one of them is connected, and becomes IDLE when the connection is lost.
  *
- * The pick_first of grpc-js is made on the first connection: an idle leaf costs next to nothing. Every attempt, those
- * after a failure included, waits for its turn among those of the process: see `ConnectionAttempts`. Until the first one
- * starts, the leaf is IDLE.
+ * The pick_first of grpc-js is created for the first connection, so that an idle leaf costs little. Every attempt,
+ * including those after a failure, waits for its turn among those of the process: see `ConnectionAttempts`. Until the
+ * first one starts, the leaf is IDLE.
  */
 export class EndpointLeaf {
   private currentEndpoint: XdsEndpoint;
@@ -45,15 +45,15 @@ export class EndpointLeaf {
   private currentError: string | null = null;
   private hostLeaf: HostLeaf | undefined;
   private channelOptions: ChannelOptions;
-  /** Whether a connection is up or sought. */
+  /** Whether the leaf is connected or connecting. */
   private attempting = false;
   private destroyed = false;
   private readonly attempt: ConnectionAttempt;
   /** Whether an attempt is in flight. */
   private hasTurn = false;
-  /** Whether the next turn begins with the addresses of the endpoint, and not with `retries`. */
+  /** Whether the next turn starts with the addresses of the endpoint instead of `retries`. */
   private isStartDue = false;
-  /** Subchannels whose backoff is over. */
+  /** The subchannels whose backoff is over. */
   private retries: Set<Subchannel> | undefined;
 
   constructor(private readonly options: EndpointLeafOptions) {
@@ -81,15 +81,15 @@ export class EndpointLeaf {
     return this.currentPicker;
   }
 
-  /** Why the leaf is in TRANSIENT_FAILURE, without resolution note; `null` in any other state. */
+  /** The error in TRANSIENT_FAILURE, without resolution note; `null` in any other state. */
   get errorMessage(): string | null {
     return this.currentError;
   }
 
   /**
-   * Starts connecting if idle. Not to be called from a pick: see `Clock.soon`.
+   * Starts connecting if idle. Must not be called from a pick: see `Clock.soon`.
    *
-   * @param isUrgent Whether a call waits for it.
+   * @param isUrgent Whether a call waits for the connection.
    */
   connect(isUrgent = false): void {
     if (this.destroyed || this.attempting) return;
@@ -98,13 +98,13 @@ export class EndpointLeaf {
     const { connectionAttempts } = this.options.host.environment;
     connectionAttempts.request(this.attempt, isUrgent);
     const { shortageText } = connectionAttempts;
-    // Calls had better use another endpoint, or fail, than wait for an attempt that may be far away.
+    // The attempt may be far away: until then, calls use another endpoint or fail.
     if (!this.hasTurn && shortageText !== undefined) this.fail(shortageText);
   }
 
   /**
-   * Takes a newer object for the same set of addresses. Only a change of their order, or other options,
-   * reaches the connection; it is kept if it can be.
+   * Sets a newer object with the same addresses. Only another order of them, or other options, affect the connection,
+   * which is kept if possible.
    */
   update(endpoint: XdsEndpoint, channelOptions: ChannelOptions): void {
     const unchanged =
@@ -117,7 +117,7 @@ export class EndpointLeaf {
     this.hostLeaf?.updateEndpoint(toGrpcEndpoint(endpoint), channelOptions);
   }
 
-  /** Lets go of the connection; the listener is not called any more. */
+  /** Releases the connection; the listener is not called any more. */
   destroy(): void {
     if (this.destroyed) return;
     this.destroyed = true;
@@ -133,18 +133,18 @@ export class EndpointLeaf {
     if (this.isStartDue) {
       this.isStartDue = false;
       this.hostLeaf ??= this.createHostLeaf();
-      // Not `exitIdle`: that would go back to the addresses of the last attempt, whatever came since.
+      // Not `exitIdle`, which would use the addresses of the last attempt even if they changed since.
       this.hostLeaf.startConnecting();
       return;
     }
     const idle = [...(this.retries ?? [])].filter(isIdle);
     this.retries?.clear();
-    // Another channel connects them already; grpc-js reports what becomes of that.
+    // Another channel is connecting them already; grpc-js reports the result.
     if (idle.length === 0) this.endTurn(null);
     for (const subchannel of idle) subchannel.startConnecting();
   }
 
-  /** @param error Why the attempt failed, if it did. */
+  /** @param error The error of the attempt; `null` if it did not fail. */
   private endTurn(error: string | null): void {
     if (!this.hasTurn) return;
     this.hasTurn = false;
@@ -175,7 +175,7 @@ export class EndpointLeaf {
         ),
       addChannelzChild: (child) => host.addChannelzChild(child),
       removeChannelzChild: (child) => host.removeChannelzChild(child),
-      // grpc-js's pick_first forgets to stop its timer, and so may report after it was destroyed.
+      // grpc-js's pick_first does not stop its timer, and may report after it was destroyed.
       updateState: (state, picker, errorMessage) =>
         host.environment.batch.run(() => {
           if (!this.destroyed) this.onReport(state, picker, errorMessage);
@@ -199,7 +199,7 @@ export class EndpointLeaf {
     if (state !== CONNECTING) this.endTurn(error);
     // The first attempt after a shortage of descriptors: a failure stays until a connection is up (gRFC A62).
     if (previous === TRANSIENT_FAILURE && state === CONNECTING) return;
-    // A failing leaf reports every attempt anew; only READY may come with another connection to pick.
+    // A failing leaf reports every attempt; only READY may come with another connection to pick.
     const same = state === previous && error === this.currentError;
     if (same && state !== READY) return;
     if (state === IDLE) this.attempting = false;
@@ -237,7 +237,7 @@ function toGrpcEndpoint(endpoint: XdsEndpoint): GrpcEndpoint {
 const ANY_CALL = { metadata: new Metadata(), extraPickInfo: {} };
 
 /**
- * Creates the picker of a leaf from that of grpc-js's pick_first when READY, which picks the same for every call. Parent
+ * Creates the picker of a READY leaf from that of grpc-js's pick_first, whose result is the same for every call. Parent
  * policies look for their own subchannels in pick results.
  */
 function unwrapGatedPicker(picker: Picker): Picker {

@@ -1,20 +1,19 @@
 import type { LocalityEndpoints } from '../resources/endpoints/endpoints';
 
 /**
- * The endpoints handed to a policy, as the shared immutable objects of `XdsConfig`. A policy that splits its
- * endpoints among named children (priority) hands each the set under its name: the typed form of gRFC A56's
- * hierarchical path.
+ * The endpoints of a policy, as the shared immutable objects of `XdsConfig`. A policy with named children (priority)
+ * gives each the set under its name: the typed form of gRFC A56's hierarchical path.
  */
 export interface EndpointSet {
   readonly localities: readonly LocalityEndpoints[];
-  /** By child name; `undefined` where nothing is split further. */
+  /** The sets of named children; `undefined` if there are none. */
   readonly children: ReadonlyMap<string, EndpointSet> | undefined;
 }
 
 /** No endpoints. */
 export const emptyEndpointSet: EndpointSet = { localities: [], children: undefined };
 
-/** Whether two sets hold the very same objects, so that an update can be skipped. */
+/** Whether two sets have the same objects, so that an update can be skipped. */
 export function sameEndpoints(a: EndpointSet, b: EndpointSet): boolean {
   if (a === b) return true;
   if (a.localities.length !== b.localities.length) return false;

@@ -1,19 +1,19 @@
 import { runSteps, STEP_SIZE, type Steps } from '../util/steps';
 import type { EndpointSet } from './endpoint-set';
 
-/** 1 as the gRFC writes fractions: unsigned fixed-point numbers with 31 bits after the point. */
+/** 1 as an unsigned fixed-point number with 31 bits after the point, as in gRFC A113. */
 const ONE = 2 ** 31;
 
-/** A locality, as far as weights go. */
+/** The weight and the size of a locality. */
 export interface WeighedLocality {
   readonly weight: number;
-  /** How many endpoints it has. */
+  /** The number of endpoints. */
   readonly size: number;
 }
 
 /**
- * The weight of each endpoint among all of them, in the order of `allEndpoints`: its share of its locality
- * times the share of the locality (gRFC A113). At least 1; an endpoint that has everything weighs 2^31.
+ * Returns the weight of each endpoint among all of them, in the order of `allEndpoints`: its share of its locality
+ * times the share of the locality (gRFC A113). At least 1; a share of 1 is 2^31.
  */
 export function combinedWeights({ localities }: EndpointSet): Float64Array {
   const weights = localities.flatMap(({ endpoints }) => endpoints.map(({ weight }) => weight));
@@ -22,7 +22,7 @@ export function combinedWeights({ localities }: EndpointSet): Float64Array {
 }
 
 /**
- * The same, of numbers, in steps.
+ * Returns the same from numbers, in steps.
  *
  * @param own The weight of each endpoint within its locality; those of the first locality first.
  */

@@ -11,14 +11,14 @@ import { emptyEndpointSet, type EndpointSet } from './endpoint-set';
 const NOWHERE = { region: '', zone: '', subZone: '' } as const;
 
 /**
- * Turns the endpoint lists of grpc-js, new objects with every resolution, into sets that share what did
- * not change. There is one locality, of no name.
+ * Converts the endpoint lists of grpc-js, which are new objects with every resolution, to sets that share unchanged
+ * objects. A set has one locality, without a name.
  */
 export class FlatEndpoints {
   private byKey: ReadonlyMap<string, XdsEndpoint> = new Map();
   private current: EndpointSet = emptyEndpointSet;
 
-  /** The set of a list; the same one as before if the list says nothing new. Unix sockets are left out. */
+  /** Returns the set of a list; the previous one if nothing changed. Unix sockets are left out. */
   update(list: readonly GrpcEndpoint[]): EndpointSet {
     const byKey = new Map<string, XdsEndpoint>();
     for (const { addresses } of list) {

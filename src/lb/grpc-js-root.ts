@@ -25,10 +25,10 @@ import { policyToJson } from './policy-json';
 import type { LbPolicyRoots } from './register-lb-policies';
 import { getXdsLbContext } from './xds-lb-context-arg';
 
-/** Everything the tree of a channel shares, except for the batch, which each tree has of its own. */
+/** The environment that all trees share; each has a batch of its own. */
 export type SharedLbEnvironment = Omit<LbEnvironment, 'batch'>;
 
-/** A config of one of our policies as grpc-js passes it around. */
+/** A config of a policy of this package, in the form that grpc-js expects. */
 export class RootConfig implements TypedLoadBalancingConfig {
   constructor(readonly config: LbConfig) {}
 
@@ -41,7 +41,7 @@ export class RootConfig implements TypedLoadBalancingConfig {
   }
 }
 
-/** The root of a tree of our policies, as a policy of grpc-js. */
+/** The root of a tree of policies of this package, as a policy of grpc-js. */
 export class GrpcJsRoot implements LoadBalancer {
   private readonly policy: LbPolicy;
   private readonly batch: LbBatch;
@@ -50,9 +50,9 @@ export class GrpcJsRoot implements LoadBalancer {
   private readonly clock: Clock;
   private updated = false;
   private destroyed = false;
-  /** The wait for a call that says where to connect. */
+  /** The timer of `exitIdle`. */
   private wakeUp: Handle | undefined;
-  /** As last published. */
+  /** The state published last. */
   private state = ConnectivityState.IDLE;
 
   constructor(
@@ -80,7 +80,7 @@ export class GrpcJsRoot implements LoadBalancer {
     });
   }
 
-  /** @returns `true`: whatever is wrong, the policy tells the calls, and the resolver must not retry. */
+  /** @returns `true`, since the policy reports errors to calls and the resolver must not retry. */
   updateAddressList(
     list: StatusOr<GrpcEndpoint[]>,
     config: TypedLoadBalancingConfig,
@@ -98,16 +98,16 @@ export class GrpcJsRoot implements LoadBalancer {
       resolutionNote,
     };
     this.batch.run(() => this.policy.update(update));
-    // The host may have been asked to connect before there was this policy; it will not be asked again.
+    // The channel may have been requested to connect before this policy was created, and does not repeat it.
     if (!this.updated) this.exitIdle();
     this.updated = true;
     return true;
   }
 
   /**
-   * Called by the host for every call, so it must cost nothing unless there is an idleness to leave. A call is
-   * about to say itself where to connect. If none did by the next turn of the event loop, it was for somebody
-   * who waits for the channel as such.
+   * Called by the channel for every call, so it must cost little unless the policy is IDLE. A call's own pick decides
+   * where to connect. If there was none until the next turn of the event loop, the application waits for the channel
+   * itself, and the policy connects.
    */
   exitIdle(): void {
     if (this.state !== ConnectivityState.IDLE) return;
@@ -133,12 +133,14 @@ export class GrpcJsRoot implements LoadBalancer {
   }
 }
 
-/** A bug is worth its stack. */
+/** Returns the stack of an error, which is a bug. */
 function describe(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : errorMessage(error);
 }
 
-/** Makes roots of the policies that are in a registry now. Those registered later need our tree around them. */
+/**
+ * Creates roots of the policies that are in a registry now. Those registered later are only children of other policies.
+ */
 export class RegistryRoots implements LbPolicyRoots {
   private readonly types: ReadonlyMap<string, LbPolicyType>;
 
@@ -169,7 +171,7 @@ export class RegistryRoots implements LbPolicyRoots {
 }
 
 /**
- * Our resolver puts the config itself where grpc-js expects JSON, and so spares both the writing and the
+ * Whether a config is parsed already: the xds resolver puts it where grpc-js expects JSON, which saves writing and
  * parsing. Configs are instances of classes, which JSON never is.
  */
 function isParsed(json: unknown, policyName: string): json is LbConfig {
@@ -183,15 +185,14 @@ function isParsed(json: unknown, policyName: string): json is LbConfig {
 }
 
 /**
- * The options of a channel as its subchannels may see them. grpc-js mixes what the resolver says for the
- * load balancer into the channel's options, in a new object each time; subchannels are pooled by the
- * values of their options, so that a new config selector there would mean new connections with every
- * update.
+ * The options of a channel for its subchannels. grpc-js adds what the resolver passes to the load balancer to the
+ * options of the channel, in a new object each time. Subchannels are pooled by the values of their options, so a new
+ * config selector in them would open new connections with every update.
  */
 export class ChannelOptionsCache {
   private current: ChannelOptions = {};
 
-  /** The options without what is meant for the channel only. The same object while nothing in it changes. */
+  /** Returns the options without those for the channel only. The same object while nothing in it changes. */
   strip(options: ChannelOptions): ChannelOptions {
     const entries = Object.entries(options).filter(([key]) => isForSubchannels(key));
     if (!this.isCurrent(entries)) this.current = Object.fromEntries(entries);

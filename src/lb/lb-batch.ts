@@ -1,34 +1,33 @@
 import { SerialQueue } from '../util/serial-queue';
 
-/** A policy's wish to publish a picker, at most once a batch. */
+/** Requests of a policy to publish a picker, at most once a batch. */
 export interface Publication {
   /** Publishes at the end of the current batch, or now if there is none. */
   request(): void;
-  /** Withdraws for good. */
+  /** Cancels all requests, including later ones. */
   cancel(): void;
 }
 
 /** A policy that publishes pickers. */
 export interface Publisher {
-  /** Builds and hands up a picker. Called by its publication only. */
+  /** Creates and publishes a picker. Called by its publication only. */
   publish(): void;
 }
 
 /**
- * Runs everything that happens to one tree of policies, one thing at a time, and publishes pickers only
- * when all of it has happened: however many children changed, a parent publishes one picker. Deeper
- * policies publish first.
+ * Runs the tasks of one tree of policies one at a time, and publishes pickers after the last of a batch: however many
+ * children changed, a parent publishes one picker. Deeper policies publish first.
  */
 export class LbBatch {
   private readonly queue: SerialQueue;
-  /** Publications requested, by depth. */
+  /** The requested publications, by depth. */
   private readonly requested: Set<Publisher>[] = [];
 
   constructor(onError: (error: unknown) => void) {
     this.queue = new SerialQueue(onError, () => this.publishDeepest());
   }
 
-  /** Runs the task as part of the batch under way, or as one of its own. */
+  /** Runs the task as part of the current batch, or as a batch of its own. */
   run(task: () => void): void {
     this.queue.run(task);
   }
@@ -55,7 +54,7 @@ export class LbBatch {
 class LevelPublication implements Publication {
   private isCancelled = false;
 
-  /** @param level Those requested at that depth. */
+  /** @param level The requested publications of the depth. */
   constructor(
     private readonly queue: SerialQueue,
     private readonly level: Set<Publisher>,

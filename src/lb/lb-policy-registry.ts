@@ -17,8 +17,8 @@ export interface LbPolicyRegistryOptions {
 const MAX_DEPTH = 16;
 
 /**
- * The load-balancing policies there are, by gRPC name, and the converters of their xDS configs, by
- * message type. Later registrations win.
+ * The load-balancing policies by gRPC name, and the converters of their xDS configs by message type. A later registration
+ * replaces an earlier one.
  */
 export class LbPolicyRegistry implements LbPolicyLookup, LbChildParser, LbConfigParser {
   private readonly policies = new Map<string, LbPolicyType>();
@@ -31,12 +31,12 @@ export class LbPolicyRegistry implements LbPolicyLookup, LbChildParser, LbConfig
     for (const converter of options.converters) this.registerConverter(converter);
   }
 
-  /** Makes a policy available under its name. */
+  /** Adds a policy under its name. */
   register(policy: LbPolicyType): void {
     this.policies.set(policy.name, policy);
   }
 
-  /** Makes the policy usable from a cluster's `load_balancing_policy`. */
+  /** Adds a converter, with which a cluster's `load_balancing_policy` can name the policy. */
   registerConverter(converter: LbConfigConverter): void {
     this.converters.set(converter.messageType, converter);
   }

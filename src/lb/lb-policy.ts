@@ -33,41 +33,42 @@ export interface LbPolicyLookup {
 /** The services of the parent of a policy. */
 export interface LbHost extends LbHelper {
   readonly environment: LbEnvironment;
-  /** Distance from the root; deeper policies publish first. */
+  /** The distance from the root; deeper policies publish first. */
   readonly depth: number;
 }
 
-/** The xDS part of an update: the same object as long as the target is resolved. `undefined` under other resolvers. */
+/** The xDS part of an update: the same object as long as the target is resolved. */
 export interface XdsLbContext {
   /** `node.id` of the bootstrap. */
   readonly nodeId: string;
   /** The clusters of the target. A policy watches the cluster that it needs. */
   readonly clusters: ClusterStore;
-  /** Receives load reports (gRFC A27); `undefined` if there are none. */
+  /** Receives load reports (gRFC A27); `undefined` if load is not reported. */
   readonly loads: LoadReporter | undefined;
 }
 
 /** An update from the parent. Parts that did not change are the same objects as in the update before. */
 export interface LbUpdate<Config extends LbConfig = LbConfig> {
   readonly config: Config;
-  /** The endpoints, or why there are none. */
+  /** The endpoints, or the error of their resolution. */
   readonly endpoints: Result<EndpointSet, string>;
   /** For subchannels. The same object for the life of the channel, so that subchannels stay pooled. */
   readonly options: ChannelOptions;
+  /** `undefined` under other resolvers than xds. */
   readonly xds: XdsLbContext | undefined;
   /** Appended to errors of failed picks (gRFC A61); empty if none. */
   readonly resolutionNote: string;
 }
 
-/** A load-balancing policy at work. Every method is called from the tree's batch. */
+/** An instance of a load-balancing policy. Every method is called in the batch of the tree. */
 export interface LbPolicy<Config extends LbConfig = LbConfig> {
-  /** Takes an update. Never throws for bad input: it fails picks with a reason. */
+  /** Applies an update. Does not throw for bad input, but fails picks with a reason. */
   update(update: LbUpdate<Config>): void;
   /** Starts connecting if idle. */
   exitIdle(): void;
-  /** Forgets connection backoffs. */
+  /** Resets connection backoffs. */
   resetBackoff(): void;
-  /** Releases everything; no call to the host comes after. */
+  /** Releases everything; the host is not called afterwards. */
   destroy(): void;
 }
 
@@ -75,12 +76,13 @@ export interface LbPolicy<Config extends LbConfig = LbConfig> {
 export interface LbPolicyType<Config extends LbConfig = LbConfig> {
   readonly name: string;
   /**
-   * Whether a policy of this kind is IDLE and connects to nothing until a call needs it: it need not be
-   * created before. Default: no.
+   * Whether a policy of this kind stays IDLE without a connection until a call needs it, so that it need not be created
+   * before. Default: `false`.
    */
   readonly connectsOnDemand?: boolean;
   /**
    * Validates the gRPC JSON config.
+   *
    * @param children Parses the configs of child policies.
    * @returns `undefined` after adding a violation.
    */
@@ -90,6 +92,6 @@ export interface LbPolicyType<Config extends LbConfig = LbConfig> {
 
 /** Parses the child policies inside a JSON config. */
 export interface LbChildParser {
-  /** A list with one `{ name: config }` per choice; the first supported one wins. */
+  /** Parses a list with one `{ name: config }` per choice, of which the first supported one is used. */
   parseList(json: unknown, violations: Violations): LbConfig | undefined;
 }

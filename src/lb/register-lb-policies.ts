@@ -3,19 +3,19 @@ import type { LbHelper, LoadBalancer, TypedLoadBalancingConfig } from '../grpc-j
 import { constructorOf } from '../grpc-js/host-adapters';
 import type { FeatureFlags } from '../util/feature-flags';
 
-/** What makes the roots of trees, by the name of the policy. */
+/** Creates the roots of trees by the name of the policy. */
 export interface LbPolicyRoots {
   create(policyName: string, helper: LbHelper): LoadBalancer;
-  /** @throws Error with everything that is wrong with the config: that is how grpc-js is told. */
+  /** @throws Error with all violations of the config, as grpc-js requires. */
   parseConfig(policyName: string, json: unknown): TypedLoadBalancingConfig;
 }
 
 /**
- * Makes the policies known to grpc-js, which instantiates the root of each tree. Names it knows already
- * are left alone: its own `round_robin` stays what other channels use.
+ * Registers the policies with grpc-js, which creates the root of each tree. Names that are registered already are
+ * skipped: other channels keep grpc-js's own `round_robin`.
  *
- * @param roots Called when a policy is first used, and later.
- * @returns The names that were taken.
+ * @param roots Called whenever a policy is used.
+ * @returns The names that were registered already.
  */
 export function registerLbPolicies(
   policyNames: Iterable<string>,
@@ -36,7 +36,7 @@ function registerLbPolicy(name: string, roots: () => LbPolicyRoots): void {
   registerLoadBalancerType(name, Root, Config);
 }
 
-/** The gRPC names of the policies of this package, so that they can be known before their code is loaded. */
+/** Returns the gRPC names of the policies of this package, without loading their code. */
 export function policyNames(flags: FeatureFlags): readonly string[] {
   return [
     'xds_cluster_manager_experimental',

@@ -16,7 +16,7 @@ export interface ForwardedChild {
   destroy(): void;
 }
 
-/** The parent's side of an only child: whether its state or a failure is published, and when. */
+/** The only child of a policy, and the publication of its state or of a failure. */
 export interface OnlyChild<Child extends ForwardedChild = ChildPolicy> {
   readonly host: LbHost;
   readonly child: Child;
@@ -30,14 +30,14 @@ export interface OnlyChild<Child extends ForwardedChild = ChildPolicy> {
   setFailure(failure: string | undefined): boolean;
 }
 
-/** What a policy with one child does besides forwarding. */
+/** The part of a policy with one child besides forwarding. */
 export interface SingleChildDelegate<Config extends LbConfig> {
   update(update: LbUpdate<Config>): void;
   /** Wraps the picker of the child. Default: the picker is published as it is. */
   createPicker?(childPicker: Picker): Picker;
   /** Creates the subchannels of the child. Default: the host does. */
   createSubchannel?(address: SubchannelAddress, options: ChannelOptions): Subchannel;
-  /** Releases what the delegate holds, before the child is destroyed. */
+  /** Releases what the delegate acquired, before the child is destroyed. */
   release?(): void;
 }
 
@@ -54,7 +54,7 @@ export function createSingleChildPolicy<Config extends LbConfig>(
   return new SingleChildPolicy(host, (options) => new ChildPolicy(options), createDelegate);
 }
 
-/** A policy with one child, of whatever kind. */
+/** A policy with one child of any kind. */
 export class SingleChildPolicy<Config extends LbConfig, Child extends ForwardedChild>
   implements LbPolicy<Config>, OnlyChild<Child>, ChildPolicyOptions
 {

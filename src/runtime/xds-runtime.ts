@@ -75,7 +75,7 @@ export class XdsRuntime {
       timeSlices: new TimeSlices(environment.clock),
     });
     // After that: grpc-js has no use for policies that need our tree around them.
-    processLbPolicies.attach(policies);
+    processLbPolicies.addTo(policies);
     addHttpFilters(processHttpFilters, environment);
     this.credentials = createCredentials(environment);
     this.loadBootstrap = this.createLoader(options);

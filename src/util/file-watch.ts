@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { systemClock, type Clock } from './clock';
 import { createHandle, type Handle } from './handle';
 
-/** Options of {@link watchFile}. */
+/** Options of `watchFile`. */
 export interface FileWatchOptions {
   /** Delay of the notification after the last event, in milliseconds. Default 100. */
   readonly debounceMs?: number | undefined;

@@ -58,7 +58,7 @@ describe('a cluster with a transport_socket', () => {
     expect(code).toBe(Status.UNAVAILABLE);
     expect(details).toMatch(/^No connection established\. Last error: /);
     expect(details).toContain(
-      "Resolution note: the cluster asks for TLS, the channel's credentials are insecure",
+      "Resolution note: the cluster configures TLS, the channel's credentials are insecure",
     );
     expect(backend.calls).toBe(0);
     for (const max_requests of [5, 6]) {
@@ -74,7 +74,7 @@ describe('a cluster with a transport_socket', () => {
     expect(reports).toEqual([['grpc-xds:tls-not-used', { nodeId: NODE_ID, cluster: 'echo' }]]);
     expect(reported()).toEqual([
       expect.stringContaining(
-        `xds: Cluster "echo" (node "${NODE_ID}"): the cluster asks for TLS, the channel's credentials are insecure: `,
+        `xds: Cluster "echo" (node "${NODE_ID}"): the cluster configures TLS, the channel's credentials are insecure: `,
       ),
     ]);
   });
@@ -91,7 +91,7 @@ describe('a cluster with a transport_socket', () => {
     expect(await client.say()).toBe('secured');
     expect(reported()).toEqual([
       expect.stringContaining(
-        "the cluster asks for TLS, the channel's credentials are not xDS credentials: ",
+        "the cluster configures TLS, the channel's credentials are not xDS credentials: ",
       ),
     ]);
   });

@@ -24,7 +24,7 @@ const registry = createPolicyRegistry({
   limits: DEFAULT_LIMITS,
 });
 const policies = new CustomLbPolicies();
-policies.attach(registry);
+policies.addTo(registry);
 policies.register({
   name: 'acme.v1.Random',
   parseConfig: () => ({}),

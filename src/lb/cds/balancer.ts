@@ -31,8 +31,8 @@ export interface CdsPolicyOptions {
 }
 
 /**
- * Makes the policy for one cluster of the `XdsConfig` usable (gRFCs A27, A74, A75): at once, or, if its policy connects on
- * demand, when the first call needs it.
+ * Makes the policy for one cluster of the `XdsConfig` usable (gRFCs A27, A74, A75): at once, or, if its policy connects
+ * on demand, when the first call needs it.
  */
 export function createCdsPolicyType({ flags }: CdsPolicyOptions): LbPolicyType {
   const shared = {
@@ -59,7 +59,7 @@ export const cdsPolicy: LbPolicyType = createCdsPolicyType({
 
 const TRACER = 'cds_balancer';
 
-/** What the policies of one type share. */
+/** The state that the policies of one type share. */
 interface Shared {
   /** Whether the policy of an aggregate cluster applies to its leaves, as before gRFC A75. */
   readonly sharesPolicy: boolean;
@@ -136,7 +136,7 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
   }
 
   private onMissing({ cluster, isDynamic }: CdsConfig): void {
-    // The subscription of a dynamic cluster takes a while to have an effect.
+    // A dynamic cluster is in the snapshot only some time after it was subscribed to.
     if (isDynamic) this.only.requestPublication();
     else this.failUnlessServing(cluster, `Cluster "${cluster}" is not part of the xDS config`);
   }

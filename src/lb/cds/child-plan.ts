@@ -15,27 +15,27 @@ import { PriorityConfig, type PriorityChildConfig } from '../priority/config';
 import { CdsConfig } from './config';
 import { nextPriorityNames, type NamedPriority } from './priority-names';
 
-/** What the child of a leaf cluster is updated with. */
+/** The configs and endpoints for the child of a leaf cluster. */
 export interface LeafPlan {
-  /** That of outlier_detection, or where that is not supported, of cluster_impl. */
+  /** The config of outlier_detection, or of cluster_impl where outlier_detection is not supported. */
   readonly config: LbConfig;
   readonly clusterImplConfig: ClusterImplConfig;
   /** `undefined` where sessions are not supported. */
   readonly overrideHostConfig: OverrideHostConfig | undefined;
   /** Split by priority. */
   readonly endpoints: EndpointSet;
-  /** What was planned for each priority, for the next plan to reuse. */
+  /** The plan of each priority, which the next plan reuses. */
   readonly priorities: readonly PlannedPriority[];
   readonly priorityConfig: PriorityConfig;
 }
 
-/** What is planned besides what the cluster is configured to. */
+/** The options of a plan besides the config of the cluster. */
 export interface PlanOptions {
   /** Whether calls may belong to sessions, so that override_host is needed (gRFC A55). */
   readonly hasSessions: boolean;
   /** Whether outlier_detection is supported. */
   readonly hasOutlierDetection: boolean;
-  /** What takes load reports; `undefined` if nothing does. */
+  /** Receives load reports; `undefined` if load is not reported. */
   readonly loads?: LoadReporter | undefined;
 }
 
@@ -93,10 +93,10 @@ export function planLeaf(
 }
 
 /**
- * Plans for an aggregate cluster: one cds per leaf cluster, by priority (gRFC A75). Each leaf sees to it
- * itself whether requests for re-resolution are heard.
+ * Plans for an aggregate cluster: one cds per leaf cluster, by priority (gRFC A75). Each leaf decides itself whether
+ * requests for re-resolution are ignored.
  *
- * @param lbConfig The policy for all leaves, in place of their own.
+ * @param lbConfig The policy of all leaves, instead of their own.
  */
 export function planAggregate(
   leafClusters: readonly string[],
@@ -129,7 +129,7 @@ function planOutlierDetection(
   return same ? previous : new OutlierDetectionLbConfig(detection, child);
 }
 
-/** Each cluster says itself whether its load is to be reported, and the server it came from is where (gRFC A27). */
+/** Returns the load reporting of a cluster: to the server that sent it, if the cluster requests it (gRFC A27). */
 function planLoadReporting(
   { lrsServer, lrsReportEndpointMetrics }: ClusterResource,
   reporter: LoadReporter | undefined,
@@ -169,7 +169,6 @@ function planPriorityConfig(
   return reuse(previous, children);
 }
 
-/** The previous config, if it says the same. */
 function planOverrideHost(
   resource: ClusterResource,
   childPolicy: PriorityConfig,
@@ -195,7 +194,7 @@ function sameSessions(a: OverrideHostOptions, b: OverrideHostOptions): boolean {
   );
 }
 
-/** The previous config, if it lists the same children in the same order. */
+/** Returns the previous config, if it lists the same children in the same order. */
 function reuse(
   previous: PriorityConfig | undefined,
   children: ReadonlyMap<string, PriorityChildConfig>,

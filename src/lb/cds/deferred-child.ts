@@ -42,9 +42,10 @@ export class DeferredChild {
   }
 
   /**
-   * Takes an update.
-   * @param createUpdate Called now, or when a call wants the child; not at all if another update comes first.
-   * @param canWait Whether the child, if there is none, may wait for a call.
+   * Applies an update.
+   *
+   * @param createUpdate Called now, or when a call needs the child; not at all if another update is applied first.
+   * @param canWait Whether a child that is not created yet may be created by the first call.
    */
   update(createUpdate: () => LbUpdate, canWait: boolean): void {
     if (this.isStarted || !canWait) {
@@ -57,7 +58,7 @@ export class DeferredChild {
     }
   }
 
-  /** Makes the child if it is not there yet, and has it start connecting. */
+  /** Creates the child if it waits for a call, and makes it connect. */
   exitIdle(): void {
     this.stopWaiting();
     this.child.exitIdle();
@@ -92,8 +93,8 @@ export class DeferredChild {
 }
 
 /**
- * Whether what makes a cluster usable may be made when the first call wants it: nothing would be connected
- * before that anyway. Without endpoints the cluster has failed, and had better say so.
+ * Whether the policies of a cluster may be created by its first call: they would not connect before it anyway. A cluster
+ * without endpoints has failed, and reports that at once.
  */
 export function canWaitForCall(
   policies: LbPolicyLookup,

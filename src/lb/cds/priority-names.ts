@@ -7,11 +7,10 @@ export interface NamedPriority {
 }
 
 /**
- * Names the priorities so that the children of before, and with them their connections, serve on (gRFC A37):
- * a priority keeps its name if it did not change, else takes the name of the priority it shares the most
- * localities with. So a locality that moves to another priority takes its name along.
+ * Names the priorities so that existing children and their connections stay in use (gRFC A37): an unchanged priority
+ * keeps its name; a changed one gets the name of the previous priority with which it shares the most localities.
  *
- * @returns A name for each priority, each different; new ones were not in use before.
+ * @returns A different name for each priority; new names were not in use before.
  */
 export function nextPriorityNames(
   previous: readonly NamedPriority[],
@@ -33,7 +32,7 @@ export function nextPriorityNames(
   });
 }
 
-/** Finds out which priorities of before are still there, though changed. */
+/** Finds the previous priorities that share localities with changed ones. */
 class LocalityOverlaps {
   /** By locality; the same one may be in several priorities. */
   private readonly byLocality = new Map<string, NamedPriority[]>();
@@ -48,7 +47,7 @@ class LocalityOverlaps {
     }
   }
 
-  /** The one that shares the most localities, which is taken then; `undefined` if none shares any. */
+  /** Returns the previous priority that shares the most localities, once; `undefined` if none shares any. */
   takeBest(priority: PriorityEndpoints): NamedPriority | undefined {
     if (this.free.size === 0) return undefined;
     const shared = new Map<NamedPriority, number>();
@@ -70,7 +69,7 @@ function localityKeys(priority: PriorityEndpoints): readonly string[] {
   return priority.localities.map(({ locality }) => localityName(locality));
 }
 
-/** Not the name of a priority that is gone, either: its child would be taken for this one. */
+/** Returns an unused name. The names of removed priorities are used, since their children may be kept. */
 function newName(used: ReadonlySet<string>): string {
   for (let number = 0; ; number++) {
     const name = `child${number}`;

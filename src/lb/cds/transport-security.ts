@@ -30,7 +30,8 @@ export class UnusedTlsReports {
 
   /**
    * Reports a cluster to the log and to the subscribers of `grpc-xds:tls-not-used`, once for each problem.
-   * @param problem What is wrong, as in failed calls.
+   *
+   * @param problem The text in the errors of calls.
    */
   report({ name, nodeId }: UsedCluster, problem: string, logger: Logger): void {
     const key = JSON.stringify([nodeId, name, problem]);
@@ -48,9 +49,9 @@ export class UnusedTlsReports {
   }
 }
 
-/** How the connections of one cluster are secured, compared with what the control plane asks for. */
+/** Compares the credentials of one cluster's connections with the TLS in its config. */
 export class TransportSecurity {
-  /** Whether the credentials of the channel are insecure; `undefined` until there is a subchannel to see them on. */
+  /** Whether the credentials of the channel are insecure; `undefined` until the first subchannel. */
   private isInsecure: boolean | undefined;
 
   constructor(
@@ -58,7 +59,7 @@ export class TransportSecurity {
     private readonly logger: Logger,
   ) {}
 
-  /** Reads the credentials off a subchannel. @returns whether they were not known before. */
+  /** Reads the credentials of a subchannel. @returns Whether they were not known before. */
   observe(subchannel: Subchannel): boolean {
     if (this.isInsecure !== undefined) return false;
     this.isInsecure = isInsecure(subchannel);
@@ -66,9 +67,9 @@ export class TransportSecurity {
   }
 
   /**
-   * Completes the resolution note of a cluster: where its TLS is known not to be used, the note starts with that, and the
-   * cluster is reported. The note is part only of errors without a connection, not of drops, deadlines or the
-   * statuses of servers.
+   * Returns the resolution note of a cluster. If its TLS is known not to be used, the note starts with that, and the
+   * cluster is reported. The note is part only of errors without a connection, not of drops, deadlines or the statuses
+   * of servers.
    */
   completeNote(cluster: UsedCluster, resolutionNote: string): string {
     const problem = this.describe(cluster.resource);
@@ -82,6 +83,6 @@ export class TransportSecurity {
       return undefined;
     }
     const kind = this.isInsecure ? 'insecure' : 'not xDS credentials';
-    return `the cluster asks for TLS, the channel's credentials are ${kind}`;
+    return `the cluster configures TLS, the channel's credentials are ${kind}`;
   }
 }

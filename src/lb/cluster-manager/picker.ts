@@ -3,19 +3,19 @@ import type { PickArgs, Picker, PickResult } from '../../grpc-js';
 import { callAttributes } from '../call-attributes';
 import { createDropResult, queuePicker } from '../connectivity';
 
-/** What the picker looks up. All are live: they are those of the policy, and change with it. */
+/** The children of the policy, which change while the picker is in use. */
 export interface ClusterPickers {
   /** The pickers of the children, by name. */
   readonly current: ReadonlyMap<string, Picker>;
-  /** Names of children that are not created yet. */
+  /** The names of children that are not created yet. */
   readonly due: ReadonlySet<string>;
-  /** Names of children that were removed not long ago. */
+  /** The names of children that were removed recently. */
   readonly removed: ReadonlySet<string>;
 }
 
 /**
- * Hands each call to the child its config selector chose (gRFC A31). As the pickers of the children are
- * looked up in a live map, a change of one child among many costs one small object.
+ * Forwards each pick to the child that the config selector chose (gRFC A31). The pickers of the children are looked up
+ * in a map of the policy, so a change of one child among many costs one small object.
  */
 export class ClusterManagerPicker implements Picker {
   /** @param onDue Called when a call waits for a child that is not created yet. */

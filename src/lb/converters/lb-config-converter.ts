@@ -3,16 +3,16 @@ import type { LbConfig, LbConfigParser, TypedBytes } from '../../resources/exten
 import { readExtension } from '../../resources/shared/extension-parser';
 import { Violations } from '../../util/violations';
 
-/** Where and with what a conversion takes place. */
+/** The context of a conversion. */
 export interface ConversionContext {
   /** Converts the configs of child policies. */
   readonly parser: Pick<LbConfigParser, 'fromProto'>;
-  /** How many policies the config is nested in. */
+  /** The number of policies the config is nested in. */
   readonly depth: number;
   readonly violations: Violations;
 }
 
-/** Converts the xDS form of one policy's config (gRFC A52). */
+/** Converts the xDS config of one policy (gRFC A52). */
 export interface LbConfigConverter {
   /** The full name of the message, without the `type.googleapis.com/` prefix. */
   readonly messageType: string;
@@ -21,8 +21,8 @@ export interface LbConfigConverter {
 }
 
 /**
- * Converts the first supported policy of a list. An error in that one counts, even if a later one would
- * do (gRFC A52).
+ * Converts the first supported policy of a list. An error in it is a violation, even if a later policy is valid
+ * (gRFC A52).
  *
  * @returns `undefined` after adding a violation.
  */
@@ -52,7 +52,7 @@ export function convertPolicyList(
   return undefined;
 }
 
-/** Of a TypedStruct, what it holds. */
+/** Returns the type name of a config; that of the content of a TypedStruct. */
 function nameOf(config: TypedBytes): string {
   return readExtension(config, Violations.root())?.typeName ?? config.typeUrl;
 }

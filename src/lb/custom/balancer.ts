@@ -29,8 +29,8 @@ export interface CustomBalancerOptions<Config> {
 }
 
 /**
- * Runs the policy of an application inside a tree. Owns the connections, so that none can be leaked, and stands
- * between the policy's exceptions and the tree: they fail the calls of this policy and nothing else.
+ * Runs the policy of an application. Owns the connections, so that none can be leaked, and catches the exceptions of the
+ * policy, which fail its calls and nothing else.
  */
 export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
   private readonly children: EndpointChildren;
@@ -42,7 +42,7 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
   private readonly groups: ConnectionGroups;
   /** The state that the policy published last. */
   private chosen: LbPublishedState = { kind: 'connecting' };
-  /** Why there are no endpoints; `undefined` while there are. */
+  /** The reason why there are no endpoints; `undefined` while there are. */
   private failure: string | undefined = NO_ENDPOINTS;
   /** The error that the policy threw; `undefined` if none. */
   private broken: string | undefined;
@@ -78,7 +78,7 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
       this.lastEndpoints = endpoints.value;
     }
     this.setFailure(this.children.size === 0 ? NO_ENDPOINTS : undefined);
-    if (this.children.size > 0) this.tellUpdate(config.value);
+    if (this.children.size > 0) this.updatePolicy(config.value);
   }
 
   exitIdle(): void {
@@ -86,7 +86,7 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
     if (policy?.exitIdle !== undefined) this.runPolicy(() => policy.exitIdle?.());
   }
 
-  /** The connections of grpc-js keep their backoff to themselves. */
+  /** Does nothing: the backoff is that of the subchannels, which policies cannot reset. */
   resetBackoff(): void {}
 
   destroy(): void {
@@ -99,16 +99,11 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
     this.connections.clear();
   }
 
-  private tellUpdate(config: Config): void {
+  private updatePolicy(config: Config): void {
     this.broken = undefined;
     const { localities } = this.groups;
-    this.runPolicy(() => this.ensurePolicy().update({ config, localities }));
+    this.runPolicy(() => (this.policy ??= this.createPolicy()).update({ config, localities }));
     this.publication.request();
-  }
-
-  private ensurePolicy(): CustomLbPolicy<Config> {
-    this.policy ??= this.createPolicy();
-    return this.policy;
   }
 
   private createPolicy(): CustomLbPolicy<Config> {
@@ -154,7 +149,7 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
     this.publication.request();
   }
 
-  /** Runs code of the application. An exception becomes the state of the policy. */
+  /** Runs code of the application. An exception becomes the failure of the policy. */
   private runPolicy(run: () => unknown): void {
     try {
       const result = run();
@@ -226,11 +221,11 @@ export class CustomConfig<Config> implements LbConfig {
   constructor(
     readonly policyName: string,
     readonly value: Config,
-    /** What it was parsed from. */
+    /** The JSON or message it was parsed from. */
     private readonly input: LbPolicyConfigInput,
   ) {}
 
-  /** JSON as it was given; a message, which only the application can decode, as its type and bytes in base64. */
+  /** Returns JSON as received; a message, which only the application can decode, as its type and bytes in base64. */
   toJson(): object {
     const { input } = this;
     if (input.kind === 'message') {

@@ -5,18 +5,18 @@ import type { EndpointLeaf } from '../endpoint-leaf';
 import type { EndpointSet } from '../endpoint-set';
 import type { LbConnection, LbConnectionState, LbEndpoint, LbLocality } from './definition';
 
-/** A leaf as the policy of an application sees it: without what could harm the tree. */
+/** The part of a leaf that the policy of an application can access. */
 export class LeafConnection implements LbConnection {
   readonly #leaf: EndpointLeaf;
   readonly #connect: (leaf: EndpointLeaf) => void;
 
-  /** @param connect Has the leaf connect as soon as that is safe. */
+  /** @param connect Connects the leaf, not before the current pick is over. */
   constructor(leaf: EndpointLeaf, connect: (leaf: EndpointLeaf) => void) {
     this.#leaf = leaf;
     this.#connect = connect;
   }
 
-  /** The result of picking the connection; `undefined` if it is not one of ours. */
+  /** Returns the pick result of the connection; `undefined` if it is an object of the application. */
   static pick(connection: LbConnection, args: PickArgs): PickResult | undefined {
     return connection instanceof LeafConnection ? connection.#leaf.picker.pick(args) : undefined;
   }
@@ -38,7 +38,7 @@ export class LeafConnection implements LbConnection {
   }
 }
 
-/** The state under the name it has for applications. */
+/** Returns the name of a state for applications. */
 export function connectionState(state: ConnectivityState): LbConnectionState {
   switch (state) {
     case ConnectivityState.READY:
@@ -53,28 +53,28 @@ export function connectionState(state: ConnectivityState): LbConnectionState {
   }
 }
 
-/** A locality with what it was made from. */
+/** A locality for the application, with its source. */
 interface Group {
   readonly source: LocalityEndpoints;
   readonly value: LbLocality;
 }
 
 /**
- * The localities as the policy of an application sees them: with connections in the place of endpoints. A locality
- * that is what it was costs nothing and stays the same object.
+ * The localities for the policy of an application: with connections instead of endpoints. An unchanged locality is the
+ * same object as before.
  */
 export class ConnectionGroups {
-  /** In the order of the last update. The same list if nothing in it changed. */
+  /** The localities in the order of the last update. The same list if nothing in it changed. */
   localities: readonly LbLocality[] = [];
   private groups: readonly Group[] = [];
   private bySource: ReadonlyMap<LocalityEndpoints, Group> = new Map();
-  /** Whether each endpoint was listed once, so that what became of it does not depend on other localities. */
+  /** Whether each endpoint was listed once, so that localities do not depend on each other. */
   private isPlain = true;
 
-  /** @param find The connection to an endpoint; endpoints with the same addresses share one. */
+  /** @param find Returns the connection to an endpoint; endpoints with the same addresses share one. */
   constructor(private readonly find: (endpoint: XdsEndpoint) => LbConnection | undefined) {}
 
-  /** @param connections How many there are. */
+  /** @param connections The number of connections. */
   update({ localities }: EndpointSet, connections: number): void {
     let listed = 0;
     for (const { endpoints } of localities) listed += endpoints.length;
@@ -110,7 +110,7 @@ export class ConnectionGroups {
   }
 }
 
-/** Whether nothing a policy can see is different, the description of each endpoint included. */
+/** Whether two groups are equal for the policy, including the description of each endpoint. */
 function sameGroup(a: Group, b: Group): boolean {
   return (
     a.value.region === b.value.region &&

@@ -5,23 +5,23 @@ import { createFailurePicker, queuePicker } from '../connectivity';
 import { LeafConnection } from './connections';
 import type { LbCall, LbConnection, LbPicker } from './definition';
 
-/** Whether code of the application runs that must not be surprised by a new picker. */
+/** Whether the picker of the application is running, so that no other picker must be published. */
 export interface PickGuard {
   isPicking: boolean;
 }
 
-/** What the picker of an application runs in. */
+/** The options of a `CustomPicker`. */
 export interface CustomPickerOptions {
   readonly picker: LbPicker;
-  /** Raised while the picker runs, so that connections asked for by it are put off. */
+  /** Set while the picker runs, so that connections it requests are started afterwards. */
   readonly guard: PickGuard;
-  /** The text of a failure of the application's code. */
+  /** Returns the error of a failed call. @param cause The error of the application's code. */
   readonly describe: (cause: string) => string;
-  /** Takes note of what a callback threw when nobody could be told. */
+  /** Logs the error of a callback, which cannot fail a call. */
   readonly onError: (cause: string) => void;
 }
 
-/** The picker of an application. Whatever it throws fails the one call. */
+/** Runs the picker of an application. An exception of it fails the one call. */
 export class CustomPicker implements Picker {
   constructor(private readonly options: CustomPickerOptions) {}
 
@@ -33,7 +33,7 @@ export class CustomPicker implements Picker {
       if (connection === undefined) return queuePicker.pick(args);
       const result = LeafConnection.pick(connection, args);
       if (result === undefined)
-        throw new Error('the picker returned something else than a connection');
+        throw new Error('the picker returned something other than a connection');
       return this.withCallbacks(result, connection);
     } catch (error) {
       return createFailurePicker(describe(errorMessage(error))).pick(args);
@@ -42,7 +42,7 @@ export class CustomPicker implements Picker {
     }
   }
 
-  /** Only a picker that wants to be told of its calls pays for that. */
+  /** Adds the callbacks of the picker, if it has any. */
   private withCallbacks(result: PickResult, connection: LbConnection): PickResult {
     const { picker } = this.options;
     if (picker.onCallStarted === undefined && picker.onCallEnded === undefined) return result;
@@ -51,16 +51,16 @@ export class CustomPicker implements Picker {
       ...result,
       onCallStarted: () => {
         result.onCallStarted?.();
-        this.tell(() => picker.onCallStarted?.(connection));
+        this.runCallback(() => picker.onCallStarted?.(connection));
       },
       onCallEnded: (code, ...rest) => {
         result.onCallEnded?.(code, ...rest);
-        this.tell(() => picker.onCallEnded?.(connection, code));
+        this.runCallback(() => picker.onCallEnded?.(connection, code));
       },
     };
   }
 
-  private tell(callback: () => void): void {
+  private runCallback(callback: () => void): void {
     const { guard, onError } = this.options;
     guard.isPicking = true;
     try {
@@ -73,7 +73,7 @@ export class CustomPicker implements Picker {
   }
 }
 
-/** A call as the picker of an application sees it. */
+/** The call of a pick, for the picker of an application. */
 class PickedCall implements LbCall {
   readonly #args: PickArgs;
 

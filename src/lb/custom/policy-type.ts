@@ -9,17 +9,17 @@ import type { LbPolicyRegistry } from '../lb-policy-registry';
 import { CustomBalancer, CustomConfig } from './balancer';
 import type { LbPolicyConfigInput, LbPolicyDefinition } from './definition';
 
-/** A policy of an application in the form the registry takes. */
+/** A policy of an application, for the registry. */
 export interface CustomPolicyType {
   readonly policy: LbPolicyType;
-  /** `undefined` if no message configures the policy. */
+  /** `undefined` if the policy has no `messageType`. */
   readonly converter: LbConfigConverter | undefined;
 }
 
 /**
- * Makes a policy out of its definition.
+ * Creates a policy from its definition.
  *
- * @throws Error if it has no name, or a `messageType` that is none.
+ * @throws Error if the name or the `messageType` is empty.
  */
 export function createCustomPolicyType<Config>(
   definition: LbPolicyDefinition<Config>,
@@ -71,8 +71,7 @@ function reasonsOf(error: unknown): readonly string[] {
 }
 
 /**
- * The policies the tree itself is made of. Each takes configs that only the tree makes: in place of one of them, no
- * other policy could work.
+ * The policies above the endpoints. Their configs are created by each other, so that no other policy can replace them.
  */
 const STRUCTURAL = new Set([
   'cds_experimental',
@@ -85,12 +84,12 @@ const STRUCTURAL = new Set([
   'xds_wrr_locality_experimental',
 ]);
 
-/** The policies of the application, for the registries there are and those to come. */
+/** The policies of the application, which are added to the registries that exist and those created later. */
 export class CustomLbPolicies {
   private readonly types = new Map<string, CustomPolicyType>();
   private readonly registries: LbPolicyRegistry[] = [];
 
-  /** @throws Error if the definition has no name, or that of a policy the tree is made of. */
+  /** @throws Error if the name of the definition is empty, or that of a policy that cannot be replaced. */
   register<Config>(definition: LbPolicyDefinition<Config>): void {
     if (STRUCTURAL.has(definition.name)) throw new Error(`${definition.name} cannot be replaced`);
     const type = createCustomPolicyType(definition);
@@ -98,8 +97,8 @@ export class CustomLbPolicies {
     for (const registry of this.registries) addType(registry, type);
   }
 
-  /** Adds the policies to the registry, and those registered from now on as well. */
-  attach(registry: LbPolicyRegistry): void {
+  /** Adds the policies to a registry, including those registered later. */
+  addTo(registry: LbPolicyRegistry): void {
     this.registries.push(registry);
     for (const type of this.types.values()) addType(registry, type);
   }
@@ -110,10 +109,10 @@ function addType(registry: LbPolicyRegistry, { policy, converter }: CustomPolicy
   if (converter !== undefined) registry.registerConverter(converter);
 }
 
-/** The policies of this process. An application may bring them along before or after it calls `register`. */
+/** The policies of this process. An application may register them before or after it calls `register`. */
 export const processLbPolicies = new CustomLbPolicies();
 
-/** See the function of that name of the package. */
+/** Registers a policy of the application; see the function of that name of the package. */
 export function registerLbPolicy<Config>(definition: LbPolicyDefinition<Config>): void {
   processLbPolicies.register(definition);
 }

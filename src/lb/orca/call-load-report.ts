@@ -8,14 +8,14 @@ const LOAD_REPORT_TRAILER = 'endpoint-load-metrics-bin';
 
 const CACHE_KEY = 'xds_load_report';
 
-/** What is kept with the trailers once somebody has asked. */
+/** The decoded report, which is kept with the trailers. */
 class DecodedReport {
   constructor(readonly report: OrcaLoadReport | undefined) {}
 }
 
 /**
- * The load a backend reported with a call; `undefined` if it reported none, or something that is no report.
- * Decoded once, however many policies ask.
+ * Returns the load report in the trailers of a call; `undefined` if there is none, or it is malformed. The report is
+ * decoded once for all policies.
  */
 export function readCallLoadReport(trailers: Metadata): OrcaLoadReport | undefined {
   const cached = trailers.getOpaque(CACHE_KEY);

@@ -9,7 +9,7 @@ import type { Random } from '../../util/random';
 import { StatusCode } from '../../util/status-code';
 import type { OobStreamStatus, OpenOobStream } from './oob-stream';
 
-/** What out-of-band reports need. */
+/** The options of `OobReports`. */
 export interface OobReportsOptions {
   readonly openStream: OpenOobStream;
   readonly clock: Clock;
@@ -21,9 +21,9 @@ type ReportListener = (report: OrcaLoadReport) => void;
 type Connection = ReturnType<Subchannel['getRealSubchannel']>;
 
 /**
- * The load that backends report on streams of their own (gRFC A51). There is at most one stream on a
- * connection, however many policies and channels ask. A stream that fails is opened anew, after a backoff
- * unless it has been of use; one that the backend does not offer is not tried again on the same connection.
+ * The out-of-band load reports of backends (gRFC A51). All policies and channels share one stream per connection. A
+ * stream that fails is reopened, after a backoff unless it has received a report; if the backend does not implement the
+ * service, no other stream is opened on the same connection.
  */
 export class OobReports {
   private readonly producers = new Map<Connection, OobProducer>();
@@ -31,10 +31,10 @@ export class OobReports {
   constructor(private readonly options: OobReportsOptions) {}
 
   /**
-   * Asks for reports. To be called when the connection is READY, and the handle to be released when it is so
-   * no longer, or when reports are not wanted any more.
+   * Subscribes to the reports of the backend of a READY connection. The handle must be released when the connection is
+   * not READY any more.
    *
-   * @param intervalMs Wanted time between reports. With several that ask, the shortest counts.
+   * @param intervalMs Requested time between reports. Of several subscribers, the shortest interval applies.
    */
   subscribe(subchannel: Subchannel, intervalMs: number, onReport: ReportListener): Handle {
     const connection = subchannel.getRealSubchannel();
@@ -46,7 +46,7 @@ export class OobReports {
     return producer.subscribe({ intervalMs, onReport });
   }
 
-  /** How many connections there are that somebody wants reports from, or that are known to offer none. */
+  /** The number of connections with a subscriber, or without the service. */
   get size(): number {
     return this.producers.size;
   }
@@ -67,11 +67,11 @@ type ProducerState =
 const IDLE: ProducerState = { kind: 'idle' };
 const TRACER = 'orca_client';
 
-/** The reports that come over one connection. */
+/** The reports of one connection. */
 class OobProducer {
   private readonly subscribers = new Set<Subscriber>();
   private state: ProducerState = IDLE;
-  /** What to wait for after the next failure. `undefined`: there has been a report since the last one. */
+  /** The backoff after the next failure; `undefined` if there was a report since the last one. */
   private backoff: BackoffStep | undefined;
 
   constructor(
@@ -89,7 +89,7 @@ class OobProducer {
     });
   }
 
-  /** Brings the stream in line with what is wanted. */
+  /** Opens, replaces or closes the stream, as the subscribers require. */
   private adjust(): void {
     const { state } = this;
     if (this.subscribers.size === 0) {
@@ -99,18 +99,18 @@ class OobProducer {
       return;
     }
     if (state.kind === 'idle') this.open();
-    else if (state.kind === 'open' && state.intervalMs !== this.wantedIntervalMs()) this.open();
+    else if (state.kind === 'open' && state.intervalMs !== this.requestedIntervalMs()) this.open();
   }
 
-  private wantedIntervalMs(): number {
+  private requestedIntervalMs(): number {
     let shortest = Infinity;
     for (const { intervalMs } of this.subscribers) shortest = Math.min(shortest, intervalMs);
     return shortest;
   }
 
-  /** In place of the stream there is, if any: the interval is settled when a stream is opened. */
+  /** Opens a stream, replacing the open one: the interval of a stream cannot change. */
   private open(): void {
-    const intervalMs = this.wantedIntervalMs();
+    const intervalMs = this.requestedIntervalMs();
     const openedAtMs = this.options.clock.monotonicMs();
     const stream = this.options.openStream(this.subchannel, intervalMs, {
       onReport: (report) => {
@@ -147,7 +147,7 @@ class OobProducer {
     const { subchannel } = this;
     const listener: Parameters<Subchannel['addConnectivityStateListener']>[0] = (_, __, state) => {
       if (state === ConnectivityState.READY) return;
-      // Whoever subscribed lets go at the same moment, and subscribes anew to the next connection.
+      // The subscribers release their handles now, too, and subscribe to the next connection.
       this.setState(IDLE);
       if (this.subscribers.size === 0) this.onUnused();
     };

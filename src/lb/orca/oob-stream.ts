@@ -15,18 +15,18 @@ export interface OobStreamStatus {
   readonly details: string;
 }
 
-/** Told what happens to a stream, never before the call that opened it has returned. */
+/** Receives the events of a stream, never before the call that opened it has returned. */
 export interface OobStreamListener {
   onReport(report: OrcaLoadReport): void;
-  /** The stream has ended by itself. Nothing comes afterwards. */
+  /** The stream has ended without being released. There are no more events. */
   onEnd(status: OobStreamStatus): void;
 }
 
 /**
  * Opens a stream of load reports to the backend at the other end of a connection (gRFC A51).
  *
- * @param intervalMs Wanted time between reports; the backend may choose a longer one.
- * @returns a handle that closes the stream.
+ * @param intervalMs Requested time between reports; the backend may choose a longer one.
+ * @returns A handle that closes the stream.
  */
 export type OpenOobStream = (
   subchannel: Subchannel,
@@ -42,14 +42,13 @@ type Call = ReturnType<CreateCall>;
 
 const SERVICE = 'xds.service.orca.v3.OpenRcaService';
 const METHOD = `/${SERVICE}/StreamCoreMetrics`;
-/** Every message on the wire has a flag, which tells whether it is compressed, and its length before it. */
+/** Every message on the wire is preceded by a compression flag and its length. */
 const FRAME_HEADER_BYTES = 5;
 const NOT_COMPRESSED = 0;
 
 /**
- * The stream is started on the connection itself. The channel that grpc-js offers for the purpose lets a
- * backend end the process: what goes wrong in it, such as a message that cannot be decompressed, is a promise
- * rejected that nobody looks at.
+ * A stream that is started on the connection itself. In the channel that grpc-js has for the purpose, an error such as a
+ * message that cannot be decompressed is an unhandled rejection, with which a backend can end the process.
  */
 class OobStream implements Handle {
   private call: Call | undefined;
@@ -103,7 +102,7 @@ class OobStream implements Handle {
     if (!this.isOpen) return;
     const report = decodeFrame(message);
     if (report === undefined) {
-      const details = 'The backend sent something that is no load report';
+      const details = 'The backend sent a malformed load report';
       this.call?.cancelWithStatus(Status.CANCELLED, details);
       this.end({ code: Status.INTERNAL, details });
       return;
@@ -131,13 +130,13 @@ function encodeRequest(intervalMs: number): Buffer {
   return frame;
 }
 
-/** The report in a framed message; `undefined` if it is none, or compressed, which nobody asked for. */
+/** Returns the report in a framed message; `undefined` if it is malformed, or compressed, which was not requested. */
 function decodeFrame(message: unknown): OrcaLoadReport | undefined {
   if (!(message instanceof Uint8Array) || message[0] !== NOT_COMPRESSED) return undefined;
   return decodeLoadReport(message.subarray(FRAME_HEADER_BYTES));
 }
 
-/** What calls on the connection name as their authority unless they say otherwise. */
+/** Returns the default authority of calls on the connection. */
 function readAuthority(subchannel: Subchannel): string {
   const channel = subchannel.getChannel();
   // grpc-js keeps the object, and lists it in channelz until it is closed; closing does nothing else.
@@ -147,7 +146,7 @@ function readAuthority(subchannel: Subchannel): string {
 
 const TARGET = /^(?:([a-z][a-z0-9+.-]*):)?(?:\/\/[^/]*)?(.*)$/i;
 
-/** The authority that grpc-js derives from a target, as far as the form of the target tells. */
+/** Returns the authority that grpc-js derives from a target. */
 export function authorityOf(target: string): string {
   const [, scheme, path = ''] = TARGET.exec(target) ?? [];
   if (scheme === 'unix') return 'localhost';

@@ -28,8 +28,8 @@ const tls: UpstreamTls = {
 const plain: ClusterResource = { ...edsCluster('c', ''), lbConfig: createRoundRobinConfig() };
 const secured: ClusterResource = { ...plain, tls };
 
-const INSECURE = "the cluster asks for TLS, the channel's credentials are insecure";
-const OTHER = "the cluster asks for TLS, the channel's credentials are not xDS credentials";
+const INSECURE = "the cluster configures TLS, the channel's credentials are insecure";
+const OTHER = "the cluster configures TLS, the channel's credentials are not xDS credentials";
 const line = (problem: string, cluster = 'c') =>
   `xds: Cluster "${cluster}" (node "n1"): ${problem}: the credentials decide how connections are secured, the transport_socket of the cluster has no effect`;
 

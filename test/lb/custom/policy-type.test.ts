@@ -19,7 +19,7 @@ const B = '10.0.0.2:80';
 function createRegistry(...definitions: LbPolicyDefinition<object>[]): LbPolicyRegistry {
   const policies = new CustomLbPolicies();
   const registry = new LbPolicyRegistry({ policies: [], converters: [] });
-  policies.attach(registry);
+  policies.addTo(registry);
   for (const definition of definitions) policies.register(definition);
   return registry;
 }

@@ -206,7 +206,7 @@ describe('an out-of-band stream', () => {
     const { subchannel } = await connect((server.address() as AddressInfo).port);
     expect(await new Recording(subchannel).ended()).toEqual({
       code: Status.INTERNAL,
-      details: 'The backend sent something that is no load report',
+      details: 'The backend sent a malformed load report',
     });
     const path = '/xds.service.orca.v3.OpenRcaService/StreamCoreMetrics';
     await eventually(
