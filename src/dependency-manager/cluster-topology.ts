@@ -19,8 +19,6 @@ export interface TopologyInputs {
   readonly fromRoutes: ReadonlySet<string>;
   /** Clusters that are subscribed to besides. They were admitted when a route named them. */
   readonly subscribed: Iterable<string>;
-  /** Clusters that aggregates keep from an earlier version. They count against the limit before any others. */
-  readonly kept: ReadonlySet<string>;
   /** `Limits.maxClustersPerTarget`. */
   readonly maxClusters: number;
   readonly sourceOf: (cluster: string) => ClusterSource;
@@ -43,8 +41,8 @@ export class ClusterTopology {
   private readonly bounds: AggregateBounds;
   private readonly leaves = new Map<string, LeafClusters>();
 
-  constructor({ fromRoutes, subscribed, kept, maxClusters, sourceOf }: TopologyInputs) {
-    this.admission = new Admission(new Set([...fromRoutes, ...kept]), subscribed, maxClusters);
+  constructor({ fromRoutes, subscribed, maxClusters, sourceOf }: TopologyInputs) {
+    this.admission = new Admission(fromRoutes, subscribed, maxClusters);
     this.bounds = {
       isReached: (name) => this.sources.has(name),
       refusalOf: (aggregate) => this.admission.refusalOf(aggregate),
@@ -69,6 +67,17 @@ export class ClusterTopology {
     return leaves;
   }
 
+  /** Adds a cluster that the walk did not reach. Those that it names, if it is an aggregate, are not followed. */
+  add(name: string, source: ClusterSource): void {
+    this.sources.set(name, source);
+    if (source.kind === 'eds') {
+      addTo(this.endpointsUsers, source.name, name);
+    } else if (source.kind === 'dns') {
+      this.dns.set(source.key, source.target);
+      addTo(this.dnsUsers, source.key, name);
+    }
+  }
+
   /** @returns the clusters of the next level. */
   private visitLevel(
     level: Iterable<string>,
@@ -77,15 +86,9 @@ export class ClusterTopology {
     const next: string[] = [];
     for (const name of level) {
       const source = sourceOf(name);
-      this.sources.set(name, source);
-      if (source.kind === 'aggregate') {
-        for (const child of this.admission.admit(name, source.clusters)) next.push(child);
-      } else if (source.kind === 'eds') {
-        addTo(this.endpointsUsers, source.name, name);
-      } else if (source.kind === 'dns') {
-        this.dns.set(source.key, source.target);
-        addTo(this.dnsUsers, source.key, name);
-      }
+      this.add(name, source);
+      if (source.kind !== 'aggregate') continue;
+      for (const child of this.admission.admit(name, source.clusters)) next.push(child);
     }
     return next;
   }

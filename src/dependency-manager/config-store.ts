@@ -1,17 +1,22 @@
-import { FixedKeysMap } from '../util/fixed-keys-map';
 import type { XdsError } from '../xds-client/resource-watcher';
-import {
-  buildCluster,
-  clusterSource,
-  needsSameWatches,
-  type ClusterInputs,
-  type ClusterSource,
-} from './build-cluster';
+import { buildCluster, clusterSource, needsSameWatches, type ClusterInputs } from './build-cluster';
 import { checkClusterCount, ClusterTopology } from './cluster-topology';
+import {
+  changedSince,
+  concernedBy,
+  missingLeaves,
+  neededBy,
+  nextClusters,
+  noMarks,
+  type ClusterMap,
+  type ClusterNode,
+  type Graph,
+  type Marks,
+} from './config-graph';
 import { findRoutes, type FoundRoutes } from './find-routes';
 import type { NeededWatches, Observations } from './observations';
 import { referencedClusters } from './referenced-clusters';
-import type { ClusterResult, XdsConfig } from './xds-config';
+import type { XdsConfig } from './xds-config';
 
 /** The inputs of a store, which change under it: every change must be marked. */
 export interface ConfigStoreOptions {
@@ -49,48 +54,6 @@ export interface StoreUpdate {
   readonly outcome: ConfigOutcome;
   /** Why the previous routes stay in use, if the new ones name too many clusters. */
   readonly rejection: string | undefined;
-}
-
-/** The inputs that were reported to have changed. */
-interface Marks {
-  /** The listener, the route configuration or the subscriptions. */
-  roots: boolean;
-  readonly clusters: Set<string>;
-  readonly endpoints: Set<string>;
-  readonly dns: Set<string>;
-}
-
-/** The inputs of a graph. */
-interface Roots {
-  readonly routes: FoundRoutes;
-  readonly rejection: string | undefined;
-  readonly routeConfigs: ReadonlySet<string>;
-  /** See `Graph.kept`. */
-  readonly kept: ReadonlySet<string>;
-}
-
-/** One cluster of the topology. */
-interface ClusterNode {
-  readonly source: ClusterSource;
-  /** `undefined` while a resource is pending. */
-  result: ClusterResult | undefined;
-}
-
-/** The routes in use, and everything that follows from them. */
-interface Graph {
-  readonly routes: FoundRoutes;
-  readonly rejection: string | undefined;
-  readonly topology: ClusterTopology;
-  readonly needed: NeededWatches;
-  readonly nodes: ReadonlyMap<string, ClusterNode>;
-  /** How many nodes have no result. */
-  pending: number;
-  /** The aggregates among them, which are built when no other node is pending. */
-  readonly unbuilt: Set<string>;
-  /** The clusters that are part of it because aggregates that are rejected keep them. */
-  readonly kept: ReadonlySet<string>;
-  /** Results that may differ from those of the config; `undefined` if all must be compared. */
-  changed: Map<string, ClusterResult> | undefined;
 }
 
 const NO_NAMES: ReadonlySet<string> = new Set();
@@ -151,7 +114,7 @@ export class ConfigStore {
     if (!found?.ok) return this.withoutClusters(routeConfigs, found?.error);
     const { rejection, routes } = this.admit(found.value);
     if (routes === undefined) return this.withoutClusters(routeConfigs, rejection);
-    this.graph = this.createGraph({ routes, rejection, routeConfigs, kept: NO_NAMES }, marks);
+    this.graph = this.createGraph({ routes, rejection }, routeConfigs, marks);
     return this.describe(this.graph);
   }
 
@@ -184,13 +147,16 @@ export class ConfigStore {
     return { routes: { config: this.config, ambient }, rejection };
   }
 
-  private createGraph({ routes, rejection, routeConfigs, kept }: Roots, marks: Marks): Graph {
+  private createGraph(
+    { routes, rejection }: Pick<Graph, 'routes' | 'rejection'>,
+    routeConfigs: ReadonlySet<string>,
+    marks: Marks,
+  ): Graph {
     const { maxClusters, subscribed, observed } = this.options;
     const known = this.graph?.nodes;
     const topology = new ClusterTopology({
       fromRoutes: referencedClusters(routes.config.virtualHost),
       subscribed: subscribed(),
-      kept,
       maxClusters,
       sourceOf: (name) => {
         const node = marks.clusters.has(name) ? undefined : known?.get(name);
@@ -198,18 +164,14 @@ export class ConfigStore {
       },
     });
     const nodes = this.createNodes(topology, routes, marks);
-    const { dns, sources, endpointsUsers } = topology;
-    const clusters = new Set(sources.keys());
-    const endpoints = new Set(endpointsUsers.keys());
     let pending = 0;
     const unbuilt = new Set<string>();
     for (const [name, { source, result }] of nodes) {
       if (result === undefined) pending++;
       if (source.kind === 'aggregate') unbuilt.add(name);
     }
-    const needed = { routeConfigs, clusters, endpoints, dns };
-    const changed = undefined;
-    return { routes, rejection, topology, needed, nodes, pending, unbuilt, kept, changed };
+    const needed = neededBy(routeConfigs, topology);
+    return { routes, rejection, topology, needed, nodes, pending, unbuilt, changed: undefined };
   }
 
   /**
@@ -220,7 +182,7 @@ export class ConfigStore {
     topology: ClusterTopology,
     routes: FoundRoutes,
     marks: Marks,
-  ): ReadonlyMap<string, ClusterNode> {
+  ): Map<string, ClusterNode> {
     const before = this.graph;
     const concerned = concernedBy(marks, topology);
     const isSameAmbient = before !== undefined && areSame(before.routes.ambient, routes.ambient);
@@ -264,29 +226,35 @@ export class ConfigStore {
   }
 
   private describe(graph: Graph): StoreUpdate {
-    const { needed, rejection, unbuilt } = graph;
+    const { unbuilt, rejection } = graph;
     if (graph.pending === unbuilt.size) {
       const aggregates = [...unbuilt];
       unbuilt.clear();
       this.recompute(graph, aggregates);
+      if (graph.changed === undefined) this.keepLeaves(graph);
     }
-    if (graph.pending > 0) return { needed, outcome: { kind: 'incomplete' }, rejection };
-    if (graph.kept.size === 0 && lacksLeaves(graph)) {
-      const kept = this.lastLeaves(graph);
-      const { routeConfigs } = needed;
-      this.graph = this.createGraph({ ...graph, routeConfigs, kept }, noMarks());
-      return this.describe(this.graph);
-    }
-    return { needed, outcome: this.swap(graph), rejection };
+    const outcome = graph.pending > 0 ? ({ kind: 'incomplete' } as const) : this.swap(graph);
+    return { needed: graph.needed, outcome, rejection };
   }
 
-  /** @returns the leaves, in the config, of every aggregate: one that is not rejected now may be for the sake of others. */
-  private lastLeaves({ nodes }: Graph): ReadonlySet<string> {
-    const leaves = new Set<string>();
-    for (const name of nodes.keys()) {
-      for (const leaf of leavesIn(this.config?.clusters.get(name))) leaves.add(leaf);
+  /**
+   * Adds the clusters that an aggregate keeps although it exceeds a limit: they are part of the config in use, and so at
+   * most as many as the limit. They do not count against it, or what is watched would depend on what is kept, and what is
+   * kept on what is watched.
+   */
+  private keepLeaves(graph: Graph): void {
+    const { nodes, topology } = graph;
+    const inputs = this.inputsOf(graph.routes, topology);
+    const before = nodes.size;
+    for (const name of missingLeaves(graph)) {
+      const source = clusterSource(this.options.observed.cluster(name));
+      topology.add(name, source);
+      const previous = this.config?.clusters.get(name);
+      const result = buildCluster(name, source, inputs, previous);
+      nodes.set(name, { source, result });
+      if (result === undefined) graph.pending++;
     }
-    return leaves;
+    if (nodes.size > before) graph.needed = neededBy(graph.needed.routeConfigs, topology);
   }
 
   /** Swaps the config for the one that the graph amounts to, if that differs. */
@@ -305,67 +273,6 @@ export class ConfigStore {
     this.latest = { config, clusters };
     return { kind: 'config', config, changedClusters };
   }
-}
-
-/** Whether an aggregate that is rejected keeps a cluster that is not part of the graph. */
-function lacksLeaves({ nodes, topology }: Graph): boolean {
-  for (const [name, { source, result }] of nodes) {
-    if (source.kind !== 'aggregate' || topology.leavesOf(name).ok) continue;
-    if (leavesIn(result).some((leaf) => !nodes.has(leaf))) return true;
-  }
-  return false;
-}
-
-function leavesIn(result: ClusterResult | undefined): readonly string[] {
-  const children = result?.ok === true ? result.value.children : undefined;
-  return children?.kind === 'aggregate' ? children.leafClusters : [];
-}
-
-type ClusterMap = FixedKeysMap<string, ClusterResult>;
-
-function noMarks(): Marks {
-  return { roots: false, clusters: new Set(), endpoints: new Set(), dns: new Set() };
-}
-
-/** Returns the clusters that a change of inputs concerns. */
-function concernedBy(
-  { clusters, endpoints, dns }: Marks,
-  { endpointsUsers, dnsUsers }: ClusterTopology,
-): ReadonlySet<string> {
-  const names = new Set(clusters);
-  for (const key of endpoints) for (const name of endpointsUsers.get(key) ?? []) names.add(name);
-  for (const key of dns) for (const name of dnsUsers.get(key) ?? []) names.add(name);
-  return names;
-}
-
-function changedSince(
-  before: ClusterMap | undefined,
-  { nodes, changed }: Graph,
-): ReadonlySet<string> {
-  const names = new Set<string>();
-  if (changed !== undefined) {
-    for (const [name, result] of changed) if (before?.get(name) !== result) names.add(name);
-    return names;
-  }
-  for (const [name, { result }] of nodes) if (before?.get(name) !== result) names.add(name);
-  for (const name of before?.keys() ?? []) if (!nodes.has(name)) names.add(name);
-  return names;
-}
-
-/** Copies only the part of the map that changed, if the clusters are the same ones as before. */
-function nextClusters(
-  before: ClusterMap | undefined,
-  { nodes, changed }: Graph,
-  changedNames: ReadonlySet<string>,
-): ClusterMap {
-  if (before !== undefined && changedNames.size === 0) return before;
-  const results = new Map<string, ClusterResult>();
-  const isSameSet = before !== undefined && changed !== undefined;
-  for (const name of isSameSet ? changedNames : nodes.keys()) {
-    const result = nodes.get(name)?.result;
-    if (result !== undefined) results.set(name, result);
-  }
-  return isSameSet ? before.with(results) : FixedKeysMap.of(nodes.keys(), results);
 }
 
 function areSame(a: readonly XdsError[], b: readonly XdsError[]): boolean {

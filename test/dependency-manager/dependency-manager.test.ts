@@ -833,6 +833,44 @@ describe('XdsDependencyManager: the number of clusters', () => {
       expect(scene.source.watched(fakeTypes.cluster)).toEqual(['a', 'x', 'y']);
     });
 
+    // What is kept must not decide what is watched, or both would change in turns for ever.
+    it('keeps them while another aggregate grows by as many as there is room for', () => {
+      const scene = new Scene().serveListener();
+      scene.serveRoutes([
+        ['a', 1],
+        ['b', 1],
+      ]);
+      const kept = Array.from({ length: 60 }, (_, i) => `k${i}`);
+      for (const name of [...kept, 'z']) scene.serveCluster(name, '127.0.0.1');
+      scene.source.serve(fakeTypes.cluster, 'a', aggregateCluster('a', ...kept));
+      scene.source.serve(fakeTypes.cluster, 'b', aggregateCluster('b', 'z'));
+      scene.manager.start();
+      scene.source.log.length = 0;
+
+      const grown = names(90);
+      for (const name of grown) scene.serveCluster(name, '127.0.0.2');
+      scene.source.run(() => {
+        scene.source.serve(
+          fakeTypes.cluster,
+          'a',
+          aggregateCluster(
+            'a',
+            ...kept,
+            'too',
+            'many',
+            ...Array.from({ length: 60 }, (_, i) => `m${i}`),
+          ),
+        );
+        scene.source.serve(fakeTypes.cluster, 'b', aggregateCluster('b', ...grown));
+      });
+      expect(leavesOf(scene, 'a')).toEqual(kept);
+      expect(leavesOf(scene, 'b')).toEqual(grown);
+      const started = scene.source.log.filter((line) => line.startsWith('+Cluster n'));
+      expect(started).toHaveLength(90);
+      scene.serveCluster('k0', '127.0.0.9');
+      expect(scene.source.log.filter((line) => line.startsWith('+Cluster n'))).toHaveLength(90);
+    });
+
     it('keeps them while it is nested too deep', () => {
       const scene = inUse();
       const chain = names(20);

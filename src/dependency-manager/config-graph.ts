@@ -1,0 +1,111 @@
+import { FixedKeysMap } from '../util/fixed-keys-map';
+import type { ClusterSource } from './build-cluster';
+import type { ClusterTopology } from './cluster-topology';
+import type { FoundRoutes } from './find-routes';
+import type { NeededWatches } from './observations';
+import type { ClusterResult } from './xds-config';
+
+/** The inputs that were reported to have changed. */
+export interface Marks {
+  /** The listener, the route configuration or the subscriptions. */
+  roots: boolean;
+  readonly clusters: Set<string>;
+  readonly endpoints: Set<string>;
+  readonly dns: Set<string>;
+}
+
+/** One cluster of the topology. */
+export interface ClusterNode {
+  readonly source: ClusterSource;
+  /** `undefined` while a resource is pending. */
+  result: ClusterResult | undefined;
+}
+
+/** The routes in use, and everything that follows from them. */
+export interface Graph {
+  readonly routes: FoundRoutes;
+  readonly rejection: string | undefined;
+  readonly topology: ClusterTopology;
+  needed: NeededWatches;
+  readonly nodes: Map<string, ClusterNode>;
+  /** How many nodes have no result. */
+  pending: number;
+  /** The aggregates among them, which are built when no other node is pending. */
+  readonly unbuilt: Set<string>;
+  /** Results that may differ from those of the config; `undefined` if all must be compared. */
+  changed: Map<string, ClusterResult> | undefined;
+}
+
+/** Returns the watches that a topology needs. */
+export function neededBy(
+  routeConfigs: ReadonlySet<string>,
+  { sources, endpointsUsers, dns }: ClusterTopology,
+): NeededWatches {
+  const clusters = new Set(sources.keys());
+  return { routeConfigs, clusters, endpoints: new Set(endpointsUsers.keys()), dns: new Map(dns) };
+}
+
+/** Returns the clusters that aggregates keep, and that are not part of the graph. */
+export function missingLeaves({ nodes, topology }: Graph): ReadonlySet<string> {
+  const missing = new Set<string>();
+  for (const [name, { source, result }] of nodes) {
+    if (source.kind !== 'aggregate' || topology.leavesOf(name).ok) continue;
+    for (const leaf of leavesIn(result)) if (!nodes.has(leaf)) missing.add(leaf);
+  }
+  return missing;
+}
+
+function leavesIn(result: ClusterResult | undefined): readonly string[] {
+  const children = result?.ok === true ? result.value.children : undefined;
+  return children?.kind === 'aggregate' ? children.leafClusters : [];
+}
+
+/** The clusters of a config. */
+export type ClusterMap = FixedKeysMap<string, ClusterResult>;
+
+/** Returns the marks of inputs that did not change. */
+export function noMarks(): Marks {
+  return { roots: false, clusters: new Set(), endpoints: new Set(), dns: new Set() };
+}
+
+/** Returns the clusters that a change of inputs concerns. */
+export function concernedBy(
+  { clusters, endpoints, dns }: Marks,
+  { endpointsUsers, dnsUsers }: ClusterTopology,
+): ReadonlySet<string> {
+  const names = new Set(clusters);
+  for (const key of endpoints) for (const name of endpointsUsers.get(key) ?? []) names.add(name);
+  for (const key of dns) for (const name of dnsUsers.get(key) ?? []) names.add(name);
+  return names;
+}
+
+/** Returns the names of the clusters that differ from an earlier config: changed, added and removed. */
+export function changedSince(
+  before: ClusterMap | undefined,
+  { nodes, changed }: Graph,
+): ReadonlySet<string> {
+  const names = new Set<string>();
+  if (changed !== undefined) {
+    for (const [name, result] of changed) if (before?.get(name) !== result) names.add(name);
+    return names;
+  }
+  for (const [name, { result }] of nodes) if (before?.get(name) !== result) names.add(name);
+  for (const name of before?.keys() ?? []) if (!nodes.has(name)) names.add(name);
+  return names;
+}
+
+/** Copies only the part of the map that changed, if the clusters are the same ones as before. */
+export function nextClusters(
+  before: ClusterMap | undefined,
+  { nodes, changed }: Graph,
+  changedNames: ReadonlySet<string>,
+): ClusterMap {
+  if (before !== undefined && changedNames.size === 0) return before;
+  const results = new Map<string, ClusterResult>();
+  const isSameSet = before !== undefined && changed !== undefined;
+  for (const name of isSameSet ? changedNames : nodes.keys()) {
+    const result = nodes.get(name)?.result;
+    if (result !== undefined) results.set(name, result);
+  }
+  return isSameSet ? before.with(results) : FixedKeysMap.of(nodes.keys(), results);
+}
