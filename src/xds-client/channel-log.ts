@@ -4,7 +4,8 @@ import type { Answer } from './ads/verdict';
 import { MAX_LOGGED_UNREQUESTED } from './limits';
 import { describeResource, MAX_SHOWN_NAME, type ResourceId } from './xds-errors';
 
-const TRACER = 'xds_client';
+/** The name under which the details of responses and resources are traced (`GRPC_TRACE`). */
+export const TRACER = 'xds_client';
 
 /** Logs the responses of one management server. What repeats is logged once. */
 export class ChannelLog {

@@ -2,12 +2,14 @@ import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { Clock } from '../util/clock';
 import type { Logger } from '../util/logger';
 import type { RequestedResource } from './ads/subscriptions';
+import { TRACER } from './channel-log';
 import { deletionEvent, expiryEvent, timeoutEvent, type EventOrigin } from './resource-events';
 import {
   nextResourceState,
   type Accepted,
   type ResourceEvent,
   type ResourceState,
+  type ValueChange,
 } from './resource-state';
 import type { ElementLimit, ResourceType } from './resource-type';
 import { removalHandling, type ServerPolicy } from './server-policy';
@@ -99,7 +101,10 @@ export class ChannelResource implements RequestedResource {
     if (this.isDeletionIgnored) {
       this.options.logger.info(() => `${describeResource(this.id)}: sent again after its removal`);
     }
-    if (event.kind === 'accepted') this.logSkipped(event.accepted);
+    if (event.kind === 'accepted') {
+      this.logSkipped(event.accepted);
+      this.traceChange(event.accepted.version, event.change);
+    }
     this.apply(event);
     this.notify(event);
   }
@@ -209,6 +214,14 @@ export class ChannelResource implements RequestedResource {
     const known = before && type.describeSkipped?.(before.value);
     if (skipped === known) this.options.logger.info(text);
     else this.options.logger.error(text);
+  }
+
+  private traceChange(version: string, change: ValueChange | undefined): void {
+    const { type, id } = this;
+    if (change === undefined || type.describeChange === undefined) return;
+    const describe = () => type.describeChange?.(change.change) ?? '';
+    const text = () => `${describeResource(id)}: version "${version}": ${describe()}`;
+    this.options.logger.trace(TRACER, text);
   }
 
   private origin(): EventOrigin {

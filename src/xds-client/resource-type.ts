@@ -83,6 +83,8 @@ export interface ResourceType<T, C = unknown> {
    * Default: none.
    */
   describeSkipped?(value: T): string | undefined;
+  /** Describes in a few words how a resource changed, for the trace. Default: changes are not traced. */
+  describeChange?(change: C): string;
   /**
    * The limit that the elements of its resources count against. Types with the same object share it. Default: none.
    */

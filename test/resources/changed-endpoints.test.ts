@@ -279,6 +279,9 @@ describe('an assignment that changes a little', () => {
           updated: [],
         },
       ]);
+      expect(result.change && type.describeChange?.(result.change)).toBe(
+        'endpoints: 1 added, 0 removed, 0 updated',
+      );
       // An address that only the other version had is not a duplicate.
       expect(result.value.priorities[0]?.localities[0]?.endpoints).toHaveLength(1001);
     }

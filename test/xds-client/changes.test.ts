@@ -34,6 +34,21 @@ describe('the change that a watcher is notified of', () => {
     expect(watcher.changes).toEqual([undefined, '+one +two', undefined, 'plain +four']);
   });
 
+  it('is traced', () => {
+    const h = new Harness();
+    h.watch(h.endpoints, 'a');
+    for (const [version, text] of [
+      ['1', '+one'],
+      ['2', '+two'],
+      ['3', 'plain'],
+    ] as const) {
+      h.send(h.endpoints, version, { a: text });
+    }
+    expect(h.logger.traces.filter((text) => text.includes('Endpoints "a"'))).toEqual([
+      'xds_client: Endpoints "a": version "2": from +one to +two',
+    ]);
+  });
+
   it('is unknown for a new watcher, and known for both from then on', () => {
     const h = new Harness();
     const early = h.watch(h.endpoints, 'a');

@@ -49,12 +49,12 @@ export class RecordingWatcher implements ResourceWatcher<TestValue, string> {
 
 /** Keeps what is logged. */
 class RecordingLogger implements Logger {
+  readonly traces: string[] = [];
   readonly infos: string[] = [];
   readonly errors: string[] = [];
 
-  // Building the text is part of what a trace may break.
-  trace(_tracer: string, text: () => string): void {
-    text();
+  trace(tracer: string, text: () => string): void {
+    this.traces.push(`${tracer}: ${text()}`);
   }
 
   info(text: () => string): void {

@@ -43,6 +43,10 @@ export class TestResourceType implements ResourceType<TestValue, string> {
     return end === -1 ? undefined : text.slice(0, end);
   }
 
+  describeChange(change: string): string {
+    return `from ${change.replace(' ', ' to ')}`;
+  }
+
   describeSkipped({ text }: TestValue): string | undefined {
     return text.startsWith('~') ? text.slice(1).split(',')[0] : undefined;
   }

@@ -113,7 +113,7 @@ function checkRingSize(size: bigint, violations: Violations): void {
  * @param depth How many policies the list is nested in.
  * @returns `undefined` after adding a violation.
  */
-export function parseLbPolicyList(
+function parseLbPolicyList(
   { policies }: LoadBalancingPolicy,
   depth: number,
   lbConfigs: Pick<LbConfigParser, 'fromProto'>,

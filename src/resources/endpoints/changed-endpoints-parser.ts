@@ -68,7 +68,7 @@ export interface ParsedLocality {
 }
 
 /** An assignment whose endpoints are taken from the previous version where their bytes are the same. */
-export interface ChangedAssignment {
+interface ChangedAssignment {
   /** Without localities. */
   readonly message: ClusterLoadAssignment;
   /** Those that get calls; in order. */
@@ -78,7 +78,7 @@ export interface ChangedAssignment {
 }
 
 /** The previous version of an assignment. */
-export interface KnownAssignment {
+interface KnownAssignment {
   readonly previous: PreviousEndpoints;
   readonly record: EndpointsRecord;
 }

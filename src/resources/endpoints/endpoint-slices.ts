@@ -19,7 +19,7 @@ export interface EndpointSlices extends SlicedMessage {
 }
 
 /** The endpoints of a locality, and how they differ from those of its previous version. */
-export interface ChangedSlices {
+interface ChangedSlices {
   readonly slices: EndpointSlices;
   readonly added: readonly XdsEndpoint[];
   readonly removed: readonly XdsEndpoint[];

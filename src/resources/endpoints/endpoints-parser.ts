@@ -59,6 +59,14 @@ function countEndpoints({ priorities }: EndpointsResource): number {
   return count;
 }
 
+function describeEndpointsChange({ localities }: EndpointsChange): string {
+  const counts = (['added', 'removed', 'updated'] as const).map((kind) => {
+    const count = localities.reduce((sum, locality) => sum + locality[kind].length, 0);
+    return `${count} ${kind}`;
+  });
+  return `endpoints: ${counts.join(', ')}`;
+}
+
 /** Localities by name, by priority. */
 type Priorities = ReadonlyMap<number, ReadonlyMap<string, LocalityEndpoints>>;
 
@@ -90,6 +98,7 @@ export function createEndpointsResourceType(
     elementLimit,
     countElements: countEndpoints,
     describeSkipped: ({ unusableEndpoints }) => describeUnusable(unusableEndpoints),
+    describeChange: describeEndpointsChange,
     parse(message, context, violations, bytes) {
       const previous = context.previous(message.clusterName);
       const shared = { previous, reading, endpointCollections, bytes };

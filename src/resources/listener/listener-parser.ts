@@ -57,7 +57,7 @@ function parseListener(
 }
 
 /** Parses the fields that concern a client (gRFCs A27, A31, A39, A41); `undefined` after adding a violation. */
-export function parseHttpConnectionManager(
+function parseHttpConnectionManager(
   message: HttpConnectionManagerMessage,
   context: ParseContext,
   violations: Violations,

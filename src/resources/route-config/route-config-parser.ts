@@ -39,6 +39,7 @@ export function createRouteConfigResourceType(
       const value = parseRouteConfig(message, context, violations);
       return { value, record: RoutesRecord.create(bytes, context) };
     },
+    describeChange: ({ virtualHosts }) => `virtual hosts: ${virtualHosts.size} changed`,
     parseChange: (bytes, previous, { server }) =>
       decodeChangedRoutes(bytes, previous, createParseContext(extensions, server)),
   });
@@ -61,7 +62,7 @@ export function parseRouteConfig(
 }
 
 /** The record of a route configuration, with which only the changes of its next version are decoded. */
-export class RoutesRecord {
+class RoutesRecord {
   private constructor(
     readonly slices: SlicedMessage,
     /** Whether the server is trusted, on which virtual hosts depend besides their bytes. */
@@ -81,7 +82,7 @@ export class RoutesRecord {
 }
 
 /** A valid route configuration. */
-export type DecodedRoutes = DecodedValue<RouteConfigResource, RouteConfigChange>;
+type DecodedRoutes = DecodedValue<RouteConfigResource, RouteConfigChange>;
 
 /**
  * Decodes a route configuration that differs little from the previous version: only the virtual hosts whose bytes
@@ -90,7 +91,7 @@ export type DecodedRoutes = DecodedValue<RouteConfigResource, RouteConfigChange>
  * @returns `undefined` for one that differs too much, and for an invalid one, which is then decoded as a whole to report
  * its violations.
  */
-export function decodeChangedRoutes(
+function decodeChangedRoutes(
   bytes: Uint8Array,
   { value: previous, record }: PreviousVersion<RouteConfigResource>,
   context: ParseContext,
@@ -162,7 +163,7 @@ function join(
  * Returns the names of the plugins that routes may refer to. This client has no plugin: one that is not optional is a
  * violation, and routes that use an optional one are left out.
  */
-export function parseClusterSpecifierPlugins(
+function parseClusterSpecifierPlugins(
   plugins: readonly ClusterSpecifierPlugin[],
   violations: Violations,
 ): ReadonlySet<string> {

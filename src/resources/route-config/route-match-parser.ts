@@ -76,7 +76,7 @@ function isPath(path: string): boolean {
 }
 
 /** Parses a header matcher; `undefined` after adding a violation (gRFCs A28, A63). */
-export function parseHeaderMatcher(
+function parseHeaderMatcher(
   message: HeaderMatcherMessage,
   regexes: RegexCompiler,
   violations: Violations,

@@ -64,7 +64,7 @@ function parseAction(
 }
 
 /** Parses a `route` action; `'unusable'` for one that is left out, `undefined` after adding a violation. */
-export function parseRouteAction(
+function parseRouteAction(
   message: RouteActionMessage,
   plugins: ReadonlySet<string>,
   context: ParseContext,
@@ -150,7 +150,7 @@ function parseHostRewrite(
  * Parses weighted clusters; `undefined` after adding a violation (gRFC A28). Clusters without weight are validated and
  * left out; the deprecated `total_weight` is ignored.
  */
-export function parseWeightedClusters(
+function parseWeightedClusters(
   { clusters }: WeightedClusterMessage,
   filters: HttpFilterParser,
   violations: Violations,

@@ -20,6 +20,7 @@ export interface ResourceParser<M, T, C>
       | 'elementLimit'
       | 'countElements'
       | 'describeSkipped'
+      | 'describeChange'
     > {
   /** Adds a violation for a resource that is too large to be decoded. */
   checkSize?(bytes: Uint8Array, violations: Violations): void;
@@ -64,6 +65,9 @@ export function createResourceType<M, T, C>(parser: ResourceParser<M, T, C>): Re
     discoveryService,
     peekName,
     describeSkipped: (value) => parser.describeSkipped?.(value),
+    ...(parser.describeChange !== undefined && {
+      describeChange: (change: C) => parser.describeChange?.(change) ?? '',
+    }),
     elementLimit: parser.elementLimit,
     countElements: (value) => parser.countElements?.(value) ?? 0,
     decode: (bytes, context) =>

@@ -200,7 +200,7 @@ class SliceWalk {
 }
 
 /** A place in some bytes. */
-export interface BytePlace {
+interface BytePlace {
   readonly bytes: Buffer;
   readonly position: number;
 }
