@@ -2,9 +2,8 @@ import type {
   ClusterStats,
   UpstreamLocalityStats,
 } from '../generated/envoy/config/endpoint/v3/load_report';
-import type { ClusterCounts } from './cluster-load';
-import type { LocalityCounts } from './locality-load';
-import { MetricSums, type MetricField, type MetricTotals } from './metric-sums';
+import type { ClusterCounts, LocalityCounts } from './cluster-load';
+import { MetricSums, type MetricField, type MetricTotals } from './metrics';
 import { msToDuration } from '../util/duration';
 
 /** The part of a report that is about one cluster. */

@@ -11,7 +11,7 @@ import { describeServer } from '../xds-client/xds-errors';
 import type { ClusterId } from './cluster-load';
 import type * as LrsStreamModule from './lrs-stream';
 import type { LrsStream } from './lrs-stream';
-import { parseMetricRules, type MetricRules } from './metric-rules';
+import { parseMetricRules, type MetricRules } from './metrics';
 import { ServerLoads, type ClusterLoadHold } from './server-loads';
 
 /** What a reporter is made of. */

@@ -1,5 +1,4 @@
-import type { ClientEvents } from '../xds-client/client-events';
-import type { ResourceSnapshot } from '../xds-client/client-snapshot';
+import type { ClientEvents, ResourceSnapshot } from '../xds-client/client-snapshot';
 import { diagnostics, type ResourceEventBase } from '../xds-client/diagnostics';
 import type { ParseResourceName } from '../xds-client/resource-name';
 import type { ResourceType } from '../xds-client/resource-type';

@@ -1,7 +1,12 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
 import { DEFAULT_LIMITS, type Limits } from '../bootstrap/limits';
 import { channelTarget } from '../bootstrap/server-uri';
-import { Channel, ConnectivityState, type ChannelCredentials } from '../grpc-js';
+import {
+  Channel,
+  ConnectivityState,
+  type ChannelCredentials,
+  type ChannelOptions,
+} from '../grpc-js';
 import type { Clock } from '../util/clock';
 import { errorMessage } from '../util/error-message';
 import type { Handle } from '../util/handle';
@@ -15,9 +20,7 @@ import type {
   XdsTransport,
   XdsTransportFactory,
 } from '../xds-client/transport';
-import { channelOptions } from './channel-options';
-import { describeDetails } from './status-details';
-import { GrpcStream } from './grpc-stream';
+import { describeDetails, GrpcStream } from './grpc-stream';
 import { SentSecrets } from './sent-secrets';
 import { TrackedCredentials } from './tracked-credentials';
 
@@ -191,4 +194,34 @@ class GrpcTransport implements XdsTransport {
 
 function stateOf({ channel }: Connection): ConnectivityState {
   return channel.getConnectivityState(false);
+}
+
+// Lets a configuration of some megabytes arrive without a pause per 64 KiB; the client stops reading when it
+// is busy, so this is also the most that lies unread.
+const FLOW_CONTROL_WINDOW_BYTES = 1024 * 1024;
+
+/**
+ * The options of a channel to a management server. HTTP proxies of the environment apply to it as to every
+ * channel; `no_proxy` exempts servers.
+ */
+function channelOptions(
+  keepalive: { readonly timeMs: number; readonly timeoutMs: number },
+  maxMessageBytes: number,
+): ChannelOptions {
+  return {
+    // The default would be 4 MiB, which is soon exceeded.
+    'grpc.max_receive_message_length': maxMessageBytes,
+    'grpc.max_send_message_length': -1,
+    'grpc.keepalive_time_ms': keepalive.timeMs,
+    'grpc.keepalive_timeout_ms': keepalive.timeoutMs,
+    'grpc.keepalive_permit_without_calls': 0,
+    // Without retries, and without room to keep messages for them, a message counts as sent when the
+    // connection has taken it and not when it was put aside.
+    'grpc.enable_retries': 0,
+    'grpc.per_rpc_retry_buffer_size': -1,
+    // The connection is this channel's alone and ends with it.
+    'grpc.use_local_subchannel_pool': 1,
+    'grpc.service_config_disable_resolution': 1,
+    'grpc-node.flow_control_window': FLOW_CONTROL_WINDOW_BYTES,
+  };
 }

@@ -1,6 +1,5 @@
 import { ChannelCredentials } from '../grpc-js';
-import type { Handle } from '../util/handle';
-import { putInBackground } from './background-socket';
+import { createHandle, type Handle } from '../util/handle';
 import type { SentSecrets } from './sent-secrets';
 
 type SecureConnector = ReturnType<ChannelCredentials['_createSecureConnector']>;
@@ -76,4 +75,30 @@ export class TrackedCredentials extends ChannelCredentials {
 // A socket whose connection is refused here is destroyed by the channel.
 function retired(): Promise<never> {
   return Promise.reject(new Error('the channel is closed'));
+}
+
+/** What is used of a socket. */
+export interface RefCountedSocket {
+  ref?(): unknown;
+  unref?(): unknown;
+}
+
+/**
+ * Lets the process end although the socket is open, until the handle is released. An open stream of resources is
+ * nothing an application waits for. An HTTP/2 session keeps the process alive through `ref()` of its socket
+ * (https://github.com/nodejs/node/blob/v20.20.2/lib/internal/http2/core.js, `Http2Session.ref`), and grpc-js calls that
+ * whenever the first stream is opened, so `unref()` alone would not last. Where a socket has neither method, or a
+ * session stops using it, the process stays alive until the channel is closed.
+ */
+export function putInBackground(socket: RefCountedSocket): Handle {
+  if (typeof socket.ref !== 'function' || typeof socket.unref !== 'function') {
+    return createHandle(() => undefined);
+  }
+  socket.unref();
+  socket.ref = () => socket;
+  return createHandle(() => {
+    // What was put over the method of the prototype.
+    Reflect.deleteProperty(socket, 'ref');
+    socket.ref?.();
+  });
 }

@@ -2,7 +2,6 @@ import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { Clock } from '../util/clock';
 import type { Logger } from '../util/logger';
 import type { RequestedResource } from './ads/subscriptions';
-import { TRACER } from './channel-log';
 import { deletionEvent, expiryEvent, timeoutEvent, type EventOrigin } from './resource-events';
 import {
   nextResourceState,
@@ -12,6 +11,7 @@ import {
   type ValueChange,
 } from './resource-state';
 import type { ElementLimit, ResourceType } from './resource-type';
+import { TRACER } from './server-health';
 import { removalHandling, type ServerPolicy } from './server-policy';
 import { describeResource, type ResourceId } from './xds-errors';
 

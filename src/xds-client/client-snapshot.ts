@@ -1,3 +1,5 @@
+import type { ServerConfig } from '../bootstrap/bootstrap';
+
 /** What the client knows of one resource (gRFCs A40 and A88). */
 export type ResourceStatus =
   'REQUESTED' | 'DOES_NOT_EXIST' | 'ACKED' | 'NACKED' | 'RECEIVED_ERROR' | 'TIMEOUT';
@@ -71,3 +73,14 @@ export function mergeResources(
 function acceptedAtMs({ accepted }: ResourceSnapshot): number {
   return accepted?.updatedAtMs ?? -Infinity;
 }
+
+/** What a client does, for metrics (gRFC A78). All methods are called from the client's queue. */
+export interface ClientEvents {
+  /** A server became unreachable or its stream failed before a response. */
+  onServerFailure(server: ServerConfig): void;
+  /** A response was read: how many of its resources were valid and how many not. */
+  onResponse(server: ServerConfig, typeUrl: string, valid: number, invalid: number): void;
+}
+
+/** Listens to nothing. */
+export const noClientEvents: ClientEvents = { onServerFailure() {}, onResponse() {} };

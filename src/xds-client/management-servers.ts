@@ -7,7 +7,7 @@ import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';
 import { RefCountedMap } from '../util/ref-counted-map';
 import { SerialQueue } from '../util/serial-queue';
-import { noClientEvents, type ClientEvents } from './client-events';
+import { noClientEvents, type ClientEvents } from './client-snapshot';
 import { DEFAULT_TIME_PERCENT } from './limits';
 import { LongWaits } from './long-waits';
 import { createNode, type UserAgent } from './node';
@@ -15,7 +15,7 @@ import { parseOpaqueName, parseResourceName, type ParseResourceName } from './re
 import type { ResourceType } from './resource-type';
 import { ServerChannel } from './server-channel';
 import { serverPolicy } from './server-policy';
-import { TimeBudget } from './time-budget';
+import { TimeBudget } from './budgets';
 import type { XdsTransportFactory } from './transport';
 
 /** What the clients of one bootstrap share. */

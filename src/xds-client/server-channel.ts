@@ -9,21 +9,24 @@ import type { SerialQueue } from '../util/serial-queue';
 import type { Steps } from '../util/steps';
 import type { AdsResponse } from './ads/ads-response';
 import { AdsStream, type AdsStreamSnapshot } from './ads/ads-stream';
-import type { AdsStreamHandler, ResourceKey } from './ads/ads-stream-handler';
+import {
+  decideVerdict,
+  UNREQUESTED,
+  type AdsStreamHandler,
+  type ResourceKey,
+  type Verdict,
+} from './ads/verdict';
 import { VariantChoice } from './ads/protocol-variant';
 import { readInSteps, type ReadContext, type ReadResponse } from './ads/response-reader';
-import { decideVerdict, UNREQUESTED, type Verdict } from './ads/verdict';
 import type { Channel, ChannelResource, ResourceSubscriber } from './channel-resource';
 import { ChannelResources } from './channel-resources';
-import { ChannelLog } from './channel-log';
-import type { ClientEvents } from './client-events';
-import type { ServerSnapshot } from './client-snapshot';
+import { ChannelLog, ServerHealth } from './server-health';
+import type { ClientEvents, ServerSnapshot } from './client-snapshot';
 import type { ParseResourceName } from './resource-name';
 import type { ResourceEvent } from './resource-state';
 import type { CertificateProviders, DiscoveryService, ResourceType } from './resource-type';
-import { ServerHealth } from './server-health';
 import type { ServerPolicy } from './server-policy';
-import type { TimeBudget } from './time-budget';
+import type { TimeBudget } from './budgets';
 import type { XdsTransport, XdsTransportFactory } from './transport';
 import { describeServer, inSeconds, type ResourceId } from './xds-errors';
 

@@ -3,7 +3,7 @@ import type { Handle } from '../util/handle';
 import type { SerialQueue } from '../util/serial-queue';
 import type { Channel, ResourceSubscriber } from './channel-resource';
 import type { ResourceSnapshot } from './client-snapshot';
-import { hasResourceSubscribers, publishResourceChange } from './resource-diagnostics';
+import { hasResourceSubscribers, publishResourceChange } from './diagnostics';
 import { expiryEvent } from './resource-events';
 import {
   currentNotifications,
@@ -18,7 +18,7 @@ import {
 import type { ResourceType } from './resource-type';
 import type { ResourceWatcher } from './resource-watcher';
 import type { ServerChannel } from './server-channel';
-import { UpdateBudget } from './update-budget';
+import { UpdateBudget } from './budgets';
 import type { ResourceId } from './xds-errors';
 
 /** One call of `XdsClient.watch`: its watcher, until it is released. */

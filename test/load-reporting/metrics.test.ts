@@ -1,10 +1,10 @@
 import { LoadStatsRequest } from '../../src/generated/envoy/service/load_stats/v3/lrs';
 import {
   addMetrics,
+  MetricSums,
   parseMetricRules,
   type BackendMetrics,
-} from '../../src/load-reporting/metric-rules';
-import { MetricSums } from '../../src/load-reporting/metric-sums';
+} from '../../src/load-reporting/metrics';
 import { LrsHarness, zone } from './harness';
 
 const nothing: BackendMetrics = {

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { putInBackground } from '../../src/transport/background-socket';
+import { putInBackground } from '../../src/transport/tracked-credentials';
 
 /** Remembers whether it keeps the process alive, as a socket does. */
 class FakeSocket extends EventEmitter {

@@ -1,4 +1,4 @@
-import { describeDetails } from '../../src/transport/status-details';
+import { describeDetails } from '../../src/transport/grpc-stream';
 
 const time = '2026-01-02T03:04:05.678Z';
 

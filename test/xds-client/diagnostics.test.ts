@@ -1,4 +1,4 @@
-import type { ClientEvents } from '../../src/xds-client/client-events';
+import type { ClientEvents } from '../../src/xds-client/client-snapshot';
 import { Harness, RecordingWatcher } from './harness';
 
 const SERVER = 'management server xds.test:1 (node "node-1")';

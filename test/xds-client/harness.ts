@@ -2,7 +2,7 @@ import type { AuthorityConfig, Bootstrap, ServerConfig } from '../../src/bootstr
 import type { Handle } from '../../src/util/handle';
 import type { Logger } from '../../src/util/logger';
 import type { Result } from '../../src/util/result';
-import type { ClientEvents } from '../../src/xds-client/client-events';
+import type { ClientEvents } from '../../src/xds-client/client-snapshot';
 import type { ResourceWatcher, XdsError } from '../../src/xds-client/resource-watcher';
 import { ManagementServers } from '../../src/xds-client/management-servers';
 import {

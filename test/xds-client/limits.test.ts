@@ -4,7 +4,7 @@ import {
   UPDATE_BURST,
   UPDATES_PER_SECOND,
 } from '../../src/xds-client/limits';
-import { UpdateBudget } from '../../src/xds-client/update-budget';
+import { UpdateBudget } from '../../src/xds-client/budgets';
 import type { ResponseItem } from '../../src/xds-client/ads/ads-response';
 import { readResponse } from '../../src/xds-client/ads/response-reader';
 import { parseResourceName } from '../../src/xds-client/resource-name';

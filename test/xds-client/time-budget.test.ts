@@ -1,5 +1,5 @@
 import { MAX_TIME_DEBT_MS, TIME_BURST_MS } from '../../src/xds-client/limits';
-import { TimeBudget } from '../../src/xds-client/time-budget';
+import { TimeBudget } from '../../src/xds-client/budgets';
 import { Harness, RecordingWatcher } from './harness';
 
 describe('TimeBudget', () => {

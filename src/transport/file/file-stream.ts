@@ -6,23 +6,22 @@ import type { Clock } from '../../util/clock';
 import type { Logger } from '../../util/logger';
 import { StatusCode } from '../../util/status-code';
 import type { XdsStream, XdsStreamHandler } from '../../xds-client/transport';
-import { canonicalName } from './file-resource';
-import { NOTHING, type ResourceContent, type TypeContent } from './resource-content';
+import { canonicalName, NOTHING, type ResourceContent, type TypeContent } from './file-resource';
 
-/** What a stream is made of. */
+/** Constructor options of a stream. */
 export interface FileStreamOptions {
   /** Names the file in messages. */
   readonly path: string;
   readonly handler: XdsStreamHandler;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The stream is of no use any more, whoever ended it. */
+  /** Called when the stream has ended, from either side. */
   onEnd(stream: FileStream): void;
 }
 
-/** How far one type has come. */
-interface TypeProgress {
-  /** What is asked for, as asked. */
+/** The subscription state of one type. */
+interface TypeState {
+  /** The requested names, as requested. */
   names: readonly string[];
   isDue: boolean;
   /** See `TypeContent`; `undefined` before there was a response. */
@@ -32,24 +31,24 @@ interface TypeProgress {
 
 const TRACER = 'xds_client';
 
-// What is referred to goes before what refers to it.
+// Make before break: referenced resources are sent first.
 const order = ['Cluster', 'ClusterLoadAssignment', 'Listener', 'RouteConfiguration'];
 
 /**
- * The server's side of a state-of-the-world stream, over files: answers a request for names that were not asked
- * for before, and sends what has changed of what is asked for. Nothing is called from within a call made on it.
+ * The server's side of a state-of-the-world stream, over files: responds to a request with new names, and sends the
+ * requested resources of a type when they change. Its handler is never called from within a call of its methods.
  */
 export class FileStream implements XdsStream {
-  private readonly types = new Map<string, TypeProgress>();
+  private readonly types = new Map<string, TypeState>();
   private content: ResourceContent | undefined;
-  /** Messages asked for that have not been sent. */
-  private wanted = 0;
+  /** Calls of `read` that have not been answered with a message. */
+  private credits = 0;
   private responses = 0;
   private isOpen = true;
 
   constructor(private readonly options: FileStreamOptions) {}
 
-  /** New content, or the first. */
+  /** Handles new content, or the first. */
   update(content: ResourceContent): void {
     this.content = content;
     for (const [typeUrl, progress] of this.types) {
@@ -76,11 +75,11 @@ export class FileStream implements XdsStream {
 
   /** See `XdsStream`. */
   read(): void {
-    this.wanted++;
+    this.credits++;
     this.pump();
   }
 
-  /** See `XdsStream`. Nothing is owed to one who has nothing more to say. */
+  /** See `XdsStream`. Responses are not sent after it. */
   halfClose(): void {
     this.fail(0, '');
   }
@@ -109,20 +108,20 @@ export class FileStream implements XdsStream {
     progress.names = resourceNames;
   }
 
-  /** Sends a response if one is due and wanted, but not now. */
+  /** Sends a response later, if one is due and may be sent. */
   private pump(): void {
     this.later(() => {
-      if (this.wanted === 0 || this.content === undefined) return;
+      if (this.credits === 0 || this.content === undefined) return;
       const due = [...this.types].filter(([, { isDue, names }]) => isDue && names.length > 0);
       const [next] = due.sort(([a], [b]) => rank(a) - rank(b));
       if (next === undefined) return;
-      this.wanted--;
+      this.credits--;
       this.options.handler.onMessage(this.respond(...next));
       this.pump();
     });
   }
 
-  private respond(typeUrl: string, progress: TypeProgress): Uint8Array {
+  private respond(typeUrl: string, progress: TypeState): Uint8Array {
     const content = this.contentOf(typeUrl);
     progress.isDue = false;
     progress.sent = content.fingerprint;
@@ -137,15 +136,15 @@ export class FileStream implements XdsStream {
     }).finish();
   }
 
-  /** The resources asked for, and word of those that are not there (gRFC A88). */
+  /** Selects the requested resources, with an error for each that is missing (gRFC A88). */
   private select(
     typeUrl: string,
     { resources }: TypeContent,
     names: readonly string[],
   ): Pick<DiscoveryResponse, 'resources' | 'resourceErrors'> {
     const missing = new Map(names.map((name) => [canonicalName(name, typeUrl), name]));
-    const asked = new Set(missing.keys());
-    const selected = resources.filter(({ name }) => name === undefined || asked.has(name));
+    const requested = new Set(missing.keys());
+    const selected = resources.filter(({ name }) => name === undefined || requested.has(name));
     for (const { name } of selected) {
       if (name === undefined) missing.clear();
       else missing.delete(name);

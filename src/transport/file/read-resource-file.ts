@@ -10,20 +10,20 @@ import {
   type ResourceFile,
 } from './file-resource';
 
-/** What the names of files of resources end in. */
+/** The extensions of resource files. */
 export const resourceFileExtensions = ['.json', '.yaml', '.yml', '.pb', '.binpb'] as const;
 
-/** Whether a file is one of resources, going by its name. */
+/** Returns whether a file is a resource file, by its name. */
 export function isResourceFile(path: string): boolean {
   const extension = extname(path);
   return resourceFileExtensions.some((each) => each === extension);
 }
 
 /**
- * Reads the content of a file of resources: a `DiscoveryResponse`, in which the resources may be of several types,
- * as JSON, YAML or bytes, by the end of the file's name.
+ * Parses a resource file: a `DiscoveryResponse`, in which the resources may be of several types, in JSON, YAML or
+ * binary, by the extension of the file.
  *
- * @returns the resources, or everything that is wrong, each with the path and, of text, line and column.
+ * @returns the resources, or every mistake, with the path and, in text, the line and column.
  */
 export function readResourceFile(
   path: string,
@@ -62,7 +62,7 @@ function readBinary(path: string, content: Buffer): Result<ResourceFile, readonl
   return ok({ version: response.versionInfo || undefined, resources });
 }
 
-/** The schema and what reads JSON with it are big, and bytes do not need them. */
+/** Loads the reader of text late: the schema is large, and binary files do not need it. */
 function loadTextReader(): typeof TextReading {
   // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- the only way to load a module late without waiting for it; the type is that of the module
   return require('./read-text-file');

@@ -10,9 +10,9 @@ import {
   type ReadOptions,
   type ResourceFile,
 } from './file-resource';
-import { openYaml, type TextDocument } from './text-document';
+import type * as YamlReading from '../../proto-json/yaml-document';
 
-/** What each list of a file holds; `undefined` where each resource says so with `@type`. */
+/** The type of the resources in each list of a file; `undefined` where each resource has an `@type`. */
 const lists: ReadonlyMap<string, string | undefined> = new Map([
   ['resources', undefined],
   ['listeners', 'envoy.config.listener.v3.Listener'],
@@ -22,7 +22,7 @@ const lists: ReadonlyMap<string, string | undefined> = new Map([
   ['endpoints', 'envoy.config.endpoint.v3.ClusterLoadAssignment'],
 ]);
 
-/** What else a DiscoveryResponse may have; of no use here. */
+/** Other fields of a DiscoveryResponse, which are ignored. */
 const ignoredKeys = new Set(['type_url', 'typeUrl', 'nonce', 'control_plane', 'controlPlane']);
 const versionKeys = ['version_info', 'versionInfo'];
 
@@ -147,3 +147,35 @@ class TextReader {
 }
 
 type Path = JsonProblem['path'];
+
+/** A parsed text. */
+interface TextDocument {
+  /** As `JSON.parse` would return it. */
+  readonly value: unknown;
+  /** Where a problem is, as `line:column`; empty if that is not known. */
+  locate(problem: JsonProblem): string;
+}
+
+/** Parses YAML, of which JSON is a part. @returns the document, or each mistake as `line:column: reason`. */
+function openYaml(text: string): Result<TextDocument, readonly string[]> {
+  const document = loadYaml().YamlDocument.parse(text);
+  const { value, mistakes } = document;
+  if (mistakes.length > 0) {
+    return err(
+      mistakes.map(({ position: { line, column }, reason }) => `${line}:${column}: ${reason}`),
+    );
+  }
+  return ok({
+    value,
+    locate({ path, key }) {
+      const { line, column } = document.locate(key === undefined ? path : [...path, key]);
+      return `${line}:${column}`;
+    },
+  });
+}
+
+/** Loads the parser late: it is needed for files in YAML, and to locate a mistake in JSON. */
+function loadYaml(): typeof YamlReading {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- the only way to load a module late without waiting for it; the type is that of the module
+  return require('../../proto-json/yaml-document');
+}

@@ -15,31 +15,31 @@ import type { Clock } from '../../util/clock';
 import { errorMessage } from '../../util/error-message';
 import { createHandle, type Handle } from '../../util/handle';
 import { err, ok, type Result } from '../../util/result';
-import type { Refusal } from './refusal';
+import type { StreamStatus } from '../../xds-client/transport';
 
-/** What a server said. */
-export interface HttpAnswer {
+/** A response. */
+export interface HttpResponse {
   readonly status: number;
   readonly etag: string | undefined;
   readonly body: string;
 }
 
 /** Receives the response to a request, or why there is none. */
-type HttpCallback = (answer: Result<HttpAnswer, Refusal>) => void;
+type HttpCallback = (result: Result<HttpResponse, StreamStatus>) => void;
 
-/** What is asked. */
+/** A request. */
 export interface HttpPost {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** What a client needs. */
+/** Constructor options of a client. */
 export interface HttpClientOptions {
   readonly clock: Clock;
-  /** Milliseconds in which the whole answer must have come. */
+  /** Milliseconds in which the whole response must have been received. */
   readonly timeoutMs: number;
-  /** Whom to trust and who we are; `undefined` without TLS. */
+  /** The trusted certificates and the client's own; `undefined` without TLS. */
   readonly certificates: CertificateProvider | undefined;
   /** See `Limits`. Applies to the body of a response. */
   readonly maxMessageBytes: number;
@@ -50,10 +50,10 @@ type TlsOptions = Pick<
   'ca' | 'cert' | 'key'
 >;
 
-/** A connection that was not used for so long is closed: one with certificates that were replaced is never used again. */
+/** Idle connections are closed after this: one with certificates that were replaced is never used again. */
 const IDLE_TIMEOUT_MS = 120_000;
 
-/** Posts to one server over connections that are kept. */
+/** Sends POST requests to one server over persistent connections. */
 export class HttpClient {
   private readonly agent: HttpAgent;
   private tls: TlsOptions = {};
@@ -79,10 +79,11 @@ export class HttpClient {
     const send = this.options.certificates === undefined ? httpRequest : httpsRequest;
     const { agent, tls } = this;
     const request = send(url, { method: 'POST', headers, agent, ...tls });
-    // A poll is nothing an application waits for. The agent calls ref() on a socket that is used again before this event.
+    // A poll must not keep the process alive. The agent calls ref() on a reused socket before this event
+    // (https://github.com/nodejs/node/blob/v20.20.2/lib/_http_agent.js, `setRequestSocket`).
     request.on('socket', (socket) => socket.unref());
     let isDone = false;
-    const finish = (answer: Result<HttpAnswer, Refusal> | undefined): void => {
+    const finish = (answer: Result<HttpResponse, StreamStatus> | undefined): void => {
       if (isDone) return;
       isDone = true;
       timer.release();
@@ -132,6 +133,6 @@ function readBody(response: IncomingMessage, maxBytes: number, finish: HttpCallb
   });
 }
 
-function unavailable(details: string): Result<never, Refusal> {
+function unavailable(details: string): Result<never, StreamStatus> {
   return err({ code: Status.UNAVAILABLE, details });
 }

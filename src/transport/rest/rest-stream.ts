@@ -1,47 +1,48 @@
 import type { Node } from '../../generated/envoy/config/core/v3/base';
-import { DiscoveryRequest } from '../../generated/envoy/service/discovery/v3/discovery';
+import {
+  DiscoveryRequest,
+  DiscoveryResponse,
+} from '../../generated/envoy/service/discovery/v3/discovery';
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import type { Result } from '../../util/result';
-import { StatusCode } from '../../util/status-code';
-import type { XdsStream, XdsStreamHandler } from '../../xds-client/transport';
-import type { HttpAnswer } from './http-client';
-import type { Refusal } from './refusal';
-import { TypePoll } from './type-poll';
+import { StatusCode, statusOfHttp } from '../../util/status-code';
+import type { StreamStatus, XdsStream, XdsStreamHandler } from '../../xds-client/transport';
+import { discoveryPath, readResponse } from './discovery-json';
+import type { HttpResponse } from './http-client';
 
-/** What a stream is made of. */
+/** Constructor options of a stream. */
 export interface RestStreamOptions {
   readonly handler: XdsStreamHandler;
   readonly clock: Clock;
   /** Milliseconds until the next request for a type. */
   nextDelayMs(): number;
-  /** Sends a request. @returns a handle that gives up without a call back. */
-  ask(
+  /** Sends a request. @returns a handle that cancels it. */
+  post(
     request: DiscoveryRequest,
     etag: string | undefined,
-    callback: (answer: Result<HttpAnswer, Refusal>) => void,
+    callback: (answer: Result<HttpResponse, StreamStatus>) => void,
   ): Handle;
-  /** Whether a type can be had this way. */
+  /** Whether a type is served over REST. */
   isServed(typeUrl: string): boolean;
-  /** Makes the text of a refusal fit for a status. */
+  /** Removes secrets and control characters from the details of a status. */
   sanitize(text: string): string;
-  /** The stream is of no use any more, whoever ended it. */
+  /** Called when the stream has ended, from either side. */
   onEnd(stream: RestStream): void;
 }
 
 /**
- * A stream that is a sequence of requests and answers for each type. The first answer tells that there is a
- * connection, and the first refusal ends the stream: when to try again is for whoever opened it to decide. Nothing
- * is called from within a call made on it.
+ * A stream over REST: a sequence of requests and responses for each type. The first response shows that the server is
+ * reachable, and the first failure ends the stream. Its handler is never called from within a call of its methods.
  */
 export class RestStream implements XdsStream {
   private readonly polls = new Map<string, TypePoll>();
   private node: Node | undefined;
-  /** Messages asked for that have not been given. */
-  private wanted = 0;
+  /** Calls of `read` that have not been answered with a message. */
+  private credits = 0;
   private isOpen = true;
   private isConnected = false;
-  /** A message was sent that is not known to have arrived. */
+  /** `onSent` is due for a message, once the server is known to be reachable. */
   private isSending = false;
 
   constructor(private readonly options: RestStreamOptions) {}
@@ -50,7 +51,7 @@ export class RestStream implements XdsStream {
   send(bytes: Uint8Array): void {
     if (!this.isOpen) return;
     const request = DiscoveryRequest.decode(bytes);
-    // On a stream it is sent once; the next request may be answered by somebody else.
+    // The client sends it once per stream; the next request may reach another server.
     this.node = request.node ?? this.node;
     this.isSending = true;
     const { typeUrl } = request;
@@ -61,11 +62,11 @@ export class RestStream implements XdsStream {
 
   /** See `XdsStream`. */
   read(): void {
-    this.wanted++;
+    this.credits++;
     this.later(() => this.deliver());
   }
 
-  /** See `XdsStream`. Nothing is owed to one who has nothing more to say. */
+  /** See `XdsStream`. Responses are not sent after it. */
   halfClose(): void {
     this.fail({ code: StatusCode.OK, details: '' });
   }
@@ -76,7 +77,7 @@ export class RestStream implements XdsStream {
   }
 
   /** Ends the stream as a server would. */
-  fail({ code, details }: Refusal): void {
+  fail({ code, details }: StreamStatus): void {
     const status = { code, details: this.options.sanitize(details) };
     this.later(() => {
       this.end();
@@ -91,17 +92,17 @@ export class RestStream implements XdsStream {
       poll = new TypePoll({
         clock,
         nextDelayMs: () => this.options.nextDelayMs(),
-        ask: (...args) => this.options.ask(...args),
-        onAnswer: () => this.onAnswer(),
+        post: (...args) => this.options.post(...args),
+        onReachable: () => this.onReachable(),
         onReady: () => this.later(() => this.deliver()),
-        onRefusal: (refusal) => this.fail(refusal),
+        onFailed: (failure) => this.fail(failure),
       });
       this.polls.set(typeUrl, poll);
     }
     return poll;
   }
 
-  private onAnswer(): void {
+  private onReachable(): void {
     this.isConnected = true;
     this.later(() => this.confirmSent());
   }
@@ -114,10 +115,10 @@ export class RestStream implements XdsStream {
 
   private deliver(): void {
     for (const poll of this.polls.values()) {
-      if (this.wanted === 0) return;
+      if (this.credits === 0) return;
       const response = poll.take();
       if (response === undefined) continue;
-      this.wanted--;
+      this.credits--;
       this.options.handler.onMessage(response);
       if (!this.isOpen) return;
     }
@@ -134,4 +135,165 @@ export class RestStream implements XdsStream {
     for (const poll of this.polls.values()) poll.close();
     this.options.onEnd(this);
   }
+}
+
+/** The stream that a poll belongs to. */
+interface PollOwner {
+  readonly clock: Clock;
+  /** Milliseconds until the next request. */
+  nextDelayMs(): number;
+  /** Sends a request. @returns a handle that cancels it. */
+  post(
+    request: DiscoveryRequest,
+    etag: string | undefined,
+    callback: (answer: Result<HttpResponse, StreamStatus>) => void,
+  ): Handle;
+  /** The server has responded. */
+  onReachable(): void;
+  /** A response can be taken. */
+  onReady(): void;
+  /** The request failed. */
+  onFailed(failure: StreamStatus): void;
+}
+
+type State =
+  | { readonly kind: 'idle' }
+  | { readonly kind: 'waiting'; readonly timer: Handle }
+  | { readonly kind: 'requesting'; readonly attempt: Handle }
+  /** No request is sent until this has been taken: that is flow control. */
+  | { readonly kind: 'ready'; readonly response: Uint8Array };
+
+const OK = 200;
+const NOT_MODIFIED = 304;
+
+/**
+ * Requests the resources of one type at an interval, and detects changes: the state-of-the-world protocol over REST.
+ * Each request has the version that is cached, so that the response may be that there is no other.
+ */
+class TypePoll {
+  private state: State = { kind: 'idle' };
+  private latest: DiscoveryRequest | undefined;
+  /** Names were added that no response was about, so that "not modified" would say nothing about them. */
+  private isNew = true;
+  private etag: string | undefined;
+  /** The body of the last response. */
+  private body: string | undefined;
+  private responses = 0;
+  /** Of the last response. */
+  private nonce = '';
+
+  constructor(private readonly owner: PollOwner) {}
+
+  /** Handles a request of the client, which may answer the last response. */
+  update(request: DiscoveryRequest): void {
+    const known = new Set(this.latest?.resourceNames);
+    const hasNew = request.resourceNames.some((name) => !known.has(name));
+    // A request after a NACK does not revoke it: the NACK itself has not been sent yet.
+    const { errorDetail = this.latest?.errorDetail } = request;
+    this.latest = { ...request, errorDetail };
+    if (hasNew) this.isNew = true;
+    if (request.resourceNames.length === 0) this.setState({ kind: 'idle' });
+    // A request in flight ends first, and is followed by the next one at once.
+    else if (hasNew && (this.state.kind === 'idle' || this.state.kind === 'waiting'))
+      this.request();
+  }
+
+  /** Takes the response that is ready. */
+  take(): Uint8Array | undefined {
+    if (this.state.kind !== 'ready') return undefined;
+    const { response } = this.state;
+    if (this.latest !== undefined) this.latest = { ...this.latest, errorDetail: undefined };
+    this.proceed();
+    return response;
+  }
+
+  /** Ends the poll. */
+  close(): void {
+    this.setState({ kind: 'idle' });
+  }
+
+  private setState(next: State): void {
+    const { state } = this;
+    this.state = next;
+    if (state.kind === 'waiting') state.timer.release();
+    if (state.kind === 'requesting') state.attempt.release();
+  }
+
+  /** Sends the next request: at once if names were added, else after the interval. */
+  private proceed(): void {
+    if (this.isNew) {
+      this.request();
+      return;
+    }
+    const timer = this.owner.clock.setTimer(() => this.request(), this.owner.nextDelayMs());
+    this.setState({ kind: 'waiting', timer });
+  }
+
+  private request(): void {
+    const { latest: request, isNew } = this;
+    if (request === undefined) return;
+    this.isNew = false;
+    const versionInfo = isNew ? '' : request.versionInfo;
+    const etag = isNew ? undefined : this.etag;
+    const sent = { ...request, versionInfo, responseNonce: this.nonce };
+    const attempt = this.owner.post(sent, etag, (answer) =>
+      this.onAnswer(request.typeUrl, answer, isNew),
+    );
+    this.setState({ kind: 'requesting', attempt });
+  }
+
+  private onAnswer(
+    typeUrl: string,
+    answer: Result<HttpResponse, StreamStatus>,
+    isNew: boolean,
+  ): void {
+    if (!answer.ok) {
+      this.owner.onFailed(answer.error);
+      return;
+    }
+    const { status, etag, body } = answer.value;
+    const path = discoveryPath(typeUrl) ?? typeUrl;
+    if (status !== OK && status !== NOT_MODIFIED) {
+      this.owner.onFailed(toStatus(path, answer.value));
+      return;
+    }
+    this.owner.onReachable();
+    // A server that ignores the version sends the same body again.
+    if (status === NOT_MODIFIED || (body === this.body && !isNew)) {
+      this.proceed();
+      return;
+    }
+    const response = readResponse(body);
+    if (!response.ok) {
+      const details = `the answer to ${path} cannot be read: ${response.error}`;
+      this.owner.onFailed({ code: StatusCode.INTERNAL, details });
+      return;
+    }
+    this.body = body;
+    this.etag = etag;
+    this.nonce = response.value.nonce;
+    this.setState({ kind: 'ready', response: this.encode(typeUrl, response.value) });
+    this.owner.onReady();
+  }
+
+  /** Fills in what a response over REST may leave out. */
+  private encode(typeUrl: string, response: DiscoveryResponse): Uint8Array {
+    this.responses++;
+    return DiscoveryResponse.encode({
+      ...response,
+      typeUrl: response.typeUrl || typeUrl,
+      nonce: response.nonce || String(this.responses),
+    }).finish();
+  }
+}
+
+const MAX_BODY = 200;
+
+/** Describes a response with an error status. */
+function toStatus(path: string, { status, body }: HttpResponse): StreamStatus {
+  const text = body.replace(/\s+/g, ' ').trim();
+  const shown = text.length > MAX_BODY ? `${text.slice(0, MAX_BODY)}…` : text;
+  const fact = `${path} was answered with HTTP status ${status}`;
+  const details = shown === '' ? fact : `${fact}: ${shown}`;
+  return { code: statusOfHttp(status), details };
 }

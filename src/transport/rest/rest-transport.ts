@@ -1,28 +1,37 @@
 import type { FetchConfig, ServerConfig } from '../../bootstrap/bootstrap';
 import { DEFAULT_LIMITS, type Limits } from '../../bootstrap/limits';
 import type { DiscoveryRequest } from '../../generated/envoy/service/discovery/v3/discovery';
-import { Status, type CallCredentials, type CertificateProvider } from '../../grpc-js';
+import {
+  Status,
+  type CallCredentials,
+  type CertificateProvider,
+  type Metadata,
+} from '../../grpc-js';
 import type { Clock } from '../../util/clock';
+import { errorMessage } from '../../util/error-message';
 import { createHandle, type Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
 import { err, ok, type Result } from '../../util/result';
 import { sanitizeText } from '../../util/sanitize-text';
-import type { XdsStream, XdsStreamHandler, XdsTransport } from '../../xds-client/transport';
+import type {
+  StreamStatus,
+  XdsStream,
+  XdsStreamHandler,
+  XdsTransport,
+} from '../../xds-client/transport';
 import { SentSecrets } from '../sent-secrets';
 import { isServedWithoutGrpc } from '../served-methods';
-import { callHeaders } from './call-headers';
 import { discoveryPath, writeRequest } from './discovery-json';
-import { HttpClient, type HttpAnswer } from './http-client';
-import type { Refusal } from './refusal';
+import { HttpClient, type HttpResponse } from './http-client';
 import { RestStream } from './rest-stream';
 
-/** Makes what a server over HTTPS is contacted with. */
+/** Creates the credentials of a server over HTTPS. */
 export interface RestCredentials {
   createForHttps(server: ServerConfig): Result<CertificateProvider, string>;
   createCall(server: ServerConfig): Result<readonly CallCredentials[], string>;
 }
 
-/** What a transport over HTTP needs. */
+/** Options of a REST transport. */
 export interface RestTransportOptions {
   readonly clock: Clock;
   readonly random: Random;
@@ -36,14 +45,14 @@ const DEFAULT_FETCH: FetchConfig = {
   requestTimeoutMs: 10_000,
   ignoreUnknownFields: false,
 };
-/** Requests are spread by this fraction, up and down, so that clients that started together do not ask together. */
+/** Requests are spread by this fraction, up and down, so that clients that started together do not send together. */
 const JITTER = 0.1;
 
 /**
- * A management server that is asked over HTTP at an interval, one request for each type: the REST-JSON variant of
- * the xDS protocol, behind the same seam as a connection.
+ * Creates the transport of a management server that is polled over HTTP, with one request for each type: the REST-JSON
+ * variant of the xDS protocol, behind the interface of a connection.
  *
- * @returns the transport, or why it cannot be had now.
+ * @returns the transport, or why there can be none now.
  */
 export function createRestTransport(
   server: ServerConfig,
@@ -91,7 +100,7 @@ class RestTransport implements XdsTransport {
       handler,
       clock,
       nextDelayMs: () => this.refreshDelayMs * (1 + JITTER * (2 * random() - 1)),
-      ask: (...args) => this.ask(...args),
+      post: (...args) => this.post(...args),
       sanitize: (text) => sanitizeText(this.secrets.redact(text)),
       isServed: (typeUrl) => discoveryPath(typeUrl) !== undefined,
       onEnd: (ended) => this.streams.delete(ended),
@@ -109,10 +118,10 @@ class RestTransport implements XdsTransport {
     this.client.close();
   }
 
-  private ask(
+  private post(
     request: DiscoveryRequest,
     etag: string | undefined,
-    callback: (answer: Result<HttpAnswer, Refusal>) => void,
+    callback: (answer: Result<HttpResponse, StreamStatus>) => void,
   ): Handle {
     const path = discoveryPath(request.typeUrl) ?? '';
     const url = new URL(`${this.base}${path}`);
@@ -135,4 +144,50 @@ class RestTransport implements XdsTransport {
       attempt?.release();
     });
   }
+}
+
+/** Headers by name. */
+type Headers = Readonly<Record<string, string>>;
+
+/**
+ * Requests the headers that call credentials add to a request.
+ * @returns a handle that cancels the callback.
+ */
+function callHeaders(
+  credentials: readonly CallCredentials[],
+  url: URL,
+  callback: (headers: Result<Headers, StreamStatus>) => void,
+): Handle {
+  if (credentials.length === 0) {
+    callback(ok({}));
+    return createHandle(() => {});
+  }
+  let isCancelled = false;
+  const settle = (headers: Result<Headers, StreamStatus>): void => {
+    if (!isCancelled) callback(headers);
+  };
+  const call = { method_name: url.pathname, service_url: `${url.origin}${url.pathname}` };
+  Promise.all(credentials.map((each) => each.generateMetadata(call))).then(
+    (all) => settle(ok(toHeaders(all))),
+    (error: unknown) => settle(err(toStatus(error))),
+  );
+  return createHandle(() => (isCancelled = true));
+}
+
+function toHeaders(all: readonly Metadata[]): Headers {
+  const headers: Record<string, string> = {};
+  for (const metadata of all) {
+    for (const [name, value] of Object.entries(metadata.getMap())) {
+      if (typeof value === 'string') headers[name] = value;
+    }
+  }
+  return headers;
+}
+
+function toStatus(error: unknown): StreamStatus {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return {
+    code: typeof code === 'number' ? code : Status.UNKNOWN,
+    details: errorMessage(error),
+  };
 }

@@ -4,16 +4,15 @@ import { StatusCode } from '../../util/status-code';
 import type { Steps } from '../../util/steps';
 import { MIN_READ_PAUSE_MS, READ_BREAK_MS, READ_SLICE_MS } from '../limits';
 import type { NextStream, OpenStream, StreamSession } from '../reconnecting-stream';
-import type { TimeBudget } from '../time-budget';
+import type { TimeBudget } from '../budgets';
 import type { StreamStatus } from '../transport';
 import { describeStreamEnd } from '../xds-errors';
 import type { AdsResponse } from './ads-response';
-import type { AdsStreamHandler, ResourceKey } from './ads-stream-handler';
+import type { AdsStreamHandler, ResourceKey, Verdict } from './verdict';
 import { NackPacing, responseDigest } from './nack-pacing';
 import type { VariantChoice } from './protocol-variant';
 import { NO_DEADLINES, ResourceWaits } from './resource-waits';
 import type { AdsProtocol, NextRequest, RequestSource, Subscriptions } from './subscriptions';
-import type { Verdict } from './verdict';
 
 /** The ADS stream that a session belongs to. */
 export interface AdsSessionOwner extends Pick<AdsStreamHandler, 'onResponse'> {

@@ -4,10 +4,10 @@ import type { Result } from '../../util/result';
 import type { SerialQueue } from '../../util/serial-queue';
 import type { ServerSnapshot } from '../client-snapshot';
 import { ReconnectingStream } from '../reconnecting-stream';
-import type { TimeBudget } from '../time-budget';
+import type { TimeBudget } from '../budgets';
 import type { XdsTransport } from '../transport';
 import { AdsSession, type AdsSessionOwner } from './ads-session';
-import type { AdsStreamHandler, ResourceKey } from './ads-stream-handler';
+import type { AdsStreamHandler, ResourceKey } from './verdict';
 import type { VariantChoice } from './protocol-variant';
 import type { AdsProtocol, RequestSource } from './subscriptions';
 

@@ -1,4 +1,4 @@
-import { MAX_TIME_DEBT_MS, TIME_BURST_MS } from './limits';
+import { MAX_TIME_DEBT_MS, TIME_BURST_MS, UPDATE_BURST, UPDATES_PER_SECOND } from './limits';
 
 /**
  * The time that configuration may take: a bucket that is emptied by everything done in the client's queue,
@@ -32,5 +32,23 @@ export class TimeBudget {
     const filled = this.leftMs + (nowMs - this.filledAtMs) * this.share;
     this.leftMs = Math.min(TIME_BURST_MS, filled);
     this.filledAtMs = nowMs;
+  }
+}
+
+/** How often one resource may be passed on to its watchers: a bucket of updates that fills up with time. */
+export class UpdateBudget {
+  private left = UPDATE_BURST;
+
+  /** @param filledAtMs On the monotonic clock, as are all times here. */
+  constructor(private filledAtMs: number) {}
+
+  /** Spends one update. @returns milliseconds until there is one to spend; zero when it has been spent. */
+  take(nowMs: number): number {
+    const filled = this.left + ((nowMs - this.filledAtMs) * UPDATES_PER_SECOND) / 1000;
+    this.left = Math.min(UPDATE_BURST, filled);
+    this.filledAtMs = nowMs;
+    if (this.left < 1) return ((1 - this.left) * 1000) / UPDATES_PER_SECOND;
+    this.left--;
+    return 0;
   }
 }
