@@ -7,7 +7,7 @@ const ranks = [
   ['grpc-js', 'bootstrap', 'regex', 'hash', 'proto-json'],
   ['xds-client'],
   ['resources', 'load-reporting', 'saved-snapshot'],
-  ['http-filters', 'credentials', 'dependency-manager'],
+  ['http-filters', 'credentials', 'security', 'dependency-manager'],
   ['lb', 'transport'],
   ['resolver', 'testing'],
   ['admin', 'metrics'],

@@ -19,6 +19,12 @@ export type { RetryPolicy, RetryableCode } from './resources/route-config/route-
 export type { ChannelCredentialsDefinition } from './credentials/define-channel-credentials';
 export { registerChannelCredentials } from './extend';
 
+// For TLS as the control plane configures it.
+export {
+  createXdsChannelCredentials,
+  XdsChannelCredentials,
+} from './security/xds-channel-credentials';
+
 // For HTTP filters of the application.
 export { CallFailedError } from './http-filters/call-filter';
 export type { CallAffinity, CallFailure, CallFilter, CallInfo } from './http-filters/call-filter';
@@ -60,5 +66,7 @@ export type {
   ServerConnectedEvent,
   ServerEvent,
   ServerFailedEvent,
+  TlsHandshakeEvent,
+  TlsHandshakeResult,
   TlsNotUsedEvent,
 } from './xds-client/diagnostics';

@@ -16,17 +16,27 @@ function property(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
 
+/** More layers of call credentials than any channel has. */
+const MAX_LAYERS = 100;
+
 /**
- * Whether a subchannel belongs to a channel with insecure credentials. grpc-js shows them in the private wrapper that it
- * puts around each subchannel of a channel
+ * Returns the credentials of the channel of a subchannel, without the call credentials that were combined with them.
+ * grpc-js shows them in the private wrapper that it puts around each subchannel of a channel
  * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/internal-channel.ts,
- * `ChannelSubchannelWrapper`).
+ * `ChannelSubchannelWrapper`), and inside the private class of combined credentials
+ * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/channel-credentials.ts,
+ * `ComposedChannelCredentialsImpl`).
  *
- * @returns `false` also where the credentials cannot be seen.
+ * @returns `undefined` where they cannot be seen.
  */
-export function isInsecure(subchannel: object): boolean {
-  const credentials = property(property(subchannel, 'channel'), 'credentials');
-  return credentials instanceof ChannelCredentials && !credentials._isSecure();
+export function channelCredentialsOf(subchannel: object): ChannelCredentials | undefined {
+  let credentials = property(property(subchannel, 'channel'), 'credentials');
+  for (let layer = 0; layer < MAX_LAYERS; layer++) {
+    const inner = property(credentials, 'channelCredentials');
+    if (inner === undefined) break;
+    credentials = inner;
+  }
+  return credentials instanceof ChannelCredentials ? credentials : undefined;
 }
 
 type Call = ReturnType<CreateCall>;

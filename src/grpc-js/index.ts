@@ -2,7 +2,7 @@
  * The exports of `@grpc/grpc-js` that this package uses. Only this folder uses the `experimental` namespace, which
  * changes between minor versions.
  */
-import { experimental } from '@grpc/grpc-js';
+import { experimental, type ChannelCredentials } from '@grpc/grpc-js';
 
 export {
   Channel,
@@ -39,6 +39,7 @@ export type PickResult = experimental.PickResult;
 export type GrpcEndpoint = experimental.Endpoint;
 export type SubchannelAddress = experimental.SubchannelAddress;
 export type Subchannel = experimental.SubchannelInterface;
+export type SecureConnector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 export type StatusOr<T> = experimental.StatusOr<T>;
 export type CertificateProvider = experimental.CertificateProvider;
 export type CaCertificateListener = experimental.CaCertificateUpdateListener;

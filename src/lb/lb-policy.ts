@@ -2,6 +2,7 @@ import type { ClusterStore } from '../dependency-manager/xds-config';
 import type { ChannelOptions, LbHelper } from '../grpc-js';
 import type { LoadReporter } from '../load-reporting/load-reporter';
 import type { LbConfig } from '../resources/extension-points';
+import type { CertificateSource } from '../security/tls-policy';
 import type { Clock } from '../util/clock';
 import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';
@@ -43,6 +44,8 @@ export interface XdsLbContext {
   readonly nodeId: string;
   /** The clusters of the target. A policy watches the cluster that it needs. */
   readonly clusters: ClusterStore;
+  /** The certificates of the bootstrap, for clusters that ask for TLS (gRFC A29). */
+  readonly certificates: CertificateSource;
   /** Receives load reports (gRFC A27); `undefined` if load is not reported. */
   readonly loads: LoadReporter | undefined;
 }

@@ -15,6 +15,7 @@ import type { XdsLbContext } from '../lb/lb-policy';
 import type { LoadReporter } from '../load-reporting/load-reporter';
 import type { RegexMeter } from '../regex/regex-meter';
 import type { LbConfig } from '../resources/extension-points';
+import type { CertificateProviders } from '../security/certificate-providers';
 import type { Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
@@ -49,6 +50,7 @@ export interface XdsResolverDependencies {
   /** Counts the steps of the regular expressions that a call is matched against. */
   readonly regexes: RegexMeter;
   readonly liveConfigs: LiveConfigs;
+  readonly certificates: CertificateProviders;
   readonly createDns: (options: ChannelOptions) => DnsWatcherFactory;
   readonly clock: Clock;
   readonly random: Random;
@@ -114,7 +116,12 @@ export class Resolution {
       () => this.queuePublication(),
     );
     const { id: nodeId } = bootstrap.node;
-    this.lbContext = { clusters: this.manager, nodeId, loads: this.client.loads };
+    this.lbContext = {
+      clusters: this.manager,
+      nodeId,
+      certificates: shared.certificates.of(bootstrap),
+      loads: this.client.loads,
+    };
   }
 
   /** Why the target cannot be used; `undefined` if it can, or if that is not known yet. */

@@ -21,6 +21,7 @@ import { LiveConfigs } from '../resolver/live-configs';
 import type { ResolverArgs } from '../resolver/register-xds-resolver';
 import type { XdsResolverDependencies } from '../resolver/resolution';
 import { XdsResolver } from '../resolver/xds-resolver';
+import { CertificateProviders } from '../security/certificate-providers';
 import { TransportFactory } from '../transport/transport-factory';
 import { systemClock } from '../util/clock';
 import { systemRandom } from '../util/random';
@@ -51,6 +52,7 @@ export class XdsRuntime {
   private readonly regexes: RegexMeter;
   private readonly credentials: ManagementCredentials;
   private readonly liveConfigs = new LiveConfigs();
+  private readonly certificates: CertificateProviders;
   private readonly clients: ClientPool<WatchClient, XdsClientGroup>;
   private readonly resolverDependencies: Omit<XdsResolverDependencies, 'loadBootstrap'>;
   private loadBootstrap: () => Result<Bootstrap, string>;
@@ -77,6 +79,7 @@ export class XdsRuntime {
     // After that: grpc-js has no use for policies that need our tree around them.
     processLbPolicies.addTo(policies);
     addHttpFilters(processHttpFilters, environment);
+    this.certificates = new CertificateProviders(environment);
     this.credentials = createCredentials(environment);
     this.loadBootstrap = this.createLoader(options);
     const { credentials } = this;
@@ -137,6 +140,7 @@ export class XdsRuntime {
       httpFilters: processHttpFilters,
       hash: (text) => (hash.isReady ? hash.hash(text) : undefined),
       liveConfigs: this.liveConfigs,
+      certificates: this.certificates,
       acquireClient: (bootstrap, target) => {
         const pooled = this.clients.acquire(bootstrap, target);
         const { client, group } = pooled;

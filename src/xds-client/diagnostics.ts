@@ -108,6 +108,29 @@ export interface TlsNotUsedEvent extends DiagnosticEvent {
   readonly cluster: string;
 }
 
+/** The result of a TLS handshake (gRFC A118). */
+export type TlsHandshakeResult =
+  | 'SUCCESS'
+  | 'CERTIFICATE_VERIFICATION_FAILED'
+  | 'CERTIFICATE_HOSTNAME_MISMATCH'
+  | 'CERTIFICATE_EXPIRED'
+  | 'NO_APPLICATION_PROTOCOL'
+  | 'HANDSHAKE_TIMEOUT'
+  | 'CONNECTION_CLOSED'
+  | 'UNKNOWN_FAILURE';
+
+/** A TLS handshake of a connection to a cluster has ended (gRFC A118). */
+export interface TlsHandshakeEvent extends DiagnosticEvent {
+  readonly cluster: string;
+  readonly result: TlsHandshakeResult;
+  /** Milliseconds. */
+  readonly durationMs: number;
+  /** Such as `TLSv1.3`; `undefined` if it failed. */
+  readonly protocol: string | undefined;
+  /** Why it failed; `undefined` if it did not. */
+  readonly error: string | undefined;
+}
+
 /** The channels of `node:diagnostics_channel` on which this package publishes, and what each message is. */
 export interface DiagnosticEvents {
   readonly 'grpc-xds:server-connected': ServerConnectedEvent;
@@ -121,6 +144,7 @@ export interface DiagnosticEvents {
   readonly 'grpc-xds:config-published': ConfigPublishedEvent;
   readonly 'grpc-xds:config-failed': ConfigFailedEvent;
   readonly 'grpc-xds:tls-not-used': TlsNotUsedEvent;
+  readonly 'grpc-xds:tls-handshake': TlsHandshakeEvent;
 }
 
 /** One of the channels. */
@@ -148,6 +172,7 @@ export const diagnostics = {
   configPublished: open('grpc-xds:config-published'),
   configFailed: open('grpc-xds:config-failed'),
   tlsNotUsed: open('grpc-xds:tls-not-used'),
+  tlsHandshake: open('grpc-xds:tls-handshake'),
 } as const;
 
 type State = ResourceState<unknown>;

@@ -1,22 +1,23 @@
-import { isInsecure } from '../../src/grpc-js/host-internals';
-import { credentials } from '../../src/grpc-js';
+import { CallCredentials, credentials } from '../../src/grpc-js';
+import { channelCredentialsOf } from '../../src/grpc-js/host-internals';
 
-describe('isInsecure', () => {
+const ssl = credentials.createSsl();
+const insecure = credentials.createInsecure();
+const token = CallCredentials.createEmpty();
+
+describe('the credentials of the channel of a subchannel', () => {
   it.each([
-    ['of a channel with insecure credentials', { credentials: credentials.createInsecure() }, true],
-    ['of a channel with TLS credentials', { credentials: credentials.createSsl() }, false],
-    [
-      'of a channel that shows something else',
-      { credentials: { _isSecure: (): boolean => false } },
-      false,
-    ],
-    ['of a channel that shows nothing', {}, false],
-    ['of no channel', null, false],
-  ])('reads the credentials off a subchannel %s', (_name, channel, expected) => {
-    expect(isInsecure({ channel })).toBe(expected);
+    ['are those of the channel', { credentials: insecure }, insecure],
+    ['are without its call credentials', { credentials: ssl.compose(token) }, ssl],
+    ['are without several layers of them', { credentials: ssl.compose(token).compose(token) }, ssl],
+    ['cannot be seen where they are of another class', { credentials: {} }, undefined],
+    ['cannot be seen where the channel does not show them', {}, undefined],
+    ['cannot be seen where there is no channel', null, undefined],
+  ])('%s', (_name, channel, expected) => {
+    expect(channelCredentialsOf({ channel })).toBe(expected);
   });
 
-  it('returns false for a subchannel without a channel', () => {
-    expect(isInsecure({})).toBe(false);
+  it('cannot be seen on a subchannel without a channel', () => {
+    expect(channelCredentialsOf({})).toBeUndefined();
   });
 });

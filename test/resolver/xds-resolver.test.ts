@@ -7,6 +7,7 @@ import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { RegexMeter } from '../../src/regex/regex-meter';
 import { LiveConfigs } from '../../src/resolver/live-configs';
 import { XdsResolver } from '../../src/resolver/xds-resolver';
+import { CertificateProviders } from '../../src/security/certificate-providers';
 import type { HeaderCondition, Route } from '../../src/resources/route-config/route-config';
 import type { StringMatcher } from '../../src/resources/shared/string-matcher';
 import { silentLogger } from '../../src/util/logger';
@@ -85,6 +86,7 @@ class Scene {
         hash: () => undefined,
         regexes: new RegexMeter(Infinity, silentLogger),
         liveConfigs: this.liveConfigs,
+        certificates: new CertificateProviders({ clock: this.clock, logger: silentLogger }),
         createDns: () => this.dns,
         clock: this.clock,
         random: () => this.drawn,

@@ -13,6 +13,7 @@ import type {
   EndpointsResource,
   PriorityEndpoints,
 } from '../../src/resources/endpoints/endpoints';
+import type { CertificateSource } from '../../src/security/tls-policy';
 import { createHandle, type Handle } from '../../src/util/handle';
 import { ok, type Result } from '../../src/util/result';
 
@@ -67,13 +68,21 @@ export class FakeClusterStore implements ClusterStore {
   }
 }
 
+/** A bootstrap without certificate providers. */
+const noCertificates: CertificateSource = {
+  nodeId: 'n1',
+  watch() {
+    throw new Error('There are no certificates');
+  },
+};
+
 /** The context that a resolver hands to the policies, with the given clusters by name. */
 export function lbContext(
   clusters: Readonly<Record<string, ClusterResult>>,
   store = new FakeClusterStore(),
 ): XdsLbContext {
   store.set(clusters);
-  return { clusters: store, nodeId: 'n1', loads: undefined };
+  return { clusters: store, nodeId: 'n1', certificates: noCertificates, loads: undefined };
 }
 
 /** A usable cluster with endpoints: those of the priorities, or `undefined` if there are none. */

@@ -178,6 +178,9 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
       return;
     }
     const applied: Applied = { name, cluster, options, ...identityOf(xds) };
+    const isNewPolicy = this.security.update(name, resource, xds?.certificates);
+    // No connection made under another policy serves a new call; running calls end where they are.
+    if (isNewPolicy && this.applied !== undefined) this.only.child.destroy();
     this.use(applied);
     const { policies } = this.only.host.environment;
     this.only.child.update(
@@ -204,7 +207,7 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     return {
       config: plan.config,
       endpoints: ok(plan.endpoints),
-      options,
+      options: this.security.withPolicy(options),
       // The plan is complete. Without the context, changes of other clusters do not reach the child.
       xds: undefined,
       resolutionNote: this.security.completeNote({ name, resource, nodeId }, resolutionNote),
@@ -213,8 +216,11 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
 
   createSubchannel(address: SubchannelAddress, args: ChannelOptions): Subchannel {
     const { host } = this.only;
-    const subchannel = host.createSubchannel(address, args);
-    if (this.security.observe(subchannel) && this.applied?.cluster.resource.tls !== undefined) {
+    const children = this.applied?.cluster.children;
+    const endpoints = children?.kind === 'endpoints' ? children.endpoints : undefined;
+    const secured = this.security.argsOf(address, args, endpoints);
+    const subchannel = host.createSubchannel(address, secured);
+    if (this.security.observe(subchannel) && this.security.isUnused) {
       const { batch, clock } = host.environment;
       // Afterwards: the child is in the middle of an update, or of a connection attempt.
       clock.soon(() => batch.run(() => this.updateNote()));

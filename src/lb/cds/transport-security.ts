@@ -1,6 +1,19 @@
-import type { Subchannel } from '../../grpc-js';
-import { isInsecure } from '../../grpc-js/host-internals';
+import {
+  subchannelAddressToString,
+  type ChannelOptions,
+  type Subchannel,
+  type SubchannelAddress,
+} from '../../grpc-js';
+import { channelCredentialsOf } from '../../grpc-js/host-internals';
 import type { ClusterResource } from '../../resources/cluster/cluster';
+import type { EndpointsResource } from '../../resources/endpoints/endpoints';
+import { XdsChannelCredentials } from '../../security/xds-channel-credentials';
+import {
+  ENDPOINT_HOSTNAME_ARG,
+  TLS_POLICY_ARG,
+  TlsPolicy,
+  type CertificateSource,
+} from '../../security/tls-policy';
 import type { Logger } from '../../util/logger';
 import { diagnostics } from '../../xds-client/diagnostics';
 
@@ -14,14 +27,6 @@ export interface UsedCluster {
   readonly resource: ClusterResource;
   /** `node.id` of the bootstrap. */
   readonly nodeId: string;
-}
-
-/**
- * Whether the credentials of the channel leave the security of connections to the control plane (gRFC A29). This
- * package has no such credentials, so those of the application decide.
- */
-function usesXdsCredentials(): boolean {
-  return false;
 }
 
 /** The clusters of a process that were reported because their TLS is not used. */
@@ -49,20 +54,77 @@ export class UnusedTlsReports {
   }
 }
 
-/** Compares the credentials of one cluster's connections with the TLS in its config. */
+/** How the connections of one cluster are secured, compared with what the control plane asks for (gRFC A29). */
 export class TransportSecurity {
-  /** Whether the credentials of the channel are insecure; `undefined` until the first subchannel. */
-  private isInsecure: boolean | undefined;
+  private policy: TlsPolicy | undefined;
+  /** The credentials of the channel; `undefined` until there is a subchannel to see them on. */
+  private credentials: 'xds' | 'insecure' | 'other' | undefined;
+  private hostnames:
+    | { readonly endpoints: EndpointsResource; readonly byAddress: ReadonlyMap<string, string> }
+    | undefined;
+  private secured:
+    { readonly options: ChannelOptions; readonly result: ChannelOptions } | undefined;
 
   constructor(
     private readonly reports: UnusedTlsReports,
     private readonly logger: Logger,
   ) {}
 
-  /** Reads the credentials of a subchannel. @returns Whether they were not known before. */
+  /** Whether the control plane asks for TLS that the credentials of the channel do not provide. */
+  get isUnused(): boolean {
+    return this.policy !== undefined && this.credentials !== undefined && !this.isEffective;
+  }
+
+  /** Whether the policy applies to connections, as far as that is known. */
+  private get isEffective(): boolean {
+    return this.credentials === undefined || this.credentials === 'xds';
+  }
+
+  /** Takes the security configuration of the cluster. @returns whether new calls need new connections. */
+  update(cluster: string, { tls }: ClusterResource, certificates?: CertificateSource): boolean {
+    const before = this.policy;
+    if (tls === undefined || certificates === undefined) this.policy = undefined;
+    else
+      this.policy =
+        before?.next(cluster, tls, certificates) ?? new TlsPolicy(cluster, tls, certificates);
+    if (before === this.policy) return false;
+    // Other credentials ignore the policy, and need no other connections.
+    if (!this.isEffective) return false;
+    this.secured = undefined;
+    if (this.credentials === 'xds' && this.policy === undefined) this.reportEnd(cluster);
+    return true;
+  }
+
+  /** Returns the options of subchannels with the policy. The same object while neither changes. */
+  withPolicy(options: ChannelOptions): ChannelOptions {
+    if (this.secured?.options === options) return this.secured.result;
+    if (this.policy === undefined || !this.isEffective) return options;
+    this.secured = { options, result: { ...options, [TLS_POLICY_ARG]: this.policy } };
+    return this.secured.result;
+  }
+
+  /** Returns the arguments of a subchannel: with the hostname of its endpoint, if the policy sends that (gRFC A101). */
+  argsOf(
+    address: SubchannelAddress,
+    args: ChannelOptions,
+    endpoints: EndpointsResource | undefined,
+  ): ChannelOptions {
+    if (this.policy?.tls.autoHostSni !== true || endpoints === undefined) return args;
+    if (this.hostnames?.endpoints !== endpoints) {
+      this.hostnames = { endpoints, byAddress: hostnamesOf(endpoints) };
+    }
+    const hostname = this.hostnames.byAddress.get(subchannelAddressToString(address));
+    return hostname === undefined ? args : { ...args, [ENDPOINT_HOSTNAME_ARG]: hostname };
+  }
+
+  /** Reads the credentials off a subchannel. @returns whether they were not known before. */
   observe(subchannel: Subchannel): boolean {
-    if (this.isInsecure !== undefined) return false;
-    this.isInsecure = isInsecure(subchannel);
+    if (this.credentials !== undefined) return false;
+    const credentials = channelCredentialsOf(subchannel);
+    // What cannot be seen may be xDS credentials, which must never fall back to plain text.
+    if (credentials === undefined) return false;
+    if (credentials instanceof XdsChannelCredentials) this.credentials = 'xds';
+    else this.credentials = credentials._isSecure() ? 'other' : 'insecure';
     return true;
   }
 
@@ -72,17 +134,36 @@ export class TransportSecurity {
    * of servers.
    */
   completeNote(cluster: UsedCluster, resolutionNote: string): string {
-    const problem = this.describe(cluster.resource);
+    const problem = this.describe();
     if (problem === undefined) return resolutionNote;
     this.reports.report(cluster, problem, this.logger);
     return resolutionNote === '' ? problem : `${problem}; ${resolutionNote}`;
   }
 
-  private describe({ tls }: ClusterResource): string | undefined {
-    if (tls === undefined || this.isInsecure === undefined || usesXdsCredentials()) {
-      return undefined;
-    }
-    const kind = this.isInsecure ? 'insecure' : 'not xDS credentials';
+  private describe(): string | undefined {
+    if (!this.isUnused) return undefined;
+    const kind = this.credentials === 'insecure' ? 'insecure' : 'not xDS credentials';
     return `the cluster configures TLS, the channel's credentials are ${kind}`;
   }
+
+  private reportEnd(cluster: string): void {
+    this.logger.error(
+      () =>
+        `xds: Cluster "${cluster}": the control plane no longer configures TLS: new connections are made with the fallback ` +
+        'credentials of the channel',
+    );
+  }
+}
+
+/** Returns the hostname of each address; of an address that several endpoints have, that of the first one. */
+function hostnamesOf({ priorities }: EndpointsResource): ReadonlyMap<string, string> {
+  const hostnames = new Map<string, string>();
+  const localities = priorities.flatMap((priority) => priority.localities);
+  for (const { addresses, hostname } of localities.flatMap(({ endpoints }) => endpoints)) {
+    for (const address of hostname === '' ? [] : addresses) {
+      const key = subchannelAddressToString(address);
+      if (!hostnames.has(key)) hostnames.set(key, hostname);
+    }
+  }
+  return hostnames;
 }

@@ -1,0 +1,129 @@
+import type { Bootstrap, CertificateProviderConfig } from '../bootstrap/bootstrap';
+import type { Clock } from '../util/clock';
+import { createHandle, type Handle } from '../util/handle';
+import type { Logger } from '../util/logger';
+import { RefCountedMap } from '../util/ref-counted-map';
+import { Violations } from '../util/violations';
+import type {
+  CertificateProvider,
+  CertificateProviderType,
+  Certificates,
+  CertificateWatch,
+} from './certificate-provider';
+import type { CertificateSource } from './tls-policy';
+
+/** The environment of certificate providers. */
+export interface CertificateProvidersOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface SharedProvider {
+  readonly key: string;
+  readonly create: () => CertificateProvider;
+}
+
+/**
+ * The certificate providers of a process. Instances with the same plugin and config share one provider, whatever
+ * bootstrap they are of. A provider exists while its certificates are watched.
+ */
+export class CertificateProviders {
+  private readonly types = new Map<string, CertificateProviderType>();
+  private readonly factories = new Map<string, SharedProvider>();
+  private readonly providers = new RefCountedMap<string, CertificateProvider>(
+    (key) => this.create(key),
+    (provider, key) => {
+      this.factories.delete(key);
+      provider.close();
+    },
+  );
+
+  constructor(private readonly options: CertificateProvidersOptions) {}
+
+  /** Registers a plugin. It replaces one of the same name for the watches started from now on. */
+  register<Config>(type: CertificateProviderType<Config>): void {
+    const erased: CertificateProviderType = {
+      name: type.name,
+      parseConfig: (config, violations) => type.parseConfig(config, violations),
+      // eslint-disable-next-line no-restricted-syntax -- the config is the result of the same type's parseConfig
+      create: (config, context) => type.create(config as Config, context),
+    };
+    this.types.set(type.name, erased);
+  }
+
+  /** Whether a plugin is registered. */
+  has(pluginName: string): boolean {
+    return this.types.has(pluginName);
+  }
+
+  /** Validates the config of an instance. @returns `undefined` after adding a violation. */
+  checkConfig({ pluginName, config }: CertificateProviderConfig, violations: Violations): void {
+    this.types.get(pluginName)?.parseConfig(config, violations);
+  }
+
+  /** Returns the certificates of a bootstrap. */
+  of({ certificateProviders, source, node }: Bootstrap): CertificateSource {
+    return {
+      nodeId: node.id,
+      watch: (instanceName, certificateName, onChanged) => {
+        const instance = certificateProviders.get(instanceName);
+        if (instance !== undefined) {
+          return this.watch(instanceName, instance, certificateName, onChanged);
+        }
+        return failedWatch(
+          `certificate provider instance "${instanceName}" is not among those of the bootstrap ${source}`,
+        );
+      },
+    };
+  }
+
+  private watch(
+    instanceName: string,
+    instance: CertificateProviderConfig,
+    certificateName: string,
+    onChanged: () => void,
+  ): CertificateWatch {
+    const type = this.types.get(instance.pluginName);
+    const violations = Violations.root();
+    const config = type?.parseConfig(instance.config, violations);
+    if (type === undefined || config === undefined) {
+      const reason = violations.all.join('; ') || `plugin ${instance.pluginName} is not registered`;
+      return failedWatch(`certificate provider instance "${instanceName}": ${reason}`);
+    }
+    const key = JSON.stringify([instance.pluginName, canonicalJson(instance.config)]);
+    const create = () => type.create(config, { instanceName, ...this.options });
+    if (!this.factories.has(key)) this.factories.set(key, { key, create });
+    const provider = this.providers.acquire(key);
+    const watch = provider.value.watch(certificateName, onChanged);
+    const handle: Handle = createHandle(() => {
+      watch.release();
+      provider.release();
+    });
+    return {
+      get current(): Certificates {
+        return watch.current;
+      },
+      release: () => handle.release(),
+    };
+  }
+
+  private create(key: string): CertificateProvider {
+    const factory = this.factories.get(key);
+    if (factory === undefined) throw new Error('a certificate provider without a factory');
+    return factory.create();
+  }
+}
+
+function failedWatch(error: string): CertificateWatch {
+  const failure = { ok: false, error } as const;
+  return { current: { roots: failure, identity: failure }, release() {} };
+}
+
+/** The same text for two values that differ only in the order of their members. */
+function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) =>
+    typeof part === 'object' && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  );
+}

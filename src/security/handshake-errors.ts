@@ -1,0 +1,43 @@
+/** Explanations of the errors of Node.js and OpenSSL that a wrong configuration leads to, by code. */
+const CAUSES: ReadonlyMap<string, string> = new Map([
+  ['CERT_HAS_EXPIRED', 'the certificate of the server, or of its issuer, has expired'],
+  ['CERT_NOT_YET_VALID', 'the certificate of the server, or of its issuer, is not valid yet'],
+  [
+    'UNABLE_TO_GET_ISSUER_CERT',
+    'the certificate of the server is not signed by a trusted authority',
+  ],
+  [
+    'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+    'the certificate of the server is not signed by a trusted authority',
+  ],
+  [
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    'the certificate of the server is not signed by a trusted authority, or an intermediate certificate is missing',
+  ],
+  [
+    'SELF_SIGNED_CERT_IN_CHAIN',
+    'the certificate of the server is signed by an authority that is not trusted',
+  ],
+  [
+    'DEPTH_ZERO_SELF_SIGNED_CERT',
+    'the certificate of the server is signed by itself and not trusted',
+  ],
+  ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'the server requires a client certificate'],
+  ['ERR_SSL_NO_APPLICATION_PROTOCOL', 'the server does not serve HTTP/2 over TLS'],
+  ['ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL', 'the server does not serve HTTP/2 over TLS'],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', 'the server does not speak TLS on this port'],
+  ['ERR_SSL_PACKET_LENGTH_TOO_LONG', 'the server does not speak TLS on this port'],
+]);
+
+/** Returns the code of an error; empty if it has none. */
+export function codeOf(error: Error): string {
+  return 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+/** Describes why a handshake failed, with the words of Node.js where they say more. Never key material. */
+export function describeHandshakeError(error: Error): string {
+  const code = codeOf(error);
+  const cause = CAUSES.get(code);
+  if (cause !== undefined) return `TLS handshake failed: ${cause} (${code})`;
+  return code === 'SAN' ? error.message : `TLS handshake failed: ${error.message}`;
+}

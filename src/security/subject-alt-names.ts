@@ -1,0 +1,57 @@
+import { SocketAddress } from 'node:net';
+import type { SanType } from '../resources/cluster/cluster';
+
+/** A subject alternative name of a certificate. */
+export interface SubjectAltName {
+  readonly type: SanType;
+  /** An address in the text of RFC 5952. */
+  readonly value: string;
+}
+
+const TYPES: ReadonlyMap<string, SanType> = new Map([
+  ['DNS', 'dns'],
+  ['URI', 'uri'],
+  ['email', 'email'],
+  ['IP Address', 'ip'],
+]);
+
+/** More names than any certificate needs; further ones are not read. */
+const MAX_NAMES = 10_000;
+
+/**
+ * Parses the text in which Node.js gives the subject alternative names of a certificate: `DNS:a.example, IP Address:10.0.0.1`.
+ * A value with special characters is a JSON string, in which a comma is escaped
+ * (https://nodejs.org/api/crypto.html#x509subjectaltname). Names of other types are skipped.
+ */
+export function parseSubjectAltNames(text: string | undefined): readonly SubjectAltName[] {
+  const names: SubjectAltName[] = [];
+  if (text === undefined) return names;
+  for (const part of text.split(', ', MAX_NAMES)) {
+    const colon = part.indexOf(':');
+    const type = TYPES.get(part.slice(0, colon));
+    const value = type && unquote(part.slice(colon + 1));
+    if (type === undefined || value === undefined || value === '') continue;
+    names.push({ type, value: type === 'ip' ? canonicalAddress(value) : value });
+  }
+  return names;
+}
+
+function unquote(value: string): string | undefined {
+  if (!value.startsWith('"')) return value;
+  try {
+    const parsed: unknown = JSON.parse(value);
+    return typeof parsed === 'string' ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns an address in the text of RFC 5952, such as `2001:db8::1`. OpenSSL writes every group of IPv6 in upper case. */
+function canonicalAddress(text: string): string {
+  if (!text.includes(':')) return text;
+  try {
+    return new SocketAddress({ address: text, family: 'ipv6' }).address;
+  } catch {
+    return text;
+  }
+}

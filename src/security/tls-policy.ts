@@ -1,0 +1,99 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ChannelOptions } from '../grpc-js';
+import type { UpstreamTls } from '../resources/cluster/cluster';
+import type { Certificates, CertificateWatch } from './certificate-provider';
+
+/** The subchannel argument that has the {@link TlsPolicy} of the cluster. It is part of the identity of a subchannel. */
+export const TLS_POLICY_ARG = 'grpc_xds.tls_policy';
+
+/** The subchannel argument that has the hostname of the endpoint, where the policy sends it as SNI (gRFC A101). */
+export const ENDPOINT_HOSTNAME_ARG = 'grpc_xds.endpoint_hostname';
+
+/** The certificates of the instances of one bootstrap. */
+export interface CertificateSource {
+  /** `node.id` of the bootstrap. */
+  readonly nodeId: string;
+  /** Watches certificates, until the watch is released. */
+  watch(instanceName: string, certificateName: string, onChanged: () => void): CertificateWatch;
+}
+
+/** The certificates that a handshake needs, as of now. */
+export interface TlsMaterial {
+  /** Absent where the roots of the system are used. */
+  readonly roots: Certificates['roots'] | 'system';
+  /** Absent where the client presents no certificate. */
+  readonly identity: Certificates['identity'] | 'none';
+}
+
+/** A watch on the certificates of a policy. */
+export interface TlsMaterialWatch {
+  readonly current: TlsMaterial;
+  release(): void;
+}
+
+/**
+ * How the connections to one cluster are secured (gRFC A29): immutable, and the same object until the cluster asks for
+ * something else. Subchannels are pooled by it: a connection made under one policy serves no call of another.
+ */
+export class TlsPolicy {
+  /** @param cluster The name under which the cluster is watched. */
+  constructor(
+    readonly cluster: string,
+    readonly tls: UpstreamTls,
+    readonly certificates: CertificateSource,
+  ) {}
+
+  /** Returns the policy of a subchannel; `undefined` if the cluster asks for none. */
+  static of(options: ChannelOptions): TlsPolicy | undefined {
+    const policy: unknown = options[TLS_POLICY_ARG];
+    return policy instanceof TlsPolicy ? policy : undefined;
+  }
+
+  /** Returns this policy, or another one if the cluster asks for another. */
+  next(cluster: string, tls: UpstreamTls, certificates: CertificateSource): TlsPolicy {
+    const isSame =
+      cluster === this.cluster &&
+      certificates === this.certificates &&
+      (tls === this.tls || isDeepStrictEqual(tls, this.tls));
+    return isSame ? this : new TlsPolicy(cluster, tls, certificates);
+  }
+
+  /** Watches the certificates of the policy. */
+  watch(onChanged: () => void): TlsMaterialWatch {
+    const { rootCertificates: roots, identity } = this.tls;
+    const rootsWatch =
+      roots.kind === 'instance'
+        ? this.certificates.watch(roots.instanceName, roots.certificateName, onChanged)
+        : undefined;
+    const identityWatch =
+      identity &&
+      this.certificates.watch(identity.instanceName, identity.certificateName, onChanged);
+    return {
+      get current(): TlsMaterial {
+        return {
+          roots: rootsWatch === undefined ? 'system' : rootsWatch.current.roots,
+          identity: identityWatch === undefined ? 'none' : identityWatch.current.identity,
+        };
+      },
+      release() {
+        rootsWatch?.release();
+        identityWatch?.release();
+      },
+    };
+  }
+
+  /** The host library writes subchannel arguments into its trace: without matchers and certificates. */
+  toJSON(): object {
+    return { cluster: this.cluster };
+  }
+}
+
+/**
+ * Returns the server name to send (gRFC A101); empty for none.
+ * @param hostname That of the endpoint, such as `a.example` or, of a DNS name, `a.example:443`.
+ */
+export function serverNameOf({ sni, autoHostSni }: UpstreamTls, hostname: string): string {
+  if (!autoHostSni || hostname === '') return sni;
+  const host = hostname.replace(/:\d+$/, '').replace(/\.$/, '');
+  return host === '' ? sni : host;
+}

@@ -1,0 +1,439 @@
+import {
+  connect,
+  createServer as createTcpServer,
+  type AddressInfo,
+  type Server,
+  type Socket,
+} from 'node:net';
+import { createServer, type TlsOptions } from 'node:tls';
+import type { UpstreamTls } from '../../src/resources/cluster/cluster';
+import type { Certificates, TrustedRoots } from '../../src/security/certificate-provider';
+import { XdsSecureConnector } from '../../src/security/secure-connector';
+import {
+  ENDPOINT_HOSTNAME_ARG,
+  TlsPolicy,
+  type CertificateSource,
+} from '../../src/security/tls-policy';
+import { err, ok } from '../../src/util/result';
+import { DiagnosticRecorder } from '../support/diagnostic-recorder';
+import { FakeClock } from '../support/fake-clock';
+import { TestCertificates, type TestCertificate } from '../support/test-certificates';
+
+const certificates = new TestCertificates();
+const ca = certificates.authority('CA');
+const otherCa = certificates.authority('Other CA');
+const server = ca.sign('server', {
+  names: ['DNS:a.example', 'URI:spiffe://td/server', 'IP:127.0.0.1'],
+});
+const client = ca.sign('client', { names: ['URI:spiffe://td/client'] });
+
+const servers: Server[] = [];
+afterAll(() => {
+  for (const one of servers) one.close();
+  certificates.close();
+});
+
+/** Starts a server. @returns its port. */
+async function listen(one: Server): Promise<number> {
+  servers.push(one);
+  one.on('connection', (socket: Socket) => socket.unref());
+  await new Promise<void>((resolve) => one.listen(0, '127.0.0.1', resolve));
+  return (one.address() as AddressInfo).port;
+}
+
+function tlsServer(certificate: TestCertificate, options: TlsOptions = {}): Promise<number> {
+  const { certificateChain: cert, privateKey: key } = certificate;
+  const one = createServer({ cert, key, ALPNProtocols: ['h2'], ...options });
+  one.on('tlsClientError', () => {});
+  return listen(one);
+}
+
+const rootsOf = (...authorities: readonly TestCertificate[]): TrustedRoots => ({
+  certificates: authorities.map(({ certificate }) => certificate),
+});
+
+const plain: UpstreamTls = {
+  sni: '',
+  autoHostSni: false,
+  autoSniSanValidation: false,
+  rootCertificates: { kind: 'instance', instanceName: 'i', certificateName: 'ROOTCA' },
+  identity: undefined,
+  sanMatchers: [],
+};
+
+const identityOf: UpstreamTls['identity'] = { instanceName: 'i', certificateName: 'default' };
+
+/** The certificates of an instance, set by the test. */
+class Instance implements CertificateSource {
+  readonly nodeId = 'n1';
+  watches = 0;
+  private readonly watchers = new Set<() => void>();
+
+  constructor(private material: Certificates) {}
+
+  set(material: Certificates): void {
+    this.material = material;
+    for (const notify of this.watchers) notify();
+  }
+
+  watch(_instance: string, _certificate: string, onChanged: () => void) {
+    this.watches++;
+    this.watchers.add(onChanged);
+    const current = () => this.material;
+    return {
+      get current() {
+        return current();
+      },
+      release: () => {
+        this.watches--;
+        this.watchers.delete(onChanged);
+      },
+    };
+  }
+}
+
+const good: Certificates = { roots: ok(rootsOf(ca)), identity: ok(client) };
+
+interface Attempt {
+  readonly tls?: Partial<UpstreamTls>;
+  readonly material?: Certificates;
+  readonly hostname?: string;
+}
+
+function connectorOf({ tls, material = good, hostname }: Attempt, clock?: FakeClock) {
+  const instance = new Instance(material);
+  const policy = new TlsPolicy('c', { ...plain, ...tls }, instance);
+  const options = hostname === undefined ? {} : { [ENDPOINT_HOSTNAME_ARG]: hostname };
+  return { instance, connector: new XdsSecureConnector(policy, options, undefined, clock) };
+}
+
+/** Connects. @returns the protocol, or why there is no connection. */
+async function attempt(port: number, options: Attempt = {}): Promise<string> {
+  const { connector } = connectorOf(options);
+  try {
+    await connector.waitForReady();
+    const socket = connect(port, '127.0.0.1');
+    const { socket: secured, secure } = await connector.connect(socket);
+    const closed = new Promise((resolve) => secured.once('close', resolve));
+    // Not destroyed at once: the server has yet to receive the end of the handshake.
+    secured.resume().end();
+    await closed;
+    return secure ? 'secure' : 'insecure';
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  } finally {
+    connector.destroy();
+  }
+}
+
+const exact = (type: 'dns' | 'uri' | 'any', text: string) =>
+  ({ type, matcher: { kind: 'exact', text, ignoreCase: false } }) as const;
+
+describe('a connection of a cluster that asks for TLS', () => {
+  it('is made with a server whose certificate a trusted authority signed, whatever its names are', async () => {
+    const port = await tlsServer(server);
+    expect(await attempt(port)).toBe('secure');
+  });
+
+  it.each<[string, Partial<UpstreamTls>, string]>([
+    ['a matcher of its URI', { sanMatchers: [exact('uri', 'spiffe://td/server')] }, 'secure'],
+    [
+      'one of several matchers',
+      { sanMatchers: [exact('dns', 'b.example'), exact('dns', 'a.example')] },
+      'secure',
+    ],
+    [
+      'no matcher',
+      { sanMatchers: [exact('uri', 'spiffe://td/other')] },
+      'cluster "c": certificate check failure: the subject alternative names [dns:a.example, uri:spiffe://td/server, ip:127.0.0.1] of the certificate do not satisfy the matcher of the cluster',
+    ],
+    [
+      'a matcher of another kind of name',
+      { sanMatchers: [exact('dns', 'spiffe://td/server'), exact('uri', 'a.example')] },
+      'cluster "c": certificate check failure: the subject alternative names [dns:a.example, uri:spiffe://td/server, ip:127.0.0.1] of the certificate do not satisfy any of the 2 matchers of the cluster',
+    ],
+  ])('goes by the matchers: %s', async (_, tls, outcome) => {
+    const port = await tlsServer(server);
+    expect(await attempt(port, { tls })).toBe(outcome);
+  });
+
+  it('presents the identity of the client to a server that requires one', async () => {
+    const required = { requestCert: true, rejectUnauthorized: true, ca: [ca.certificate] };
+    let seen = '';
+    const one = createServer(
+      { cert: server.certificateChain, key: server.privateKey, ALPNProtocols: ['h2'], ...required },
+      (socket) => {
+        seen = socket.getPeerCertificate().subjectaltname ?? '';
+        socket.end();
+      },
+    );
+    one.on('tlsClientError', () => {});
+    const port = await listen(one);
+    const seenBefore = new Promise((resolve) => one.once('secureConnection', resolve));
+    expect(await attempt(port, { tls: { identity: identityOf } })).toBe('secure');
+    await seenBefore;
+    expect(seen).toBe('URI:spiffe://td/client');
+  });
+
+  const now = () => new Date().getUTCFullYear();
+  it.each<[string, () => TestCertificate, string]>([
+    ['another authority signed', () => otherCa.sign('s'), 'is not signed by a trusted authority'],
+    [
+      'has expired',
+      () => ca.sign('s', { validity: ['20200101000000Z', '20210101000000Z'] }),
+      'has expired (CERT_HAS_EXPIRED)',
+    ],
+    [
+      'is not valid yet',
+      () => ca.sign('s', { validity: [`${now() + 5}0101000000Z`, '21200101000000Z'] }),
+      'is not valid yet (CERT_NOT_YET_VALID)',
+    ],
+    ['is signed by itself', () => selfSigned(), 'TLS handshake failed'],
+  ])('is not made with a server whose certificate %s', async (_, certificate, text) => {
+    const port = await tlsServer(certificate());
+    expect(await attempt(port)).toContain(text);
+  });
+
+  it('is made through an intermediate authority that the server presents, and not without it', async () => {
+    const leaf = ca.sign('intermediate', { isAuthority: true });
+    const certificate = leaf.sign('s');
+    expect(await attempt(await tlsServer(certificate))).toBe('secure');
+    const alone = { ...certificate, certificateChain: certificate.certificate };
+    expect(await attempt(await tlsServer(alone))).toContain(
+      'an intermediate certificate is missing',
+    );
+  });
+
+  it.each<[readonly string[]]>([[[]], [['http/1.1']]])(
+    'is not made with a server whose ALPN protocols are %j',
+    async (protocols) => {
+      const port = await tlsServer(server, { ALPNProtocols: [...protocols] });
+      expect(await attempt(port)).toMatch(/does not serve (gRPC over TLS|HTTP\/2 over TLS)/);
+    },
+  );
+
+  it('is not made with a server that does not speak TLS', async () => {
+    const port = await listen(
+      createTcpServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')),
+    );
+    expect(await attempt(port)).toContain('the server does not speak TLS on this port');
+  });
+
+  it('trusts no public authority where the roots of the cluster are empty', async () => {
+    const port = await tlsServer(server);
+    const material = { ...good, roots: ok({ certificates: [] }) };
+    expect(await attempt(port, { material })).toContain('is not signed by a trusted authority');
+  });
+
+  it('is checked even where NODE_TLS_REJECT_UNAUTHORIZED is 0', async () => {
+    const port = await tlsServer(otherCa.sign('s'));
+    const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+    try {
+      expect(await attempt(port)).toContain('is not signed by a trusted authority');
+    } finally {
+      if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+      else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before;
+    }
+  });
+});
+
+describe('the server name of a connection', () => {
+  async function serverNameSeen(options: Attempt): Promise<string | false | undefined> {
+    let name: string | false | undefined;
+    const one = createServer(
+      { cert: server.certificateChain, key: server.privateKey, ALPNProtocols: ['h2'] },
+      (socket) => {
+        name = 'servername' in socket ? (socket.servername as string | false) : undefined;
+        socket.end();
+      },
+    );
+    const port = await listen(one);
+    const seen = new Promise((resolve) => one.once('secureConnection', resolve));
+    expect(await attempt(port, options)).toBe('secure');
+    await seen;
+    return name;
+  }
+
+  it.each<[string, Attempt, string | false]>([
+    ['none is configured', {}, false],
+    ['one is configured', { tls: { sni: 'a.example' } }, 'a.example'],
+    [
+      'that of the endpoint is',
+      { tls: { autoHostSni: true, sni: 'b.example' }, hostname: 'a.example' },
+      'a.example',
+    ],
+    [
+      'that of a DNS name is',
+      { tls: { autoHostSni: true }, hostname: 'a.example.:443' },
+      'a.example',
+    ],
+    ['the endpoint has none', { tls: { autoHostSni: true, sni: 'b.example' } }, 'b.example'],
+    ['it is an IPv4 address', { tls: { sni: '127.0.0.1' } }, false],
+    ['it is an IPv6 address', { tls: { sni: '::1' } }, false],
+    [
+      'it has 255 characters',
+      { tls: { sni: 'a'.repeat(63) + '.example' } },
+      'a'.repeat(63) + '.example',
+    ],
+  ])('is right where %s', async (_, options, name) => {
+    expect(await serverNameSeen(options)).toBe(name);
+  });
+
+  it.each<[string, string]>([
+    ['a.example', 'secure'],
+    [
+      'b.example',
+      'cluster "c" (server name "b.example"): certificate check failure: the subject alternative names [dns:a.example, uri:spiffe://td/server, ip:127.0.0.1] of the certificate do not include the server name "b.example"',
+    ],
+  ])(
+    'is what the certificate must be for with auto_sni_san_validation: %s',
+    async (sni, outcome) => {
+      const port = await tlsServer(server);
+      const tls = {
+        sni,
+        autoSniSanValidation: true,
+        sanMatchers: [exact('uri', 'spiffe://td/none')],
+      };
+      expect(await attempt(port, { tls })).toBe(outcome);
+    },
+  );
+});
+
+describe('SPIFFE trust bundles', () => {
+  const tdB = certificates.authority('td B');
+  const bundles = (trusted: Readonly<Record<string, TestCertificate>>): Certificates => {
+    const entries = Object.entries(trusted).map(
+      ([td, { certificate }]) => [td, [certificate]] as const,
+    );
+    const all = Object.values(trusted).map(({ certificate }) => certificate);
+    return { ...good, roots: ok({ certificates: all, bundles: new Map(entries) }) };
+  };
+
+  it.each<[string, () => TestCertificate, Certificates, string]>([
+    [
+      'accept an identity that its own trust domain signed',
+      () => ca.sign('s', { names: ['URI:spiffe://td/a'] }),
+      bundles({ td: ca, b: tdB }),
+      'secure',
+    ],
+    [
+      'accept one signed through an intermediate authority',
+      () => ca.sign('i', { isAuthority: true }).sign('s', { names: ['URI:spiffe://td/a'] }),
+      bundles({ td: ca, b: tdB }),
+      'secure',
+    ],
+    [
+      'refuse an identity that another trust domain signed',
+      () => tdB.sign('s', { names: ['URI:spiffe://td/a'] }),
+      bundles({ td: ca, b: tdB }),
+      'the certificate is not signed by the trust bundle of the trust domain "td"',
+    ],
+    [
+      'refuse an unknown trust domain',
+      () => ca.sign('s', { names: ['URI:spiffe://c/a'] }),
+      bundles({ td: ca }),
+      'there is no trust bundle for the trust domain "c"',
+    ],
+    [
+      'refuse two identities',
+      () => ca.sign('s', { names: ['URI:spiffe://td/a', 'URI:spiffe://td/b'] }),
+      bundles({ td: ca }),
+      'are not one SPIFFE ID',
+    ],
+    [
+      'refuse a server without an identity',
+      () => ca.sign('s', { names: ['DNS:a.example'] }),
+      bundles({ td: ca }),
+      'are not one SPIFFE ID',
+    ],
+    [
+      'refuse everything where there are none',
+      () => ca.sign('s', { names: ['URI:spiffe://td/a'] }),
+      bundles({}),
+      'is not signed by a trusted authority',
+    ],
+  ])('%s', async (_, certificate, material, text) => {
+    expect(await attempt(await tlsServer(certificate()), { material })).toContain(text);
+  });
+});
+
+describe('the certificates of a connection', () => {
+  it('are waited for, and those of the moment are used', async () => {
+    const port = await tlsServer(server);
+    const { instance, connector } = connectorOf({
+      material: { roots: undefined, identity: undefined },
+    });
+    const ready = connector.waitForReady();
+    instance.set({ roots: ok(rootsOf(otherCa)), identity: ok(client) });
+    await ready;
+    instance.set(good);
+    const { socket } = await connector.connect(connect(port, '127.0.0.1'));
+    socket.destroy();
+    connector.destroy();
+    expect(instance.watches).toBe(0);
+  });
+
+  it('are waited for at most 20 s', async () => {
+    const clock = new FakeClock();
+    const { connector } = connectorOf(
+      { material: { roots: undefined, identity: undefined } },
+      clock,
+    );
+    const ready = connector.waitForReady();
+    clock.advance(20_000);
+    await expect(ready).rejects.toThrow('cluster "c": certificates were not loaded within 20 s');
+    connector.destroy();
+  });
+
+  it('fail the connection with the reason of the provider', async () => {
+    const material = { ...good, roots: err('certificate provider instance "i": ca.pem: ENOENT') };
+    const { connector } = connectorOf({ material });
+    await expect(connector.waitForReady()).rejects.toThrow(
+      'cluster "c": certificate provider instance "i": ca.pem: ENOENT',
+    );
+    connector.destroy();
+  });
+
+  it('are not waited for once the subchannel is closed', async () => {
+    const { connector } = connectorOf({ material: { roots: undefined, identity: undefined } });
+    const ready = connector.waitForReady();
+    connector.destroy();
+    connector.destroy();
+    await expect(ready).rejects.toThrow('the subchannel was closed');
+  });
+});
+
+describe('a handshake', () => {
+  it('ends after 20 s with a server that says nothing', async () => {
+    const port = await listen(createTcpServer(() => {}));
+    const clock = new FakeClock();
+    const { connector } = connectorOf({}, clock);
+    const socket = connect(port, '127.0.0.1');
+    const connected = connector.connect(socket);
+    await new Promise((resolve) => socket.once('connect', resolve));
+    clock.advance(20_000);
+    await expect(connected).rejects.toThrow(
+      'cluster "c": TLS handshake failed: timed out after 20 s',
+    );
+    expect(socket.destroyed).toBe(true);
+    connector.destroy();
+  });
+
+  it('is an event with its result', async () => {
+    const recorder = new DiagnosticRecorder('grpc-xds:tls-handshake');
+    await attempt(await tlsServer(server));
+    await attempt(await tlsServer(otherCa.sign('s')));
+    await attempt(await tlsServer(server), { tls: { sanMatchers: [exact('any', 'x')] } });
+    expect(recorder.take().map(([, event]) => event)).toMatchObject([
+      { nodeId: 'n1', cluster: 'c', result: 'SUCCESS', protocol: 'TLSv1.3', error: undefined },
+      { cluster: 'c', result: 'CERTIFICATE_VERIFICATION_FAILED', protocol: undefined },
+      { cluster: 'c', result: 'CERTIFICATE_HOSTNAME_MISMATCH', protocol: undefined },
+    ]);
+  });
+});
+
+function selfSigned(): TestCertificate {
+  const authority = certificates.authority('self');
+  return { ...authority, certificateChain: authority.certificate };
+}
