@@ -11,6 +11,14 @@ import type { StringMatcher } from '../shared/string-matcher';
 import { parseRegex, parseStringMatcher, parseTextMatcher } from '../shared/string-matcher-parser';
 import type { PathMatcher, RouteMatch, HeaderCondition, HeaderMatcher } from './route-config';
 
+/** The kinds of the header matchers that compare with a text. */
+const textMatches = {
+  exactMatch: 'exact',
+  prefixMatch: 'prefix',
+  suffixMatch: 'suffix',
+  containsMatch: 'contains',
+} as const;
+
 /**
  * Whether no gRPC call can satisfy the match, because it requires query parameters or a path that is not of the form
  * `/service/method` (gRFC A28). Such a route is left out and not validated.
@@ -99,19 +107,13 @@ function parseCondition(
 ): HeaderCondition | undefined {
   switch (specifier?.$case) {
     case 'exactMatch':
-      return stringCondition(parseTextMatcher('exact', specifier.value, false, violations));
     case 'prefixMatch':
-      return stringCondition(
-        parseTextMatcher('prefix', specifier.value, false, violations.at('prefix_match')),
-      );
     case 'suffixMatch':
-      return stringCondition(
-        parseTextMatcher('suffix', specifier.value, false, violations.at('suffix_match')),
-      );
-    case 'containsMatch':
-      return stringCondition(
-        parseTextMatcher('contains', specifier.value, false, violations.at('contains_match')),
-      );
+    case 'containsMatch': {
+      const kind = textMatches[specifier.$case];
+      const at = violations.at(`${kind}_match`);
+      return stringCondition(parseTextMatcher(kind, specifier.value, false, at));
+    }
     case 'safeRegexMatch': {
       const regex = parseRegex(specifier.value, regexes, violations.at('safe_regex_match'));
       return stringCondition(regex && { kind: 'regex', regex });

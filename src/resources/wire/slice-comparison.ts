@@ -185,7 +185,7 @@ class SliceWalk {
     else for (const offset of source) offsets[target++] = offset + shift;
   }
 
-  /** How many elements of the previous version end at or before the place. */
+  /** Returns how many elements of the previous version end at or before the place. */
   private elementsBefore(place: number): number {
     const { offsets } = this.previous;
     let low = 0;
@@ -206,35 +206,26 @@ interface BytePlace {
 }
 
 /**
- * How many bytes are the same from the two places on, up to a limit. Compares by the block, which takes a tiny part of
- * the time that comparing bytes one by one would.
+ * Returns how many bytes are the same from the two places on, up to a limit. Compares blocks, which takes a tiny part of
+ * the time that comparing single bytes would.
  */
 export function commonRun(a: BytePlace, b: BytePlace, limit: number): number {
   let length = 0;
   let step = FIRST_STEP;
-  while (length < limit) {
-    const size = Math.min(step, limit - length);
-    if (!isSame(a, b, length, size)) return length + commonInBlock(a, b, length, size);
-    length += size;
-    step = Math.min(step * 2, LAST_STEP);
-  }
-  return length;
-}
-
-/** The same within a block that is known to differ. */
-function commonInBlock(a: BytePlace, b: BytePlace, start: number, size: number): number {
-  let same = 0;
-  let left = size;
-  while (left > 1) {
-    const half = left >> 1;
-    if (isSame(a, b, start + same, half)) {
-      same += half;
-      left -= half;
+  /** Where the first difference is at the latest, once a block with one is found. */
+  let end = limit;
+  let isFound = false;
+  while (length < end) {
+    const size = Math.min(step, end - length);
+    if (isSame(a, b, length, size)) {
+      length += size;
+      step = isFound ? Math.max(1, (end - length) >> 1) : Math.min(step * 2, LAST_STEP);
     } else {
-      left = half;
+      if (size === 1) return length;
+      [isFound, end, step] = [true, length + size, size >> 1];
     }
   }
-  return same;
+  return length;
 }
 
 function isSame(a: BytePlace, b: BytePlace, start: number, size: number): boolean {
