@@ -1,15 +1,6 @@
-import type {
-  Locality,
-  LocalityEndpoints,
-  SocketAddress,
-  XdsEndpoint,
-} from '../resources/endpoints/endpoints';
+import type { Locality, LocalityEndpoints, XdsEndpoint } from '../resources/endpoints/endpoints';
+import { formatAddress } from './endpoint-key';
 import type { EndpointSet } from './endpoint-set';
-
-/** Formats an address as grpc-js and session cookies do: `10.0.0.1:80` or `[::1]:80`. */
-export function formatAddress({ host, port }: SocketAddress): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
-}
 
 /** Returns an empty index of the endpoints of addresses. */
 export function createHostIndex(): AddressIndex<XdsEndpoint> {

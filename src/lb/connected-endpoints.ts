@@ -8,7 +8,7 @@ import type { EndpointLeaf } from './endpoint-leaf';
 import type { EndpointSet } from './endpoint-set';
 import type { Publication } from './lb-batch';
 import type { LbHost, LbPolicy, LbUpdate } from './lb-policy';
-import { SteppedUpdates } from './stepped-updates';
+import { SteppedUpdates } from './time-slices';
 
 /** An item of a `ReadyList`. */
 export interface ReadyItem {

@@ -13,7 +13,7 @@ import { leastRequestConverter } from './least-request/config';
 import type { LbConfigConverter } from './converters/lb-config-converter';
 import { pickFirstConverter } from './pick-first/config';
 import { randomSubsettingConverter } from './random-subsetting/config';
-import { ringHashConverter } from './converters/ring-hash';
+import { ringHashConverter } from './ring-hash/config';
 import { roundRobinConverter } from './round-robin/config';
 import { wrrLocalityConverter } from './wrr-locality/config';
 import { grpcJsPolicyLookup } from './grpc-js-policy/balancer';

@@ -43,3 +43,15 @@ function sameAddress(a: SocketAddress | undefined, b: SocketAddress | undefined)
 export function addressKey(address: SocketAddress): string {
   return `${address.host}:${address.port}`;
 }
+
+/** Formats an address as grpc-js and session cookies do: `10.0.0.1:80` or `[::1]:80`. */
+export function formatAddress({ host, port }: SocketAddress): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/**
+ * Returns the first address of an endpoint as text, which other clients hash as well (gRFC A61); empty if it has none.
+ */
+export function firstAddress({ addresses: [first] }: XdsEndpoint): string {
+  return first === undefined ? '' : formatAddress(first);
+}

@@ -3,37 +3,37 @@ import { createHandle, type Handle } from '../util/handle';
 import type { Steps } from '../util/steps';
 import type { LbBatch } from './lb-batch';
 
-/** How long steps run without a break. */
+/** The time for which steps run without a break. */
 const SLICE_MS = 8;
-/** The shortest time a timer takes. */
+/** The shortest delay of a timer. */
 const BREAK_MS = 1;
 
-/** Work that takes too long for one turn of the event loop. */
+/** A task that takes too long for one turn of the event loop. */
 export interface SlicedTask {
-  /** What the steps run in. */
+  /** The batch in which the steps run. */
   readonly batch: LbBatch;
   readonly steps: Steps<void>;
 }
 
 /**
- * Runs the steps of large updates, for all channels of the process: all of them together take some milliseconds of a turn
- * of the event loop, so that calls are not delayed for longer. Tasks take turns.
+ * Runs the steps of large updates, for all channels of the process: together they take a few milliseconds of a turn of
+ * the event loop, so that calls are not delayed for longer. Tasks take turns.
  */
 export class TimeSlices {
-  /** Tasks with steps left; the one whose turn is next comes first. */
+  /** The tasks with steps left, in the order of their turns. */
   private readonly tasks = new Set<SlicedTask>();
   private timer: Handle | undefined;
-  /** The work since the last break, and when it ended. */
+  /** The duration of the work since the last break, and its end. */
   private workedMs = 0;
   private workEndMs = -Infinity;
 
   constructor(private readonly clock: Clock) {}
 
   /**
-   * Runs the first step now, and more steps while there is time left in this turn; the others run later. To be called
-   * from the batch of the task.
+   * Runs the first step now, and more steps while there is time left in this turn; the others run later. Must be called
+   * in the batch of the task.
    *
-   * @returns a handle whose release drops the steps that are left.
+   * @returns A handle that cancels the remaining steps.
    */
   start(task: SlicedTask): Handle {
     const startMs = this.clock.monotonicMs();
@@ -80,5 +80,61 @@ export class TimeSlices {
     if (this.tasks.size > 0) return;
     this.timer?.release();
     this.timer = undefined;
+  }
+}
+
+/** The options of `SteppedUpdates`. */
+export interface SteppedUpdatesOptions<Update> {
+  readonly environment: { readonly batch: LbBatch; readonly timeSlices: TimeSlices };
+  /** Applies an update in steps. */
+  readonly apply: (update: Update) => Steps<void>;
+}
+
+/**
+ * Applies updates one at a time, in steps. A newer update does not cancel the one being applied, since frequent updates
+ * would otherwise never take effect. Of several newer updates, only the newest is applied.
+ */
+export class SteppedUpdates<Update> {
+  private newest: Update | undefined;
+  private isApplying = false;
+  private work: Handle | undefined;
+
+  constructor(private readonly options: SteppedUpdatesOptions<Update>) {}
+
+  /** Applies the update: before this returns if it is little work and no other update is being applied. */
+  add(update: Update): void {
+    this.newest = update;
+    if (this.isApplying) return;
+    const { batch, timeSlices } = this.options.environment;
+    this.isApplying = true;
+    this.work = timeSlices.start({ batch, steps: this.applyNewest() });
+  }
+
+  /** Whether an update is being applied. */
+  get isBusy(): boolean {
+    return this.isApplying;
+  }
+
+  /** Cancels the update that is being applied, and the one after it. */
+  cancel(): void {
+    this.newest = undefined;
+    this.isApplying = false;
+    this.work?.release();
+  }
+
+  private *applyNewest(): Steps<void> {
+    try {
+      for (let update = this.take(); update !== undefined; update = this.take()) {
+        yield* this.options.apply(update);
+      }
+    } finally {
+      this.isApplying = false;
+    }
+  }
+
+  private take(): Update | undefined {
+    const { newest } = this;
+    this.newest = undefined;
+    return newest;
   }
 }

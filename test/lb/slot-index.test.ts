@@ -1,4 +1,4 @@
-import { SlotIndex } from '../../src/lb/slot-index';
+import { SlotIndex } from '../../src/lb/ring-hash/slot-index';
 import { seededRandom } from '../support/seeded-random';
 
 describe('an index of slots', () => {

@@ -1,4 +1,4 @@
-import { SteppedUpdates } from '../../src/lb/stepped-updates';
+import { SteppedUpdates } from '../../src/lb/time-slices';
 import type { Steps } from '../../src/util/steps';
 import { LbHarness } from '../support/lb-harness';
 

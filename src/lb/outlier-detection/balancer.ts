@@ -10,7 +10,7 @@ import {
   type OnlyChild,
   type SingleChildDelegate,
 } from '../single-child-policy';
-import { SteppedUpdates } from '../stepped-updates';
+import { SteppedUpdates } from '../time-slices';
 import {
   failurePercentageEjections,
   successRateEjections,
@@ -26,13 +26,12 @@ import {
 } from './config';
 import type { ObservedEndpoint } from './observed-endpoint';
 import { ObservedEndpoints } from './observed-endpoints';
-import { ObservedSubchannel } from './observed-subchannel';
-import { OutlierDetectionPicker } from './picker';
+import { ObservedSubchannel, OutlierDetectionPicker } from './observed-subchannel';
 
 /**
- * Keeps calls away from endpoints that fail more than others (gRFCs A50, A61): under the name of the policy,
- * and under the one that grpc-js gave it. With a config that detects nothing, pickers pass through unchanged, so that the
- * policy can stay in the tree when detection is switched off.
+ * The policy that ejects endpoints that fail more than others (gRFCs A50, A61), under its name and the one in grpc-js.
+ * With a config without an algorithm, pickers pass through unchanged, so that the policy can stay in the tree when
+ * detection is off.
  */
 export const outlierDetectionPolicies: readonly LbPolicyType[] = [
   OUTLIER_DETECTION,
@@ -51,15 +50,15 @@ const TRACER = 'outlier_detection';
 // With an interval of 0 the timer would fire continuously.
 const MIN_INTERVAL_MS = 1;
 
-/** When endpoints are judged next. */
+/** The timer of the next sweep. */
 interface Schedule {
   readonly timer: Handle;
-  /** When calls began to be counted for it. */
+  /** The start of the interval whose calls are counted. */
   readonly startedAtMs: number;
   readonly intervalMs: number;
 }
 
-/** An endpoint that had calls, and how they ended. */
+/** An endpoint with calls since the last sweep, and their outcomes. */
 class Candidate implements CallOutcomes {
   constructor(
     readonly endpoint: ObservedEndpoint,
@@ -76,7 +75,7 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
   /** Empty while detection is off. */
   private readonly endpoints = new ObservedEndpoints();
   private readonly updates: SteppedUpdates<EndpointSet>;
-  /** Those that the policies below hold. */
+  /** The subchannels that are referenced by the policies below. */
   private readonly subchannels = new Set<ObservedSubchannel>();
   private config: OutlierDetectionLbConfig | undefined;
   /** `undefined` while detection is off. */
@@ -95,7 +94,7 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
     this.only.child.update(childUpdate(update, config.childPolicy));
   }
 
-  /** While nothing is detected, the picker of the child is published as it is. */
+  /** Returns the picker of the child itself while detection is off. */
   createPicker(childPicker: Picker): Picker {
     return this.schedule === undefined ? childPicker : new OutlierDetectionPicker(childPicker);
   }
@@ -112,7 +111,7 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
     return observed;
   }
 
-  /** Observes what is listed, with the connections that were made before it was. */
+  /** Observes the listed endpoints, including subchannels that were created before they were listed. */
   private *observe(endpoints: EndpointSet): Steps<void> {
     yield* this.endpoints.update(endpoints);
     for (const each of this.subchannels) {
@@ -125,11 +124,11 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
     this.config = config;
     if (isDetecting(config.detection)) this.reschedule(config.detection.intervalMs);
     else this.stopDetecting();
-    // Only while detecting are calls counted, by the picker.
+    // The picker counts calls only while detection is on.
     if (wasDetecting !== (this.schedule !== undefined)) this.only.requestPublication();
   }
 
-  /** Keeps the phase: the sweep is due one interval after the last one, as if it always had been. */
+  /** Sets the interval. The next sweep is due one new interval after the last one. */
   private reschedule(configuredMs: number): void {
     const intervalMs = Math.max(configuredMs, MIN_INTERVAL_MS);
     const { schedule } = this;

@@ -4,21 +4,21 @@ import type { Random } from '../../util/random';
 type SuccessRateConfig = NonNullable<OutlierDetectionConfig['successRate']>;
 type FailurePercentageConfig = NonNullable<OutlierDetectionConfig['failurePercentage']>;
 
-/** How the calls to one endpoint ended since the last sweep. */
+/** The outcomes of the calls to one endpoint since the last sweep. */
 export interface CallOutcomes {
   readonly successes: number;
   readonly failures: number;
-  /** Whether no calls go there at the moment. Those counted were under way then. */
+  /** Whether the endpoint is ejected; its calls were started before. */
   readonly isEjected: boolean;
 }
 
-/** How many endpoints may be ejected. */
+/** The limit of ejected endpoints. */
 export interface EjectionLimit {
-  /** Of all endpoints, also those without calls. */
+  /** The number of all endpoints, including those without calls. */
   readonly endpointCount: number;
-  /** Before any is ejected now. */
+  /** The number of ejected endpoints before this sweep. */
   readonly ejectedCount: number;
-  /** 0 to 100. Below it, one more is ejected, however many percent that makes. */
+  /** 0 to 100. Below it, one more may be ejected, even if that exceeds it. */
   readonly maxEjectionPercent: number;
 }
 
@@ -31,10 +31,10 @@ export interface Outlier<C extends CallOutcomes> {
   readonly verdict: Verdict;
 }
 
-// Endpoints of the same rate are no outliers. Their mean may be off by a rounding error.
+// Endpoints with the same rate are no outliers, even with a rounding error in their mean.
 const ROUNDING = 1e-12;
 
-/** The endpoints whose share of successful calls is too far below that of the others (gRFC A50). */
+/** Returns the endpoints whose success rate is too far below the mean (gRFC A50). */
 export function successRateEjections<C extends CallOutcomes>(
   candidates: readonly C[],
   config: SuccessRateConfig,
@@ -51,7 +51,7 @@ export function successRateEjections<C extends CallOutcomes>(
   return judge(outliers, config.enforcementPercentage, limit, random);
 }
 
-/** The endpoints whose share of failed calls is too great, whatever that of the others (gRFC A50). */
+/** Returns the endpoints whose failure percentage exceeds the threshold (gRFC A50). */
 export function failurePercentageEjections<C extends CallOutcomes>(
   candidates: readonly C[],
   config: FailurePercentageConfig,
@@ -66,7 +66,7 @@ export function failurePercentageEjections<C extends CallOutcomes>(
   return judge(outliers, config.enforcementPercentage, limit, random);
 }
 
-/** An endpoint without any calls has no rate, even if no calls are required. */
+/** Returns the endpoints with enough calls. An endpoint without calls has no rate, even if none are required. */
 function withVolume<C extends CallOutcomes>(candidates: readonly C[], requestVolume: number): C[] {
   const required = Math.max(requestVolume, 1);
   return candidates.filter(({ successes, failures }) => successes + failures >= required);

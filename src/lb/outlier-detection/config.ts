@@ -1,17 +1,17 @@
 import { formatDurationString } from '../../util/duration';
-import { readDurationMs, readInteger, readObject, type JsonFields } from '../../util/json-fields';
+import { parseObject, readDurationMs, readInteger, type JsonFields } from '../../util/json-fields';
 import type { LbConfig } from '../../resources/extension-points';
 import type { OutlierDetectionConfig } from '../../resources/cluster/cluster';
 import type { Violations } from '../../util/violations';
 import type { LbChildParser } from '../lb-policy';
-import { childPolicyToJson } from '../policy-json';
+import { childPolicyToJson, readChildPolicy } from '../policy-json';
 
 /** The gRPC name of the policy. */
 export const OUTLIER_DETECTION = 'outlier_detection_experimental';
 
 /** The config of `outlier_detection_experimental` (gRFC A50). */
 export class OutlierDetectionLbConfig implements LbConfig {
-  /** @param policyName Under which of its names the policy is configured. */
+  /** @param policyName The name of the policy in the config: one of two. */
   constructor(
     readonly detection: OutlierDetectionConfig,
     readonly childPolicy: LbConfig,
@@ -33,7 +33,7 @@ export class OutlierDetectionLbConfig implements LbConfig {
   }
 }
 
-/** Whether any algorithm is configured. Without one, detection is off. */
+/** Whether an algorithm is configured; without one, detection is off. */
 export function isDetecting(detection: OutlierDetectionConfig): boolean {
   return detection.successRate !== undefined || detection.failurePercentage !== undefined;
 }
@@ -80,12 +80,11 @@ function sameGate(a: Gate | undefined, b: Gate | undefined): boolean {
 
 const UINT32 = { min: 0, max: 2 ** 32 - 1 };
 const PERCENT = { min: 0, max: 100 };
-const DEFAULT_BASE_EJECTION_TIME_MS = 30_000;
 const DEFAULT_MAX_EJECTION_TIME_MS = 300_000;
 
 /**
- * Validates the JSON config. Of the two algorithms, `successRateEjection` and `failurePercentageEjection`, those
- * are used that are there, be it without any fields.
+ * Validates the JSON config. An algorithm, `successRateEjection` or `failurePercentageEjection`, is used if it is
+ * present, even without any fields.
  */
 export function parseOutlierDetectionConfig(
   json: unknown,
@@ -93,63 +92,50 @@ export function parseOutlierDetectionConfig(
   parser: LbChildParser,
   policyName: string = OUTLIER_DETECTION,
 ): OutlierDetectionLbConfig | undefined {
-  const before = violations.count;
-  const fields = readObject(json, violations);
-  if (fields === undefined) return undefined;
-  const baseEjectionTimeMs = readDurationMs(
-    fields,
-    'baseEjectionTime',
-    DEFAULT_BASE_EJECTION_TIME_MS,
-    violations,
-  );
-  const detection: OutlierDetectionConfig = {
-    intervalMs: readDurationMs(fields, 'interval', 10_000, violations),
-    baseEjectionTimeMs,
-    maxEjectionTimeMs: readDurationMs(
-      fields,
-      'maxEjectionTime',
-      Math.max(DEFAULT_MAX_EJECTION_TIME_MS, baseEjectionTimeMs),
-      violations,
-    ),
-    maxEjectionPercent: readWithin(PERCENT, fields, 'maxEjectionPercent', 10, violations),
-    successRate: parseSuccessRate(
-      fields.get('successRateEjection'),
-      violations.at('successRateEjection'),
-    ),
-    failurePercentage: parseFailurePercentage(
-      fields.get('failurePercentageEjection'),
-      violations.at('failurePercentageEjection'),
-    ),
+  return parseObject(json, violations, (fields) => {
+    const baseEjectionTimeMs = readDurationMs(fields, 'baseEjectionTime', 30_000, violations);
+    const maxEjectionTimeMs = Math.max(DEFAULT_MAX_EJECTION_TIME_MS, baseEjectionTimeMs);
+    const detection: OutlierDetectionConfig = {
+      intervalMs: readDurationMs(fields, 'interval', 10_000, violations),
+      baseEjectionTimeMs,
+      maxEjectionTimeMs: readDurationMs(fields, 'maxEjectionTime', maxEjectionTimeMs, violations),
+      maxEjectionPercent: readWithin(PERCENT, fields, 'maxEjectionPercent', 10, violations),
+      successRate: readAlgorithm(fields, 'successRateEjection', violations, parseSuccessRate),
+      failurePercentage: readAlgorithm(
+        fields,
+        'failurePercentageEjection',
+        violations,
+        parseFailurePercentage,
+      ),
+    };
+    const childPolicy = readChildPolicy(fields, violations, parser);
+    return childPolicy && new OutlierDetectionLbConfig(detection, childPolicy, policyName);
+  });
+}
+
+function readAlgorithm<T>(
+  fields: JsonFields,
+  name: string,
+  violations: Violations,
+  read: (fields: JsonFields, violations: Violations) => T,
+): T | undefined {
+  const at = violations.at(name);
+  if (!fields.has(name)) return undefined;
+  return parseObject(fields.get(name), at, (own) => read(own, at));
+}
+
+function parseSuccessRate(fields: JsonFields, violations: Violations) {
+  return {
+    stdevFactor: readWithin(UINT32, fields, 'stdevFactor', 1900, violations),
+    ...parseGate(fields, 100, violations),
   };
-  const childPolicy = parser.parseList(fields.get('childPolicy'), violations.at('childPolicy'));
-  if (childPolicy === undefined || violations.count > before) return undefined;
-  return new OutlierDetectionLbConfig(detection, childPolicy, policyName);
 }
 
-function parseSuccessRate(
-  json: unknown,
-  violations: Violations,
-): OutlierDetectionConfig['successRate'] {
-  const fields = readOptionalObject(json, violations);
-  return (
-    fields && {
-      stdevFactor: readWithin(UINT32, fields, 'stdevFactor', 1900, violations),
-      ...parseGate(fields, 100, violations),
-    }
-  );
-}
-
-function parseFailurePercentage(
-  json: unknown,
-  violations: Violations,
-): OutlierDetectionConfig['failurePercentage'] {
-  const fields = readOptionalObject(json, violations);
-  return (
-    fields && {
-      threshold: readWithin(PERCENT, fields, 'threshold', 85, violations),
-      ...parseGate(fields, 50, violations),
-    }
-  );
+function parseFailurePercentage(fields: JsonFields, violations: Violations) {
+  return {
+    threshold: readWithin(PERCENT, fields, 'threshold', 85, violations),
+    ...parseGate(fields, 50, violations),
+  };
 }
 
 function parseGate(fields: JsonFields, requestVolume: number, violations: Violations): Gate {
@@ -158,10 +144,6 @@ function parseGate(fields: JsonFields, requestVolume: number, violations: Violat
     minimumHosts: readWithin(UINT32, fields, 'minimumHosts', 5, violations),
     requestVolume: readWithin(UINT32, fields, 'requestVolume', requestVolume, violations),
   };
-}
-
-function readOptionalObject(json: unknown, violations: Violations): JsonFields | undefined {
-  return json === undefined ? undefined : readObject(json, violations);
 }
 
 function readWithin(

@@ -10,34 +10,34 @@ export interface Ejectable {
   setEjected(ejected: boolean): void;
 }
 
-/** An endpoint, how the calls to it end, and whether it is ejected (gRFC A50). Times are monotonic. */
+/** An endpoint with the outcomes of its calls and its ejection (gRFC A50). Times are monotonic. */
 export class ObservedEndpoint {
-  /** How many places list it. */
+  /** The number of times the endpoint is listed. */
   listings = 1;
   private successes = 0;
   private failures = 0;
   private ejectedAtMs: number | undefined;
-  /** Grows with each ejection, shrinks with each sweep in between; the longer the next one takes. */
+  /** The factor of the ejection time: grows with each ejection, shrinks with each sweep without one. */
   private multiplier = 0;
   private subchannels: Set<Ejectable> | undefined;
   private onCallEnded: CallEndedListener | undefined;
 
-  /** @param key Its addresses, by which it is known. */
+  /** @param key The set of its addresses. */
   constructor(readonly key: string) {}
 
   get isEjected(): boolean {
     return this.ejectedAtMs !== undefined;
   }
 
-  /** A subchannel to one of the addresses is in use from now on. */
-  attach(subchannel: Ejectable): void {
+  /** Adds a subchannel to one of the addresses, and sets its health. */
+  addSubchannel(subchannel: Ejectable): void {
     this.subchannels ??= new Set();
     this.subchannels.add(subchannel);
     subchannel.setEjected(this.isEjected);
   }
 
-  /** A subchannel is not in use any more. */
-  detach(subchannel: Ejectable): void {
+  /** Removes a subchannel. */
+  removeSubchannel(subchannel: Ejectable): void {
     this.subchannels?.delete(subchannel);
   }
 
@@ -59,30 +59,29 @@ export class ObservedEndpoint {
     return successes + failures === 0 ? undefined : { successes, failures };
   }
 
-  /** Keeps calls away, for longer each time. */
+  /** Ejects the endpoint, for longer each time. */
   eject(nowMs: number): void {
     this.ejectedAtMs = nowMs;
     this.multiplier++;
-    this.tellSubchannels();
+    this.notifySubchannels();
   }
 
-  /** Lets calls in again. */
+  /** Ends the ejection. */
   uneject(): void {
     this.ejectedAtMs = undefined;
-    this.tellSubchannels();
+    this.notifySubchannels();
   }
 
-  /** Forgets that it ever was ejected. */
+  /** Ends the ejection and resets its factor. */
   reset(): void {
     this.multiplier = 0;
     if (this.isEjected) this.uneject();
   }
 
   /**
-   * Ends the ejection when its time is over; reduces the time of the next ejection while there is none.
-   * Called once per sweep.
+   * Ends an ejection whose time is over; reduces the factor of an endpoint that is not ejected. Called once per sweep.
    *
-   * @returns whether the ejection ended.
+   * @returns Whether the ejection ended.
    */
   settle(nowMs: number, config: OutlierDetectionConfig): boolean {
     if (this.ejectedAtMs === undefined) {
@@ -102,7 +101,7 @@ export class ObservedEndpoint {
     else this.failures++;
   }
 
-  private tellSubchannels(): void {
+  private notifySubchannels(): void {
     for (const subchannel of this.subchannels ?? []) subchannel.setEjected(this.isEjected);
   }
 }

@@ -1,30 +1,29 @@
 import type { SubchannelAddress } from '../../grpc-js';
-import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
+import type { LocalityEndpoints, XdsEndpoint } from '../../resources/endpoints/endpoints';
 import { STEP_SIZE, type Steps } from '../../util/steps';
 import { addressKey, endpointKey } from '../endpoint-key';
 import { emptyEndpointSet, type EndpointSet } from '../endpoint-set';
-import { endpointChanges } from './endpoint-changes';
 import { ObservedEndpoint } from './observed-endpoint';
 
-/** The endpoints of a policy by their set of addresses (gRFC A61), and what was observed of each. */
+/** The observed endpoints of a policy by their sets of addresses (gRFC A61). */
 export class ObservedEndpoints {
   private current: EndpointSet = emptyEndpointSet;
   private readonly byKey = new Map<string, ObservedEndpoint>();
-  /** By each of their addresses, those that have several. */
+  /** The endpoints with several addresses, by each of them. */
   private readonly byAddress = new Map<string, ObservedEndpoint>();
 
   get size(): number {
     return this.byKey.size;
   }
 
-  /** All of them, in no particular order. */
+  /** Returns all endpoints, in no particular order. */
   values(): Iterable<ObservedEndpoint> {
     return this.byKey.values();
   }
 
   /**
-   * Makes the endpoints those of the set, in steps. What is listed still, wherever, keeps what was observed of it.
-   * Another update must not begin before it is done.
+   * Applies a set of endpoints, in steps. Endpoints that are still listed keep their state. Another update must not start
+   * before the end of this one.
    */
   *update(set: EndpointSet): Steps<void> {
     const { added, removed } = endpointChanges(this.current, set);
@@ -40,7 +39,7 @@ export class ObservedEndpoints {
     }
   }
 
-  /** Removes all endpoints, also in the middle of an update, which must not go on then. */
+  /** Removes all endpoints. An update in progress must not be continued. */
   clear(): void {
     this.current = emptyEndpointSet;
     for (const endpoint of this.byKey.values()) endpoint.reset();
@@ -48,7 +47,7 @@ export class ObservedEndpoints {
     this.byAddress.clear();
   }
 
-  /** The endpoint that has the address. */
+  /** Returns the endpoint with the address. */
   find(address: SubchannelAddress): ObservedEndpoint | undefined {
     if (!('host' in address)) return undefined;
     const key = addressKey(address);
@@ -81,4 +80,62 @@ export class ObservedEndpoints {
       if (this.byAddress.get(addressed) === known) this.byAddress.delete(addressed);
     }
   }
+}
+
+/** The added and removed endpoint objects, each as often as it is listed. */
+export interface EndpointChanges {
+  readonly added: readonly XdsEndpoint[];
+  readonly removed: readonly XdsEndpoint[];
+}
+
+/** Compares two sets and their children. Only localities that changed are compared in detail. */
+export function endpointChanges(before: EndpointSet, after: EndpointSet): EndpointChanges {
+  const old = new Set(localitiesOf(before));
+  const fresh = new Set<LocalityEndpoints>();
+  const stayed = new Set<LocalityEndpoints>();
+  for (const locality of localitiesOf(after)) {
+    if (old.delete(locality)) stayed.add(locality);
+    else if (!stayed.has(locality)) fresh.add(locality);
+  }
+  return compare(endpointsOf(old), endpointsOf(fresh));
+}
+
+/** Skips the equal start and end of both lists, which in most updates are most of them. */
+function compare(before: readonly XdsEndpoint[], after: readonly XdsEndpoint[]): EndpointChanges {
+  const shorter = Math.min(before.length, after.length);
+  let start = 0;
+  while (start < shorter && before[start] === after[start]) start++;
+  let beforeEnd = before.length;
+  let afterEnd = after.length;
+  while (beforeEnd > start && afterEnd > start && before[beforeEnd - 1] === after[afterEnd - 1]) {
+    beforeEnd--;
+    afterEnd--;
+  }
+  const unlisted = new Map<XdsEndpoint, number>();
+  for (const endpoint of before.slice(start, beforeEnd)) {
+    unlisted.set(endpoint, (unlisted.get(endpoint) ?? 0) + 1);
+  }
+  const added: XdsEndpoint[] = [];
+  for (const endpoint of after.slice(start, afterEnd)) {
+    const count = unlisted.get(endpoint);
+    if (count === undefined) added.push(endpoint);
+    else if (count === 1) unlisted.delete(endpoint);
+    else unlisted.set(endpoint, count - 1);
+  }
+  return { added, removed: [...repeated(unlisted)] };
+}
+
+function endpointsOf(localities: ReadonlySet<LocalityEndpoints>): readonly XdsEndpoint[] {
+  const list: XdsEndpoint[] = [];
+  for (const { endpoints } of localities) for (const endpoint of endpoints) list.push(endpoint);
+  return list;
+}
+
+function* localitiesOf({ localities, children }: EndpointSet): IterableIterator<LocalityEndpoints> {
+  yield* localities;
+  for (const child of children?.values() ?? []) yield* localitiesOf(child);
+}
+
+function* repeated(counts: ReadonlyMap<XdsEndpoint, number>): IterableIterator<XdsEndpoint> {
+  for (const [endpoint, count] of counts) for (let i = 0; i < count; i++) yield endpoint;
 }

@@ -1,19 +1,39 @@
-import { BaseSubchannelWrapper } from '../../grpc-js';
-import type { Subchannel, SubchannelAddress } from '../../grpc-js';
+import { BaseSubchannelWrapper, PickResultType } from '../../grpc-js';
+import type { PickArgs, PickResult, Picker, Subchannel, SubchannelAddress } from '../../grpc-js';
 import { InterceptedSubchannel } from '../../grpc-js/subchannel-wrappers';
 import type { ObservedEndpoint } from './observed-endpoint';
 
+/** Forwards picks to the child, and counts the calls to observed endpoints. */
+export class OutlierDetectionPicker implements Picker {
+  constructor(private readonly child: Picker) {}
+
+  pick(args: PickArgs): PickResult {
+    const result = this.child.pick(args);
+    const { pickResultType, subchannel, status, onCallStarted, onCallEnded } = result;
+    if (pickResultType !== PickResultType.COMPLETE || subchannel === null) return result;
+    const observed = findObserved(subchannel);
+    if (observed?.endpoint === undefined) return result;
+    return {
+      pickResultType,
+      // Policies above look for their own subchannels.
+      subchannel: subchannel === observed ? observed.wrapped : subchannel,
+      status,
+      onCallStarted,
+      onCallEnded: observed.endpoint.observe(onCallEnded),
+    };
+  }
+}
+
 /**
- * A subchannel that is unhealthy while its endpoint is ejected (gRFC A61). The connection stays as it is; the
- * policies below that mind health, as all do that balance over endpoints, do not use it.
+ * A subchannel that is unhealthy while its endpoint is ejected (gRFC A61). The connection stays open; policies that
+ * balance among endpoints do not use unhealthy subchannels.
  *
- * It may be observed at some times and not at others. To replace it would make grpc-js search all its subchannels for
- * the connection.
+ * It stays in place while detection is off, since grpc-js would search all subchannels to replace it.
  */
 export class ObservedSubchannel extends BaseSubchannelWrapper {
   private observed: ObservedEndpoint | undefined;
 
-  /** @param inUse Those that are referenced, which this one joins and leaves by itself. */
+  /** @param inUse The referenced subchannels, to which this one adds itself while it is referenced. */
   constructor(
     readonly wrapped: Subchannel,
     readonly address: SubchannelAddress,
@@ -22,41 +42,41 @@ export class ObservedSubchannel extends BaseSubchannelWrapper {
     super(wrapped);
   }
 
-  /** The endpoint it is observed for; `undefined` while it is not. */
+  /** The observed endpoint; `undefined` while detection is off. */
   get endpoint(): ObservedEndpoint | undefined {
     return this.observed;
   }
 
-  /** Observes it for another endpoint, or no longer. */
+  /** Sets the observed endpoint. */
   observe(endpoint: ObservedEndpoint | undefined): void {
     if (endpoint === this.observed) return;
-    this.observed?.detach(this);
+    this.observed?.removeSubchannel(this);
     this.observed = endpoint;
     if (endpoint === undefined) this.setEjected(false);
-    else if (this.inUse.has(this)) endpoint.attach(this);
+    else if (this.inUse.has(this)) endpoint.addSubchannel(this);
   }
 
-  /** Called by the endpoint. */
+  /** Sets the health; called by the endpoint. */
   setEjected(ejected: boolean): void {
     this.setHealthy(!ejected);
   }
 
-  // Not in the constructor: grpc-js makes subchannels that it never takes hold of, and so never lets go.
+  // Not in the constructor: grpc-js creates subchannels that it never references, and so never destroys.
   override ref(): void {
     super.ref();
     this.inUse.add(this);
-    this.observed?.attach(this);
+    this.observed?.addSubchannel(this);
   }
 
   protected override destroy(): void {
     super.destroy();
     this.inUse.delete(this);
-    this.observed?.detach(this);
+    this.observed?.removeSubchannel(this);
   }
 }
 
-/** The observed one in what a child picked, which other policies below may have wrapped in turn. */
-export function findObserved(picked: Subchannel): ObservedSubchannel | undefined {
+/** Returns the observed subchannel in a picked one, which other policies below may have wrapped. */
+function findObserved(picked: Subchannel): ObservedSubchannel | undefined {
   let subchannel = picked;
   for (;;) {
     if (subchannel instanceof ObservedSubchannel) {

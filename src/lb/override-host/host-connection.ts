@@ -1,9 +1,9 @@
+import { formatAddress } from '../endpoint-key';
 import { ConnectivityState, PickResultType } from '../../grpc-js';
 import type { PickResult, Subchannel } from '../../grpc-js';
 import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
-import { formatAddress } from '../address-index';
 
 type StateListener = Parameters<Subchannel['addConnectivityStateListener']>[0];
 

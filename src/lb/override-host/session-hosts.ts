@@ -1,7 +1,8 @@
+import { formatAddress } from '../endpoint-key';
 import type { ChannelOptions, Subchannel } from '../../grpc-js';
 import type { HealthStatus, XdsEndpoint } from '../../resources/endpoints/endpoints';
 import type { Handle } from '../../util/handle';
-import { createHostIndex, formatAddress, type AddressIndex } from '../address-index';
+import { createHostIndex, type AddressIndex } from '../address-index';
 import type { EndpointSet } from '../endpoint-set';
 import type { LbHost } from '../lb-policy';
 import { HostConnection } from './host-connection';
@@ -24,8 +25,8 @@ export interface SessionHostsUpdate {
  * The endpoints that the sessions of a cluster use, each with a reference to its connection, which stays open when the
  * child releases it: an endpoint may be DRAINING, or of another priority than the one in use (gRFCs A55, A75).
  *
- * grpc-js pools subchannels by address and options, so a subchannel created here with the same address and options has the
- * connection of the child. Until the first call of a session, only the latest update is kept.
+ * grpc-js pools subchannels by address and options, so a subchannel created here with the same address and options has
+ * the connection of the child. Until the first call of a session, only the latest update is kept.
  */
 export class SessionHosts {
   /** Created for the first call of a session. */

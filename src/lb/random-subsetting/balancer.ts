@@ -1,3 +1,4 @@
+import { firstAddress } from '../endpoint-key';
 import type { XxHash64 } from '../../hash/xx-hash';
 import type { Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
@@ -6,7 +7,6 @@ import { createPolicyType, isInstanceOf } from '../checked-policy';
 import { failureText } from '../connectivity';
 import { sameEndpoints, type EndpointSet } from '../endpoint-set';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
-import { firstAddress } from '../ring-hash/ring-key';
 import {
   createSingleChildPolicy,
   type OnlyChild,
@@ -16,8 +16,8 @@ import { chooseSubset, EndpointRanks } from './choose-subset';
 import { parseRandomSubsettingConfig, RANDOM_SUBSETTING, RandomSubsettingConfig } from './config';
 
 /**
- * Creates the policy that gives its child a random subset of the endpoints, so that many clients do not all connect to all
- * servers (gRFC A68).
+ * Creates the policy that gives its child a random subset of the endpoints, so that many clients do not all connect to
+ * all servers (gRFC A68).
  */
 export function createRandomSubsettingPolicyType(options: {
   readonly hash: XxHash64;

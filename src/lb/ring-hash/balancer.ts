@@ -11,7 +11,7 @@ import type { EndpointLeaf } from '../endpoint-leaf';
 import { sameEndpoints, type EndpointSet } from '../endpoint-set';
 import type { Publication } from '../lb-batch';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
-import { SteppedUpdates } from '../stepped-updates';
+import { SteppedUpdates } from '../time-slices';
 import { parseRingHashConfig, RING_HASH, RingHashConfig } from './config';
 import type { RingLimits } from './choose-entry-counts';
 import { LiveRing } from './live-ring';
@@ -20,17 +20,17 @@ import { RingBuilder } from './ring-builder';
 import { RingConnections } from './ring-connections';
 import type { RingMember } from './ring-members';
 
-/** What the ring_hash policies of a process share. */
+/** The options that all ring_hash policies of a process share. */
 export interface RingHashPolicyOptions {
   readonly hash: XxHash64;
   readonly flags: Pick<FeatureFlags, 'requestHashKey' | 'endpointHashKeyBackwardCompat'>;
-  /** Bounds both sizes of a config (gRFC A42). */
+  /** The limit of both sizes of a config (gRFC A42). */
   readonly limits: Pick<Limits, 'maxRingSize'>;
 }
 
 /**
- * Sends calls with the same hash to the same endpoint, and few of them elsewhere when endpoints come or go
- * (gRFCs A42, A61, A76). Connects to an endpoint when a call is to go there.
+ * Creates the policy that sends calls with the same hash to the same endpoint, few of which change when endpoints are
+ * added or removed (gRFCs A42, A61, A76). It connects to an endpoint when a call needs it.
  */
 export function createRingHashPolicyType(options: RingHashPolicyOptions): LbPolicyType {
   return createPolicyType({
@@ -45,14 +45,14 @@ export function createRingHashPolicyType(options: RingHashPolicyOptions): LbPoli
 const TRACER = 'ring_hash';
 const NO_ENDPOINTS = 'No endpoints to connect to';
 
-/** The last update that could be used. */
+/** The last update with endpoints. */
 interface Accepted {
   readonly config: RingHashConfig;
   readonly endpoints: EndpointSet;
   readonly channelOptions: ChannelOptions;
 }
 
-/** What the published picker tells the parent. */
+/** The state published last. */
 interface Published {
   readonly state: ConnectivityState;
   readonly text: string | null;
@@ -65,17 +65,16 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
   private readonly connections: RingConnections;
   private readonly updates: SteppedUpdates<Accepted>;
   private accepted: Accepted | undefined;
-  /** What the ring was made of; `undefined` before there is one. */
+  /** The update the ring was created from; `undefined` before the first. */
   private applied: Accepted | undefined;
-  /** The wait for the hash function. */
   private hashWait: Handle | undefined;
-  /** Why there is no ring; `undefined` while there is, or is about to be. */
+  /** The error of picks without a ring; `undefined` while there is a ring, or one is being created. */
   private failure: string | undefined;
-  /** Why the connection that failed last did so. */
+  /** The error of the connection that failed last. */
   private lastError = 'No connection established';
   private resolutionNote = '';
   private published: Published | undefined;
-  /** Whether calls want a new picker although the state may be the same. */
+  /** Whether queued calls need a new picker even if the state is the same. */
   private isPickerDue = false;
 
   constructor(
@@ -109,12 +108,12 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     this.publication.request();
   }
 
-  /** Connects somewhere, for who waits for the channel as such (gRFC A117). */
+  /** Connects to any endpoint, since the application waits for the channel itself (gRFC A117). */
   exitIdle(): void {
     if (this.live.connectivity === ConnectivityState.IDLE) this.connections.connectAny();
   }
 
-  /** There is no backoff here: subchannels have their own, out of the reach of policies. */
+  /** Does nothing: the backoff is that of the subchannels, which policies cannot reset. */
   resetBackoff(): void {}
 
   destroy(): void {
@@ -124,7 +123,7 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     this.connections.destroy(this.builder.members.all());
   }
 
-  /** Bad news about the endpoints matters only to who has none. */
+  /** Fails calls, unless there are endpoints: the last good endpoints stay in use. */
   private failUnlessServing(failure: string): void {
     if (this.accepted === undefined || this.failure !== undefined) this.failure = failure;
   }
@@ -151,7 +150,7 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     );
   }
 
-  /** Calls go by the ring there is until the next one is whole. */
+  /** Calls use the previous ring until the next one is complete. */
   private *applyInSteps(accepted: Accepted): Steps<void> {
     const { builder, connections } = this;
     const { members } = builder;
@@ -179,10 +178,10 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     const { members, ring } = this.builder;
     if (ring === this.live.ring) return;
     for (const member of this.live.replace(ring)) {
-      this.connections.drop(member);
-      members.forget(member);
+      this.connections.release(member);
+      members.remove(member);
     }
-    // A call that waits for an endpoint may have its place at another one now.
+    // A call that waits for an endpoint may belong to another one now.
     if (this.live.hasQueued) this.isPickerDue = true;
     this.host.environment.logger.trace(
       TRACER,
@@ -194,7 +193,7 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     const { CONNECTING, READY } = ConnectivityState;
     if (leaf.errorMessage !== null) this.lastError = leaf.errorMessage;
     if (previous === READY && leaf.state !== READY) this.host.requestReresolution();
-    // Whoever waits would only go on waiting for an attempt to end.
+    // While CONNECTING, queued calls would only be queued again.
     if (leaf.state !== CONNECTING && this.live.hasQueued) this.isPickerDue = true;
     this.publication.request();
   }
@@ -216,7 +215,7 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     }
   }
 
-  /** The calls there are may all go by endpoints that have failed: the others have to be tried without them. */
+  /** Connects to another endpoint: all calls may belong to endpoints that have failed (gRFC A61). */
   private tryAnother(): void {
     const { CONNECTING, TRANSIENT_FAILURE } = ConnectivityState;
     const { connections, live } = this;
@@ -225,7 +224,7 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     if (live.count(CONNECTING) === 0) connections.connectAny();
   }
 
-  /** Nothing is published that says what is known: pickers look at the ring as it is. */
+  /** Publishes a picker unless state and text are the same: pickers read the ring, which changes. */
   private publishPicker(state: ConnectivityState, text: string | null, create: () => Picker): void {
     const { published } = this;
     if (published?.state === state && published.text === text && !this.isPickerDue) return;

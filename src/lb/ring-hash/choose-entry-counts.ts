@@ -1,6 +1,6 @@
 import { STEP_SIZE, type Steps } from '../../util/steps';
 
-/** How big a ring may be, in entries. */
+/** The bounds of the number of entries of a ring. */
 export interface RingLimits {
   readonly min: number;
   readonly max: number;
@@ -9,14 +9,15 @@ export interface RingLimits {
 /** The owners of a ring, by slot. */
 export interface RingOwners {
   readonly weights: Float64Array;
-  /** The slots in the order in which entries are handed out. */
+  /** The slots in the order in which entries are assigned. */
   readonly order: Int32Array;
 }
 
 /**
- * How many entries each slot has, by the algorithm of Envoy that gRFC A42 prescribes: the ring is scaled so that the
- * lightest owner has a whole number of entries, and each owner gets what brings the total up to the running sum of the
- * shares. The arithmetic is that of grpc-go, operation by operation, because a rounding difference moves entries.
+ * Returns the number of entries of each slot, by the algorithm of Envoy that gRFC A42 prescribes: the ring is scaled so
+ * that the lightest owner has a whole number of entries, and each owner gets as many as bring the total up to the
+ * running sum of the shares. The arithmetic is that of grpc-go, operation by operation, because a rounding difference
+ * moves entries.
  *
  * @see https://github.com/grpc/grpc-go/blob/v1.75.0/balancer/ringhash/ring.go#L72
  * @see docs/decisions/0013-ring-order.md for the order.

@@ -1,28 +1,24 @@
-import type { ConnectivityState } from '../../grpc-js';
+import { ConnectivityState } from '../../grpc-js';
 import { ConnectivityTally } from '../connectivity';
-import { chooseConnectivity } from './choose-connectivity';
 import { Ring } from './ring';
 import type { RingMember } from './ring-members';
 
 const NONE = -1;
 
 /**
- * The ring as it is now, with the states of its endpoints. Pickers read it: a change of state costs one byte
- * per entry of the endpoint, and no picker.
- *
- * An endpoint without an entry, of which there are some when there are more endpoints than entries, has no
- * part in it.
+ * The current ring with the states of its endpoints. Pickers read it, so that a change of state costs one byte per
+ * entry of the endpoint, and no picker. Endpoints without an entry, which exist if there are more endpoints than
+ * entries, are not included.
  */
 export class LiveRing {
   private current = Ring.empty<RingMember>();
   private tally = new ConnectivityTally();
-  /** How many endpoints have entries. */
   private memberCount = 0;
-  /** By position, the state of the owner. */
+  /** The state of the owner, by position. */
   private states = new Uint8Array();
-  /** By position, that of another entry of the same owner. */
+  /** The position of another entry of the same owner, by position. */
   private nextEntries = new Int32Array();
-  /** Whether a call was told to wait since this was last set to `false`: it will want another picker. */
+  /** Whether a call was queued since this was last set to `false`, and needs another picker. */
   hasQueued = false;
 
   /** The entries. */
@@ -30,22 +26,22 @@ export class LiveRing {
     return this.current;
   }
 
-  /** The state of the whole. */
+  /** The aggregated state. */
   get connectivity(): ConnectivityState {
     return chooseConnectivity(this.tally, this.memberCount);
   }
 
-  /** How many endpoints are in the state. */
+  /** The number of endpoints in the state. */
   count(state: ConnectivityState): number {
     return this.tally.count(state);
   }
 
-  /** How many endpoints have entries. */
+  /** The number of endpoints with entries. */
   get size(): number {
     return this.memberCount;
   }
 
-  /** The position of the first entry whose owner is in the state, from the given one on, going round; or -1. */
+  /** Returns the position of the first entry whose owner is in the state, from the given one on, cyclically; or -1. */
   findState(state: ConnectivityState, from: number): number {
     if (this.states[from] === state) return from;
     if (this.tally.count(state) === 0) return NONE;
@@ -54,9 +50,9 @@ export class LiveRing {
   }
 
   /**
-   * Puts another ring in its place.
+   * Replaces the ring.
    *
-   * @returns the owners that have no entry any more.
+   * @returns The owners without an entry in the new ring.
    */
   replace(ring: Ring<RingMember>): readonly RingMember[] {
     const { owners: previous } = this.current;
@@ -76,12 +72,12 @@ export class LiveRing {
       this.nextEntries[position] = owner.firstEntry;
       owner.firstEntry = position++;
     }
-    const gone = new Set<RingMember>();
-    for (const owner of previous) if (owner.firstEntry === NONE) gone.add(owner);
-    return [...gone];
+    const removed = new Set<RingMember>();
+    for (const owner of previous) if (owner.firstEntry === NONE) removed.add(owner);
+    return [...removed];
   }
 
-  /** Notes the state of an endpoint. */
+  /** Sets the state of an endpoint. */
   setState(member: RingMember, state: ConnectivityState): void {
     if (member.state === state) return;
     if (member.firstEntry !== NONE) {
@@ -95,4 +91,22 @@ export class LiveRing {
       position = this.nextEntries[position] ?? NONE;
     }
   }
+}
+
+/**
+ * Returns the state of a ring (gRFCs A42, A61). One failed endpoint does not make it fail, since its calls use the next
+ * one; two do, so that a lower priority is tried before all have failed.
+ *
+ * @param tally The endpoints by state.
+ * @param size The number of endpoints.
+ */
+export function chooseConnectivity(tally: ConnectivityTally, size: number): ConnectivityState {
+  const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
+  const failed = tally.count(TRANSIENT_FAILURE);
+  if (tally.count(READY) > 0) return READY;
+  if (failed >= 2) return TRANSIENT_FAILURE;
+  if (tally.count(CONNECTING) > 0) return CONNECTING;
+  if (failed === 1 && size > 1) return CONNECTING;
+  if (tally.count(IDLE) > 0) return IDLE;
+  return TRANSIENT_FAILURE;
 }

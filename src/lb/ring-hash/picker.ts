@@ -8,15 +8,15 @@ import type { LiveRing } from './live-ring';
 import type { RingConnections } from './ring-connections';
 import type { RingMember } from './ring-members';
 
-/** What a picker is made of. */
+/** The options of a `RingHashPicker`. */
 export interface RingHashPickerOptions {
   readonly live: LiveRing;
-  /** Empty: calls bring their hash. */
+  /** The header to hash; empty if the hash of the route is used. */
   readonly requestHashHeader: string;
   readonly hash: Pick<XxHash64, 'hash'>;
   readonly random: Random;
-  readonly connections: Pick<RingConnections, 'want' | 'isPending'>;
-  /** The text of a failed pick, by its reason. */
+  readonly connections: Pick<RingConnections, 'request' | 'isPending'>;
+  /** Returns the error of a failed pick. */
   readonly describeFailure: (reason: string) => string;
 }
 
@@ -27,10 +27,10 @@ const NONE = -1;
 const missingHash: Picker = new UnavailablePicker({
   code: Status.INTERNAL,
   details:
-    'ring_hash has nothing to go by: the config has no requestHashHeader, and the channel no xds target',
+    'ring_hash: the request has no hash: the config has no requestHashHeader, and the channel has no xds target',
 });
 
-/** Takes the endpoint on the ring that follows the hash of the call (gRFCs A42, A61, A76). */
+/** Picks the endpoint on the ring that follows the hash of the call (gRFCs A42, A61, A76). */
 export class RingHashPicker implements Picker {
   constructor(private readonly options: RingHashPickerOptions) {}
 
@@ -42,14 +42,14 @@ export class RingHashPicker implements Picker {
     return this.pickFrom(live.ring.find(hash.hash(value)), args);
   }
 
-  /** Picks by the hash that the config selector gave the call (gRFC A42). */
+  /** Picks by the hash of the route (gRFC A42). */
   private pickByRoute(args: PickArgs): PickResult {
     const hash = callAttributes(args)?.requestHash?.();
     if (hash === undefined) return missingHash.pick(args);
     return this.pickFrom(this.options.live.ring.find(hash), args);
   }
 
-  /** The endpoint at the place, or the next one that has not failed. Connects to it if it is idle. */
+  /** Picks the endpoint at a position, or the next one that has not failed. Connects to it if it is IDLE. */
   private pickFrom(start: number, args: PickArgs): PickResult {
     const { connections, live } = this.options;
     const { owners, size } = live.ring;
@@ -58,15 +58,15 @@ export class RingHashPicker implements Picker {
       const owner = owners[start + i < size ? start + i : start + i - size];
       if (owner === undefined || owner.state === TRANSIENT_FAILURE) continue;
       if (owner.state === READY) return this.pickOwner(owner, args);
-      if (owner.state === IDLE) connections.want(owner);
+      if (owner.state === IDLE) connections.request(owner);
       return this.queue(args);
     }
     return this.fail(start, args);
   }
 
   /**
-   * The first endpoint that is READY from a random place on. If an idle one is before it and no connection is
-   * under way, that one is connected to; so in time all are.
+   * Picks the first endpoint that is READY, from a random position on. If an IDLE one is before it and no endpoint is
+   * connecting, that one is connected, so that in time all are (gRFC A76).
    */
   private pickAny(args: PickArgs): PickResult {
     const { connections, live, random } = this.options;
@@ -79,14 +79,14 @@ export class RingHashPicker implements Picker {
     const idle = isConnecting ? NONE : live.findState(IDLE, start);
     if (idle !== NONE && (ready === NONE || this.isBefore(idle, ready, start))) {
       const owner = ring.owners[idle];
-      if (owner !== undefined) connections.want(owner);
+      if (owner !== undefined) connections.request(owner);
       isConnecting = true;
     }
     if (ready !== NONE) return this.pickOwner(ring.owners[ready], args);
     return isConnecting ? this.queue(args) : this.fail(start, args);
   }
 
-  /** Whether one position comes before another, going round from `start`. */
+  /** Whether one position is before another, cyclically from `start`. */
   private isBefore(position: number, other: number, start: number): boolean {
     const { size } = this.options.live.ring;
     return (position - start + size) % size < (other - start + size) % size;
@@ -103,7 +103,7 @@ export class RingHashPicker implements Picker {
 
   private fail(start: number, args: PickArgs): PickResult {
     const { describeFailure, live } = this.options;
-    // A call may wait for ready all the same.
+    // A call that waits for ready is queued.
     live.hasQueued = true;
     const reason = live.ring.owners[start]?.leaf?.errorMessage ?? 'No connection established';
     return createFailurePicker(describeFailure(reason)).pick(args);

@@ -1,39 +1,37 @@
 import { sortInSteps, STEP_SIZE, type Steps } from '../../util/steps';
 
-/** Endpoints by slot, as far as their order goes. */
+/** Returns the sort keys of endpoints by slot. */
 export interface PlaceLookup {
-  /** What an endpoint is ordered by. */
+  /** The key by which endpoints are ordered. */
   sortKeyOf(slot: number): string;
-  /** Decides between endpoints with the same sort key; unique. */
+  /** A unique key, which orders endpoints with the same sort key. */
   keyOf(slot: number): string;
 }
 
-/** So many slots are searched for one by one. */
+/** The number of slots up to which each is searched for. */
 const FEW = 64;
 
-/** So many slots are inserted in a step. */
+/** The number of slots inserted in a step. */
 const INSERTIONS = 128;
 
-/** A slot with what it is sorted by. */
+/** A slot with its sort key. */
 interface Keyed {
   readonly slot: number;
   readonly sortKey: string;
 }
 
-/**
- * Slots in the order of their sort keys. An update costs one pass over the slots, and a sort of those that are new.
- */
+/** Slots in the order of their sort keys. An update costs one pass over the slots, and a sort of the added ones. */
 export class PlaceOrder {
   private sorted = new Int32Array();
 
   constructor(private readonly lookup: PlaceLookup) {}
 
-  /** The slots in order. Not to be changed. */
+  /** The slots in order. Must not be modified. */
   get slots(): Int32Array {
     return this.sorted;
   }
 
-  /** Removes slots, then inserts others. A slot whose key changed is in both lists. Until it is done, the order is the old one. */
+  /** Removes slots, then inserts others. A slot whose key changed is in both lists. The order changes at the end. */
   *update(removed: ReadonlySet<number>, added: readonly number[]): Steps<void> {
     if (removed.size === 0 && added.length === 0) return;
     const kept = yield* this.without(removed);
@@ -68,7 +66,7 @@ export class PlaceOrder {
     return kept.subarray(0, length + sorted.length - copied);
   }
 
-  /** The positions of slots, in order. A few are found by searches that V8 does many slots at a time. */
+  /** Returns the positions of slots, in order. A few are found by `indexOf`, which V8 vectorizes. */
   private *findAll(slots: ReadonlySet<number>): Steps<readonly number[]> {
     const { sorted } = this;
     if (slots.size <= FEW) {
@@ -83,7 +81,7 @@ export class PlaceOrder {
     return positions;
   }
 
-  /** The slots with their sort keys, in order. */
+  /** Returns the slots with their sort keys, in order. */
   private *sort(slots: readonly number[]): Steps<readonly Keyed[]> {
     const keyed: Keyed[] = [];
     for (const slot of slots) {
@@ -93,7 +91,7 @@ export class PlaceOrder {
     return yield* sortInSteps(keyed, (a, b) => this.compare(a, b));
   }
 
-  /** The position of the first slot, from `start` on, that is not before the given one. */
+  /** Returns the position of the first slot, from `start` on, that is not before the given one. */
   private findPosition(slots: Int32Array, start: number, keyed: Keyed): number {
     let low = start;
     let high = slots.length;

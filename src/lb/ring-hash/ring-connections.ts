@@ -5,40 +5,40 @@ import type { LbHost } from '../lb-policy';
 import type { LiveRing } from './live-ring';
 import type { RingMember } from './ring-members';
 
-/** What connections are made with. */
+/** The options of `RingConnections`. */
 export interface RingConnectionsOptions {
   readonly host: LbHost;
   readonly live: LiveRing;
-  /** Called when an endpoint was told to connect. */
+  /** Called when an endpoint starts connecting. */
   readonly onConnecting: () => void;
-  /** Called when something happened to a connection, of which the ring has been told. */
+  /** Called when a leaf changed, after its state was set in the ring. */
   readonly onChanged: LeafListener;
 }
 
-/** The connections of a ring, of which there are as many as calls wanted. To be used from the batch. */
+/** The connections to the endpoints of a ring that calls have needed. Must be used in the batch. */
 export class RingConnections {
   private channelOptions: ChannelOptions = {};
-  /** Idle endpoints that picks want connected, once they are over. */
-  private readonly wanted = new Set<RingMember>();
+  /** The IDLE endpoints requested by picks. */
+  private readonly requested = new Set<RingMember>();
   private destroyed = false;
 
   constructor(private readonly options: RingConnectionsOptions) {}
 
-  /** Whether a pick wants a connection that has not been begun yet. */
+  /** Whether a pick requested a connection that has not been started yet. */
   get isPending(): boolean {
-    return this.wanted.size > 0;
+    return this.requested.size > 0;
   }
 
-  /** Connects to an endpoint once the pick under way is over. */
-  want(member: RingMember): void {
-    if (this.wanted.size === 0) {
+  /** Connects to an endpoint after the current pick. */
+  request(member: RingMember): void {
+    if (this.requested.size === 0) {
       const { batch, clock } = this.options.host.environment;
-      clock.soon(() => batch.run(() => this.connectWanted()));
+      clock.soon(() => batch.run(() => this.connectRequested()));
     }
-    this.wanted.add(member);
+    this.requested.add(member);
   }
 
-  /** Connects to one of the idle endpoints, if there is any: a random one, so that clients differ (gRFC A117). */
+  /** Connects to a random IDLE endpoint, if there is any (gRFC A117). */
   connectAny(): void {
     const { host, live } = this.options;
     const start = Math.floor(host.environment.random() * live.ring.size);
@@ -46,42 +46,42 @@ export class RingConnections {
     if (member !== undefined) this.connect(member, false);
   }
 
-  /** Hands on other options for subchannels. */
+  /** Sets the options of subchannels. */
   setChannelOptions(channelOptions: ChannelOptions, members: Iterable<RingMember>): void {
     if (channelOptions === this.channelOptions) return;
     this.channelOptions = channelOptions;
     for (const member of members) this.rebind(member);
   }
 
-  /** Tells the connection, if there is one, that the endpoint object or the options are others. */
+  /** Updates the connection, if there is one, with the current endpoint object and options. */
   rebind(member: RingMember): void {
     member.leaf?.update(member.endpoint, this.channelOptions);
   }
 
-  /** Lets go of the connection to an endpoint that is no longer on the ring. */
-  drop(member: RingMember): void {
-    this.wanted.delete(member);
+  /** Releases the connection to an endpoint that is not on the ring any more. */
+  release(member: RingMember): void {
+    this.requested.delete(member);
     member.leaf?.destroy();
     member.leaf = undefined;
     this.options.live.setState(member, ConnectivityState.IDLE);
   }
 
-  /** Lets go of all connections, those of the given members. */
+  /** Releases all connections. @param members All members with a connection. */
   destroy(members: Iterable<RingMember>): void {
     this.destroyed = true;
-    this.wanted.clear();
+    this.requested.clear();
     for (const member of members) member.leaf?.destroy();
   }
 
-  private connectWanted(): void {
-    for (const member of this.wanted) this.connect(member, true);
-    this.wanted.clear();
+  private connectRequested(): void {
+    for (const member of this.requested) this.connect(member, true);
+    this.requested.clear();
   }
 
   private connect(member: RingMember, isUrgent: boolean): void {
     const { IDLE, CONNECTING } = ConnectivityState;
     if (this.destroyed || member.state !== IDLE) return;
-    // It will say so itself in a moment. Until then, nobody is to begin another connection instead.
+    // The leaf will report it. Until then, no other connection must be started instead.
     this.options.live.setState(member, CONNECTING);
     member.leaf ??= this.createLeaf(member);
     member.leaf.connect(isUrgent);

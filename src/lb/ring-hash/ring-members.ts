@@ -5,15 +5,15 @@ import { endpointKey, hashKey, sameKey } from '../endpoint-key';
 import type { EndpointLeaf } from '../endpoint-leaf';
 import type { EndpointSet } from '../endpoint-set';
 import { combineWeights } from '../endpoint-weights';
-import { SlotIndex } from '../slot-index';
+import { SlotIndex } from './slot-index';
 import type { RingOwners } from './choose-entry-counts';
 import { PlaceOrder } from './place-order';
 
-/** An endpoint that has a part in the ring. There are no more of them than entries. */
+/** An endpoint with entries in the ring. */
 export class RingMember {
-  /** What connects to it; made when it is first wanted. */
+  /** Its connection; created for the first call that needs it. */
   leaf: EndpointLeaf | undefined;
-  /** That of the leaf, or CONNECTING from the moment it was told to connect. */
+  /** The state of the leaf; CONNECTING as soon as it was requested to connect. */
   state = ConnectivityState.IDLE;
   /** The position of one of its entries in the ring; -1 if it has none. See `LiveRing`. */
   firstEntry = -1;
@@ -25,25 +25,25 @@ export class RingMember {
     public endpoint: XdsEndpoint,
   ) {}
 
-  /** The set of its addresses. */
+  /** Its identity: the set of its addresses. */
   get key(): string {
     return (this.ownKey ??= endpointKey(this.endpoint));
   }
 }
 
-/** What an update did to the endpoints. */
+/** The changes of the endpoints by an update. */
 export interface MembersChange {
-  /** Members that have another endpoint object now. */
+  /** Members with another endpoint object. */
   readonly rebound: readonly RingMember[];
-  /** Slots of endpoints whose place is another now. Those of endpoints that are new or gone are not among them. */
+  /** Slots of endpoints whose place changed, without those added or removed. */
   readonly moved: ReadonlySet<number>;
 }
 
-/** How endpoints are placed. */
+/** The place of endpoints on the ring. */
 export interface Placement {
-  /** What the place of an endpoint depends on. */
+  /** Returns the text that is hashed for the place of an endpoint. */
   readonly placeOf: (endpoint: XdsEndpoint) => string;
-  /** What the order of places depends on. */
+  /** Returns the key by which places are ordered. */
   readonly sortKeyOf: (place: string) => string;
 }
 
@@ -53,42 +53,40 @@ interface MutableChange {
   readonly added: number[];
 }
 
-/** A list of endpoints whose slots are being found. */
+/** A list of endpoints whose slots are being looked up. */
 interface Listing {
   readonly endpoints: readonly XdsEndpoint[];
-  /** Those found so far, in the order of the endpoints. */
+  /** The slots found so far, in the order of the endpoints. */
   readonly slots: Int32Array;
-  /** The weights within the localities, likewise. */
+  /** The weights within the localities, in the same order. */
   readonly own: Uint32Array;
-  /** Where in the previous list the next endpoint is, if nothing changed. */
+  /** The position of the next endpoint in the previous list, if nothing changed. */
   expected: number;
 }
 
 const NOWHERE = -1;
 
 /**
- * The endpoints that may have a part in a ring. There may be 100,000 of them, most without one, so they are kept in
- * columns of numbers, one place in each for an endpoint: its slot. Across updates, a slot stays with a set of addresses.
- *
- * Most updates list most endpoints as the same objects in the same order, which costs one comparison each.
+ * The endpoints of a ring. There may be 100,000 of them, most without entries, so they are kept in columns of numbers,
+ * at an index in each: its slot. Across updates, a slot stays with a set of addresses. Most updates list most endpoints
+ * as the same objects in the same order, which costs one comparison each.
  */
 export class RingMembers implements RingOwners {
-  /** By slot. An endpoint listed twice has both weights. */
+  /** The weights by slot. An endpoint listed twice has the sum of both. */
   weights = new Float64Array();
-  /** By slot. */
   private readonly endpoints: (XdsEndpoint | undefined)[] = [];
-  /** By slot, where it was last listed. */
+  /** The position in the last list, by slot. */
   private positions = new Int32Array();
-  /** By slot, the update that last listed it. */
+  /** The update that last listed the endpoint, by slot. */
   private generations = new Uint32Array();
   private readonly freeSlots: number[] = [];
   private readonly index = new SlotIndex();
-  /** Of the slots with entries. */
+  /** The members by slot, for slots with entries. */
   private readonly members = new Map<number, RingMember>();
   private readonly places: PlaceOrder;
-  /** As last listed. */
+  /** The last list. */
   private listed: readonly XdsEndpoint[] = [];
-  /** Their slots. */
+  /** The slots of the last list. */
   private listedSlots: Int32Array = new Int32Array();
   private generation = 0;
 
@@ -105,12 +103,12 @@ export class RingMembers implements RingOwners {
     return this.places.slots;
   }
 
-  /** How many endpoints there are. */
+  /** The number of endpoints. */
   get size(): number {
     return this.endpoints.length - this.freeSlots.length;
   }
 
-  /** The member in a slot that is not empty. It is made when it is first asked for. */
+  /** Returns the member in a slot with an endpoint; it is created at the first use. */
   inSlot(slot: number): RingMember {
     const known = this.members.get(slot);
     if (known !== undefined) return known;
@@ -120,19 +118,19 @@ export class RingMembers implements RingOwners {
     return member;
   }
 
-  /** All that were asked for, in no particular order. */
+  /** Returns all members, in no particular order. */
   all(): Iterable<RingMember> {
     return this.members.values();
   }
 
-  /** Lets go of a member that has no entries any more. */
-  forget(member: RingMember): void {
+  /** Removes a member without entries. */
+  remove(member: RingMember): void {
     if (this.members.get(member.slot) === member) this.members.delete(member.slot);
   }
 
   /**
-   * Makes the endpoints those of the set, in steps. Another update must not begin before it is done. A member whose
-   * endpoint is no longer listed is kept until it is forgotten, because calls may go to it for as long.
+   * Applies a set of endpoints, in steps. Another update must not start before the end of this one. A member whose
+   * endpoint is not listed any more is kept until it is removed, since calls may still use it.
    */
   *update(set: EndpointSet): Steps<MembersChange> {
     const change: MutableChange = { rebound: [], moved: new Set(), added: [] };
@@ -150,7 +148,7 @@ export class RingMembers implements RingOwners {
   }
 
   /**
-   * Gives every endpoint its slot.
+   * Assigns a slot to every endpoint.
    *
    * @returns The weights of the endpoints, in their order.
    */
@@ -194,7 +192,7 @@ export class RingMembers implements RingOwners {
     listing.expected = expected;
   }
 
-  /** Finds the slot of an endpoint object that is not where it was, or gives it one. */
+  /** Finds or assigns the slot of an endpoint object that is not at its previous position. */
   private bind(endpoint: XdsEndpoint, { rebound, moved, added }: MutableChange): number {
     const hash = hashKey(endpoint);
     const slot = this.findSlot(endpoint, hash);
@@ -204,7 +202,7 @@ export class RingMembers implements RingOwners {
       return fresh;
     }
     const known = this.endpointIn(slot);
-    // Listed a second time in this very update: the first one counts.
+    // Listed twice in this update: the first one is used.
     if (known === endpoint || this.generations[slot] === this.generation) return slot;
     const { placeOf } = this.placement;
     if (placeOf(endpoint) !== placeOf(known)) moved.add(slot);
@@ -230,7 +228,7 @@ export class RingMembers implements RingOwners {
     return slot;
   }
 
-  /** Makes room for so many endpoints, and some more. */
+  /** Grows the columns for so many endpoints, and some more. */
   private reserve(count: number): void {
     if (count > this.weights.length) this.grow(Math.max(16, count + (count >> 3)));
   }
@@ -259,7 +257,7 @@ export class RingMembers implements RingOwners {
     }
   }
 
-  /** Goes through the list once more, and notes the positions. */
+  /** Sets the weights and the positions of all endpoints. */
   private *setWeights(listed: Float64Array): Steps<void> {
     const { listedSlots, positions } = this;
     const weights = new Float64Array(this.weights.length);
@@ -282,7 +280,7 @@ export class RingMembers implements RingOwners {
   }
 }
 
-/** All endpoints of a set, locality by locality. */
+/** Returns all endpoints of a set, locality by locality. */
 function* joinLists({ localities }: EndpointSet): Steps<readonly XdsEndpoint[]> {
   const [first] = localities;
   if (first !== undefined && localities.length === 1) return first.endpoints;

@@ -1,26 +1,25 @@
 import { sortInSteps, STEP_SIZE, type Steps } from '../../util/steps';
-import { RingSectors } from './ring-sectors';
 
-/** One place of a ring and whose it is. */
+/** An entry of a ring. */
 export interface RingEntry<Owner> {
   /** Unsigned, 64 bits. */
   readonly hash: bigint;
   readonly owner: Owner;
-  /** Which of the owner's entries it is, from 0. */
+  /** The number of the entry among those of the owner, from 0. */
   readonly ordinal: number;
 }
 
-/** What becomes of a ring. */
+/** A change of a ring. */
 export interface RingChange<Owner> {
-  /** Whether an entry stays. */
+  /** Whether an entry is kept. */
   readonly keeps: (owner: Owner, ordinal: number) => boolean;
-  /** In no particular order. */
+  /** The added entries, in no particular order. */
   readonly additions: readonly RingEntry<Owner>[];
-  /** Decides between entries with the same hash, as the comparison function of a sort. */
+  /** Compares the owners of entries with the same hash, as in a sort. */
   readonly compareOwners: (a: Owner, b: Owner) => number;
 }
 
-/** The entries of a ring in their order, column by column. */
+/** The entries of a ring in order, as columns. */
 interface RingParts<Owner> {
   readonly hashes: BigUint64Array;
   readonly rounded: Float64Array;
@@ -29,16 +28,16 @@ interface RingParts<Owner> {
 }
 
 /**
- * Entries in the order of their hashes. Immutable; another ring is made of it and of what changed.
+ * Entries in the order of their hashes. Immutable; the next ring is created from it and a change.
  *
- * A search compares floating-point numbers, which is many times faster than to compare 64-bit ones. Rounding
- * keeps the order, so only equal ones have to be compared exactly.
+ * A search compares floating-point numbers, which is many times faster than comparing bigints. Rounding keeps the
+ * order, so that only equal ones have to be compared exactly.
  */
 export class Ring<Owner> implements RingParts<Owner> {
   readonly hashes: BigUint64Array;
   readonly rounded: Float64Array;
   readonly ordinals: Uint32Array;
-  /** The owner of each entry, in their order. */
+  /** The owner of each entry, in order. */
   readonly owners: readonly Owner[];
   private readonly sectors: RingSectors;
 
@@ -50,17 +49,17 @@ export class Ring<Owner> implements RingParts<Owner> {
     this.sectors = new RingSectors(rounded);
   }
 
-  /** A ring without entries. */
+  /** Returns a ring without entries. */
   static empty<Owner>(): Ring<Owner> {
     return new Ring(new RingColumns<Owner>(0));
   }
 
-  /** How many entries there are. */
+  /** The number of entries. */
   get size(): number {
     return this.owners.length;
   }
 
-  /** The position of the first entry at or after the hash, going round; 0 if the ring is empty. */
+  /** Returns the position of the first entry at or after the hash, cyclically; 0 if the ring is empty. */
   find(hash: bigint): number {
     const rounded = roundHash(hash);
     let position = this.lowerBound(rounded);
@@ -68,13 +67,13 @@ export class Ring<Owner> implements RingParts<Owner> {
     return position === this.size ? 0 : position;
   }
 
-  /** As {@link find}, for a hash that is not worth its last bits: a random one. */
+  /** As {@link find}, for a rounded hash, such as a random one. */
   findNear(hash: number): number {
     const position = this.lowerBound(hash);
     return position === this.size ? 0 : position;
   }
 
-  /** Makes the ring after a change, in steps. What stays between two changes is copied as a whole. */
+  /** Creates the ring after a change, in steps. Entries between two changes are copied at once. */
   *change({ keeps, additions, compareOwners }: RingChange<Owner>): Steps<Ring<Owner>> {
     const added = yield* sortInSteps(
       additions,
@@ -104,7 +103,7 @@ export class Ring<Owner> implements RingParts<Owner> {
     return new Ring(columns.trim());
   }
 
-  /** Copies the entries from `start` up to, not including, `end`, but for those that go. */
+  /** Copies the kept entries from `start` up to, not including, `end`. */
   private copyKept(
     columns: RingColumns<Owner>,
     start: number,
@@ -122,7 +121,7 @@ export class Ring<Owner> implements RingParts<Owner> {
     columns.copy(this, copied, end);
   }
 
-  /** The position of the first entry that is not before a new one. */
+  /** Returns the position of the first entry after an added one. */
   private placeFor(
     entry: RingEntry<Owner>,
     compareOwners: RingChange<Owner>['compareOwners'],
@@ -160,7 +159,7 @@ export class Ring<Owner> implements RingParts<Owner> {
   }
 }
 
-/** What a ring is made of, while it is being made. */
+/** The columns of a ring that is being created. */
 class RingColumns<Owner> implements RingParts<Owner> {
   hashes: BigUint64Array;
   rounded: Float64Array;
@@ -191,7 +190,7 @@ class RingColumns<Owner> implements RingParts<Owner> {
     for (const owner of source.owners.slice(start, end)) this.owners.push(owner);
   }
 
-  /** Gives back the room that was not needed. */
+  /** Releases the unused capacity. */
   trim(): this {
     const { length } = this.owners;
     if (length < this.hashes.length) {
@@ -210,9 +209,45 @@ function compareHashes(a: bigint, b: bigint): number {
 
 const scratch = new DataView(new ArrayBuffer(8));
 
-/** What `Number` would give, in a third of the time: it is a call out of compiled code, this is not. */
+/** Returns the result of `Number` in a third of the time, since that is a call out of compiled code. */
 function roundHash(hash: bigint): number {
   scratch.setBigUint64(0, hash);
-  // Both halves are exact, so it is rounded but once.
+  // Both halves are exact, so the result is rounded once.
   return scratch.getUint32(0) * 2 ** 32 + scratch.getUint32(4);
+}
+
+const HASH_RANGE = 2 ** 64;
+
+/**
+ * A division of a ring into sectors of the same size, at least as many as entries. Hashes are evenly distributed, so that
+ * little is left to search in a sector; otherwise sectors just have more entries.
+ */
+export class RingSectors {
+  private readonly count: number;
+  /** The position of the first entry in or after each sector; last, the number of entries. */
+  private readonly starts: Uint32Array;
+
+  /** @param hashes The hashes of all entries, in order. */
+  constructor(hashes: Float64Array) {
+    this.count = 1;
+    while (this.count < hashes.length) this.count *= 2;
+    this.starts = new Uint32Array(this.count + 1);
+    let sector = 0;
+    for (let position = 0; position < hashes.length; position++) {
+      const last = this.indexOf(hashes[position] ?? 0);
+      while (sector <= last) this.starts[sector++] = position;
+    }
+    this.starts.fill(hashes.length, sector);
+  }
+
+  /** Returns the sector of a hash, from 0. A greater hash is never in a lower sector. */
+  indexOf(hash: number): number {
+    // The greatest hashes are rounded up to the end of the range.
+    return Math.min(this.count - 1, Math.floor((hash / HASH_RANGE) * this.count));
+  }
+
+  /** Returns the position of the start of a sector; for the number of sectors, the end of the last. */
+  startOf(sector: number): number {
+    return this.starts[sector] ?? 0;
+  }
 }

@@ -9,10 +9,9 @@ import {
   RingHash_HashFunction,
 } from '../../../src/generated/envoy/extensions/load_balancing_policies/ring_hash/v3/ring_hash';
 import { XxHash64 } from '../../../src/hash/xx-hash';
-import { ringHashConverter } from '../../../src/lb/converters/ring-hash';
+import { RingHashConfig, ringHashConverter } from '../../../src/lb/ring-hash/config';
 import { LbPolicyRegistry } from '../../../src/lb/lb-policy-registry';
 import { createRingHashPolicyType } from '../../../src/lb/ring-hash/balancer';
-import { RingHashConfig } from '../../../src/lb/ring-hash/config';
 import { parseClusterLbPolicy } from '../../../src/resources/cluster/cluster-lb-policy-parser';
 import { readFeatureFlags } from '../../../src/util/feature-flags';
 import { Violations } from '../../../src/util/violations';

@@ -1,4 +1,4 @@
-import { endpointChanges } from '../../../src/lb/outlier-detection/endpoint-changes';
+import { endpointChanges } from '../../../src/lb/outlier-detection/observed-endpoints';
 import type { EndpointSet } from '../../../src/lb/endpoint-set';
 import { emptyEndpointSet } from '../../../src/lb/endpoint-set';
 import type { XdsEndpoint } from '../../../src/resources/endpoints/endpoints';

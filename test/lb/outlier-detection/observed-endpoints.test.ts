@@ -71,7 +71,7 @@ describe('ObservedEndpoints', () => {
     runSteps(endpoints.update(singleLocality(A)));
     const endpoint = endpoints.find(makeAddress(A));
     const told: boolean[] = [];
-    endpoint?.attach({ setEjected: (ejected) => told.push(ejected) });
+    endpoint?.addSubchannel({ setEjected: (ejected) => told.push(ejected) });
     endpoint?.eject(5);
     runSteps(endpoints.update(singleLocality()));
     expect(told).toEqual([false, true, false]);

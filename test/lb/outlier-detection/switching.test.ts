@@ -11,8 +11,10 @@ import { createPolicyRegistry } from '../../../src/lb/create-policy-registry';
 import { emptyEndpointSet } from '../../../src/lb/endpoint-set';
 import { outlierDetectionPolicies } from '../../../src/lb/outlier-detection/balancer';
 import { NO_DETECTION, OutlierDetectionLbConfig } from '../../../src/lb/outlier-detection/config';
-import { ObservedSubchannel } from '../../../src/lb/outlier-detection/observed-subchannel';
-import { OutlierDetectionPicker } from '../../../src/lb/outlier-detection/picker';
+import {
+  ObservedSubchannel,
+  OutlierDetectionPicker,
+} from '../../../src/lb/outlier-detection/observed-subchannel';
 import { RingHashConfig } from '../../../src/lb/ring-hash/config';
 import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
 import {

@@ -254,8 +254,8 @@ describe('ring_hash', () => {
     const result = pick(subject.harness.last.picker);
     expect(result.status?.code).toBe(Status.INTERNAL);
     expect(describePick(result)).toBe(
-      'TRANSIENT_FAILURE ring_hash has nothing to go by: ' +
-        'the config has no requestHashHeader, and the channel no xds target',
+      'TRANSIENT_FAILURE ring_hash: the request has no hash: ' +
+        'the config has no requestHashHeader, and the channel has no xds target',
     );
     expect(subject.attempted).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import { ConnectivityState } from '../../../src/grpc-js';
 import { ConnectivityTally } from '../../../src/lb/connectivity';
-import { chooseConnectivity } from '../../../src/lb/ring-hash/choose-connectivity';
+import { chooseConnectivity } from '../../../src/lb/ring-hash/live-ring';
 
 const STATES = {
   I: ConnectivityState.IDLE,

@@ -1,4 +1,4 @@
-import { entryKey, ringKey } from '../../../src/lb/ring-hash/ring-key';
+import { entryKey, ringKey } from '../../../src/lb/ring-hash/ring-builder';
 import { makeEndpoint } from '../../support/lb-harness';
 
 describe('what places an endpoint on the ring', () => {

@@ -1,7 +1,7 @@
 import { addressKey } from '../../../src/lb/endpoint-key';
 import { combinedWeights } from '../../../src/lb/endpoint-weights';
 import { RingMembers, type RingMember } from '../../../src/lb/ring-hash/ring-members';
-import { ringKey, ringSortKey } from '../../../src/lb/ring-hash/ring-key';
+import { ringKey, ringSortKey } from '../../../src/lb/ring-hash/ring-builder';
 import type { XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
 import { runSteps } from '../../../src/util/steps';
 import {
@@ -152,13 +152,13 @@ describe('the members of a ring', () => {
     if (a === undefined || b === undefined) throw new Error('must be two');
     runSteps(members.update(singleLocality(B)));
     expect([...members.all()]).toEqual([a, b]);
-    members.forget(a);
+    members.remove(a);
     expect([...members.all()]).toEqual([b]);
     runSteps(members.update(singleLocality(A)));
     expect(members.inSlot(a.slot)).not.toBe(a);
     runSteps(members.update(singleLocality(C)));
     expect(members.inSlot(b.slot).key).toBe(C);
-    members.forget(b);
+    members.remove(b);
     expect(members.inSlot(b.slot).key).toBe(C);
   });
 
@@ -189,7 +189,7 @@ describe('the members of a ring', () => {
         weight: members.weights[slot],
       }));
       expect(actual).toEqual(rows);
-      for (const member of [...members.all()]) members.forget(member);
+      for (const member of [...members.all()]) members.remove(member);
     }
   });
 

@@ -1,4 +1,4 @@
-import { RingSectors } from '../../../src/lb/ring-hash/ring-sectors';
+import { RingSectors } from '../../../src/lb/ring-hash/ring';
 import { seededRandom } from '../../support/seeded-random';
 
 const RANGE = 2 ** 64;

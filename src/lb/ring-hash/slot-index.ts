@@ -1,18 +1,18 @@
 const MIN_CAPACITY = 16;
 
 /**
- * Finds things by their hash, where each has a slot: a small number of its own. Takes 12 to 24 bytes for each, a fraction
- * of what a map with texts for keys would, and nothing the garbage collector has to look at.
+ * Finds slots, which are small numbers, by a hash of their contents. Takes 12 to 24 bytes per slot, a fraction of a map
+ * with texts as keys, and has no objects for the garbage collector.
  */
 export class SlotIndex {
-  /** By the lowest bits of the hash, the first slot there is, plus 1; 0 if there is none. */
+  /** The first slot by the lowest bits of the hash, plus 1; 0 if there is none. */
   private heads = new Uint32Array(MIN_CAPACITY);
-  /** By slot, the next one with the same lowest bits, likewise. */
+  /** The next slot with the same lowest bits, by slot, plus 1; 0 if there is none. */
   private next = new Uint32Array(MIN_CAPACITY);
-  /** By slot. */
+  /** The hashes by slot. */
   private hashes = new Uint32Array(MIN_CAPACITY);
 
-  /** The first slot with the hash that is the right one; -1 if there is none. */
+  /** Returns the first slot with the hash for which `isRight` returns `true`; -1 if there is none. */
   find(hash: number, isRight: (slot: number) => boolean): number {
     let link = this.heads[hash & (this.heads.length - 1)] ?? 0;
     while (link !== 0) {
