@@ -1,27 +1,39 @@
 import type { FeatureFlags } from '../util/feature-flags';
-import { readObject, readRequiredString, type JsonFields } from '../util/json-fields';
+import {
+  readObject,
+  readRequiredString,
+  type JsonFields,
+  readBoolean,
+  readString,
+} from '../util/json-fields';
 import { err, ok, type Result } from '../util/result';
 import { Violations } from '../util/violations';
-import { parseAuthorities } from './authority-parser';
-import type { Bootstrap, CertificateProviderConfig, ServerConfig } from './bootstrap';
-import { parseNode } from './node-parser';
+import type {
+  Bootstrap,
+  CertificateProviderConfig,
+  ServerConfig,
+  AuthorityConfig,
+  LocalityConfig,
+  NodeConfig,
+} from './bootstrap';
 import { readOpaqueObject } from './opaque-object';
+import { percentEncodeAuthority } from './percent-encoding';
 import { parseServers, type BootstrapSupport } from './server-config-parser';
 
-/** The features that a bootstrap can have members of. */
+/** The features with members in the bootstrap. */
 export type BootstrapFlags = Pick<FeatureFlags, 'federation' | 'fallback' | 'endpointFallback'>;
 
 const ALL_ON: BootstrapFlags = { federation: true, fallback: true, endpointFallback: true };
 
 /**
- * Reads a bootstrap (gRFC A27 and those that extend it). Unknown members are ignored everywhere, and so are
- * credentials of unknown types as long as one of a known type is there.
+ * Parses a bootstrap (gRFC A27 and those that extend it). Unknown members are ignored, and so are credentials of
+ * unknown types if there is one of a known type.
  *
- * @param json What `JSON.parse` returned.
- * @param source Where it was read from, for messages.
- * @param support The types of credentials that can be made.
- * @param flags Members of features that are off are ignored. Default: all are on.
- * @returns the bootstrap, or everything that is wrong with it, each as `path: reason`.
+ * @param json The result of `JSON.parse`.
+ * @param source The origin of the bootstrap, for messages.
+ * @param support The supported types of credentials.
+ * @param flags Members of disabled features are ignored. Default: all are enabled.
+ * @returns the bootstrap, or all violations, each as `path: reason`.
  */
 export function parseBootstrap(
   json: unknown,
@@ -54,7 +66,7 @@ export function parseBootstrap(
   return violations.count === 0 ? ok(withoutFeatures(bootstrap, flags)) : err(violations.all);
 }
 
-/** Drops what features that are off have brought: servers after the first (A71), an earlier fallback (A95). */
+/** Removes the members of disabled features: servers after the first (A71), earlier fallback (A95). */
 function withoutFeatures(bootstrap: Bootstrap, flags: BootstrapFlags): Bootstrap {
   if (flags.fallback && flags.endpointFallback) return bootstrap;
   const usable = (servers: readonly ServerConfig[]) =>
@@ -90,7 +102,7 @@ function readDefaultTemplate(fields: JsonFields, violations: Violations): string
   return readRequiredString(fields, name, violations) ?? '%s';
 }
 
-/** Reads the certificate providers (gRFC A29). One of an unknown plugin is an error only where it is used. */
+/** Parses the certificate providers (gRFC A29). One of an unknown plugin is an error only where it is used. */
 function parseCertificateProviders(
   json: unknown,
   violations: Violations,
@@ -106,4 +118,74 @@ function parseCertificateProviders(
     if (pluginName !== undefined) providers.set(name, { pluginName, config });
   }
   return providers;
+}
+
+/**
+ * Parses the map of authorities (gRFC A47).
+ * @param topLevelServers The default servers of an authority.
+ */
+function parseAuthorities(
+  json: unknown,
+  topLevelServers: readonly ServerConfig[],
+  support: BootstrapSupport,
+  violations: Violations,
+): ReadonlyMap<string, AuthorityConfig> {
+  const authorities = new Map<string, AuthorityConfig>();
+  if (json === undefined) return authorities;
+  for (const [name, entry] of readObject(json, violations) ?? []) {
+    const place = violations.key(name);
+    const fields = readObject(entry, place);
+    if (fields === undefined) continue;
+    const own = parseServers(fields.get('xds_servers') ?? [], support, place.at('xds_servers'));
+    authorities.set(name, {
+      clientListenerResourceNameTemplate: readTemplate(fields, name, place),
+      servers: own.length === 0 ? topLevelServers : own,
+      fallbackOnReachabilityOnly: readBoolean(
+        fields,
+        'fallback_on_reachability_only',
+        false,
+        place,
+      ),
+    });
+  }
+  return authorities;
+}
+
+/** Reads the template of an authority, which must start with the prefix of that authority (gRFC A47). */
+function readTemplate(fields: JsonFields, authority: string, violations: Violations): string {
+  const name = 'client_listener_resource_name_template';
+  const prefix = `xdstp://${percentEncodeAuthority(authority)}/`;
+  const template = readString(fields, name, violations);
+  if (template === undefined) return `${prefix}envoy.config.listener.v3.Listener/%s`;
+  if (!template.startsWith(prefix)) violations.at(name).add(`must start with ${prefix}`);
+  return template;
+}
+
+const ANONYMOUS: NodeConfig = { id: '', cluster: '', locality: undefined, metadata: undefined };
+
+/** Parses the node (gRFC A27). All members are optional. Fields set by the client, such as `user_agent_name`, are ignored. */
+function parseNode(json: unknown, violations: Violations): NodeConfig {
+  if (json === undefined) return ANONYMOUS;
+  const fields = readObject(json, violations);
+  if (fields === undefined) return ANONYMOUS;
+  const metadata = readOpaqueObject(fields, 'metadata', violations);
+  return {
+    id: readString(fields, 'id', violations) ?? '',
+    cluster: readString(fields, 'cluster', violations) ?? '',
+    locality: parseLocality(fields, violations.at('locality')),
+    metadata: metadata && new Map(Object.entries(metadata)),
+  };
+}
+
+function parseLocality(node: JsonFields, violations: Violations): LocalityConfig | undefined {
+  if (!node.has('locality')) return undefined;
+  const fields = readObject(node.get('locality'), violations);
+  if (fields === undefined) return undefined;
+  // The JSON form of protocol buffers allows both names.
+  const subZone = fields.has('sub_zone') ? 'sub_zone' : 'subZone';
+  return {
+    region: readString(fields, 'region', violations) ?? '',
+    zone: readString(fields, 'zone', violations) ?? '',
+    subZone: readString(fields, subZone, violations) ?? '',
+  };
 }

@@ -5,15 +5,15 @@ export interface CredentialConfig {
   readonly config: unknown;
 }
 
-/** How resources are had from a server that does not speak gRPC. */
+/** Requests to a server that does not speak gRPC. */
 export interface FetchConfig {
   /** Milliseconds between two requests for the same type (`refresh_delay`). Default: 10 s. Not for files. */
   readonly refreshDelayMs: number;
-  /** Milliseconds in which a request must be answered (`request_timeout`). Default: 10 s. Not for files. */
+  /** Timeout of a request in milliseconds (`request_timeout`). Default: 10 s. Not for files. */
   readonly requestTimeoutMs: number;
   /**
-   * Whether fields, enum values and types that the schema of this package does not have are skipped in files
-   * rather than refused (`ignore_unknown_fields`). Default: false.
+   * Whether unknown fields, enum values and types in files are ignored rather than errors (`ignore_unknown_fields`).
+   * Default: false.
    */
   readonly ignoreUnknownFields: boolean;
 }
@@ -21,7 +21,7 @@ export interface FetchConfig {
 /** A file of resources accepted in an earlier run. */
 export interface SavedSnapshotConfig {
   readonly path: string;
-  /** Identifies the node and the servers whose resources they are. */
+  /** Identifies the node and the servers of the resources. */
   readonly identity: string;
 }
 
@@ -30,8 +30,8 @@ export interface ServerConfig {
   /** A gRPC target string, or a URL that starts with `file:`, `http:` or `https:`. */
   readonly serverUri: string;
   /**
-   * The first entry of `channel_creds` whose type is supported. Of a server that does not speak gRPC, which need
-   * not have one: `tls` for `https:`, `insecure` for the others.
+   * The first entry of `channel_creds` whose type is supported. Default for a server that does not speak gRPC: `tls`
+   * for `https:`, `insecure` for the others.
    */
   readonly channelCreds: CredentialConfig;
   /** The entries of `call_creds` whose types are supported (gRFC A97). */
@@ -41,8 +41,7 @@ export interface ServerConfig {
   /** Only of servers that do not speak gRPC. */
   readonly fetch?: FetchConfig | undefined;
   /**
-   * Equal for two servers exactly when they are the same server: same URI, credentials and known features.
-   * ADS channels are shared by this key (gRFC A47).
+   * Equal for two servers with the same URI, credentials and known features, which share their ADS channel (gRFC A47).
    */
   readonly key: string;
 }
@@ -50,17 +49,17 @@ export interface ServerConfig {
 /** One entry of `authorities` (gRFC A47). */
 export interface AuthorityConfig {
   readonly clientListenerResourceNameTemplate: string;
-  /** In order of priority (gRFC A71). The top-level list when the entry has none of its own. */
+  /** In order of priority (gRFC A71). Default: the top-level list. */
   readonly servers: readonly ServerConfig[];
   /** gRFC A95. */
   readonly fallbackOnReachabilityOnly: boolean;
 }
 
-/** Any value JSON can spell. */
+/** A JSON value. */
 export type JsonValue =
   null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
-/** Where the client runs. */
+/** The locality of the client. */
 export interface LocalityConfig {
   readonly region: string;
   readonly zone: string;
@@ -72,7 +71,7 @@ export interface NodeConfig {
   readonly id: string;
   readonly cluster: string;
   readonly locality: LocalityConfig | undefined;
-  /** Passed through untouched. */
+  /** Passed on unchanged. */
   readonly metadata: ReadonlyMap<string, JsonValue> | undefined;
 }
 
@@ -84,7 +83,7 @@ export interface CertificateProviderConfig {
 
 /** A validated bootstrap (gRFC A27 and those that extend it). */
 export interface Bootstrap {
-  /** Where it was read from, for messages: a file path or the name of a variable or option. */
+  /** The origin of the bootstrap, for messages: a file path or the name of a variable or option. */
   readonly source: string;
   /** Never empty; in order of priority. */
   readonly servers: readonly ServerConfig[];
@@ -93,6 +92,6 @@ export interface Bootstrap {
   /** Default `%s`. */
   readonly clientDefaultListenerResourceNameTemplate: string;
   readonly certificateProviders: ReadonlyMap<string, CertificateProviderConfig>;
-  /** Where accepted resources are saved, and used from while no server answers. Default: nothing is saved. */
+  /** The saved snapshot, used until a server responds. Default: none. */
   readonly savedSnapshot?: SavedSnapshotConfig | undefined;
 }

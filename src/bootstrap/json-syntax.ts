@@ -1,6 +1,6 @@
 import { assertNever } from '../util/assert-never';
 
-/** What may come next. */
+/** The expected tokens. */
 type Expected =
   | 'a value'
   | 'a value or "]"'
@@ -11,7 +11,7 @@ type Expected =
   | '"," or "}"'
   | 'nothing more';
 
-/** What there is beyond the end. */
+/** The character code beyond the end. */
 const END = -1;
 const SPACE = 0x20;
 const TAB = 0x09;
@@ -30,8 +30,8 @@ const SCALAR = /(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)(
 const ESCAPE = /\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})/y;
 
 /**
- * Where text stops being JSON and what should be there. `JSON.parse` gives no position for the most frequent
- * mistakes and quotes the text around them instead, which may be secret.
+ * Finds the first syntax error of JSON text. `JSON.parse` gives no position for the most frequent errors and quotes the
+ * text around them instead, which may be secret.
  *
  * @returns such as `line 3, column 5: expected "," or "}"`; `undefined` if the text is JSON.
  */
@@ -53,20 +53,20 @@ function describePosition(text: string, position: number): string {
 }
 
 /**
- * Goes through text by its character codes: the text may be large and hostile, and what is wrong with it must not
- * cost more than to read it. Patterns are left to what is short.
+ * Scans text by its character codes, in linear time, since it may be large and hostile. Only short tokens are matched by
+ * patterns.
  */
 class Scanner {
   position = 0;
   private expected: Expected = 'a value';
-  /** What is missing inside a token, if that is where the mistake is. */
+  /** The expected text inside a token, if the error is inside one. */
   private missing: string | undefined;
-  /** What may follow a value in each list and object that is open, innermost last. */
+  /** The tokens expected after a value in each open list and object, innermost last. */
   private readonly open: ('"," or "]"' | '"," or "}"')[] = [];
 
   constructor(private readonly text: string) {}
 
-  /** Reads to the end or to the first mistake, and says what should be there. */
+  /** Reads to the end or to the first error, and returns the expected token. */
   run(): string | undefined {
     for (;;) {
       const code = this.skipSpace();
@@ -75,7 +75,7 @@ class Scanner {
     }
   }
 
-  /** Reads one token; false if it is not what may come next. @param code What it begins with. */
+  /** Reads one token; false if it is not an expected one. @param code Its first character. */
   private step(code: number): boolean {
     switch (this.expected) {
       case 'a value or "]"':
@@ -115,7 +115,7 @@ class Scanner {
     return code === QUOTE && this.string() && this.expect('":"');
   }
 
-  /** Reads a string. At a mistake in it, the position is inside. */
+  /** Reads a string. At an error, the position is inside. */
   private string(): boolean {
     this.position++;
     while (this.position < this.text.length) {
@@ -139,7 +139,7 @@ class Scanner {
     return this.expect(this.open.at(-1) ?? 'nothing more');
   }
 
-  /** Goes beyond one character. */
+  /** Reads one character. */
   private take(expected: Expected): true {
     this.position++;
     return this.expect(expected);
@@ -155,9 +155,9 @@ class Scanner {
     return false;
   }
 
-  /** @returns the code of what follows. */
+  /** @returns the next character code. */
   private skipSpace(): number {
-    // To ask for a character beyond the end would make all of this several times slower.
+    // An access beyond the end would make all of this several times slower.
     for (; this.position < this.text.length; this.position++) {
       const code = this.text.charCodeAt(this.position);
       if (code > SPACE || !isSpace(code)) return code;

@@ -11,7 +11,7 @@ export interface Limits {
    */
   readonly maxMessageBytes: number;
   /**
-   * Entries of one ring of `ring_hash`. Sizes that a config asks for beyond it are reduced to it (gRFC A42), so that
+   * Entries of one ring of `ring_hash`. Larger sizes in a config are reduced to it (gRFC A42), so that
    * with more endpoints than entries some endpoints get no calls. One entry takes about 30 bytes. Default: 4,096.
    */
   readonly maxRingSize: number;

@@ -10,29 +10,29 @@ import type { BootstrapSupport } from './server-config-parser';
 /** A bootstrap has a few kilobytes, and metadata of the node. */
 const MAX_BOOTSTRAP_BYTES = 16 * 1024 * 1024;
 
-/** Why there is no bootstrap. */
+/** An error of the bootstrap. */
 export interface BootstrapError {
   readonly kind:
-    /** Nobody gave one. */
+    /** None was given. */
     | 'missing'
     /** The file cannot be read. It may appear later. */
     | 'unreadable'
     | 'not-json'
     /** It is JSON, but not a bootstrap. */
     | 'invalid';
-  /** One line that names the source and every mistake in it. */
+  /** One line with the source and all violations. */
   readonly message: string;
 }
 
-/** Where to look for a bootstrap. */
+/** The sources of a bootstrap. */
 export interface LoadBootstrapOptions {
-  /** What the application passed: the bootstrap itself or its JSON text. Goes before the environment. */
+  /** The option of the application: the bootstrap itself or its JSON text. Takes precedence over the environment. */
   readonly inline?: object | string | undefined;
   /** See `RegisterOptions.snapshotPath`. Default: the environment variable `GRPC_XDS_SNAPSHOT_PATH`. */
   readonly snapshotPath?: string | undefined;
   /** Default: `process.env`. */
   readonly env?: NodeJS.ProcessEnv;
-  /** Gives the text of a file or throws. Default: the file system. */
+  /** Returns the text of a file or throws. Default: the file system. */
   readonly readFile?: (path: string) => string;
   readonly support: BootstrapSupport;
   /** Default: all features are on. */
@@ -42,15 +42,15 @@ export interface LoadBootstrapOptions {
 interface Found {
   /** For `Bootstrap.source`. */
   readonly source: string;
-  /** What messages are about, such as `xDS bootstrap /etc/x.json (GRPC_XDS_BOOTSTRAP)`. */
+  /** The subject of messages, such as `xDS bootstrap /etc/x.json (GRPC_XDS_BOOTSTRAP)`. */
   readonly subject: string;
   readonly text: string;
 }
 
 /**
- * Reads the bootstrap from the first place that is given: what the application passed, the file that
- * `GRPC_XDS_BOOTSTRAP` names, or the JSON in `GRPC_XDS_BOOTSTRAP_CONFIG`. An empty variable counts as unset.
- * A place that is given and bad is an error; the next one is not tried (gRFC A27).
+ * Reads the bootstrap from the first given source: the option of the application, the file in `GRPC_XDS_BOOTSTRAP`, or
+ * the JSON in `GRPC_XDS_BOOTSTRAP_CONFIG`. An empty variable counts as unset. An invalid source is an error; the next
+ * one is not tried (gRFC A27).
  */
 export function loadBootstrap(options: LoadBootstrapOptions): Result<Bootstrap, BootstrapError> {
   const found = findBootstrap(options);
@@ -69,9 +69,8 @@ export function loadBootstrap(options: LoadBootstrapOptions): Result<Bootstrap, 
 }
 
 /**
- * Makes a function that loads the bootstrap when first called. A failure is not remembered, because an agent
- * may write the file after the application has started; a success is, because the bootstrap of a process does
- * not change.
+ * Creates a function that loads the bootstrap when first called. A failure is not cached, because an agent may write
+ * the file after the application has started; a success is, because the bootstrap of a process does not change.
  */
 export function createBootstrapLoader(
   options: LoadBootstrapOptions,
@@ -86,7 +85,7 @@ export function createBootstrapLoader(
   };
 }
 
-/** Equal for two bootstraps exactly when the same node uses the same servers. */
+/** Returns a text that is equal for two bootstraps with the same node and servers. */
 function bootstrapIdentity({ node, servers, authorities }: Bootstrap): string {
   const keys = (list: readonly ServerConfig[]) => list.map(({ key }) => key);
   const named = [...authorities].map(([name, authority]) => [name, keys(authority.servers)]);
@@ -115,7 +114,7 @@ function fromOption(inline: object | string): Result<Found, BootstrapError> {
   const source = 'register({ bootstrap })';
   const subject = `xDS bootstrap given to ${source}`;
   if (typeof inline === 'string') return ok({ source, subject, text: inline });
-  // By way of text, so that what the application does to the object later changes nothing here.
+  // As text, so that later changes of the object have no effect.
   try {
     return ok({ source, subject, text: JSON.stringify(inline) });
   } catch (error) {

@@ -2,13 +2,13 @@ import { isArray, isObject, type JsonFields } from '../util/json-fields';
 import type { Violations } from '../util/violations';
 import type { JsonValue } from './bootstrap';
 
-/** A JSON object that is passed on without being interpreted. */
+/** A JSON object that is passed on unchanged. */
 export type JsonObject = Readonly<Record<string, JsonValue>>;
 
 // Far beyond any real bootstrap, far below what exhausts the stack.
 const MAX_DEPTH = 100;
 
-/** Reads an optional object that is passed on as it is; `undefined` if it is absent, and after adding a violation. */
+/** Reads an optional object without interpreting it; `undefined` if it is absent, and after adding a violation. */
 export function readOpaqueObject(
   fields: JsonFields,
   name: string,
@@ -30,4 +30,17 @@ function isJson(json: unknown, levels: number): boolean {
   if (isArray(json)) return json.every((element) => isJson(element, levels - 1));
   if (isObject(json)) return Object.values(json).every((member) => isJson(member, levels - 1));
   return json === null || ['string', 'number', 'boolean'].includes(typeof json);
+}
+
+/** Formats a value as JSON with the members of objects in a fixed order. */
+export function stableJson(json: JsonValue): string {
+  if (json === null || typeof json !== 'object') return JSON.stringify(json);
+  if (isList(json)) return `[${json.map(stableJson).join(',')}]`;
+  const members = Object.entries(json).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([key, value]) => `${JSON.stringify(key)}:${stableJson(value)}`).join(',')}}`;
+}
+
+// Array.isArray does not narrow readonly arrays.
+function isList(json: object): json is readonly JsonValue[] {
+  return Array.isArray(json);
 }

@@ -1,16 +1,16 @@
-/** Encodes what may not appear in the path of a URI (RFC 3986, section 3.3); `/` stays. */
+/** Encodes the characters that are invalid in the path of a URI (RFC 3986, section 3.3), except `/`. */
 export function percentEncodePath(text: string): string {
   return text.replace(/[^A-Za-z0-9\-._~!$&'()*+,;=:@/]/gu, percentEncode);
 }
 
-/** Encodes what may not appear in the authority of a URI (RFC 3986, section 3.2). */
+/** Encodes the characters that are invalid in the authority of a URI (RFC 3986, section 3.2). */
 export function percentEncodeAuthority(text: string): string {
   return text.replace(/[^A-Za-z0-9\-._~!$&'()*+,;=:@[\]]/gu, percentEncode);
 }
 
 /**
- * The authority that a name stands for: what may not appear in one is encoded (gRFC A47). What is percent-encoded
- * already stays, because grpc-js does not decode targets.
+ * Converts a name to an authority by encoding invalid characters (gRFC A47). Percent-encoded ones stay, because grpc-js
+ * does not decode targets.
  */
 export function toAuthority(name: string): string {
   return name

@@ -3,10 +3,10 @@ import type { Bootstrap } from './bootstrap';
 import { percentEncodePath } from './percent-encoding';
 
 /**
- * The name of the Listener resource for a target (gRFC A47).
+ * Returns the name of the Listener resource for a target (gRFC A47).
  *
  * @param target The authority of an `xds:` target, empty if it has none, and its path without a leading slash.
- * @returns the name, or why there is none.
+ * @returns the name, or an error text.
  */
 export function listenerResourceName(
   bootstrap: Bootstrap,
@@ -16,11 +16,11 @@ export function listenerResourceName(
   const template = findTemplate(bootstrap, target);
   if (!template.ok) return template;
   const name = template.value.startsWith('xdstp:') ? percentEncodePath(target.path) : target.path;
-  // A function, because in a string `$&` would have a meaning.
+  // A function, because `$&` is special in a string.
   return ok(template.value.replaceAll('%s', () => name));
 }
 
-/** Two slashes in place of three are the usual mistake. */
+/** Suggests three slashes, since two are the usual mistake. */
 function describeMissingName(authority: string): string {
   return authority === ''
     ? 'the xds: target has no name: use xds:///<name>'

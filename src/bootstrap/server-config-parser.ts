@@ -8,22 +8,21 @@ import {
 } from '../util/json-fields';
 import type { Violations } from '../util/violations';
 import type { CredentialConfig, FetchConfig, ServerConfig } from './bootstrap';
-import { readOpaqueObject, type JsonObject } from './opaque-object';
+import { readOpaqueObject, type JsonObject, stableJson } from './opaque-object';
 import { checkServerUri, serverProtocol, type ServerProtocol } from './server-uri';
-import { stableJson } from './stable-json';
 
 const DEFAULT_REFRESH_DELAY_MS = 10_000;
 const DEFAULT_REQUEST_TIMEOUT_MS = 10_000;
 
-/** The credential types there are of one kind. A plain set of their names will do. */
+/** The supported types of channel or call credentials. A plain set of their names satisfies it. */
 export interface CredentialSupport {
   has(type: string): boolean;
   keys(): Iterable<string>;
-  /** Adds what is wrong with the configuration of a credential whose type is supported. */
+  /** Validates the configuration of a supported type. */
   check?(credential: CredentialConfig, violations: Violations): void;
 }
 
-/** What a bootstrap may ask for. */
+/** The supported credentials of a bootstrap. */
 export interface BootstrapSupport {
   readonly channelCreds: CredentialSupport;
   readonly callCreds: CredentialSupport;
@@ -34,10 +33,7 @@ interface ParsedCredential {
   readonly config: JsonObject | undefined;
 }
 
-/**
- * Reads a list of management servers (gRFC A27). A server that is listed twice is there once: it cannot stand
- * in for itself.
- */
+/** Parses a list of management servers (gRFC A27). A duplicate is ignored: it cannot be its own fallback. */
 export function parseServers(
   json: unknown,
   support: BootstrapSupport,
@@ -90,12 +86,12 @@ function readServerUri(
   return { serverUri: undefined, protocol: serverProtocol(serverUri) };
 }
 
-/** A file has no use for credentials, and of HTTP the scheme says what there is. */
+/** Whether credentials follow from the scheme: files need none. */
 function isWithoutCreds(fields: JsonFields, protocol: ServerProtocol): boolean {
   return protocol !== 'grpc' && !fields.has('channel_creds');
 }
 
-/** Refuses credentials that would not be used, or would not be what the scheme promises. */
+/** Rejects credentials that contradict the scheme. */
 function checkSecurity(
   protocol: ServerProtocol,
   type: string | undefined,
@@ -128,17 +124,14 @@ function parseFetch(fields: JsonFields, violations: Violations): FetchConfig {
   };
 }
 
-/** The first credential of a supported type (gRFC A27). Those after it are not used, and not read. */
+/** Parses the first credential of a supported type (gRFC A27). Those after it are ignored. */
 function parseChannelCreds(
   fields: JsonFields,
   support: CredentialSupport,
   violations: Violations,
 ): ParsedCredential | undefined {
   const place = violations.at('channel_creds');
-  if (!fields.has('channel_creds')) {
-    place.add('field not present');
-    return undefined;
-  }
+  if (!fields.has('channel_creds')) return place.add('field not present');
   const before = violations.count;
   const { supported, offered } = parseCredentials(fields.get('channel_creds'), support, place, 1);
   const first = supported[0];
@@ -154,7 +147,7 @@ function parseChannelCreds(
   return first;
 }
 
-/** All credentials of supported types (gRFC A97). */
+/** Parses all credentials of supported types (gRFC A97). */
 function parseCallCreds(
   fields: JsonFields,
   support: CredentialSupport,
@@ -181,7 +174,7 @@ function parseCredentials(
     const type = readRequiredString(fields, 'type', place);
     if (type === undefined) continue;
     offered.push(type);
-    // What an unknown type is configured with is not ours to judge.
+    // The configuration of an unknown type is not validated.
     if (!support.has(type)) continue;
     const credential = { type, config: readOpaqueObject(fields, 'config', place) };
     support.check?.(credential, place.at('config'));
@@ -190,7 +183,7 @@ function parseCredentials(
   return { supported, offered };
 }
 
-/** Features of servers that change what the client does. */
+/** The supported server features. */
 const KNOWN_FEATURES: ReadonlySet<unknown> = new Set([
   'fail_on_data_errors',
   'grpc_xds_delta',
@@ -201,7 +194,7 @@ const KNOWN_FEATURES: ReadonlySet<unknown> = new Set([
   'trusted_xds_server',
 ]);
 
-/** The features that are known. Others mean nothing (gRFC A30) and do not make another server (gRFC A47). */
+/** Parses the supported features. Others are ignored (gRFC A30) and are not part of the server's key (gRFC A47). */
 function parseFeatures(fields: JsonFields, violations: Violations): ReadonlySet<string> {
   if (!fields.has('server_features')) return new Set();
   const list = readArray(fields.get('server_features'), violations.at('server_features')) ?? [];

@@ -2,18 +2,18 @@ import { isIPv4, isIPv6 } from 'node:net';
 import { errorMessage } from '../util/error-message';
 import { err, ok, type Result } from '../util/result';
 
-/** By what protocol a server is asked for resources. */
+/** The protocol of a management server. */
 export type ServerProtocol = 'grpc' | 'file' | 'http' | 'https';
 
-/** What the URI of a server says about it. Whatever is of no scheme known here is a gRPC target (gRFC A27). */
+/** Returns the protocol of a server URI. A URI of any other scheme is a gRPC target (gRFC A27). */
 export function serverProtocol(serverUri: string): ServerProtocol {
   const scheme = /^(file|https?):/i.exec(serverUri)?.[1]?.toLowerCase();
   return scheme === 'file' || scheme === 'http' || scheme === 'https' ? scheme : 'grpc';
 }
 
-/** Checks a URI as far as that is possible without asking anybody. @returns what it must be and is not. */
+/** Validates a URI without resolving it. @returns the protocol, or an error text. */
 export function checkServerUri(serverUri: string): Result<ServerProtocol, string> {
-  // Resolving it would take the very server it leads to.
+  // Its resolution would need the server itself.
   if (serverUri.startsWith('xds:')) return err('must not be an xds: target');
   const protocol = serverProtocol(serverUri);
   if (protocol === 'grpc') {
@@ -38,8 +38,8 @@ export function checkServerUri(serverUri: string): Result<ServerProtocol, string
 const PASSTHROUGH = /^passthrough:(?:\/\/[^/]*\/)?(.*)$/i;
 
 /**
- * The target that grpc-js connects to for a gRPC server: the URI, unless that is of the scheme `passthrough`, as the
- * tools of gRPC-Go write it
+ * Returns the target that grpc-js connects to for a gRPC server: the URI, unless that is of the scheme `passthrough`, as
+ * the tools of gRPC-Go write it
  * (https://github.com/grpc/grpc-go/blob/master/internal/resolver/passthrough/passthrough.go).
  */
 export function channelTarget(serverUri: string): string {

@@ -4,10 +4,16 @@ import { errorMessage } from '../util/error-message';
 import { silentLogger, type Logger } from '../util/logger';
 import { AdsService } from './ads/ads-service';
 import type { ImitatedServer } from './ads/subscriptions';
-import type { ClientIdentity, ClientNode } from './client-node';
-import type { ClientEvent, ClientRequest, ClientState, DeltaClientRequest } from './client-state';
+import type {
+  ClientIdentity,
+  ClientNode,
+  ClientEvent,
+  ClientRequest,
+  ClientState,
+  DeltaClientRequest,
+} from './client-state';
 import { GrpcListener, joinHostPort } from './grpc-listener';
-import type { ClusterLoad, LoadReport } from './lrs/load-report';
+import type { ClusterLoad, LoadReport } from './lrs/load-totals';
 import { LoadService, type LoadReporting } from './lrs/load-service';
 import type { Snapshot } from './snapshot/snapshot';
 import { SnapshotStore, type SetSnapshotOptions } from './snapshot/snapshot-store';

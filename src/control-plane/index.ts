@@ -6,7 +6,7 @@
 export { ControlPlane } from './control-plane';
 export type { ControlPlaneOptions, ListeningAddress } from './control-plane';
 export type { ImitatedServer } from './ads/subscriptions';
-export type { ClientIdentity, ClientNode, NodeMetadata } from './client-node';
+export type { ClientIdentity, ClientNode, NodeMetadata } from './client-state';
 export type {
   ClientEvent,
   ClientRequest,
@@ -18,7 +18,7 @@ export type {
 
 // Load reports.
 export type { LoadReporting } from './lrs/load-service';
-export type { ClusterLoad, LoadReport, LocalityLoad, MetricSum } from './lrs/load-report';
+export type { ClusterLoad, LoadReport, LocalityLoad, MetricSum } from './lrs/load-totals';
 
 // Snapshots.
 export { Snapshot } from './snapshot/snapshot';

@@ -5,7 +5,11 @@ import { systemClock, type Clock } from '../util/clock';
 import { silentLogger, type Logger } from '../util/logger';
 import { err, ok, type Result } from '../util/result';
 import { Violations } from '../util/violations';
-import type { ChannelCredentialsType } from './channel-credentials-type';
+import {
+  type ChannelCredentialsType,
+  defineChannelCredentials,
+  type ChannelCredentialsDefinition,
+} from './define-channel-credentials';
 import { createGoogleDefaultCredentialsType } from './google-default';
 import { createTlsCredentialsType } from './tls';
 
@@ -22,12 +26,12 @@ export class ChannelCredentialsRegistry implements CredentialSupport {
     this.byName.set(type.type, type);
   }
 
-  /** Adds a type, unless there is one of that name already. */
+  /** Adds a type, unless its name is registered. */
   registerDefault(type: ChannelCredentialsType): void {
     if (!this.byName.has(type.type)) this.register(type);
   }
 
-  /** Whether there is such a type. */
+  /** Whether the type is supported. */
   has(type: string): boolean {
     return this.byName.has(type);
   }
@@ -37,17 +41,17 @@ export class ChannelCredentialsRegistry implements CredentialSupport {
     return this.byName.keys();
   }
 
-  /** Adds what is wrong with a configuration, without making anything. */
+  /** Validates a configuration without creating credentials. */
   check({ type, config }: CredentialConfig, violations: Violations): void {
     this.byName.get(type)?.parse(config, violations);
   }
 
-  /** Makes the credentials, or says why that is not possible now. */
+  /** Creates the credentials. @returns the credentials, or an error text. */
   create(credential: CredentialConfig): Result<ChannelCredentials, string> {
     return this.make(credential, (type, ...args) => type.parse(...args));
   }
 
-  /** Makes the certificates for a server that is reached over HTTPS, or says why that is not possible now. */
+  /** Creates the certificates for a server reached over HTTPS. @returns the certificates, or an error text. */
   createForHttps(credential: CredentialConfig): Result<CertificateProvider, string> {
     return this.make(credential, (type, config, violations) => {
       if (type.parseForHttps !== undefined) return type.parseForHttps(config, violations);
@@ -74,15 +78,15 @@ export class ChannelCredentialsRegistry implements CredentialSupport {
   }
 }
 
-/** What the built-in types need. */
-export interface BuiltInCredentialsOptions {
-  /** For reading certificates again. Default: the real time. */
+/** Options of the built-in types. */
+interface BuiltInCredentialsOptions {
+  /** The clock of certificate reloads. Default: that of the system. */
   readonly clock?: Clock;
-  /** Told when that fails. Default: nobody. */
+  /** Receives the errors of reloads. Default: none. */
   readonly logger?: Logger;
 }
 
-/** The types `insecure`, `google_default` (gRFC A27) and `tls` (gRFC A65). */
+/** Creates the types `insecure`, `google_default` (gRFC A27) and `tls` (gRFC A65). */
 export function builtInChannelCredentials(
   options: BuiltInCredentialsOptions = {},
 ): readonly ChannelCredentialsType[] {
@@ -98,3 +102,17 @@ const insecureCredentialsType: ChannelCredentialsType = {
   type: 'insecure',
   parse: () => () => ok(credentials.createInsecure()),
 };
+
+/**
+ * The types of channel credentials of this process: those of the application, and those of this package, which the
+ * composition root adds. An application may register its types before or after it calls `register`.
+ */
+export const processChannelCredentials = new ChannelCredentialsRegistry([]);
+
+/** Implements `registerChannelCredentials` of the package. */
+export function registerChannelCredentials<Config>(
+  definition: ChannelCredentialsDefinition<Config>,
+): void {
+  if (definition.type === '') throw new Error('Channel credentials need the name of a type');
+  processChannelCredentials.register(defineChannelCredentials(definition));
+}

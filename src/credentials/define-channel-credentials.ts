@@ -1,33 +1,53 @@
-import type { ChannelCredentials } from '../grpc-js';
+import type { ChannelCredentials, CertificateProvider } from '../grpc-js';
 import { errorMessage } from '../util/error-message';
 import { readObject } from '../util/json-fields';
-import { err, ok } from '../util/result';
+import { err, ok, type Result } from '../util/result';
 import type { Violations } from '../util/violations';
-import type { ChannelCredentialsType } from './channel-credentials-type';
+
+/** Creates credentials with a parsed configuration. May be called again after a failure. */
+type CreateChannelCredentials = () => Result<ChannelCredentials, string>;
+
+/** Creates the provider of root and identity certificates, or returns an error text. */
+type CreateCertificates = () => Result<CertificateProvider, string>;
+
+/** A type of channel credentials that a bootstrap may name (gRFC A27). */
+export interface ChannelCredentialsType {
+  /** The name in `channel_creds[].type`. */
+  readonly type: string;
+  /**
+   * Parses `channel_creds[].config`, which is absent or an object.
+   * @returns a function that creates the credentials; `undefined` after adding a violation.
+   */
+  parse(config: unknown, violations: Violations): CreateChannelCredentials | undefined;
+  /**
+   * Parses the configuration for a server reached over HTTPS instead of gRPC. Default: the type does not support HTTPS.
+   */
+  parseForHttps?(config: unknown, violations: Violations): CreateCertificates | undefined;
+}
 
 /**
- * A type of channel credentials that an application brings along. See `registerChannelCredentials`.
+ * A type of channel credentials of an application. See `registerChannelCredentials`.
  *
- * @typeParam Config - What `channel_creds[].config` is parsed into.
+ * @typeParam Config - The parsed `channel_creds[].config`.
  */
 export interface ChannelCredentialsDefinition<Config> {
   /** The name in `channel_creds[].type`, such as `acme_mtls`. */
   readonly type: string;
   /**
-   * Reads and checks `channel_creds[].config`, an empty object if it is absent. Members that are not known should
-   * be ignored. The bootstrap is invalid with the message of what this throws, or with all the messages of an
-   * `AggregateError`. May be called more than once; must have no effect.
+   * Parses and validates `channel_creds[].config`, an empty object if it is absent. Unknown members should be ignored. An
+   * exception makes the bootstrap invalid, with its message or all messages of an `AggregateError`. May be called more
+   * than once; must have no side effect.
    */
   parseConfig(config: Readonly<Record<string, unknown>>): Config;
   /**
-   * Makes the credentials for a connection to a server. What this throws makes the server unusable for now: the
-   * message is logged and is part of the status of calls that wait for the server, the next server of the list is
-   * used if there is one, and this is called again after a backoff.
+   * Creates the credentials for a connection to a server. An exception makes the server unusable until a retry after a
+   * backoff: the message is logged and is part of the status of calls that wait for the server, and the next server of
+   * the list is used, if any.
    */
   create(config: Config): ChannelCredentials;
 }
 
-/** Gives a definition of an application the form the registry wants. */
+/** Converts a definition of an application to a type for the registry. */
 export function defineChannelCredentials<Config>(
   definition: ChannelCredentialsDefinition<Config>,
 ): ChannelCredentialsType {

@@ -12,15 +12,15 @@ import type { Logger } from '../util/logger';
 import { readRegularFile } from '../util/read-regular-file';
 import { err, ok, type Result } from '../util/result';
 
-/** PEM files, named as in the configuration. */
+/** The paths of PEM files. */
 export interface CertificateFiles {
-  /** Default: the certificates that come with Node. */
+  /** The root certificates. Default: those of Node. */
   readonly ca: string | undefined;
-  /** Who we are, if the server asks. */
+  /** The certificate of the client, if any. */
   readonly identity: { readonly certificate: string; readonly privateKey: string } | undefined;
 }
 
-/** How files are read again. */
+/** Options of file reloads. */
 export interface FileCertificatesOptions {
   readonly refreshIntervalMs: number;
   readonly clock: Clock;
@@ -36,16 +36,16 @@ interface Certificates {
 const MAX_FILE_BYTES = 16 * 1024 * 1024;
 
 /**
- * Certificates from files, which may be replaced while they are in use. They are read again at an interval as
- * long as somebody listens. What cannot be read or used changes nothing: the last good ones stay.
+ * Provides certificates from files, which are reloaded at an interval while there is a listener. Files that cannot be
+ * read or used have no effect: the last valid certificates stay in use.
  */
 export class FileCertificates implements CertificateProvider {
   private readonly caListeners = new Set<CaCertificateListener>();
   private readonly identityListeners = new Set<IdentityCertificateListener>();
   private timer: Handle | undefined;
-  /** On the monotonic clock. */
+  /** Time of the last read, on the monotonic clock. */
   private readAtMs: number;
-  /** Why the last attempt to read failed. */
+  /** The error of the last read, if it failed. */
   private problem: string | undefined;
 
   private constructor(
@@ -56,7 +56,7 @@ export class FileCertificates implements CertificateProvider {
     this.readAtMs = options.clock.monotonicMs();
   }
 
-  /** Reads the files for the first time. @returns the certificates, or which file is at fault and why. */
+  /** Reads the files for the first time. @returns the certificates, or an error text. */
   static load(
     files: CertificateFiles,
     options: FileCertificatesOptions,
@@ -95,7 +95,7 @@ export class FileCertificates implements CertificateProvider {
   private start(): void {
     if (this.timer !== undefined) return;
     const { clock, refreshIntervalMs } = this.options;
-    // Nobody listened for some time, in which the files may have been replaced.
+    // The files may have been replaced while there was no listener.
     if (clock.monotonicMs() - this.readAtMs >= refreshIntervalMs) this.read();
     this.schedule();
   }
@@ -154,7 +154,7 @@ function readCa(path: string): Result<Buffer, string> {
   const read = readFile('ca_certificate_file', path);
   if (!read.ok) return read;
   try {
-    // A secure context would take text without any certificate, and trust nobody.
+    // A secure context would accept text without any certificate, and trust none.
     new X509Certificate(read.value);
     return read;
   } catch (error) {

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { CallCredentials, credentials, Metadata, Status } from '../grpc-js';
 import { errorMessage } from '../util/error-message';
 import { err, ok, type Result } from '../util/result';
-import type { ChannelCredentialsType } from './channel-credentials-type';
-import { TokenError } from './token-error';
+import type { ChannelCredentialsType } from './define-channel-credentials';
+import { TokenError } from './call-creds-registry';
 
 const PACKAGE = 'google-auth-library';
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
 
-/** What is used of an instance of `GoogleAuth`. */
+/** The used part of `GoogleAuth`. */
 interface GoogleAuth {
   /** Up to version 9 an object, `Headers` since. */
   getRequestHeaders(url: string): Promise<object>;
@@ -20,10 +20,10 @@ interface GoogleAuthModule {
 }
 
 /**
- * Credentials of type `google_default` (gRFC A27): TLS, and on each stream a token of Google's application
- * default credentials. The library that finds those is an optional peer, loaded when a bootstrap asks for it.
+ * Creates the type `google_default` (gRFC A27): TLS, and on each stream a token of Google's application default
+ * credentials. Their library is an optional peer dependency, loaded when a bootstrap has this type.
  *
- * @param load Loads the library or throws. Default: from where this package finds its dependencies.
+ * @param load Loads the library or throws. Default: from the dependencies of this package.
  */
 export function createGoogleDefaultCredentialsType(
   load: () => unknown = loadLibrary,
@@ -44,7 +44,7 @@ export function createGoogleDefaultCredentialsType(
 }
 
 function loadLibrary(): unknown {
-  // A bundle in ESM has no __filename; the package is then looked for where the application was started from.
+  // A bundle in ESM has no __filename; the package is then resolved from the working directory.
   const from = typeof __filename === 'string' ? __filename : join(process.cwd(), 'index.js');
   return createRequire(from)(PACKAGE);
 }
@@ -70,13 +70,13 @@ function isGoogleAuthModule(library: unknown): library is GoogleAuthModule {
   );
 }
 
-// Not grpc-js's own conversion: it finds nothing in `Headers`.
+// The conversion of grpc-js does not support `Headers`.
 function createCallCredentials(auth: GoogleAuth): CallCredentials {
   return CallCredentials.createFromMetadataGenerator(({ service_url: url }, callback) => {
     auth.getRequestHeaders(url).then(
       (headers) => callback(null, toMetadata(headers)),
       (error: unknown) => {
-        // Errors of HTTP come with codes of HTTP.
+        // The codes of these errors are those of HTTP.
         const message = `google_default: no token: ${errorMessage(error)}`;
         callback(new TokenError(Status.UNAVAILABLE, message));
       },

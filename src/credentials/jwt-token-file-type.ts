@@ -1,10 +1,9 @@
 import { CallCredentials, Metadata } from '../grpc-js';
 import { readObject, readRequiredString } from '../util/json-fields';
-import type { CallCredentialsType } from './call-credentials-type';
+import { type CallCredentialsType, TokenError } from './call-creds-registry';
 import type * as TokenFiles from './jwt-token-file';
-import { TokenError } from './token-error';
 
-/** Call credentials of type `jwt_token_file` (gRFC A97): the token in the file of that name, as a bearer token. */
+/** Creates the type `jwt_token_file` (gRFC A97): the token in the file of that name, as a bearer token. */
 export function createJwtTokenFileType(
   options: TokenFiles.JwtTokenFileOptions,
 ): CallCredentialsType {

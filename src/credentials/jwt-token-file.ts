@@ -4,19 +4,18 @@ import type { Clock } from '../util/clock';
 import type { Random } from '../util/random';
 import { readRegularFile } from '../util/read-regular-file';
 import { err, ok, type Result } from '../util/result';
-import { readJwtExpiry } from './jwt-expiry';
 
-/** Why there is no token. */
+/** The status of a call without a token. */
 export interface TokenFailure {
   /** A gRPC status code. */
   readonly code: number;
   readonly message: string;
 }
 
-/** Told of a token, or why there is none. */
+/** Receives the token, or the failure. */
 export type TokenCallback = (token: Result<string, TokenFailure>) => void;
 
-/** What is needed to read tokens. */
+/** Options of a {@link JwtTokenFile}. */
 export interface JwtTokenFileOptions {
   readonly clock: Clock;
   readonly random: Random;
@@ -30,7 +29,7 @@ interface Token {
   readonly expiresAtMs: number;
 }
 
-/** Why there is no token, and until when nobody asks again. */
+/** The failure of the last read, and the time of the next. */
 interface Pause {
   readonly failure: TokenFailure;
   /** On the monotonic clock. */
@@ -39,15 +38,15 @@ interface Pause {
 
 /** Servers accept headers of some kilobytes. */
 const MAX_TOKEN_BYTES = 1024 * 1024;
-/** A token counts as expired this long before it is. */
+/** A token is not used in its last milliseconds. */
 const MARGIN_MS = 30_000;
-/** A token that is to be used no longer than this is replaced ahead of time. */
+/** A token with less time left is read again in the background. */
 const AHEAD_MS = 60_000;
 
 /**
- * A token in a file that somebody else replaces before it expires (gRFC A97). It is kept until shortly before
- * that, and read again in the background when the time comes near (gRFC A83). Nothing is read unless somebody
- * asks for the token, and after a failure not before a backoff has passed.
+ * A token in a file that is replaced before it expires (gRFC A97). It is cached until shortly before its expiry, and
+ * read again in the background before that (gRFC A83). The file is read only for a request of the token, and after a
+ * failure only after a backoff.
  */
 export class JwtTokenFile {
   private readonly waiting = new Set<TokenCallback>();
@@ -63,7 +62,7 @@ export class JwtTokenFile {
     this.backoff = this.firstBackoff();
   }
 
-  /** Gives the token, which may have to be read first. */
+  /** Calls back with the token, at once if it is cached. */
   get(callback: TokenCallback): void {
     const remainingMs = this.remainingMs();
     if (this.token !== undefined && remainingMs > 0) {
@@ -77,7 +76,7 @@ export class JwtTokenFile {
     }
   }
 
-  /** How long the token is to be used. */
+  /** Remaining time in which the token is used. */
   private remainingMs(): number {
     return (this.token?.expiresAtMs ?? 0) - MARGIN_MS - this.options.clock.now();
   }
@@ -140,4 +139,28 @@ function readText(path: string, callback: (error: Error | null, text: string) =>
   const read = readRegularFile(path, { maxBytes: MAX_TOKEN_BYTES });
   if (read.ok) callback(null, read.value.toString('utf8'));
   else callback(new Error(read.error), '');
+}
+
+/**
+ * Reads the expiry of a JSON Web Token, whose signature the server checks.
+ * @returns milliseconds since the epoch, or an error text.
+ */
+export function readJwtExpiry(token: string): Result<number, string> {
+  const [, payload] = /^[\w-]+\.([\w-]+)\.[\w-]*$/.exec(token) ?? [];
+  if (payload === undefined) return err('not a JWT: not three parts in base64url');
+  const claims = parseClaims(payload);
+  if (claims === undefined) return err('not a JWT: the second part is not a JSON object');
+  const { exp } = claims;
+  if (typeof exp !== 'number' || !Number.isFinite(exp)) return err('a JWT without the claim "exp"');
+  const expiryMs = exp * 1000;
+  return Number.isFinite(expiryMs) ? ok(expiryMs) : err('a JWT whose claim "exp" is not a time');
+}
+
+function parseClaims(payload: string): { readonly exp?: unknown } | undefined {
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
+    return typeof claims === 'object' && claims !== null ? claims : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -8,7 +8,7 @@ import {
 } from '../grpc-js';
 import { err, ok, type Result } from '../util/result';
 
-/** What makes credentials. */
+/** The registries of channel and call credentials. */
 export interface CredentialSources {
   readonly channel: CredentialSupport & {
     create(credential: CredentialConfig): Result<ChannelCredentials, string>;
@@ -19,16 +19,16 @@ export interface CredentialSources {
   };
 }
 
-/** Makes what a management server is contacted with: channel credentials and, on each stream, call credentials. */
+/** Creates the credentials for management servers: channel credentials and, on each stream, call credentials. */
 export class ManagementCredentials {
   constructor(private readonly sources: CredentialSources) {}
 
-  /** What a bootstrap may name. */
+  /** The supported types. */
   get support(): BootstrapSupport {
     return { channelCreds: this.sources.channel, callCreds: this.sources.call };
   }
 
-  /** @returns the credentials of a server, or why they cannot be had now. */
+  /** @returns the credentials of a server, or an error text. */
   create(server: ServerConfig): Result<ChannelCredentials, string> {
     const channel = this.sources.channel.create(server.channelCreds);
     if (!channel.ok) return channel;
@@ -39,12 +39,12 @@ export class ManagementCredentials {
     return ok(credentials.combineChannelCredentials(channel.value, ...call.value));
   }
 
-  /** @returns the certificates for a server that is reached over HTTPS, or why they cannot be had now. */
+  /** @returns the certificates for a server reached over HTTPS, or an error text. */
   createForHttps(server: ServerConfig): Result<CertificateProvider, string> {
     return this.sources.channel.createForHttps(server.channelCreds);
   }
 
-  /** All call credentials of a server (gRFC A97). */
+  /** Creates all call credentials of a server (gRFC A97). */
   createCall(server: ServerConfig): Result<readonly CallCredentials[], string> {
     const all: CallCredentials[] = [];
     for (const credential of server.callCreds) {
@@ -56,7 +56,7 @@ export class ManagementCredentials {
   }
 }
 
-/** A token that anybody on the way can read is nobody's any more. */
+/** Call credentials are not sent over an insecure connection (gRFC A97). */
 function insecure(channel: CredentialConfig, call: readonly CredentialConfig[]): string {
   const types = call.map(({ type }) => JSON.stringify(type)).join(', ');
   return `call credentials of type ${types} are not sent over channel credentials of type ${JSON.stringify(channel.type)}`;

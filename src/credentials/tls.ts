@@ -9,15 +9,15 @@ import {
 import type { Logger } from '../util/logger';
 import { ok } from '../util/result';
 import type { Violations } from '../util/violations';
-import type { ChannelCredentialsType } from './channel-credentials-type';
+import type { ChannelCredentialsType } from './define-channel-credentials';
 import { FileCertificates, type CertificateFiles } from './file-certificates';
 
 const DEFAULT_REFRESH_INTERVAL_MS = 600_000;
 
 /**
- * Credentials of type `tls` (gRFC A65): `ca_certificate_file`, `certificate_file` with `private_key_file`, and
- * `refresh_interval`, all of them optional. The files are read when a channel is made, which fails if they
- * cannot be, and again at the interval.
+ * Creates the type `tls` (gRFC A65): `ca_certificate_file`, `certificate_file` with `private_key_file`, and
+ * `refresh_interval`, all optional. The files are read when a channel is created, which fails if they cannot be, and
+ * again at the interval.
  */
 export function createTlsCredentialsType(options: {
   readonly clock: Clock;
@@ -72,7 +72,7 @@ function readIdentity(
   fields: JsonFields,
   violations: Violations,
 ): { readonly certificate: string; readonly privateKey: string } | undefined {
-  // Either asks for the other, so that one alone is reported as the other's absence.
+  // One alone is reported as the absence of the other.
   if (!fields.has('certificate_file') && !fields.has('private_key_file')) return undefined;
   const certificate = readRequiredString(fields, 'certificate_file', violations);
   const privateKey = readRequiredString(fields, 'private_key_file', violations);

@@ -1,7 +1,7 @@
 import { errorMessage } from '../util/error-message';
 import { createHandle, type Handle } from '../util/handle';
 
-/** The function of the engine that is used here. */
+/** The used function of the engine. */
 type Hash64 = (text: string, seed: bigint) => bigint;
 
 type State =
@@ -11,16 +11,16 @@ type State =
   | { readonly kind: 'failed'; readonly reason: string };
 
 /**
- * XXH64, the hash that places endpoints and calls on a ring (gRFC A42).
+ * XXH64, the hash of endpoints and calls on a ring (gRFC A42).
  *
- * The engine is WebAssembly, which takes some two milliseconds to compile, outside of the event loop. That
- * begins when somebody first waits for it: a process that does not hash does not pay.
+ * The engine is WebAssembly, which takes some two milliseconds to compile, outside of the event loop. It is loaded for
+ * the first `whenReady`, and not in a process without hashing.
  */
 export class XxHash64 {
   private state: State = { kind: 'unused' };
   private readonly waiting = new Set<() => void>();
 
-  /** Makes one and begins to get it ready. */
+  /** Creates a hash and loads its engine. */
   static start(): XxHash64 {
     const hash = new XxHash64();
     hash.load();
@@ -32,22 +32,22 @@ export class XxHash64 {
     return this.state.kind === 'ready';
   }
 
-  /** Why it never will be ready, such as for want of WebAssembly; `undefined` if it is or may yet be. */
+  /** The error of the engine, such as missing WebAssembly; `undefined` if it is ready, loading or unused. */
   get failure(): string | undefined {
     return this.state.kind === 'failed' ? this.state.reason : undefined;
   }
 
   /**
-   * Runs the callback once it is ready or has failed, which may be at once.
+   * Calls back once the engine is ready or has failed, synchronously if it already has.
    *
-   * @returns Releasing it withdraws the callback.
+   * @returns a handle whose release cancels the callback.
    */
   whenReady(callback: () => void): Handle {
     if (this.state.kind === 'ready' || this.state.kind === 'failed') {
       callback();
       return createHandle(() => {});
     }
-    // A function of its own, so that the same callback can wait twice.
+    // A new function, so that the same callback can be added twice.
     const waiter = () => callback();
     this.waiting.add(waiter);
     if (this.state.kind === 'unused') this.load();
@@ -55,9 +55,9 @@ export class XxHash64 {
   }
 
   /**
-   * The hash of the text in UTF-8, as an unsigned 64-bit number. Throws unless it is ready.
+   * Returns the hash of the text in UTF-8, as an unsigned 64-bit number. Throws unless it is ready.
    *
-   * @param seed An unsigned 64-bit number; default 0, as the gRFCs have it.
+   * @param seed An unsigned 64-bit number; default 0, as in the gRFCs.
    */
   hash(text: string, seed = 0n): bigint {
     if (this.state.kind !== 'ready') throw new Error('XxHash64 is not ready');
@@ -81,7 +81,7 @@ export class XxHash64 {
   }
 }
 
-/** Loads and compiles the engine. Its own types are those of an ES module, which this package is not. */
+/** Loads and compiles the engine, whose types are those of an ES module. */
 function loadEngine(): Promise<{ readonly h64: Hash64 }> {
   // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-assignment -- the only way to load a module late without waiting for it; the type is that of the module
   const start: () => Promise<{ readonly h64: Hash64 }> = require('xxhash-wasm');

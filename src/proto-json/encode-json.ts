@@ -18,28 +18,28 @@ import { err, ok, type Result } from '../util/result';
 import { explainJson } from './explain-json';
 import type { JsonProblem } from './json-problem';
 
-/** How proto3-JSON is read. */
+/** Options of reading proto3-JSON. */
 export interface JsonOptions {
   /**
-   * Skips fields and enum values that the schema of this package does not have, instead of refusing
-   * them. The schema holds what gRPC clients read, so configurations written for Envoy may need it.
-   * Default false: a typing error is worth more than a skipped field.
+   * Ignores fields and enum values that the schema of this package does not have, instead of rejecting them. The schema
+   * has the fields that gRPC clients read, so configurations written for Envoy may need it. Default: false, to find
+   * typing errors.
    */
   readonly ignoreUnknownFields?: boolean | undefined;
 }
 
-/** How proto3-JSON from elsewhere is read. */
+/** Options of {@link encodeJson}. */
 export interface EncodeOptions extends JsonOptions {
   /**
-   * Takes an `Any` of a type that the schema does not have for an empty message of that type, which is enough to
-   * find out that it is not supported, instead of refusing it. Default false.
+   * Reads an `Any` of an unknown type as an empty message of that type, which the client then reports as unsupported,
+   * instead of rejecting it. Default: false.
    */
   readonly keepUnknownTypes?: boolean | undefined;
 }
 
 let registry: FileRegistry | undefined;
 
-/** The schema, decoded on first use: it costs some milliseconds that a client never pays. */
+/** Decodes the schema on first use: it takes some milliseconds, and most clients do not need it. */
 function loadRegistry(): FileRegistry {
   registry ??= createFileRegistry(
     fromBinary(FileDescriptorSetSchema, Buffer.from(descriptorSet, 'base64')),
@@ -59,12 +59,11 @@ export function decodeToJson(messageName: string, bytes: Uint8Array): JsonValue 
   return toJson(desc, fromBinary(desc, bytes), options);
 }
 
-/** Each unknown type costs as much as a hundred small messages; no configuration has so many types. */
+/** An unknown type costs as much as a hundred small messages. */
 const MAX_UNKNOWN_TYPES = 1000;
 
 /**
- * A registry in which every message that is not in the given one is there and has no fields: of those, the first
- * thousand that are looked up.
+ * Creates a registry with an empty message for every unknown type, up to {@link MAX_UNKNOWN_TYPES}.
  */
 function withEveryType(known: FileRegistry): Registry {
   const created = new Map<string, DescMessage | undefined>();
@@ -88,7 +87,7 @@ function withEveryType(known: FileRegistry): Registry {
 
 const fullName = /^[a-z_]\w*(\.[a-z_]\w*)*$/i;
 
-/** @returns `undefined` for what cannot be the name of a message. */
+/** @returns `undefined` for an invalid name of a message. */
 function createEmptyType(typeName: string): DescMessage | undefined {
   if (!fullName.test(typeName)) return undefined;
   const lastDot = typeName.lastIndexOf('.');
@@ -108,10 +107,10 @@ function findMessage(messageName: string): DescMessage {
 }
 
 /**
- * Encodes a message written as proto3-JSON. Field names may be spelled as in the .proto file or in
- * lowerCamelCase; an `Any` is an object with `@type`.
+ * Encodes a message written as proto3-JSON. Field names may be those of the .proto file or in lowerCamelCase; an `Any` is
+ * an object with `@type`.
  *
- * @returns the bytes, or everything that is wrong, each with its path.
+ * @returns the bytes, or all errors with their paths.
  */
 export function encodeJson(
   messageName: string,
@@ -134,14 +133,14 @@ export function encodeJson(
   try {
     return ok(toBinary(desc, fromJson(desc, json, readOptions)));
   } catch (error) {
-    // The reader stops at the first mistake and does not say where it was. Look again, slowly.
+    // The reader stops at the first error, without its path. The slow search finds all.
     const problems = explainJson(desc, json, readOptions);
     if (problems.length > 0) return err(problems);
     return err([{ path: [], reason: errorMessage(error) }]);
   }
 }
 
-/** What reads JSON calls itself for each level. Resources have a few dozen. */
+/** Maximum nesting, since the reader is recursive. Resources have a few dozen levels. */
 const MAX_LEVELS = 200;
 
 function isDeeperThan(levels: number, json: JsonValue): boolean {
@@ -151,7 +150,7 @@ function isDeeperThan(levels: number, json: JsonValue): boolean {
 
 const textAfterDuration = /^-?\d+(\.\d+)?s./s;
 
-/** Whether some text looks like `1s500ms`, which the reader would take for the duration `1s`. */
+/** Whether some text is like `1s500ms`, which the reader would accept as the duration `1s`. */
 function holdsTrailingText(json: JsonValue): boolean {
   if (typeof json === 'string') return textAfterDuration.test(json);
   if (typeof json !== 'object' || json === null) return false;

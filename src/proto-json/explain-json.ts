@@ -10,18 +10,17 @@ import {
 import { errorMessage } from '../util/error-message';
 import type { JsonProblem, PathSegment } from './json-problem';
 
-/** What the search needs to know to read like the reader that failed. */
+/** The options of the reader that failed. */
 export interface ExplainOptions {
   readonly registry: Registry;
   readonly ignoreUnknownFields: boolean;
 }
 
-// More than anybody reads, and few enough for hostile JSON to cost no more than other JSON.
+// Bounds the cost of hostile JSON.
 const MAX_PROBLEMS = 100;
 
 /**
- * Everything that keeps a JSON object from being read as a message, each with its path. After 100 problems, the
- * search ends with one that says so.
+ * Finds all errors that prevent reading a JSON object as a message. After 100 errors, the search ends with a note.
  */
 export function explainJson(
   desc: DescMessage,
@@ -33,12 +32,12 @@ export function explainJson(
   return search.problems;
 }
 
-/** Tells objects from the other JSON values. */
+/** Whether a JSON value is an object. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Says what a JSON value is, short enough for a message. */
+/** Describes a JSON value, short enough for a message. */
 export function describeJson(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';
@@ -49,7 +48,7 @@ export function describeJson(value: unknown): string {
 
 type Path = readonly PathSegment[];
 
-/** Walks schema and value side by side. Only leaves are handed to the real reader, one at a time. */
+/** Walks schema and value together. The reader reads only leaves, one at a time. */
 class ProblemSearch {
   readonly problems: JsonProblem[] = [];
 
@@ -202,7 +201,7 @@ function isDuration(json: JsonValue): boolean {
   return typeof json === 'string' && durationText.test(json);
 }
 
-/** The reader's reason without the type names it starts with; the path says it better. */
+/** Returns the reader's reason without its type names, which the path has. */
 function readerReason(error: unknown): string {
   return errorMessage(error).replace(/^cannot decode .*? from JSON:? /, '');
 }

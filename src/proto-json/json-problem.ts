@@ -1,19 +1,19 @@
 /** One step into a JSON value: a field name, a map key or a list position. */
 export type PathSegment = string | number;
 
-/** Something wrong with a JSON value. */
+/** An error in a JSON value. */
 export interface JsonProblem {
-  /** Where, from the root of the value. */
+  /** The path from the root of the value. */
   readonly path: readonly PathSegment[];
-  /** What, in words that follow the path. */
+  /** The error, as a text that follows the path. */
   readonly reason: string;
-  /** The key at `path` that should not be there, when that is what is wrong. */
+  /** The unknown key at `path`, if that is the error. */
   readonly key?: string;
 }
 
 const plainKey = /^[A-Za-z_@][\w.@-]*$/;
 
-/** Writes a path the way people write it: `endpoints[0].lb_endpoints`. Unusual keys are quoted. */
+/** Formats a path, such as `endpoints[0].lb_endpoints`. Unusual keys are quoted. */
 function formatPath(path: readonly PathSegment[]): string {
   let text = '';
   for (const segment of path) {
@@ -24,7 +24,7 @@ function formatPath(path: readonly PathSegment[]): string {
   return text;
 }
 
-/** The path and the reason, or the reason alone at the root. */
+/** Formats the path and the reason, or the reason alone at the root. */
 export function formatJsonProblem(problem: JsonProblem): string {
   const path = formatPath(problem.path);
   return path === '' ? problem.reason : `${path}: ${problem.reason}`;

@@ -17,24 +17,23 @@ export interface TextPosition {
   readonly column: number;
 }
 
-/** A mistake in the syntax of a YAML text. */
+/** A syntax error of a YAML text. */
 export interface YamlMistake {
   readonly position: TextPosition;
   readonly reason: string;
 }
 
-/** A YAML or JSON text that remembers where each value stands. */
+/** A YAML or JSON text with the position of each value. */
 export class YamlDocument {
   private constructor(
     private readonly document: Document,
     private readonly lines: LineCounter,
-    /** The value of the text, as `JSON.parse` would return it; undefined if there are mistakes. */
+    /** The value of the text, as `JSON.parse` would return it; undefined after syntax errors. */
     readonly value: unknown,
-    /** What keeps the text from having a value. */
     readonly mistakes: readonly YamlMistake[],
   ) {}
 
-  /** Reads a text. Anchors, aliases and merge keys (`<<`) work. */
+  /** Parses a text. Anchors, aliases and merge keys (`<<`) are supported. */
   static parse(text: string): YamlDocument {
     const lines = new LineCounter();
     const document = parseDocument(text, {
@@ -52,15 +51,15 @@ export class YamlDocument {
     try {
       return new YamlDocument(document, lines, document.toJS(), []);
     } catch (error) {
-      // An alias without its anchor, or a text that would grow beyond measure.
+      // An alias without its anchor, or aliases that expand too much.
       const mistake = { position: positionAt(lines, 0), reason: errorMessage(error) };
       return new YamlDocument(document, lines, undefined, [mistake]);
     }
   }
 
   /**
-   * Where the value at a path stands: at its key, or where it starts in a list. A path that leads
-   * nowhere ends at the last step that exists. Keys may be spelled in lowerCamelCase.
+   * Returns the position of the value at a path: its key, or its start in a list; for a missing value, that of the last
+   * existing step. Keys may be in lowerCamelCase.
    */
   locate(path: readonly PathSegment[]): TextPosition {
     let node: unknown = this.document.contents;

@@ -2,12 +2,12 @@ import type { RE2JS } from 're2js';
 
 type Dfa = ReturnType<RE2JS['re2']>['dfa'];
 
-/** Bytes that the states of all patterns may take before they are dropped, to be built again when needed. */
+/** Maximum of the states of all patterns in bytes, above which they are removed, and built again when needed. */
 const MAX_TOTAL_BYTES = 32 * 1024 * 1024;
 
 /**
- * Bytes that the states of one pattern may take. With the engine's default (8 MiB) building states takes most of the
- * time of a hostile match; beyond this it goes on without states, at a tenth of the cost per step.
+ * Maximum of the states of one pattern in bytes. With the engine's default (8 MiB) building states takes most of the time
+ * of a hostile match; above the maximum it continues without states, at a tenth of the cost per step.
  * https://github.com/le0pard/re2js/blob/master/src/DFA.js
  */
 const MAX_PATTERN_BYTES = 64 * 1024;
@@ -15,7 +15,7 @@ const MAX_PATTERN_BYTES = 64 * 1024;
 /** Bounds the memory of the states that the engine builds while it matches, for all patterns of a process. */
 export class DfaBudget {
   private total = 0;
-  /** Those that have states. */
+  /** The patterns with states. */
   private used = new Set<WeakRef<BoundedDfa>>();
 
   constructor(private readonly maxTotalBytes = MAX_TOTAL_BYTES) {}
@@ -52,7 +52,7 @@ export class BoundedDfa {
   prepare(): void {
     if (this.dfa !== undefined) return;
     const program = this.engine.re2();
-    // A pattern that is matched in one pass needs no states. The engine's types leave out that there may be none.
+    // A pattern that is matched in one pass needs no states. The engine's type lacks the `null`.
     const onepass: unknown = program.onepass;
     if (onepass !== null) return;
     this.dfa = program.dfa;
@@ -64,13 +64,13 @@ export class BoundedDfa {
   account(): void {
     if (this.dfa === undefined) return;
     const bytes = this.dfa.stateBudget - this.dfa.memBudget;
-    // When its budget is exhausted the engine drops all of them, and begins anew.
+    // At the end of its budget the engine removes all states, and begins again.
     const added = bytes - this.bytes;
     this.bytes = bytes;
     if (added !== 0) this.budget.add(this.ref, added);
   }
 
-  /** Drops the states. */
+  /** Removes the states. */
   clear(): void {
     this.dfa?.clearCache();
     this.bytes = 0;

@@ -1,4 +1,4 @@
-/** What every expression costs besides what is in it: a program, its tables and the states it starts from. */
+/** Size of an empty expression: its program, tables and first states. */
 const BASE_SIZE = 16;
 /** A Unicode class, such as `\pL`, is a table of up to 744 ranges. */
 const UNICODE_CLASS_SIZE = 750;
@@ -10,9 +10,8 @@ const REPEAT = /\{(\d{1,9})(?:(,)(\d{1,9})?)?\}/y;
 const HUGE = 1e9;
 
 /**
- * Estimates from above how large the program of an RE2 expression is: instructions, and the ranges of the
- * characters they match, as the engine builds it, with repetitions written out. Takes time linear in the pattern,
- * and compiles nothing. A malformed pattern has some size too.
+ * Estimates an upper bound of the program of an RE2 expression: instructions and ranges of characters, with repetitions
+ * written out. Takes time linear in the pattern, without compiling it. A malformed pattern has some size, too.
  */
 export function estimatePatternSize(pattern: string): number {
   return BASE_SIZE + new SizeReader(pattern).read();

@@ -1,24 +1,25 @@
 import type * as Re2js from 're2js';
+import type { RE2JS } from 're2js';
 import { errorMessage } from '../util/error-message';
 import type { Violations } from '../util/violations';
-import { DfaBudget } from './dfa-budget';
+import { DfaBudget, BoundedDfa } from './dfa-budget';
 import { estimatePatternSize } from './pattern-size';
-import { Re2Pattern, type PatternBounds } from './re2-pattern';
 import type { RegexMeter } from './regex-meter';
+import { parseSubstitution } from './substitution';
 
 const REASON_PREFIX = 'error parsing regexp: ';
 const MAX_REASON_LENGTH = 160;
 
-/** How large regular expressions and their substitutions may be; see `Limits`. */
-export interface RegexLimits {
+/** The limits of regular expressions; see `Limits`. */
+interface RegexLimits {
   readonly maxRegexSize: number;
   readonly maxRegexSizePerResource: number;
   readonly maxRegexSubstitutionLength: number;
 }
 
 /**
- * Compiles RE2 patterns. A pattern that is still in use somewhere is not compiled again, so that an update
- * of a big route configuration costs only its new patterns.
+ * Compiles RE2 patterns. A pattern in use is not compiled again, so that an update of a large route configuration
+ * costs only its new patterns.
  */
 export class Re2Compiler {
   private engine: typeof Re2js | undefined;
@@ -41,20 +42,20 @@ export class Re2Compiler {
     return new ResourceRegexes(this, this.limits);
   }
 
-  /** The size of a pattern, see `CompiledRegex.size`; of one that is far too long, its length. */
+  /** Returns the size of a pattern, see `CompiledRegex.size`; the length of one that is far too long. */
   sizeOf(pattern: string): number {
     if (pattern.length > this.limits.maxRegexSize) return pattern.length;
     return this.known(pattern)?.size ?? estimatePatternSize(pattern);
   }
 
   /**
-   * Compiles a pattern, whatever its size.
-   * @returns `undefined` after adding a violation with the engine's reason.
+   * Compiles a pattern of any size.
+   * @returns `undefined` after adding a violation with the error of the engine.
    */
   compile(pattern: string, size: number, violations: Violations): Re2Pattern | undefined {
     const known = this.known(pattern);
     if (known !== undefined) return known;
-    // The engine takes longer to load than the rest of the package; most processes never see a pattern.
+    // The engine takes longer to load than the rest of the package, and most processes have no pattern.
     this.engine ??= loadEngine();
     try {
       const compiled = new Re2Pattern(this.engine.RE2JS.compile(pattern), size, this.bounds);
@@ -71,8 +72,8 @@ export class Re2Compiler {
   }
 }
 
-/** The patterns of one resource. Those that are too large are rejected without being compiled. */
-export class ResourceRegexes {
+/** The patterns of one resource. Patterns above the limits are rejected without compiling them. */
+class ResourceRegexes {
   private readonly counted = new Set<string>();
   private total = 0;
 
@@ -101,7 +102,7 @@ export class ResourceRegexes {
     return this.compiler.compile(pattern, size, violations);
   }
 
-  /** @returns whether the resource is still within its limit. */
+  /** Counts a compiled pattern. @returns whether the resource is within its limit. */
   keep({ pattern, size }: Pick<Re2Pattern, 'pattern' | 'size'>): boolean {
     return this.count(pattern, size);
   }
@@ -115,7 +116,7 @@ export class ResourceRegexes {
   }
 }
 
-/** What the engine says, without what is always the same and without too much of the pattern. */
+/** Returns the error of the engine, without its prefix and cut to a maximum length. */
 function reasonOf(error: unknown): string {
   const message = errorMessage(error);
   const reason = message.startsWith(REASON_PREFIX) ? message.slice(REASON_PREFIX.length) : message;
@@ -125,4 +126,102 @@ function reasonOf(error: unknown): string {
 function loadEngine(): typeof Re2js {
   // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- the only way to load a module late without waiting for it; the type is that of the module
   return require('re2js');
+}
+
+/** Steps of a character besides the size of the program. */
+const STEPS_PER_CHARACTER = 16;
+
+/** The budgets that patterns share. */
+interface PatternBounds {
+  /** Counts the steps of a call; without one, matching is not limited. */
+  readonly meter: RegexMeter | undefined;
+  readonly states: DfaBudget;
+}
+
+/** A compiled RE2 pattern. Matching takes time linear in the text. */
+class Re2Pattern {
+  /** As given. */
+  readonly pattern: string;
+  private readonly groupCount: number;
+  /** The prefix of every text that matches. */
+  private readonly prefix: string;
+  private readonly stepsPerCharacter: number;
+  private readonly meter: RegexMeter | undefined;
+  private readonly states: BoundedDfa;
+  // A pattern for rewrites nearly always has one substitution.
+  private lastSubstitution: string | undefined;
+  private lastParts: readonly (string | number)[] = [];
+
+  /** @param size See `CompiledRegex.size`. */
+  constructor(
+    private readonly engine: RE2JS,
+    readonly size: number,
+    { meter, states }: PatternBounds,
+  ) {
+    this.pattern = engine.pattern();
+    this.groupCount = engine.groupCount();
+    this.prefix = String(engine.re2().prefix);
+    this.stepsPerCharacter = engine.programSize() + STEPS_PER_CHARACTER;
+    this.meter = meter;
+    this.states = new BoundedDfa(engine, states);
+  }
+
+  /** Whether the whole text matches, as if the pattern stood in a group between `^` and `$`. */
+  matches(text: string): boolean {
+    if (!text.startsWith(this.prefix) || !this.spend(text.length, text)) return false;
+    this.states.prepare();
+    const isMatch = this.engine.testExact(text);
+    this.states.account();
+    return isMatch;
+  }
+
+  /**
+   * Replaces every match, leftmost first. An empty match right after another match does not count.
+   *
+   * @param substitution See {@link parseSubstitution}; a malformed one replaces nothing. A group outside of the match is
+   * empty.
+   * @param maxLength Maximum length of the result, after which the search ends.
+   * @returns `undefined` if the call has no steps left for it.
+   */
+  replaceAll(text: string, substitution: string, maxLength: number): string | undefined {
+    const parts = this.partsOf(substitution);
+    if (parts === undefined) return text.slice(0, maxLength);
+    const matcher = this.engine.matcher(text);
+    let result = '';
+    let end = -1;
+    while (result.length < maxLength) {
+      // Each search may go through the rest of the text, and prepares tables for the whole of it.
+      if (!this.spend(text.length - Math.max(end, 0) + text.length / 16, text)) return undefined;
+      if (!matcher.find()) {
+        result += text.slice(Math.max(end, 0));
+        break;
+      }
+      if (matcher.end() === end && matcher.start() === end) continue;
+      result += text.slice(Math.max(end, 0), matcher.start());
+      for (const part of parts) {
+        if (result.length >= maxLength) break;
+        if (typeof part === 'string') result += part;
+        else if (part <= this.groupCount) result += matcher.group(part) ?? '';
+      }
+      end = matcher.end();
+    }
+    return result.slice(0, maxLength);
+  }
+
+  /** @returns false if the call has no steps left for as many characters. */
+  private spend(characters: number, text: string): boolean {
+    if (this.meter === undefined) return true;
+    const steps = this.stepsPerCharacter * (characters + 1);
+    return this.meter.spend(steps, this.pattern, text.length);
+  }
+
+  private partsOf(substitution: string): readonly (string | number)[] | undefined {
+    if (substitution !== this.lastSubstitution) {
+      const parts = parseSubstitution(substitution);
+      if (parts === undefined) return undefined;
+      this.lastSubstitution = substitution;
+      this.lastParts = parts;
+    }
+    return this.lastParts;
+  }
 }

@@ -1,15 +1,14 @@
 import type { Logger } from '../util/logger';
 
-/** A reason why a call's route or hash could not be determined. */
+/** A match for which a call had no steps left. */
 export interface ExceededSteps {
-  /** The pattern there were no steps left for. */
   readonly pattern: string;
   readonly textLength: number;
 }
 
 /**
- * Counts the steps that matching regular expressions takes for a call. Matching is linear in pattern and text; that
- * still adds up, since a caller chooses the text and a control plane the patterns.
+ * Counts the steps of matching regular expressions for a call. Matching is linear in pattern and text, but a caller
+ * chooses the text and a control plane the patterns.
  */
 export class RegexMeter {
   private left = Infinity;
@@ -27,7 +26,7 @@ export class RegexMeter {
     this.lastExceeded = undefined;
   }
 
-  /** What there were no steps left for since `begin`; nothing has been matched from there on. */
+  /** The first match without steps left since `begin`, after which none was matched. */
   get exceeded(): ExceededSteps | undefined {
     return this.lastExceeded;
   }
@@ -43,7 +42,7 @@ export class RegexMeter {
     return false;
   }
 
-  /** What was exceeded, as a sentence for a status or a log. */
+  /** Formats a match without steps left for a status or a log. */
   describe({ pattern, textLength }: ExceededSteps): string {
     return (
       `matching the regular expressions takes more than ${this.maxSteps} steps ` +
@@ -51,7 +50,7 @@ export class RegexMeter {
     );
   }
 
-  /** Logs what was exceeded, once for each pattern. */
+  /** Logs a match without steps left, once for each pattern. */
   log(exceeded: ExceededSteps, subject: string): void {
     if (this.logged.has(exceeded.pattern)) return;
     if (this.logged.size >= MAX_LOGGED) this.logged.clear();

@@ -1,6 +1,6 @@
 /**
- * Reads a substitution as RE2 spells it: `\0` is the whole match, `\1` to `\9` are its groups and `\\` is a
- * backslash; everything else stands for itself.
+ * Parses a substitution of RE2: `\0` is the whole match, `\1` to `\9` are its groups and `\\` is a backslash; other
+ * characters are literal.
  *
  * @returns texts and group numbers in order; `undefined` if a backslash is followed by something else.
  */

@@ -1,8 +1,10 @@
 import { CallCredentialsRegistry } from '../credentials/call-creds-registry';
-import { builtInChannelCredentials } from '../credentials/channel-creds-registry';
+import {
+  builtInChannelCredentials,
+  processChannelCredentials,
+} from '../credentials/channel-creds-registry';
 import { createJwtTokenFileType } from '../credentials/jwt-token-file-type';
 import { ManagementCredentials } from '../credentials/management-credentials';
-import { processChannelCredentials } from '../credentials/register-channel-credentials';
 import { createCompositeFilter } from '../http-filters/composite/composite-filter';
 import { createFaultFilter } from '../http-filters/fault/fault-filter';
 import type { HttpFilterRegistry } from '../http-filters/registry';
@@ -13,7 +15,7 @@ import { Re2Compiler } from '../regex/re2-compiler';
 import type { RegexMeter } from '../regex/regex-meter';
 import { createResourceTypes, type ResourceTypes } from '../resources/resource-types';
 
-/** Adds every type of credentials of this package. Those of the application stay in force. */
+/** Adds all credential types of this package. Those of the application take precedence. */
 export function createCredentials(environment: PolicyEnvironment): ManagementCredentials {
   const channel = processChannelCredentials;
   for (const type of builtInChannelCredentials(environment)) channel.registerDefault(type);
@@ -22,7 +24,7 @@ export function createCredentials(environment: PolicyEnvironment): ManagementCre
   return new ManagementCredentials({ channel, call: new CallCredentialsRegistry(callTypes) });
 }
 
-/** Adds every HTTP filter of this package. Those of the application stay in force. */
+/** Adds all HTTP filters of this package. Those of the application take precedence. */
 export function addHttpFilters(
   filters: HttpFilterRegistry,
   { flags, clock, random, logger }: PolicyEnvironment,
@@ -32,7 +34,7 @@ export function addHttpFilters(
   if (flags.compositeFilter) filters.registerDefault(createCompositeFilter({ filters, random }));
 }
 
-/** Makes the resource types that clients of this process watch, decoded with these extensions. */
+/** Creates the resource types of the clients of this process, with these extensions. */
 export function createRuntimeResourceTypes(
   lbConfigs: LbPolicyRegistry,
   httpFilters: HttpFilterRegistry,

@@ -11,10 +11,11 @@ import { processHttpFilters } from '../http-filters/registry';
 import { ConnectionAttempts } from '../lb/connection-attempts';
 import { createPolicyRegistry, type PolicyEnvironment } from '../lb/create-policy-registry';
 import { processLbPolicies } from '../lb/custom/policy-type';
+import { RegistryRoots } from '../lb/grpc-js-root';
 import type { LbPolicyRegistry } from '../lb/lb-policy-registry';
 import type { LbPolicyRoots } from '../lb/register-lb-policies';
-import { RegistryRoots } from '../lb/grpc-js-root';
 import { TimeSlices } from '../lb/time-slices';
+import { LoadReporter } from '../load-reporting/load-reporter';
 import { RegexMeter } from '../regex/regex-meter';
 import { explainCall, type CallExplanation } from '../resolver/explain-call';
 import { LiveConfigs } from '../resolver/live-configs';
@@ -22,18 +23,22 @@ import type { ResolverArgs } from '../resolver/register-xds-resolver';
 import type { XdsResolverDependencies } from '../resolver/resolution';
 import { XdsResolver } from '../resolver/xds-resolver';
 import { CertificateProviders } from '../security/certificate-providers';
+import type * as SavedStart from '../saved-snapshot/saved-start';
 import { TransportFactory } from '../transport/transport-factory';
 import { systemClock } from '../util/clock';
 import { systemRandom } from '../util/random';
 import type { Result } from '../util/result';
-import type { ClientPool } from '../xds-client/client-pool';
+import { PACKAGE_VERSION } from '../util/version';
+import { ClientPool, type ClientGroup } from '../xds-client/client-pool';
+import { mergeResources } from '../xds-client/client-snapshot';
+import { ManagementServers } from '../xds-client/management-servers';
 import { SharedTransports } from '../xds-client/shared-transports';
-import type { WatchClient } from '../xds-client/xds-client';
+import type { XdsTransportFactory } from '../xds-client/transport';
+import { type WatchClient, XdsClient } from '../xds-client/xds-client';
 import { addHttpFilters, createCredentials, createRuntimeResourceTypes } from './built-in-parts';
-import { createClientPool, type XdsClientGroup } from './process-clients';
 
-// What an application brings along goes where the rest is.
-export { registerChannelCredentials } from '../credentials/register-channel-credentials';
+// The registrations of an application are in the same module instances.
+export { registerChannelCredentials } from '../credentials/channel-creds-registry';
 export { registerHttpFilter } from '../http-filters/registry';
 export { registerLbPolicy } from '../lb/custom/policy-type';
 
@@ -44,9 +49,9 @@ export interface RuntimeOptions {
   readonly limits?: Partial<Limits>;
 }
 
-/** Everything behind the `xds:` channels of a process, put together. */
+/** The composition root of the `xds:` channels of a process. */
 export class XdsRuntime {
-  /** For the roots that grpc-js makes. */
+  /** The roots of policy trees, for grpc-js. */
   readonly lbPolicyRoots: LbPolicyRoots;
   private readonly environment: PolicyEnvironment;
   private readonly regexes: RegexMeter;
@@ -88,7 +93,7 @@ export class XdsRuntime {
     this.resolverDependencies = this.createDependencies(policies);
   }
 
-  /** Replaces the bootstrap for the channels made from now on. */
+  /** Replaces the bootstrap for channels created from now on. */
   use(options: RuntimeOptions): void {
     this.loadBootstrap = this.createLoader(options);
   }
@@ -103,7 +108,7 @@ export class XdsRuntime {
     return new XdsResolver(target, listener, options, shared);
   }
 
-  /** See the function of that name of the package. */
+  /** Implements `explainCall` of the package. */
   explainCall(target: string, method: string, headers: Metadata): CallExplanation | undefined {
     const live = this.liveConfigs.find(target);
     if (live === undefined) return undefined;
@@ -117,7 +122,7 @@ export class XdsRuntime {
     });
   }
 
-  /** What the clients know (gRFC A40). */
+  /** Lists the resources of all clients (gRFC A40). */
   observe(): ReturnType<ObserveClients> {
     return this.clients.clients().map(({ client, scope }) => {
       return { node: client.node, scope, resources: client.resources() };
@@ -153,4 +158,52 @@ export class XdsRuntime {
       createDns: createDnsWatcherFactory,
     };
   }
+}
+
+/** The clients of one bootstrap, and the load reports of their channels (gRFC A27). */
+export interface XdsClientGroup extends ClientGroup<WatchClient> {
+  /** One LRS stream per server for all clients, until their last calls end. */
+  readonly loads: LoadReporter;
+}
+
+/** Creates the clients of the process: one for each target, sharing the connections of a bootstrap. */
+export function createClientPool(
+  { clock, random, logger, flags, limits }: PolicyEnvironment,
+  transportFactory: XdsTransportFactory,
+): ClientPool<WatchClient, XdsClientGroup> {
+  const userAgent = { name: 'grpc-xds (Node.js)', version: PACKAGE_VERSION };
+  const { dataErrorHandling, endpointFallback, federation } = flags;
+  const { lrsPropagation: choosesMetrics } = flags;
+  const { maxUpdateTimePercent } = limits;
+  const clientFeatures = endpointFallback ? ['xds.endpoint.supports_lb_endpoint_collection'] : [];
+  return new ClientPool((bootstrap, clients) => {
+    const { savedSnapshot: config } = bootstrap;
+    const read = () => mergeResources(clients());
+    const savedStart =
+      config && loadSavedStart().createSavedStart({ config, bootstrap, clock, logger, read });
+    const options = {
+      ...{ bootstrap, transportFactory, userAgent, clientFeatures },
+      ...{ dataErrorHandling, federation },
+      ...{ clock, random, logger, maxUpdateTimePercent },
+      ...(savedStart && { events: savedStart.events }),
+    };
+    const servers = new ManagementServers(options);
+    const { node, parseName } = servers;
+    return {
+      createClient: (target) => {
+        const client = new XdsClient({ ...options, target }, servers);
+        return savedStart?.wrap(client, { target, parseName }) ?? client;
+      },
+      loads: new LoadReporter({
+        ...{ node, transportFactory, choosesMetrics },
+        ...{ clock, random, logger },
+      }),
+    };
+  });
+}
+
+/** Loaded late, because few processes save resources. */
+function loadSavedStart(): typeof SavedStart {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- the only way to load a module late without waiting for it; the type is that of the module
+  return require('../saved-snapshot/saved-start');
 }

@@ -20,7 +20,7 @@ function mistakes(json: unknown): readonly string[] {
 }
 
 describe('parseBootstrap', () => {
-  it('fills in what a minimal bootstrap leaves out', () => {
+  it('adds the defaults to a minimal bootstrap', () => {
     expect(parse({ xds_servers: [server] })).toEqual({
       source: 'test',
       servers: [
@@ -251,7 +251,7 @@ describe('parseBootstrap', () => {
     expect(mistakes(json)).toEqual(expected);
   });
 
-  it('reports the mistakes of all parts at once', () => {
+  it('reports the violations of all parts', () => {
     expect(
       mistakes({
         xds_servers: [server, { server_uri: 1, channel_creds: 'x' }],
@@ -288,7 +288,7 @@ describe('parseBootstrap', () => {
     });
   });
 
-  it('takes null for absent', () => {
+  it('treats null as absent', () => {
     expect(
       parse({
         xds_servers: [{ ...server, call_creds: null, server_features: null }],
@@ -311,7 +311,7 @@ describe('parseBootstrap', () => {
     );
   });
 
-  it('lets the credentials judge their configuration', () => {
+  it('validates the configuration of credentials by their type', () => {
     const check = (credential: CredentialConfig, violations: Violations) => {
       violations.at('file').add(`not for ${credential.type}`);
     };
@@ -327,7 +327,7 @@ describe('parseBootstrap', () => {
     });
   });
 
-  it('ignores server features that are not known', () => {
+  it('ignores unknown server features', () => {
     const server_features = ['xds_v3', 1, null, { b: 1 }, ['c'], 'grpc_xds_delta', 'toString'];
     expect(parse({ xds_servers: [{ ...server, server_features }] }).servers[0]?.features).toEqual(
       new Set(['grpc_xds_delta']),
@@ -345,7 +345,7 @@ describe('parseBootstrap', () => {
     ]);
   });
 
-  it('refuses a passthrough: URI without an address', () => {
+  it('rejects a passthrough: URI without an address', () => {
     for (const server_uri of ['passthrough:', 'passthrough:///', 'passthrough://a/']) {
       expect(mistakes({ xds_servers: [{ ...server, server_uri }] })).toEqual([
         'xds_servers[0].server_uri: must have an address',
@@ -368,7 +368,7 @@ describe('parseBootstrap', () => {
       return result.value;
     };
 
-    it('knows no authorities without federation (gRFC A47)', () => {
+    it('ignores authorities without federation (gRFC A47)', () => {
       expect(parseWith({}).authorities.size).toBe(1);
       expect(parseWith({ federation: false })).toMatchObject({
         authorities: new Map(),
@@ -408,7 +408,7 @@ describe('parseBootstrap', () => {
     expect(certificateProviders.get('a')).toEqual({ pluginName: 'unheard_of', config: { b: 1 } });
   });
 
-  it('gives an authority the top-level servers and a template if it has none', () => {
+  it('uses the top-level servers and a default template for an authority without them', () => {
     const { authorities, servers } = parse({
       xds_servers: [server],
       authorities: { 'a.test': {}, 'b/c d': { xds_servers: [] }, '': {} },
@@ -444,7 +444,7 @@ describe('parseBootstrap', () => {
     expect(bootstrap.clientDefaultListenerResourceNameTemplate).toBe('%s');
   });
 
-  it('passes node metadata through untouched', () => {
+  it('passes node metadata on unchanged', () => {
     const metadata = {
       GENERATOR: 'grpc',
       MESH_ID: null,
@@ -485,7 +485,7 @@ describe('a server that does not speak gRPC', () => {
     });
   });
 
-  it('is read the way its entry says', () => {
+  it('has the fetch options of its entry', () => {
     expect(
       parseServer({
         server_uri: 'https://control-plane',
@@ -500,14 +500,14 @@ describe('a server that does not speak gRPC', () => {
     });
   });
 
-  it('is another server if it is read in another way', () => {
+  it('is another server with other fetch options', () => {
     const keys = ['1s', '2s'].map(
       (refresh_delay) => parseServer({ server_uri: 'http://a', refresh_delay })?.key,
     );
     expect(new Set(keys).size).toBe(2);
   });
 
-  it('leaves servers that do speak gRPC as they are', () => {
+  it('does not affect servers that speak gRPC', () => {
     expect(parseServer({ ...server, refresh_delay: 7 })).toMatchObject({ fetch: undefined });
   });
 
@@ -523,7 +523,7 @@ describe('a server that does not speak gRPC', () => {
     );
   });
 
-  it('has mistakes in how it is to be read', () => {
+  it('is rejected with invalid fetch options', () => {
     const entry = { server_uri: 'http://a', refresh_delay: '0s', request_timeout: 5 };
     expect(mistakes({ xds_servers: [{ ...entry, ignore_unknown_fields: 'no' }] })).toEqual([
       'xds_servers[0].refresh_delay: must be a duration above zero, such as "10s"',
@@ -545,7 +545,7 @@ describe('a server that does not speak gRPC', () => {
 describe('the key of a server', () => {
   const key = (extra: object) => parse({ xds_servers: [{ ...server, ...extra }] }).servers[0]?.key;
 
-  it('does not depend on the order of features or members, nor on what is not used', () => {
+  it('does not depend on the order of features or members, nor on unused ones', () => {
     const a = {
       channel_creds: [{ type: 'tls', config: { a: 1, b: { c: [1, 2], d: null } } }],
       server_features: ['grpc_xds_delta', 'trusted_xds_server', 3],

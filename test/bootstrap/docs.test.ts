@@ -50,7 +50,7 @@ describe('docs/control-plane-connections.md', () => {
     });
   });
 
-  it('shows the message that a mistake in it leads to', () => {
+  it('shows the message of an error in it', () => {
     const [example = ''] = examples('yaml');
     const broken = example.replace('lb_endpoints:', 'lb_endpoint:');
     const read = readResourceFile('/etc/xds/resources.yaml', Buffer.from(broken), {
@@ -61,7 +61,7 @@ describe('docs/control-plane-connections.md', () => {
     expect(text).toContain(`\n${message}; the resources read before stay in use\n`);
   });
 
-  it('is right in that files for the embedded control plane will do', () => {
+  it('accepts files of the embedded control plane, as it claims', () => {
     const files = readdirSync(join(root, 'examples'), { recursive: true, encoding: 'utf8' });
     const yaml = files.filter((name) => name.endsWith('.yaml'));
     expect(yaml.length).toBeGreaterThan(1);

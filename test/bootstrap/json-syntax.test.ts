@@ -32,14 +32,14 @@ describe('findJsonError', () => {
     expect(findJsonError('[\n')).toMatch('line 2, column 1:');
   });
 
-  it('finds what is wrong however deep the text is', () => {
+  it('finds an error at any depth', () => {
     const text = `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`;
     expect(findJsonError(text)).toBeUndefined();
     expect(findJsonError(`${text}x`)).toBe('line 1, column 300002: expected nothing more');
     expect(findJsonError(text.slice(0, -1))).toBe('line 1, column 300001: expected "," or "}"');
   });
 
-  it('agrees with JSON.parse about what is JSON', () => {
+  it('accepts the texts that JSON.parse accepts', () => {
     const sample = JSON.stringify({
       a: [1, -0.5e-7, true, null, '\u2028 "\\\n'],
       '': { b: {}, c: [[]] },

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DEFAULT_LIMITS, resolveLimits } from '../../src/bootstrap/limits';
 
 describe('limits', () => {
-  it('are the defaults where the application sets none', () => {
+  it('default to DEFAULT_LIMITS', () => {
     expect(resolveLimits()).toEqual(DEFAULT_LIMITS);
     expect(resolveLimits({ maxMessageBytes: 5 })).toEqual({
       ...DEFAULT_LIMITS,
@@ -17,7 +17,7 @@ describe('limits', () => {
     );
   });
 
-  it('refuse a name that is not one of theirs', () => {
+  it('reject an unknown name', () => {
     const misspelt = { maxMesageBytes: 1 } as object;
     expect(() => resolveLimits(misspelt)).toThrow(
       /unknown limit "maxMesageBytes"; the limits are maxMessageBytes/,

@@ -31,7 +31,7 @@ describe('loadBootstrap', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('prefers what the application passed, then the file, then the variable', () => {
+  it('prefers the option, then the file, then the variable', () => {
     const path = join(folder, 'bootstrap.json');
     writeFileSync(path, JSON.stringify(bootstrap('file')));
     const GRPC_XDS_BOOTSTRAP_CONFIG = JSON.stringify(bootstrap('variable'));
@@ -48,7 +48,7 @@ describe('loadBootstrap', () => {
     );
   });
 
-  it('says how to give a bootstrap when there is none', () => {
+  it('explains how to set a bootstrap when there is none', () => {
     const message =
       'missing: xDS bootstrap is missing: set GRPC_XDS_BOOTSTRAP to a file or ' +
       'GRPC_XDS_BOOTSTRAP_CONFIG to JSON, or pass register({ bootstrap })';
@@ -58,7 +58,7 @@ describe('loadBootstrap', () => {
     );
   });
 
-  it('does not try the next place when a file cannot be read', () => {
+  it('does not try the next source when a file cannot be read', () => {
     const path = join(folder, 'none.json');
     const GRPC_XDS_BOOTSTRAP_CONFIG = JSON.stringify(bootstrap('variable'));
     expect(outcome({ env: { GRPC_XDS_BOOTSTRAP: path, GRPC_XDS_BOOTSTRAP_CONFIG } })).toBe(
@@ -71,7 +71,7 @@ describe('loadBootstrap', () => {
     );
   });
 
-  it('refuses a FIFO or a device at once, and a file of more than 16 MiB', () => {
+  it('rejects a FIFO or a device without blocking, and a file of more than 16 MiB', () => {
     const reasonFor = (path: string) => outcome({ env: { GRPC_XDS_BOOTSTRAP: path } });
     const fifo = join(folder, 'fifo');
     execFileSync('mkfifo', [fifo]);
@@ -83,7 +83,7 @@ describe('loadBootstrap', () => {
     expect(reasonFor(large)).toContain('cannot be read: 16777217 bytes, more than 16777216');
   });
 
-  it('says where text is not JSON without quoting it', () => {
+  it('reports the position of a syntax error without quoting the text', () => {
     const path = join(folder, 'bootstrap.json');
     writeFileSync(path, '{\n  "token": "s3cret" "x": 1 }');
     expect(outcome({ env: { GRPC_XDS_BOOTSTRAP: path } })).toBe(
@@ -100,7 +100,7 @@ describe('loadBootstrap', () => {
     );
   });
 
-  it('names every mistake in one line', () => {
+  it('lists all violations in one line', () => {
     const text = JSON.stringify({ xds_servers: [{}], node: [] });
     expect(outcome({ env: { GRPC_XDS_BOOTSTRAP_CONFIG: text } })).toBe(
       'invalid: xDS bootstrap in GRPC_XDS_BOOTSTRAP_CONFIG is invalid: ' +
@@ -115,7 +115,7 @@ describe('loadBootstrap', () => {
     expect(outcome({ env: { GRPC_XDS_BOOTSTRAP: path } })).toBe(`file from ${path}`);
   });
 
-  it('survives an object that is not JSON', () => {
+  it('rejects an object that is not JSON', () => {
     const cyclic: { self?: object } = {};
     cyclic.self = cyclic;
     expect(outcome({ inline: cyclic })).toBe(
@@ -124,7 +124,7 @@ describe('loadBootstrap', () => {
     );
   });
 
-  it('is not affected by what is done to the object later', () => {
+  it('is not affected by later changes of the object', () => {
     const inline = { ...bootstrap('option'), node: { metadata: { list: [1] } } };
     const result = loadBootstrap({ inline, support });
     inline.node.metadata.list.push(2);

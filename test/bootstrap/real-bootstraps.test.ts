@@ -106,7 +106,7 @@ function parse(text: string): Bootstrap {
 }
 
 describe('bootstraps found in the field', () => {
-  it('reads what the agent of Istio writes', () => {
+  it('parses that of the agent of Istio', () => {
     const bootstrap = parse(ISTIO_AGENT);
     expect(bootstrap.servers[0]?.serverUri).toBe('unix:///etc/istio/proxy/XDS');
     expect(bootstrap.node.locality).toEqual({ region: '', zone: '', subZone: '' });
@@ -121,13 +121,13 @@ describe('bootstraps found in the field', () => {
     ).toEqual({ ok: true, value: 'catalog.shop.svc:7070' });
   });
 
-  it('reads what Istio writes for a pod without an agent: no locality, no cluster', () => {
+  it('parses that of Istio for a pod without an agent: no locality, no cluster', () => {
     const bootstrap = parse(ISTIO_SIMPLE);
     expect(bootstrap.servers[0]?.serverUri).toBe('dns:///istiod.istio-system.svc:15010');
     expect(bootstrap.node).toMatchObject({ cluster: '', locality: undefined });
   });
 
-  it('reads what the generator of Google writes: authorities that inherit the servers', () => {
+  it('parses that of the generator of Google: authorities that inherit the servers', () => {
     const bootstrap = parse(GOOGLE);
     const global = bootstrap.authorities.get('traffic-director-global.xds.googleapis.com');
     const direct = bootstrap.authorities.get('traffic-director-c2p.xds.googleapis.com');

@@ -71,7 +71,7 @@ describe('listenerResourceName', () => {
     expect(nameOf({ authority, path }, authorities)).toBe(expected);
   });
 
-  it('names the authorities there are when one is unknown', () => {
+  it('lists the authorities when one is unknown', () => {
     expect(nameOf({ authority: 'c.test', path: 'shop' }, authorities)).toBe(
       'error: authority "c.test" is not among the authorities of the bootstrap /etc/x.json ' +
         '(it has "a.test", "b.test"): add it there, or use xds:///shop',
@@ -89,7 +89,7 @@ describe('listenerResourceName', () => {
     );
   });
 
-  it('refuses a target without a name', () => {
+  it('rejects a target without a name', () => {
     expect(nameOf({ authority: '', path: '' })).toBe(
       'error: the xds: target has no name: use xds:///<name>',
     );

@@ -1,4 +1,4 @@
-import type { ChannelCredentialsType } from '../../src/credentials/channel-credentials-type';
+import type { ChannelCredentialsType } from '../../src/credentials/define-channel-credentials';
 import {
   ChannelCredentialsRegistry,
   builtInChannelCredentials,
@@ -30,7 +30,7 @@ describe('ChannelCredentialsRegistry', () => {
     ]);
   });
 
-  it('makes insecure credentials whatever their configuration', () => {
+  it('creates insecure credentials with any configuration', () => {
     const registry = builtIn();
     for (const config of [undefined, {}, { a: 1 }]) {
       const created = registry.create({ type: 'insecure', config });
@@ -39,7 +39,7 @@ describe('ChannelCredentialsRegistry', () => {
     }
   });
 
-  it('says which credentials cannot be made and why', () => {
+  it('returns an error for credentials that cannot be created', () => {
     const registry = new ChannelCredentialsRegistry([fussy]);
     expect(registry.create({ type: 'alts', config: undefined })).toEqual({
       ok: false,
@@ -55,7 +55,7 @@ describe('ChannelCredentialsRegistry', () => {
     });
   });
 
-  it('checks a configuration without making anything', () => {
+  it('validates a configuration without creating credentials', () => {
     const registry = new ChannelCredentialsRegistry([fussy]);
     const violations = Violations.root();
     registry.check({ type: 'fussy', config: undefined }, violations);
@@ -64,14 +64,14 @@ describe('ChannelCredentialsRegistry', () => {
     expect(violations.all).toEqual(['mood: field not present']);
   });
 
-  it('takes a type of the same name instead of the one it has', () => {
+  it('replaces a type by a later one of the same name', () => {
     const registry = new ChannelCredentialsRegistry([fussy]);
     const mine = credentials.createSsl();
     registry.register({ type: 'fussy', parse: () => () => ok(mine) });
     expect(registry.create({ type: 'fussy', config: undefined })).toEqual(ok(mine));
   });
 
-  it('lets a bootstrap name every mistake in the configuration of credentials', () => {
+  it('adds all violations of the configuration of credentials to those of the bootstrap', () => {
     const parsed = parseBootstrap(
       {
         xds_servers: [

@@ -58,7 +58,7 @@ describe('FileCertificates', () => {
 
   const text = (name: string) => readFileSync(fixture(name), 'utf8');
 
-  it('gives what is in the files', () => {
+  it('provides the content of the files', () => {
     const certificates = loaded(ownFiles());
     const identities: unknown[] = [];
     const { cas } = listen(certificates);
@@ -72,7 +72,7 @@ describe('FileCertificates', () => {
     ]);
   });
 
-  it('gives the certificates of Node, and nobody, when there are no files', () => {
+  it('provides the root certificates of Node, and no identity, without files', () => {
     const certificates = loaded({ ca: undefined, identity: undefined });
     const identities: unknown[] = [];
     certificates.addIdentityCertificateListener((update) => identities.push(update));
@@ -80,7 +80,7 @@ describe('FileCertificates', () => {
     expect(identities).toEqual([null]);
   });
 
-  it('says which file cannot be read', () => {
+  it('reports the file that cannot be read', () => {
     const none = path('none.pem');
     const reason = `cannot be read: ENOENT: no such file or directory, open '${none}'`;
     const identity = { certificate: path('client.pem'), privateKey: path('client.key') };
@@ -99,7 +99,7 @@ describe('FileCertificates', () => {
   });
 
   // Opened in the usual way, a FIFO without a writer blocks the process.
-  it('refuses a FIFO, a device and a file of more than 16 MiB, without waiting for them', () => {
+  it('rejects a FIFO, a device and a file of more than 16 MiB, without blocking', () => {
     execFileSync('mkfifo', [path('fifo')]);
     writeFileSync(path('large.pem'), Buffer.alloc(16 * 1024 * 1024 + 1));
     const identity = { certificate: path('client.pem'), privateKey: path('client.key') };
@@ -120,7 +120,7 @@ describe('FileCertificates', () => {
     for (const [files, error] of reasons) expect(load(files)).toEqual({ ok: false, error });
   });
 
-  it('keeps the certificates in use when a FIFO has taken the place of a file', () => {
+  it('keeps the certificates when a FIFO replaces a file', () => {
     const { cas } = listen(loaded(ownFiles()));
     rmSync(path('ca.pem'));
     execFileSync('mkfifo', [path('ca.pem')]);
@@ -132,7 +132,7 @@ describe('FileCertificates', () => {
     ]);
   });
 
-  it('says which file cannot be used', () => {
+  it('reports the file that cannot be used', () => {
     writeFileSync(path('ca.pem'), 'not a certificate');
     expect(load(ownFiles())).toMatchObject({
       ok: false,
@@ -160,7 +160,7 @@ describe('FileCertificates', () => {
     expect(cas).toEqual([text('ca.pem'), text('other-ca.pem'), text('ca.pem')]);
   });
 
-  it('keeps the last good certificates while the files are bad, and says so once', () => {
+  it('keeps the last valid certificates while the files are invalid, and logs it once', () => {
     const { cas } = listen(loaded(ownFiles()));
     put('client.key', 'server.key');
     clock.advance(3 * 600_000);
@@ -177,7 +177,7 @@ describe('FileCertificates', () => {
     expect(logged).toHaveLength(2);
   });
 
-  it('reads nothing while nobody listens', () => {
+  it('does not read without listeners', () => {
     const certificates = loaded(ownFiles());
     const first = listen(certificates);
     const second = listen(certificates);
@@ -191,7 +191,7 @@ describe('FileCertificates', () => {
     expect(listen(certificates).cas).toEqual([text('ca.pem')]);
   });
 
-  it('reads at once when somebody listens again after more than the interval', () => {
+  it('reads at once for a listener after more than the interval', () => {
     const certificates = loaded(ownFiles());
     put('ca.pem', 'other-ca.pem');
     clock.advance(600_000);

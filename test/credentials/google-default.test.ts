@@ -60,7 +60,7 @@ describe('channel credentials of type google_default', () => {
     );
   });
 
-  it('end the stream with a status of gRPC, whatever code the failure has', async () => {
+  it('end the stream with a status of gRPC for any code of the failure', async () => {
     const refusal = Object.assign(new Error('invalid_grant'), { code: 400 });
     const { library } = libraryWith(() => Promise.reject(refusal));
     const created = create(() => library);
@@ -72,7 +72,7 @@ describe('channel credentials of type google_default', () => {
     });
   });
 
-  it('ask for the library when it is not installed', () => {
+  it('fail with a hint when the library is not installed', () => {
     const load = () => {
       throw new Error("Cannot find module 'google-auth-library'\nRequire stack:\n- /app/x.js");
     };
@@ -84,7 +84,7 @@ describe('channel credentials of type google_default', () => {
     });
   });
 
-  it('do not take something else for the library', () => {
+  it('reject another module as the library', () => {
     expect(create(() => ({}))).toEqual({
       ok: false,
       error:

@@ -2,8 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readJwtExpiry } from '../../src/credentials/jwt-expiry';
-import { JwtTokenFile, type TokenFailure } from '../../src/credentials/jwt-token-file';
+import {
+  readJwtExpiry,
+  JwtTokenFile,
+  type TokenFailure,
+} from '../../src/credentials/jwt-token-file';
 import type { Result } from '../../src/util/result';
 import { FakeClock } from '../support/fake-clock';
 
@@ -69,7 +72,7 @@ describe('a token in a file', () => {
   /** A token that has so many seconds to live. */
   const lasting = (seconds: number) => tokenOf({ exp: clock.now() / 1000 + seconds });
 
-  /** What one who asks now is told; `undefined` if that takes a reading that has not ended. */
+  /** The current result of `get`; `undefined` while a read is pending. */
   function ask(file: JwtTokenFile) {
     const told: { result?: Result<string, TokenFailure> } = {};
     file.get((result) => {
@@ -83,7 +86,7 @@ describe('a token in a file', () => {
     result: { ok: false, error: { code, message } },
   });
 
-  it('is read once for all who wait for it, without the space around it', () => {
+  it('is read once for all pending callbacks, without surrounding space', () => {
     const file = create();
     expect(reads).toBe(0);
     const [first, second] = [ask(file), ask(file)];
@@ -111,7 +114,7 @@ describe('a token in a file', () => {
     expect([ask(file), reads]).toEqual([got(second), 2]);
   });
 
-  it('is waited for when the last one has half a minute left', () => {
+  it('is read before use when the last one has half a minute left', () => {
     const file = create();
     content = lasting(3600);
     ask(file);
@@ -139,7 +142,7 @@ describe('a token in a file', () => {
     expect([ask(file), reads]).toEqual([got(token), 3]);
   });
 
-  it('cannot be had from a file that cannot be read: UNAVAILABLE', () => {
+  it('is UNAVAILABLE if the file cannot be read', () => {
     const file = create();
     content = new Error("ENOENT: no such file or directory, open '/token'");
     const told = ask(file);
@@ -149,7 +152,7 @@ describe('a token in a file', () => {
     );
   });
 
-  it('cannot be had from a file that holds something else: UNAUTHENTICATED', () => {
+  it('is UNAUTHENTICATED if the file has other content', () => {
     const file = create();
     content = 'secret';
     const told = ask(file);
@@ -159,7 +162,7 @@ describe('a token in a file', () => {
     );
   });
 
-  it('is not sent when it has expired: UNAUTHENTICATED', () => {
+  it('is UNAUTHENTICATED when it has expired', () => {
     const file = create();
     content = lasting(-1);
     const told = ask(file);
@@ -169,7 +172,7 @@ describe('a token in a file', () => {
     );
   });
 
-  it('is sent when it expires in a moment, and read again by the next', () => {
+  it('is sent shortly before it expires, and read again for the next call', () => {
     const file = create();
     content = lasting(10);
     const told = ask(file);
@@ -179,7 +182,7 @@ describe('a token in a file', () => {
     expect(reads).toBe(2);
   });
 
-  it('is not read again before a backoff has passed, nor unless somebody asks', () => {
+  it('is read again only after a backoff, and only on request', () => {
     const file = create();
     content = new Error('gone');
     const failure = failed(14, 'jwt_token_file /token: gone');
@@ -226,7 +229,7 @@ describe('a token in a file of the file system', () => {
   });
 
   // Opened in the usual way, a FIFO without a writer occupies a thread of the process for ever, and its read never ends.
-  it('cannot be had from a FIFO, a device or a file of more than 1 MiB, which are not waited for', () => {
+  it('is UNAVAILABLE from a FIFO, a device or a file of more than 1 MiB, without blocking', () => {
     const fifo = join(folder, 'fifo');
     const large = join(folder, 'large');
     execFileSync('mkfifo', [fifo]);

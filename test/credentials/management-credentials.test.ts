@@ -54,7 +54,7 @@ describe('call credentials in the bootstrap (gRFC A97)', () => {
   });
 });
 
-describe('a management server that wants a token', () => {
+describe('a management server that requires a token', () => {
   let folder: string;
   let server: ByteServer;
   const cleanups: (() => void)[] = [];
@@ -96,7 +96,7 @@ describe('a management server that wants a token', () => {
     return recorder;
   }
 
-  it('gets the one in the file with each stream', async () => {
+  it('receives the token of the file with each stream', async () => {
     const token = tokenOf({ exp: Date.now() / 1000 + 3600 });
     writeFileSync(join(folder, 'good'), `${token}\n`);
     const recorder = open('good');
@@ -104,7 +104,7 @@ describe('a management server that wants a token', () => {
     expect(recorder.messages).toEqual([`Bearer ${token}`]);
   });
 
-  it('gets no stream without one, and the client learns why', async () => {
+  it('receives no stream without a token, and the client reports why', async () => {
     writeFileSync(join(folder, 'bad'), 'what is this');
     const [absent, bad] = [await open('absent').untilClosed(), await open('bad').untilClosed()];
     expect([absent, bad]).toEqual([
@@ -113,7 +113,7 @@ describe('a management server that wants a token', () => {
     ]);
   });
 
-  it('gets it over a secure connection or not at all', () => {
+  it('receives the token over a secure connection only', () => {
     const insecure = { type: 'insecure', config: { ca_certificate_file: '' } };
     expect(credentials.create(configFor('good', insecure))).toEqual({
       ok: false,

@@ -75,12 +75,12 @@ describe('a management server with TLS', () => {
     );
   });
 
-  it('is not trusted on the word of the system alone', async () => {
+  it('is not trusted with the root certificates of the system', async () => {
     const recorder = open({});
     expect((await recorder.untilClosed()).code).toBe(14);
   });
 
-  it('refuses a client without a certificate', async () => {
+  it('rejects a client without a certificate', async () => {
     const recorder = open({ ca_certificate_file: fixture('ca.pem') });
     expect((await recorder.untilClosed()).code).toBe(14);
   });

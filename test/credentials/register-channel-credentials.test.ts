@@ -25,7 +25,7 @@ describe('channel credentials of an application', () => {
     return client;
   }
 
-  it('are used where the bootstrap names them, whatever register() is called with later', async () => {
+  it('are used by a bootstrap with their type, also after a later register()', async () => {
     const backend = await mesh.backend('b');
     mesh.serve(simpleResources([backend.port]));
     const seen: unknown[] = [];
@@ -46,7 +46,7 @@ describe('channel credentials of an application', () => {
     expect(seen).toEqual(['good', 'better']);
   });
 
-  it('say everything that is wrong with their configuration', async () => {
+  it('report all violations of their configuration', async () => {
     registerChannelCredentials({
       type: 'test_strict',
       parseConfig(config) {
@@ -64,7 +64,7 @@ describe('channel credentials of an application', () => {
     });
   });
 
-  it('may fail to be made, which the calls that wait are told', async () => {
+  it('may fail to be created, which is in the status of waiting calls', async () => {
     let hasKey = false;
     const backend = await mesh.backend('b');
     mesh.serve(simpleResources([backend.port]));

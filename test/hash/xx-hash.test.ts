@@ -30,14 +30,14 @@ describe('XxHash64', () => {
     expect(hash.hash(text)).not.toBe(hash.hash(`${text}a`));
   });
 
-  it('refuses to hash before it is ready', () => {
+  it('throws before it is ready', () => {
     const hash = XxHash64.start();
     expect(hash.isReady).toBe(false);
     expect(hash.failure).toBeUndefined();
     expect(() => hash.hash('a')).toThrow('XxHash64 is not ready');
   });
 
-  it('begins to get ready when somebody waits', async () => {
+  it('loads its engine for the first callback', async () => {
     const hash = new XxHash64();
     await whenReady(hash);
     expect(hash.isReady).toBe(true);
@@ -50,7 +50,7 @@ describe('XxHash64', () => {
     expect(called).toBe(true);
   });
 
-  it('calls back everybody who waits, except who no longer does', async () => {
+  it('calls all callbacks, except released ones', async () => {
     const hash = XxHash64.start();
     const called: string[] = [];
     const note = () => called.push('twice');
@@ -61,7 +61,7 @@ describe('XxHash64', () => {
     expect(called).toEqual(['twice', 'twice']);
   });
 
-  it('says why it never will be ready', async () => {
+  it('reports the error of its engine', async () => {
     const hash = await createBrokenHash();
     expect(hash.isReady).toBe(false);
     expect(hash.failure).toBe('WebAssembly is not defined');

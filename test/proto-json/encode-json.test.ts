@@ -22,7 +22,7 @@ describe('a message written as proto3-JSON', () => {
     speed: { level: 9 },
   });
 
-  it('may hold a message of a type that nobody knows, if that is wanted', () => {
+  it('may have a message of an unknown type, as an option', () => {
     const bytes = encodeJson(LISTENER, foreign, {
       ignoreUnknownFields: true,
       keepUnknownTypes: true,

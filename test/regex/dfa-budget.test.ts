@@ -28,7 +28,7 @@ describe('the states built for matching', () => {
     expect(budget.bytes).toBeLessThanOrEqual(64 * 1024);
   });
 
-  it('of all patterns are dropped when they take more than their budget', () => {
+  it('of all patterns are removed when they exceed their budget', () => {
     const budget = new DfaBudget(200 * 1024);
     const engines = [match(budget), match(budget), match(budget)];
     expect(budget.bytes).toBeGreaterThan(100 * 1024);

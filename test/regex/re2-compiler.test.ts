@@ -114,7 +114,7 @@ describe('a pattern that cannot be compiled', () => {
     expect(violations.all).toEqual([`regex: ${reason}`]);
   });
 
-  it('is not repeated at length', () => {
+  it('has a message of limited length', () => {
     const violations = Violations.root();
     compiler.compile('('.repeat(900), violations);
     compiler.compile('('.repeat(5000) + ')'.repeat(5000), violations);
@@ -131,12 +131,12 @@ describe('the compiler', () => {
     expect(compile('in-use.*')).not.toBe(compile('in-use.+'));
   });
 
-  it('knows patterns that are called like members of an object', () => {
+  it('compiles patterns with the names of object members', () => {
     expect(compile('constructor').matches('constructor')).toBe(true);
     expect(compile('__proto__').matches('__proto__')).toBe(true);
   });
 
-  it('loads its engine with the first pattern, not before', () => {
+  it('loads its engine with the first pattern', () => {
     const loaded: string[] = [];
     jest.isolateModules(() => {
       jest.doMock('re2js', () => {
@@ -168,7 +168,7 @@ describe('the limits of a resource', () => {
     ]);
   });
 
-  it('reject a pattern that is too long without looking at it', () => {
+  it('reject a pattern that is too long without parsing it', () => {
     const regexes = new Re2Compiler(limits).forResource();
     expect(regexes.compile('('.repeat(1_000_000), violations)).toBeUndefined();
     expect(violations.all).toEqual([
@@ -188,7 +188,7 @@ describe('the limits of a resource', () => {
     ]);
   });
 
-  it('count what a resource keeps, and every resource by itself', () => {
+  it('count the patterns that a resource keeps, and each resource separately', () => {
     const shared = new Re2Compiler(limits);
     const [a, b, c] = ['aaaa', 'bbbb', 'cccc'].map((pattern) =>
       shared.forResource().compile(pattern, violations),

@@ -47,7 +47,7 @@ describe('the steps of a call', () => {
     expect(matched.indexOf(false)).toBe(11);
   });
 
-  it('are not spent on a text that begins with something else', () => {
+  it('are not spent on a text without the prefix', () => {
     const regex = compile('/pkg[.]Service/.*');
     meter.begin();
     for (let i = 0; i < 1000; i++) expect(regex.matches('/other.Service/Method')).toBe(false);
@@ -55,7 +55,7 @@ describe('the steps of a call', () => {
     expect(regex.matches('/pkg.Service/Method')).toBe(true);
   });
 
-  it('bound a replacement, which goes through the text once for each match', () => {
+  it('bound a replacement, which scans the text once for each match', () => {
     const regex = compile('b|(?:a[^c]*c)');
     meter.begin();
     expect(regex.replaceAll('b'.repeat(5), '-', Infinity)).toBe('-----');

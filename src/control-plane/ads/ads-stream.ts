@@ -1,8 +1,15 @@
 import { status, type ServerDuplexStream } from '@grpc/grpc-js';
 import type { Node } from '../../generated/envoy/config/core/v3/base';
 import type { Clock } from '../../util/clock';
-import { readNode, type ClientIdentity, type ClientNode } from '../client-node';
-import type { ClientEvent, ClientRequest, ClientState, DeltaClientRequest } from '../client-state';
+import {
+  readNode,
+  type ClientIdentity,
+  type ClientNode,
+  type ClientEvent,
+  type ClientRequest,
+  type ClientState,
+  type DeltaClientRequest,
+} from '../client-state';
 import { ServerStream } from '../server-stream';
 import type { Snapshot } from '../snapshot/snapshot';
 import type { SnapshotChanges } from '../snapshot/snapshot-change';

@@ -9,8 +9,12 @@ import {
 } from '../../generated/envoy/service/discovery/v3/discovery';
 import type { Any } from '../../generated/google/protobuf/any';
 import { msToDuration } from '../../util/duration';
-import { clientFeatures, readNode } from '../client-node';
-import type { ClientRequest, DeltaClientRequest } from '../client-state';
+import {
+  clientFeatures,
+  readNode,
+  type ClientRequest,
+  type DeltaClientRequest,
+} from '../client-state';
 import type { MessageCodec } from '../server-stream';
 import { typeUrlOf } from '../snapshot/resource-kind';
 import type { ResourceError, SnapshotResource } from '../snapshot/resource-set';

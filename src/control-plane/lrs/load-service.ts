@@ -5,12 +5,11 @@ import {
   LoadStatsResponse,
 } from '../../generated/envoy/service/load_stats/v3/lrs';
 import { msToDuration } from '../../util/duration';
-import { clientFeatures, readNode, type ClientIdentity, type ClientNode } from '../client-node';
+import { clientFeatures, readNode, type ClientIdentity, type ClientNode } from '../client-state';
 import { createStreamMethod, ServerStream } from '../server-stream';
 import { clusterKind } from '../snapshot/resource-kind';
 import type { Snapshot } from '../snapshot/snapshot';
-import { readLoadReport, type LoadReport } from './load-report';
-import { LoadTotals } from './load-totals';
+import { readLoadReport, type LoadReport, LoadTotals } from './load-totals';
 
 /** The load reports that clients are requested to send. */
 export interface LoadReporting {

@@ -1,4 +1,4 @@
-import type { ClientNode } from '../client-node';
+import type { ClientNode } from '../client-state';
 import { checkConsistency, ConsistencyError } from './consistency';
 import { Snapshot } from './snapshot';
 
