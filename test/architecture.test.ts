@@ -40,6 +40,12 @@ describe('docs/architecture.md', () => {
     expect(existsSync(join(root, path))).toBe(true);
   });
 
+  it('walks from the socket to the picker in at most ten steps', () => {
+    const steps = [...text.matchAll(/^\| (\d+) +\| .*`src\/[^`]+` +\| /gm)].map(([, step]) => step);
+    expect(steps.length).toBeLessThanOrEqual(10);
+    expect(steps).toEqual(Array.from({ length: 10 }, (_, i) => `${i + 1}`));
+  });
+
   it('says where more than a dozen things are decided', () => {
     expect(places.length).toBeGreaterThan(12);
   });
