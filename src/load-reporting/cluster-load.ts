@@ -1,37 +1,38 @@
+import { createHandle, type Handle } from '../util/handle';
 import { MetricSums, type MetricTotals } from './metrics';
 
-/** Which cluster a load belongs to. */
+/** The cluster of a load. */
 export interface ClusterId {
   readonly cluster: string;
   /** `service_name` of an EDS cluster; else empty. */
   readonly edsServiceName: string;
 }
 
-/** What one cluster has to report. */
+/** The counts of one cluster. */
 export interface ClusterCounts {
   readonly id: ClusterId;
   /** May name a locality several times, once for each user of the cluster. */
   readonly localities: readonly LocalityCounts[];
   /** Calls dropped, by category. */
   readonly drops: ReadonlyMap<string, number>;
-  /** Calls dropped for another reason: too many at a time (gRFC A32). */
+  /** Calls dropped because of the limit of concurrent calls (gRFC A32). */
   readonly uncategorizedDrops: number;
-  /** Since when it was counted; on the monotonic clock. */
+  /** When the counts started; on the monotonic clock. */
   readonly sinceMs: number;
   readonly untilMs: number;
 }
 
-/** What was taken for a report, and can be put back if the report is not sent. */
+/** Counts that were taken for a report, and can be put back if the report is not sent. */
 export interface TakenClusterCounts {
   readonly counts: ClusterCounts;
   putBack(): void;
 }
 
-/** Whom a cluster tells that it may have come into use or gone out of it. */
+/** Notified when a cluster may have come into use or gone out of use. */
 export interface ClusterOwner {
-  /** There are calls to report where there were none. */
+  /** There is something to report after there was nothing. */
   onBusy(load: ClusterLoad): void;
-  /** The last holder has let go, or the last running call to some locality has ended after that. */
+  /** The last reference was released, or the last call to a locality has ended after that. */
   onIdle(load: ClusterLoad): void;
 }
 
@@ -40,7 +41,7 @@ export class ClusterLoad implements LocalityOwner {
   private readonly busy = new Set<LocalityLoad>();
   private drops = new Map<string, number>();
   private uncategorizedDrops = 0;
-  private holders = 0;
+  private references = 0;
 
   /** @param sinceMs Now, on the monotonic clock. */
   constructor(
@@ -49,36 +50,34 @@ export class ClusterLoad implements LocalityOwner {
     private readonly owner: ClusterOwner,
   ) {}
 
-  /** Whether somebody holds it or calls are running, so that there is, or will be, more to report. */
+  /** Whether it is referenced or calls are in progress, so that there is, or will be, something to report. */
   get isInUse(): boolean {
-    return this.holders > 0 || [...this.busy].some((locality) => locality.isRunning);
+    return this.references > 0 || [...this.busy].some((locality) => locality.isRunning);
   }
 
-  /** Somebody begins to count by it. */
-  hold(): void {
-    this.holders++;
+  /** Acquires a reference. After its release, only the calls in progress are counted. */
+  acquire(): Handle {
+    this.references++;
+    return createHandle(() => {
+      this.references--;
+      if (this.references === 0) this.owner.onIdle(this);
+    });
   }
 
-  /** Somebody counts by it no more, except for the calls that run. */
-  letGo(): void {
-    this.holders--;
-    if (this.holders === 0) this.owner.onIdle(this);
-  }
-
-  /** Something to count the calls to a locality by. It need not be released. */
+  /** Creates the counters of a locality. They need not be released. */
   createLocality(locality: LoadLocality): LocalityLoad {
     return new LocalityLoad(locality, this);
   }
 
-  /** A call was dropped. @param category `undefined` if it was one too many. */
+  /** Counts a dropped call. @param category `undefined` if it exceeded the limit of concurrent calls. */
   countDrop(category: string | undefined): void {
     if (category === undefined) this.uncategorizedDrops++;
     else this.drops.set(category, (this.drops.get(category) ?? 0) + 1);
   }
 
   /**
-   * What there is to report; begins anew, except for the calls that run.
-   * @returns `undefined` if nothing has happened: a report without the cluster says as much.
+   * Takes the counts, which start over, except for the calls in progress.
+   * @returns `undefined` if there is nothing to report: a report without the cluster means the same.
    */
   take(nowMs: number): TakenClusterCounts | undefined {
     const { id, drops, uncategorizedDrops, sinceMs } = this;
@@ -110,7 +109,7 @@ export class ClusterLoad implements LocalityOwner {
   }
 
   onIdle(): void {
-    if (this.holders === 0) this.owner.onIdle(this);
+    if (this.references === 0) this.owner.onIdle(this);
   }
 
   private takeLocalities(): { readonly load: LocalityLoad; readonly counts: LocalityCounts }[] {
@@ -135,36 +134,35 @@ export class ClusterLoad implements LocalityOwner {
   }
 }
 
-/** Where calls go: region, zone and sub-zone, each possibly empty. */
+/** The locality of calls: region, zone and sub-zone, each possibly empty. */
 export interface LoadLocality {
   readonly region: string;
   readonly zone: string;
   readonly subZone: string;
 }
 
-/** What one locality has to report. */
+/** The counts of one locality. */
 export interface LocalityCounts {
   readonly locality: LoadLocality;
   readonly issued: number;
   readonly succeeded: number;
   readonly failed: number;
-  /** Calls running at the time. */
+  /** Calls in progress at the time. */
   readonly inProgress: number;
   readonly metrics: MetricTotals;
 }
 
-/** Whom a locality tells what its cluster must know. */
+/** Notified of the changes of a locality that its cluster must know. */
 export interface LocalityOwner {
-  /** There is something to report that was not there before. */
+  /** There is something to report after there was nothing. */
   onBusy(load: LocalityLoad): void;
-  /** The last running call has ended. */
+  /** The last call in progress has ended. */
   onIdle(): void;
 }
 
 /**
- * The calls of one user of a cluster to one locality, counted until a report takes them (gRFC A27). Its cluster
- * knows of it only while it has something to report, so one that is dropped leaves nothing behind, and one that is
- * used once more is not lost.
+ * The calls of one user of a cluster to one locality, counted until a report takes them (gRFC A27). Its cluster refers
+ * to it only while it has something to report, so that it need not be released, and can be used again at any time.
  */
 export class LocalityLoad {
   private issued = 0;
@@ -179,37 +177,37 @@ export class LocalityLoad {
     private readonly owner: LocalityOwner,
   ) {}
 
-  /** Whether calls are running. */
+  /** Whether calls are in progress. */
   get isRunning(): boolean {
     return this.inProgress > 0;
   }
 
-  /** The metrics backends report with calls of this locality. To be added to before the call is ended. */
+  /** The metrics that backends report with calls of this locality. Added to before the call is ended. */
   get metrics(): MetricSums {
     return (this.sums ??= new MetricSums());
   }
 
-  /** A call starts. */
+  /** Counts the start of a call. */
   start(): void {
     this.issued++;
     this.inProgress++;
     this.list();
   }
 
-  /** A call counted as started could not be started after all: it is as if it had never been. */
+  /** Reverts `start` for a call that could not be started. */
   withdraw(): void {
     this.issued--;
     this.leave();
   }
 
-  /** A call has ended. */
+  /** Counts the end of a call. */
   end(isSuccess: boolean): void {
     if (isSuccess) this.succeeded++;
     else this.failed++;
     this.leave();
   }
 
-  /** What there is to report; begins anew, except for the calls that run. `undefined` if there is nothing. */
+  /** Takes the counts, which start over, except for the calls in progress; `undefined` if there is nothing. */
   take(): LocalityCounts | undefined {
     const { locality, issued, succeeded, failed, inProgress } = this;
     if (issued + succeeded + failed + inProgress === 0) return undefined;
@@ -221,7 +219,7 @@ export class LocalityLoad {
     return { locality, issued, succeeded, failed, inProgress, metrics };
   }
 
-  /** Takes back what was not reported after all. */
+  /** Adds counts that were taken and not reported. */
   putBack(counts: LocalityCounts): void {
     this.issued += counts.issued;
     this.succeeded += counts.succeeded;
@@ -230,7 +228,7 @@ export class LocalityLoad {
     this.list();
   }
 
-  /** Its cluster has taken it off its list: there was nothing left to report. */
+  /** Handles that its cluster does not refer to it any more. */
   onDelisted(): void {
     this.isListed = false;
   }

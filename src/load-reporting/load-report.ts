@@ -6,7 +6,7 @@ import type { ClusterCounts, LocalityCounts } from './cluster-load';
 import { MetricSums, type MetricField, type MetricTotals } from './metrics';
 import { msToDuration } from '../util/duration';
 
-/** The part of a report that is about one cluster. */
+/** Encodes the counts of one cluster. */
 export function toClusterStats(counts: ClusterCounts): ClusterStats {
   const { id, localities, drops, uncategorizedDrops, sinceMs, untilMs } = counts;
   const dropped = [...drops.values()].reduce((sum, count) => sum + count, uncategorizedDrops);
@@ -23,7 +23,7 @@ export function toClusterStats(counts: ClusterCounts): ClusterStats {
   };
 }
 
-/** Adds up what different users of the cluster have counted: servers expect to see a locality once. */
+/** Adds up the counts of different users of the cluster: servers expect a locality once. */
 function mergeLocalities(localities: readonly LocalityCounts[]): LocalityCounts[] {
   const merged = new Map<string, LocalityCounts>();
   for (const counts of localities) {
@@ -67,7 +67,7 @@ function toLocalityStats(counts: LocalityCounts): UpstreamLocalityStats {
         numRequestsFinishedWithMetric: BigInt(calls),
         totalMetricValue: sum,
       })),
-    // Neither gRFC A27 nor any implementation of it says which.
+    // Neither gRFC A27 nor any implementation of it defines it.
     priority: 0,
   };
 }

@@ -2,7 +2,6 @@ import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { Node } from '../generated/envoy/config/core/v3/base';
 import type { Clock } from '../util/clock';
 import { errorMessage } from '../util/error-message';
-import { createHandle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';
 import { SerialQueue } from '../util/serial-queue';
@@ -12,11 +11,11 @@ import type { ClusterId } from './cluster-load';
 import type * as LrsStreamModule from './lrs-stream';
 import type { LrsStream } from './lrs-stream';
 import { parseMetricRules, type MetricRules } from './metrics';
-import { ServerLoads, type ClusterLoadHold } from './server-loads';
+import { ServerLoads, type ClusterLoadReference } from './server-loads';
 
-/** What a reporter is made of. */
+/** Constructor options of a reporter. */
 export interface LoadReporterOptions {
-  /** Who reports. */
+  /** Identifies this process. */
   readonly node: Node;
   readonly transportFactory: XdsTransportFactory;
   readonly clock: Clock;
@@ -26,32 +25,31 @@ export interface LoadReporterOptions {
   readonly choosesMetrics: boolean;
 }
 
-/** What is to be reported, and where. */
+/** A cluster whose load is reported, and its server. */
 export interface LoadSource extends ClusterId {
   readonly server: ServerConfig;
   /** `lrs_report_endpoint_metrics` of the cluster. */
   readonly metrics: readonly string[];
 }
 
-/** A hold on what the calls of a cluster are counted by. */
-export interface LoadSourceHold extends ClusterLoadHold {
-  /** Which metrics of backends are wanted; `undefined` if none are. */
+/** A reference to the load of a cluster. */
+export interface LoadReference extends ClusterLoadReference {
+  /** Which metrics of backends are reported; `undefined` if none are. */
   readonly metrics: MetricRules | undefined;
 }
 
-/** A server and what is to be reported to it. */
+/** A server and the loads that are reported to it. */
 interface Destination {
   readonly loads: ServerLoads;
   stream: LrsStream | undefined;
 }
 
-/** A client that asks for reports of all clusters by saying so, instead of by listing them (gRFC A27). */
+/** The client feature that lets a server request all clusters without a list (gRFC A27). */
 const ALL_CLUSTERS_FEATURE = 'envoy.lrs.supports_send_all_clusters';
 
 /**
  * Reports the load of clusters over LRS (gRFC A27): one stream for each server named by a cluster, which exists only
- * while some cluster of that server is in use. A process whose control plane wants no reports does not even load
- * the code for it.
+ * while a cluster of that server is in use. Its code is loaded only when there is one.
  */
 export class LoadReporter {
   private readonly destinations = new Map<string, Destination>();
@@ -63,15 +61,14 @@ export class LoadReporter {
     );
   }
 
-  /** Begins to count the calls of a cluster, and to report them. */
-  acquire({ server, cluster, edsServiceName, metrics }: LoadSource): LoadSourceHold {
+  /** Acquires the load of a cluster, which is reported until the release. */
+  acquire({ server, cluster, edsServiceName, metrics }: LoadSource): LoadReference {
     const { loads } = this.destinationOf(server);
-    const hold = loads.acquire({ cluster, edsServiceName });
-    const handle = createHandle(() => hold.release());
+    const reference = loads.acquire({ cluster, edsServiceName });
     return {
-      load: hold.load,
+      load: reference.load,
       metrics: parseMetricRules(metrics, this.options.choosesMetrics),
-      release: () => handle.release(),
+      release: () => reference.release(),
     };
   }
 

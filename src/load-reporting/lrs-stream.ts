@@ -85,7 +85,7 @@ export class LrsStream {
   /** Ends the stream. What was not reported is dropped. */
   private stop(): void {
     this.stream.stop();
-    this.options.loads.forgetUnused();
+    this.options.loads.removeUnused();
   }
 
   private onFailed(reason: string, retryInMs: number): void {

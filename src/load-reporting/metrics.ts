@@ -1,4 +1,4 @@
-/** Where in a report a metric belongs. */
+/** The field of a report that a metric belongs to. */
 export type MetricField =
   'cpu_utilization' | 'mem_utilization' | 'application_utilization' | 'load_metric_stats';
 
@@ -24,8 +24,8 @@ interface Sum {
 }
 
 /**
- * Names kept between two reports. Which there are is up to the backends, and with the server of load reports out of
- * reach, one that makes up a name for every call must not fill the memory.
+ * Names kept between two reports. Backends choose them, and one with a new name for every call must not fill the memory
+ * while no report can be sent.
  */
 const MAX_NAMES = 1000;
 
@@ -34,20 +34,19 @@ export class MetricSums {
   private readonly unnamed = new Map<MetricField, Sum>();
   private readonly named = new Map<string, Sum>();
 
-  /** Every metric there is. */
+  /** Every metric. */
   get totals(): MetricTotals {
     return [...this.unnamed.values(), ...this.named.values()];
   }
 
   /**
-   * A call had the metric. A value that is no number, or not a finite one, is left out: it would make the sum
-   * worthless for all calls.
+   * Adds the metric of a call. A value that is not finite is left out: it would make the sum useless for all calls.
    */
   add(field: MetricField, name: string, value: number): void {
     if (Number.isFinite(value)) this.addTotal({ field, name, calls: 1, sum: value });
   }
 
-  /** Adds what was added up elsewhere. */
+  /** Adds the totals of other sums. */
   addTotals(totals: MetricTotals): void {
     for (const total of totals) this.addTotal(total);
   }
@@ -65,7 +64,7 @@ export class MetricSums {
   }
 }
 
-/** What is read of the report a backend sends with a call (gRFC A51). */
+/** The metrics that a backend sends with a call (gRFC A51). */
 export interface BackendMetrics {
   readonly cpuUtilization: number;
   readonly memUtilization: number;
@@ -85,7 +84,7 @@ export interface MetricRules {
 
 const NAMED = 'named_metrics.';
 
-/** gRFC A64, which had no choice: everything named, as it is. */
+/** The rules of gRFC A64: all named metrics, unprefixed. */
 const everythingNamed: MetricRules = {
   cpu: false,
   memory: false,
@@ -120,8 +119,8 @@ export function parseMetricRules(
 }
 
 /**
- * Adds what the rules let through. A utilization of 0 counts as not reported: on the wire the two are the same, and
- * taken for a value it would pull down the mean of backends that report something else.
+ * Adds the metrics that the rules select. A utilization of 0 counts as not reported: on the wire the two are the same,
+ * and as a value it would lower the mean of backends that report another one.
  */
 export function addMetrics(sums: MetricSums, rules: MetricRules, metrics: BackendMetrics): void {
   const { cpuUtilization, memUtilization, applicationUtilization, namedMetrics } = metrics;

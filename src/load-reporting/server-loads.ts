@@ -1,4 +1,4 @@
-import { createHandle, type Handle } from '../util/handle';
+import type { Handle } from '../util/handle';
 import {
   ClusterLoad,
   type ClusterId,
@@ -9,19 +9,19 @@ import {
 /** The clusters that a server requests reports of. */
 export type RequestedClusters = ReadonlySet<string> | 'all';
 
-/** A hold on what a cluster's calls are counted by. */
-export interface ClusterLoadHold extends Handle {
+/** A reference to the load of a cluster. */
+export interface ClusterLoadReference extends Handle {
   readonly load: ClusterLoad;
 }
 
 /**
- * Everything that is to be reported to one server. A cluster is known while somebody holds it, calls to it are
- * running, or there is something left to report; so calls that outlive their channel are reported, too.
+ * The loads that are reported to one server. A cluster is known while it is referenced, calls to it are in progress, or
+ * it has something to report; so that calls that outlive their channel are reported, too.
  */
 export class ServerLoads implements ClusterOwner {
   private readonly clusters = new Map<string, ClusterLoad>();
-  /** Out of the map, used again since, and replaced in the map by then: somebody kept an old picker. */
-  private readonly strays = new Set<ClusterLoad>();
+  /** Replaced in the map after they were removed from it, and used again since, by calls of an old picker. */
+  private readonly replaced = new Set<ClusterLoad>();
 
   /** @param onUseChanged Called whenever `isInUse` may have changed. */
   constructor(
@@ -29,54 +29,52 @@ export class ServerLoads implements ClusterOwner {
     private readonly onUseChanged: () => void,
   ) {}
 
-  /** Whether there is, or will be, more to report. */
+  /** Whether there is, or will be, something to report. */
   get isInUse(): boolean {
     for (const load of this.all()) if (load.isInUse) return true;
     return false;
   }
 
-  /** Takes a hold on a cluster. */
-  acquire(id: ClusterId): ClusterLoadHold {
+  /** Acquires the load of a cluster. */
+  acquire(id: ClusterId): ClusterLoadReference {
     const key = keyOf(id);
     let load = this.clusters.get(key);
     if (load === undefined) {
       load = new ClusterLoad(id, this.nowMs(), this);
       this.clusters.set(key, load);
     }
-    const held = load;
-    held.hold();
+    const reference = load.acquire();
     this.onUseChanged();
-    const handle = createHandle(() => held.letGo());
-    return { load: held, release: () => handle.release() };
+    return { load, release: () => reference.release() };
   }
 
   /**
-   * Takes what there is to report of the wanted clusters. A cluster that nobody uses any more is forgotten, wanted
-   * or not: later reports are about later calls.
+   * Takes the counts of the requested clusters. A cluster that is not in use is removed, requested or not: later reports
+   * are about later calls.
    */
-  take(wanted: RequestedClusters): readonly TakenClusterCounts[] {
+  take(requested: RequestedClusters): readonly TakenClusterCounts[] {
     const nowMs = this.nowMs();
     const taken: TakenClusterCounts[] = [];
     for (const load of [...this.all()]) {
-      const isWanted = wanted === 'all' || wanted.has(load.id.cluster);
-      const counts = isWanted ? load.take(nowMs) : undefined;
+      const isRequested = requested === 'all' || requested.has(load.id.cluster);
+      const counts = isRequested ? load.take(nowMs) : undefined;
       if (counts !== undefined) taken.push(counts);
-      if (!load.isInUse) this.forget(load);
+      if (!load.isInUse) this.remove(load);
     }
     return taken;
   }
 
-  /** Forgets what nobody will ask for: the clusters that are not used any more. */
-  forgetUnused(): void {
-    for (const load of [...this.all()]) if (!load.isInUse) this.forget(load);
+  /** Removes the clusters that are not in use. */
+  removeUnused(): void {
+    for (const load of [...this.all()]) if (!load.isInUse) this.remove(load);
   }
 
   onBusy(load: ClusterLoad): void {
     const key = keyOf(load.id);
     const known = this.clusters.get(key);
-    if (known === load || this.strays.has(load)) return;
+    if (known === load || this.replaced.has(load)) return;
     if (known === undefined) this.clusters.set(key, load);
-    else this.strays.add(load);
+    else this.replaced.add(load);
     this.onUseChanged();
   }
 
@@ -86,13 +84,13 @@ export class ServerLoads implements ClusterOwner {
 
   private *all(): IterableIterator<ClusterLoad> {
     yield* this.clusters.values();
-    yield* this.strays;
+    yield* this.replaced;
   }
 
-  private forget(load: ClusterLoad): void {
+  private remove(load: ClusterLoad): void {
     const key = keyOf(load.id);
     if (this.clusters.get(key) === load) this.clusters.delete(key);
-    this.strays.delete(load);
+    this.replaced.delete(load);
   }
 }
 

@@ -22,7 +22,7 @@ export interface SavedResourcesOptions {
 export interface SavedValue {
   readonly value: unknown;
   readonly bytes: Uint8Array;
-  /** Says that the value is stale, and of when. */
+  /** Includes that the value is stale, and when it was saved. */
   readonly version: string;
   /** Milliseconds since the epoch at which it was decoded. */
   readonly updatedAtMs: number;

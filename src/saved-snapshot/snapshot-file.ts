@@ -12,9 +12,9 @@ export interface SavedResource {
   readonly bytes: Uint8Array;
 }
 
-/** What a file of saved resources holds. */
+/** The content of a file of saved resources. */
 export interface SavedSnapshot {
-  /** Stands for the node and the servers they were had from. */
+  /** Identifies the node and the servers that sent them. */
   readonly identity: string;
   /** Milliseconds since the epoch. */
   readonly savedAtMs: number;
@@ -24,13 +24,13 @@ export interface SavedSnapshot {
 /** A larger file is neither written nor read. */
 export const MAX_SNAPSHOT_BYTES = 256 * 1024 * 1024;
 
-// Grows with every change of the format that older readers would misunderstand.
+// Changes with every change of the format that older versions would misread.
 const FORMAT = 'grpc-xds-snapshot/1';
 const WRAPPER_URL = 'type.googleapis.com/envoy.service.discovery.v3.Resource';
 
 /**
- * The content of the file: a line of text with the format, the identity, the time and a digest of the rest, and
- * a `DiscoveryResponse` with every resource in a `Resource` wrapper.
+ * Encodes a file: a line of text with the format, the identity, the time and a digest of the rest, and a
+ * `DiscoveryResponse` with every resource in a `Resource` wrapper.
  */
 export function encodeSnapshot({ identity, savedAtMs, resources }: SavedSnapshot): Buffer {
   const payload = DiscoveryResponse.encode({
@@ -42,8 +42,8 @@ export function encodeSnapshot({ identity, savedAtMs, resources }: SavedSnapshot
 }
 
 /**
- * Reads a file.
- * @param identity What the file must have been saved for.
+ * Decodes a file.
+ * @param identity The one that the file must have.
  * @returns the snapshot, or why it must not be used.
  */
 export function decodeSnapshot(content: Buffer, identity: string): Result<SavedSnapshot, string> {

@@ -8,7 +8,7 @@ import type { Logger } from '../util/logger';
 import type { ResourceSnapshot } from '../xds-client/client-snapshot';
 import { encodeSnapshot, MAX_SNAPSHOT_BYTES, type SavedResource } from './snapshot-file';
 
-/** What a writer is made of. */
+/** Constructor options of a writer. */
 export interface SnapshotWriterOptions {
   readonly config: SavedSnapshotConfig;
   /** The resources of the clients, each once. */
@@ -19,23 +19,23 @@ export interface SnapshotWriterOptions {
   readonly write?: (path: string, content: Buffer) => Promise<void>;
 }
 
-/** Milliseconds from a change to the writing of it, in which further changes join it. */
+/** Milliseconds from a change to its writing, together with later changes. */
 const DELAY_MS = 1000;
 
 /**
- * Keeps a file of the resources last accepted. Changes are written some time after they come, together, and
- * never two at a time; the file is replaced in one go, so that a reader finds the old or the new one.
+ * Writes the file of the resources last accepted. Changes are written together, some time after the first, and never
+ * two at a time. The file is replaced atomically.
  */
 export class SnapshotWriter {
   private timer: Handle | undefined;
   private isWriting = false;
   private isDirty = false;
-  /** Told last, so that a full disk fills no log. */
+  /** The problem logged last, so that each is logged once. */
   private lastProblem: string | undefined;
 
   constructor(private readonly options: SnapshotWriterOptions) {}
 
-  /** Something was accepted. */
+  /** Handles that a resource was accepted. */
   changed(): void {
     if (this.isWriting) this.isDirty = true;
     else this.timer ??= this.options.clock.setTimer(() => this.save(), DELAY_MS);
@@ -84,7 +84,7 @@ function acceptedResources(resources: readonly ResourceSnapshot[]): SavedResourc
   return saved;
 }
 
-/** For the owner's eyes only: a configuration may name what is nobody else's business. */
+/** Readable by the owner only: a configuration may have confidential names. */
 const FILE_MODE = 0o600;
 
 async function replaceFile(path: string, content: Buffer): Promise<void> {

@@ -4,23 +4,22 @@ import type { StreamStatus, XdsStream, XdsStreamHandler } from '../xds-client/tr
 type Call = ReturnType<Channel['createCall']>;
 type CallStatus = Parameters<Parameters<Call['start']>[1]['onReceiveStatus']>[0];
 
-/** Whom a stream tells about its end. */
+/** Notified of the end of a stream. */
 export interface StreamOwner {
-  /** The stream is of no use any more, whoever ended it. Called once. */
+  /** Called once, when the stream has ended, from either side. */
   onEnd(): void;
-  /** The stream has ended by itself. @returns the status to pass on. */
+  /** Called when the server has ended the stream. @returns the status to pass on. */
   describe(status: StreamStatus): StreamStatus;
 }
 
 /**
- * A stream as one call on a channel. The call reports everything in a later turn of the event loop than what
- * set it off.
+ * A stream as one call on a channel. The call reports every event in a later turn of the event loop than its cause.
  */
 export class GrpcStream implements XdsStream {
-  /** Absent once the stream has ended, whoever ended it: what the call still reports is of no interest. */
+  /** `undefined` once the stream has ended: later events of the call are dropped. */
   private handler: XdsStreamHandler | undefined;
-  /** Messages asked for that have not come. */
-  private wanted = 0;
+  /** Calls of `read` that have not been answered with a message. */
+  private credits = 0;
 
   constructor(
     private readonly call: Call,
@@ -38,7 +37,7 @@ export class GrpcStream implements XdsStream {
   /** See `XdsStream`. */
   send(bytes: Uint8Array): void {
     if (this.handler === undefined) return;
-    // The call wants a Buffer, which is a view of the same memory.
+    // The call requires a Buffer, which is a view of the same memory.
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     // The callback runs when the HTTP/2 stream has taken the message. It also runs when that failed, and
     // then the status is on its way.
@@ -48,8 +47,8 @@ export class GrpcStream implements XdsStream {
   /** See `XdsStream`. */
   read(): void {
     if (this.handler === undefined) return;
-    this.wanted++;
-    if (this.wanted === 1) this.call.startRead();
+    this.credits++;
+    if (this.credits === 1) this.call.startRead();
   }
 
   /** See `XdsStream`. */
@@ -73,8 +72,8 @@ export class GrpcStream implements XdsStream {
   }
 
   private onMessage(bytes: Uint8Array): void {
-    this.wanted--;
-    if (this.wanted > 0) this.call.startRead();
+    this.credits--;
+    if (this.credits > 0) this.call.startRead();
     this.handler?.onMessage(bytes);
   }
 
@@ -103,8 +102,8 @@ const CONNECTION_FAILED =
   /^No connection established\. Last error: (?:Error: )?(.*?)(?: \(\d{4}-\d\d-\d\dT[\d:.]+Z\))?\. Resolution note: (.*)$/s;
 
 /**
- * The text of a status as one line; of a failed connection, only the cause, out of how the channel words it.
- * Without the time of day, the same failure has the same words each time, so that it is logged once.
+ * Returns the text of a status as one line; of a failed connection, only the cause, taken from the text of the channel.
+ * Without the time of day, the same failure has the same text each time, so that it is logged once.
  */
 export function describeDetails(details: string): string {
   const [, cause = details, note = ''] = CONNECTION_FAILED.exec(details) ?? [];

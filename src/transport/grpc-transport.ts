@@ -34,7 +34,7 @@ export interface KeepaliveOptions {
 
 /** What transports are made of. */
 export interface GrpcTransportOptions {
-  /** Makes the credentials a server is to be contacted with. */
+  /** Creates the credentials of a server. */
   readonly credentials: {
     create(server: ServerConfig): Result<ChannelCredentials, string>;
   };
@@ -74,9 +74,9 @@ interface Connection {
 }
 
 /**
- * A connection to one server. When to try again is decided by whoever opens streams, and the channel has no
- * say in it: one that failed to connect is thrown away, for it would try again on its own, and until it did,
- * every new stream on it would fail with the old error.
+ * A connection to one server. Retries are decided where streams are opened, not by the channel: one that failed to
+ * connect is closed, because it would retry on its own, and until then every new stream on it would fail with the old
+ * error.
  */
 class GrpcTransport implements XdsTransport {
   private readonly streams = new Map<GrpcStream, Handle>();
@@ -152,23 +152,23 @@ class GrpcTransport implements XdsTransport {
     return this.connection;
   }
 
-  /** Gives up a connection, unless that has been done: streams on one connection end one after another. */
+  /** Closes a connection, unless that has been done: streams on one connection end one after another. */
   private disconnect(connection: Connection): void {
     if (this.connection !== connection) return;
     this.connection = undefined;
     const isReady = stateOf(connection) === ConnectivityState.READY;
     connection.channel.close();
     connection.credentials.retire();
-    // A connection that is in use ends in good order: what was cancelled is told to the server first.
+    // A connection in use is closed in good order: the server receives the cancellations first.
     if (!isReady) connection.credentials.destroySockets();
   }
 
-  /** Draws the conclusions from a stream that ended by itself. */
+  /** Handles the end of a stream by the server. @returns the status to pass on. */
   private describeEnd(connection: Connection, status: StreamStatus): StreamStatus {
     const { code } = status;
     const details = sanitizeText(this.secrets.redact(describeDetails(status.details)));
     const state = stateOf(connection);
-    // That is how a GOAWAY with ENHANCE_YOUR_CALM comes out: this status, and the connection is gone.
+    // grpc-js reports a GOAWAY with ENHANCE_YOUR_CALM as this status on a closed connection.
     if (code === StatusCode.RESOURCE_EXHAUSTED && state === ConnectivityState.IDLE) {
       this.keepalive = { ...this.keepalive, timeMs: RELAXED_KEEPALIVE_MS };
       this.disconnect(connection);
@@ -196,12 +196,12 @@ function stateOf({ channel }: Connection): ConnectivityState {
   return channel.getConnectivityState(false);
 }
 
-// Lets a configuration of some megabytes arrive without a pause per 64 KiB; the client stops reading when it
-// is busy, so this is also the most that lies unread.
+// Lets a configuration of some megabytes arrive without a pause per 64 KiB. The client stops reading while it is busy,
+// so this is also the most that is buffered.
 const FLOW_CONTROL_WINDOW_BYTES = 1024 * 1024;
 
 /**
- * The options of a channel to a management server. HTTP proxies of the environment apply to it as to every
+ * Returns the options of a channel to a management server. HTTP proxies of the environment apply to it as to every
  * channel; `no_proxy` exempts servers.
  */
 function channelOptions(

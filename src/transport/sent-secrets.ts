@@ -3,9 +3,9 @@ import { REDACTED } from '../util/sanitize-text';
 
 /** Names of headers whose values are secret. */
 const SECRET_NAME = /auth|token|secret|cookie|jwt|credential|assertion|api-?key/i;
-/** Shorter values are not told from other text. */
+/** Shorter values cannot be distinguished from other text. */
 const MIN_LENGTH = 16;
-/** Tokens that are remembered: the one in use, and those that it has just replaced. */
+/** Tokens that are kept: the one in use, and those that it has just replaced. */
 const MAX_SECRETS = 8;
 
 /**
@@ -15,7 +15,7 @@ const MAX_SECRETS = 8;
 export class SentSecrets {
   private readonly secrets = new Set<string>();
 
-  /** Remembers the secrets among the headers of a request. */
+  /** Keeps the secrets among the headers of a request. */
   note(metadata: Metadata): void {
     for (const [name, value] of Object.entries(metadata.getMap())) {
       if (typeof value === 'string' && SECRET_NAME.test(name)) this.add(value);
@@ -29,7 +29,7 @@ export class SentSecrets {
     return redacted;
   }
 
-  /** Wraps credentials so that what they generate is remembered. */
+  /** Wraps credentials so that the secrets they generate are kept. */
   watch(credentials: CallCredentials): CallCredentials {
     return new WatchedCredentials(credentials, this);
   }

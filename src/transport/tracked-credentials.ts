@@ -6,9 +6,10 @@ type SecureConnector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 type Socket = Parameters<SecureConnector['connect']>[0];
 
 /**
- * Channel credentials that end with their channel. A closed channel forgets a connection that is being made,
- * and one that has failed is tried once more behind its back: without this, a server that accepts connections
- * and says nothing, or that comes back, would be left with connections that nobody uses and nobody closes.
+ * Channel credentials that close their connections with their channel. A closed channel of grpc-js forgets a connection
+ * attempt, and retries one that has failed: without this, a server that accepts connections and is silent, or becomes
+ * reachable later, would keep connections that are never used or closed
+ * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/subchannel.ts).
  *
  * Connections that are established do not keep the process alive, until the credentials are retired: a connection
  * that is being closed holds the process until the server has received what was sent.
@@ -25,14 +26,14 @@ export class TrackedCredentials extends ChannelCredentials {
     super();
   }
 
-  /** Lets no further connection come about. */
+  /** Prevents further connections. */
   retire(): void {
     this.isRetired = true;
     for (const background of this.inBackground) background.release();
     this.inBackground.clear();
   }
 
-  /** Cuts all connections. */
+  /** Destroys all connections. */
   destroySockets(): void {
     for (const socket of this.sockets) socket.destroy();
   }
@@ -77,15 +78,15 @@ function retired(): Promise<never> {
   return Promise.reject(new Error('the channel is closed'));
 }
 
-/** What is used of a socket. */
+/** The part of a socket that is used here. */
 export interface RefCountedSocket {
   ref?(): unknown;
   unref?(): unknown;
 }
 
 /**
- * Lets the process end although the socket is open, until the handle is released. An open stream of resources is
- * nothing an application waits for. An HTTP/2 session keeps the process alive through `ref()` of its socket
+ * Lets the process end although the socket is open, until the handle is released. An open ADS stream must not keep the
+ * process alive. An HTTP/2 session keeps the process alive through `ref()` of its socket
  * (https://github.com/nodejs/node/blob/v20.20.2/lib/internal/http2/core.js, `Http2Session.ref`), and grpc-js calls that
  * whenever the first stream is opened, so `unref()` alone would not last. Where a socket has neither method, or a
  * session stops using it, the process stays alive until the channel is closed.
@@ -97,7 +98,7 @@ export function putInBackground(socket: RefCountedSocket): Handle {
   socket.unref();
   socket.ref = () => socket;
   return createHandle(() => {
-    // What was put over the method of the prototype.
+    // Uncovers the method of the prototype.
     Reflect.deleteProperty(socket, 'ref');
     socket.ref?.();
   });

@@ -11,7 +11,7 @@ import type * as Files from './file/file-transport';
 import { GrpcTransportFactory } from './grpc-transport';
 import type * as Rest from './rest/rest-transport';
 
-/** What transports are made of. */
+/** Constructor options of a transport factory. */
 export interface TransportFactoryOptions {
   readonly clock: Clock;
   readonly random: Random;
@@ -21,7 +21,7 @@ export interface TransportFactoryOptions {
     Rest.RestCredentials;
 }
 
-/** Makes the transport that the URI of a server asks for. What does not speak gRPC is loaded when first asked for. */
+/** Creates the transport for the URI of a server. Other transports than gRPC are loaded when the first one is created. */
 export class TransportFactory implements XdsTransportFactory {
   private readonly grpc: GrpcTransportFactory;
 

@@ -1,8 +1,8 @@
 import { MAX_TIME_DEBT_MS, TIME_BURST_MS, UPDATE_BURST, UPDATES_PER_SECOND } from './limits';
 
 /**
- * The time that configuration may take: a bucket that is emptied by everything done in the client's queue,
- * from decoding a response to applying it, and fills up with a share of the time that passes.
+ * The time that configuration may take: a token bucket. Everything done in the client's queue takes from it, from
+ * decoding a response to applying it; it fills with a share of the time that passes.
  */
 export class TimeBudget {
   private leftMs = TIME_BURST_MS;
@@ -16,7 +16,7 @@ export class TimeBudget {
     private filledAtMs: number,
   ) {}
 
-  /** Takes the time that something took; one update takes no more than is owed for some seconds. */
+  /** Takes the time that a task took, up to the greatest debt. */
   spend(costMs: number, nowMs: number): void {
     this.fill(nowMs);
     this.leftMs = Math.max(this.leftMs - costMs, -MAX_TIME_DEBT_MS);
@@ -35,14 +35,14 @@ export class TimeBudget {
   }
 }
 
-/** How often one resource may be passed on to its watchers: a bucket of updates that fills up with time. */
+/** How often the watchers of one resource may be notified: a token bucket of updates. */
 export class UpdateBudget {
   private left = UPDATE_BURST;
 
   /** @param filledAtMs On the monotonic clock, as are all times here. */
   constructor(private filledAtMs: number) {}
 
-  /** Spends one update. @returns milliseconds until there is one to spend; zero when it has been spent. */
+  /** Takes one update. @returns milliseconds until one can be taken; zero when it has been taken. */
   take(nowMs: number): number {
     const filled = this.left + ((nowMs - this.filledAtMs) * UPDATES_PER_SECOND) / 1000;
     this.left = Math.min(UPDATE_BURST, filled);

@@ -12,11 +12,11 @@ export interface ScopedClient<C> {
 /** A reference to the client of a target. */
 export interface PooledClient<C, G> extends Handle {
   readonly client: C;
-  /** What it shares with the clients of other targets. */
+  /** The part that it shares with the clients of other targets. */
   readonly group: G;
 }
 
-/** What the clients of one bootstrap share. */
+/** The part that the clients of one bootstrap share. */
 export interface ClientGroup<C> {
   /** Creates the client of a target. */
   createClient(scope: string): C;
@@ -80,7 +80,7 @@ export class ClientPool<C extends { close(): void }, G extends ClientGroup<C>> {
   }
 }
 
-/** Equal for two bootstraps exactly when they say the same. Where they were read from does not matter. */
+/** Returns a text that is equal for two bootstraps of the same content, wherever they were read from. */
 function contentOf({ source: _source, ...content }: Bootstrap): string {
   return JSON.stringify(content, (_key, value: unknown) =>
     value instanceof Map || value instanceof Set ? [...value.entries()] : value,

@@ -1,21 +1,21 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
 
-/** What the client knows of one resource (gRFCs A40 and A88). */
+/** The status of one resource (gRFCs A40 and A88). */
 export type ResourceStatus =
   'REQUESTED' | 'DOES_NOT_EXIST' | 'ACKED' | 'NACKED' | 'RECEIVED_ERROR' | 'TIMEOUT';
 
-/** What went wrong with a resource last. */
+/** The last failure of a resource. */
 export interface ResourceFailure {
   /** The version that was rejected; empty if the failure is not about a version. */
   readonly version: string;
   readonly details: string;
   /** Milliseconds since the epoch. */
   readonly atMs: number;
-  /** What was rejected, as it came; `undefined` if the failure is not about something that came. */
+  /** The rejected bytes; `undefined` if the failure is not about a received resource. */
   readonly rejected: Uint8Array | undefined;
 }
 
-/** One resource as the client sees it now. */
+/** The present state of one resource. */
 export interface ResourceSnapshot {
   readonly typeUrl: string;
   readonly name: string;
@@ -26,13 +26,13 @@ export interface ResourceSnapshot {
     | undefined;
   /** The latest rejection or error. An accepted update clears it. */
   readonly failure: ResourceFailure | undefined;
-  /** How many watchers there are. */
+  /** The number of watchers. */
   readonly watchers: number;
   /** Milliseconds since the epoch at which the wait for a first answer began; `undefined` once there was one. */
   readonly waitingSinceMs: number | undefined;
 }
 
-/** One management server as the client sees it now. */
+/** The present state of one management server. */
 export interface ServerSnapshot {
   readonly serverUri: string;
   readonly state: 'idle' | 'connecting' | 'backoff' | 'open' | 'closed';
@@ -46,7 +46,7 @@ export interface ServerSnapshot {
 export interface ClientSnapshot {
   readonly servers: readonly ServerSnapshot[];
   readonly resources: readonly ResourceSnapshot[];
-  /** One line per wait in progress: what for, from whom, since when, what comes next. */
+  /** One line for each pending resource: its name, the servers, since when, and what comes next. */
   readonly waitingFor: readonly string[];
 }
 
@@ -74,7 +74,7 @@ function acceptedAtMs({ accepted }: ResourceSnapshot): number {
   return accepted?.updatedAtMs ?? -Infinity;
 }
 
-/** What a client does, for metrics (gRFC A78). All methods are called from the client's queue. */
+/** Receives the events of a client, for metrics (gRFC A78). All methods are called from the client's queue. */
 export interface ClientEvents {
   /** A server became unreachable or its stream failed before a response. */
   onServerFailure(server: ServerConfig): void;
@@ -82,5 +82,5 @@ export interface ClientEvents {
   onResponse(server: ServerConfig, typeUrl: string, valid: number, invalid: number): void;
 }
 
-/** Listens to nothing. */
+/** Ignores every event. */
 export const noClientEvents: ClientEvents = { onServerFailure() {}, onResponse() {} };

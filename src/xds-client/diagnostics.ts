@@ -2,7 +2,7 @@ import { channel } from 'node:diagnostics_channel';
 import type { Failure, ResourceState } from './resource-state';
 import type { XdsError } from './resource-watcher';
 
-/** What every event has. */
+/** The fields of every event. */
 export interface DiagnosticEvent {
   /** `node.id` of the bootstrap. */
   readonly nodeId: string;
@@ -19,7 +19,7 @@ export type ServerConnectedEvent = ServerEvent;
 
 /** A management server cannot be reached, or its stream ended before it answered. */
 export interface ServerFailedEvent extends ServerEvent {
-  /** The sentence that calls fail with. */
+  /** The error of the calls that fail. */
   readonly error: string;
   /** Milliseconds until the next attempt. */
   readonly retryInMs: number;
@@ -44,16 +44,16 @@ export interface ResourceAcceptedEvent extends ResourceEventBase {
 /** A resource was rejected. */
 export interface ResourceNackedEvent extends ResourceEventBase {
   readonly version: string;
-  /** What is wrong with it. */
+  /** The violations. */
   readonly error: string;
   /** Whether an older value stays in use. */
   readonly isOldValueInUse: boolean;
 }
 
-/** Why there is no value, or none that is known to be up to date. */
+/** Why there is no value, or the value may be outdated. */
 export type ResourceProblem = 'does-not-exist' | 'unreachable' | 'server-error' | 'timeout';
 
-/** There is no value, and whoever watches is told why. */
+/** There is no value, for the given reason. */
 export interface ResourceMissingEvent extends ResourceEventBase {
   readonly reason: ResourceProblem;
   readonly error: string;
@@ -65,9 +65,9 @@ export interface ResourceStaleEvent extends ResourceEventBase {
   readonly error: string;
 }
 
-/** Nothing has been heard of a resource for five seconds. */
+/** A resource has been pending for five seconds. */
 export interface ResourceWaitingEvent extends ResourceEventBase {
-  /** What is waited for, and what comes next; also in the log. */
+  /** Describes what the resource waits for, and what comes next; also in the log. */
   readonly text: string;
 }
 
@@ -96,12 +96,12 @@ export interface ConfigPublishedEvent extends DiagnosticEvent {
 /** A channel has no config: its calls fail. */
 export interface ConfigFailedEvent extends DiagnosticEvent {
   readonly target: string;
-  /** What calls fail with. */
+  /** The error of the calls that fail. */
   readonly error: string;
 }
 
 /**
- * A channel without xDS credentials uses a cluster that the control plane asks TLS for: the credentials of the channel
+ * A channel without xDS credentials uses a cluster that the control plane requires TLS for: the credentials of the channel
  * decide how connections are secured. Published once per cluster of a process.
  */
 export interface TlsNotUsedEvent extends DiagnosticEvent {
@@ -149,7 +149,7 @@ export interface DiagnosticEvents {
 
 /** One of the channels. */
 export interface DiagnosticChannel<T> {
-  /** Whether a message would reach anybody; to be asked before one is made. */
+  /** Whether there is a subscriber. Checked before a message is created. */
   readonly hasSubscribers: boolean;
   publish(message: T): void;
 }
@@ -158,8 +158,8 @@ function open<K extends keyof DiagnosticEvents>(name: K): DiagnosticChannel<Diag
   return channel(name);
 }
 
-// Held here, because Node.js forgets a channel that nobody holds.
-/** Every channel. A property read and nothing more as long as nobody has subscribed. */
+// Node.js releases a channel that is not referenced.
+/** Every channel. Costs a property read while there is no subscriber. */
 export const diagnostics = {
   serverConnected: open('grpc-xds:server-connected'),
   serverFailed: open('grpc-xds:server-failed'),
@@ -177,7 +177,7 @@ export const diagnostics = {
 
 type State = ResourceState<unknown>;
 
-/** Tells whoever has subscribed to it what has become of a resource. */
+/** Publishes how a resource has changed. */
 export function publishResourceChange(before: State, after: State, about: ResourceEventBase): void {
   publishValue(before, after, about);
   const failure = failureOf(after);
@@ -191,7 +191,7 @@ export function publishResourceChange(before: State, after: State, about: Resour
   }
 }
 
-/** Whether anybody would hear of a change. */
+/** Returns whether a channel about resources has a subscriber. */
 export function hasResourceSubscribers(): boolean {
   const { resourceAccepted, resourceNacked, resourceMissing, resourceStale } = diagnostics;
   return (

@@ -1,8 +1,8 @@
 import type { BackoffOptions } from '../util/backoff';
 
-// What a management server may do to this process at most. One that goes beyond a bound on what it sends is told
-// so with a NACK, and the last good configuration stays in use. The bounds are far from what is sensible: 100,000
-// endpoints are some 10 MB in one resource. See docs/limits.md.
+// Bounds on what a management server can make this process spend. A response that exceeds one is rejected (NACK), and
+// the last valid configuration stays in use. The bounds are far above sensible values: 100,000 endpoints are some 10 MB
+// in one resource. See docs/limits.md.
 
 /** Resources in one response. */
 export const MAX_RESOURCES_PER_RESPONSE = 250_000;

@@ -18,7 +18,7 @@ import { serverPolicy } from './server-policy';
 import { TimeBudget } from './budgets';
 import type { XdsTransportFactory } from './transport';
 
-/** What the clients of one bootstrap share. */
+/** Constructor options of the management servers. */
 export interface ManagementServersOptions {
   readonly bootstrap: Bootstrap;
   readonly transportFactory: XdsTransportFactory;
@@ -34,29 +34,29 @@ export interface ManagementServersOptions {
   readonly dataErrorHandling?: boolean;
   /**
    * Whether gRFC A47 applies: an `xdstp:` name belongs to its authority. Without it, such a name is opaque and its
-   * resource is had from the top-level servers. Default true.
+   * resource is requested from the top-level servers. Default true.
    */
   readonly federation?: boolean;
   /** See `Limits`. Default: 25. */
   readonly maxUpdateTimePercent?: number;
 }
 
-/** Something to be done once the queue is empty. */
+/** A client that is swept once the queue is empty. */
 export interface Sweepable {
-  /** Forgets what is no longer watched. */
+  /** Releases what is no longer watched. */
   sweep(): void;
 }
 
 /**
  * The management servers of one bootstrap: one channel, and so one ADS stream, per server for all clients of the
- * bootstrap. A channel exists while a client uses it. Everything runs in one queue; when it has become empty, every
- * client has dealt with what happened, and only then are responses acknowledged and more of them read.
+ * bootstrap. A channel exists while a client uses it. Everything runs in one queue. When it has become empty, every
+ * client has handled what happened, and only then are responses acknowledged and more of them read.
  */
 export class ManagementServers {
   /** Identifies this process to management servers. */
   readonly node: Node;
   readonly queue: SerialQueue;
-  /** Reads the names of resources. */
+  /** Parses the names of resources. */
   readonly parseName: ParseResourceName;
   /** Of the resources of every client. */
   readonly longWaits: LongWaits;
@@ -66,9 +66,9 @@ export class ManagementServers {
   private readonly servers = new Map<string, ServerConfig>();
   /** Keys of servers that were found not to have the incremental variant of the protocol. */
   private readonly withoutDelta = new Set<string>();
-  /** What happens in the queue is charged to it. */
+  /** The time spent in the queue is taken from it. */
   private readonly time: TimeBudget;
-  /** When the work that is in the queue began, on the monotonic clock. */
+  /** When the present work in the queue began, on the monotonic clock. */
   private startedAtMs = 0;
   private readonly toSweep = new Set<Sweepable>();
 
@@ -132,7 +132,7 @@ export class ManagementServers {
     });
   }
 
-  /** Runs whenever the queue has become empty: forgets what is no longer watched, sends and reads. */
+  /** Runs whenever the queue has become empty: releases what is no longer watched, sends and reads. */
   private settle(): void {
     for (const client of this.toSweep) client.sweep();
     this.toSweep.clear();

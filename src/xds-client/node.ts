@@ -2,15 +2,15 @@ import type { JsonValue, NodeConfig } from '../bootstrap/bootstrap';
 import type { Node } from '../generated/envoy/config/core/v3/base';
 import { NullValue, type Struct, type Value } from '../generated/google/protobuf/struct';
 
-/** What this program calls itself towards management servers. */
+/** The name of this program, as sent to management servers. */
 export interface UserAgent {
   readonly name: string;
   readonly version: string;
 }
 
 /**
- * What the client can do beyond the protocol's minimum: it ignores `overprovisioning_factor` (gRFC A27), it
- * unwraps `envoy.service.discovery.v3.Resource` in state-of-the-world responses, and it forgets a resource
+ * The features of the client beyond the protocol's minimum: it ignores `overprovisioning_factor` (gRFC A27), it
+ * unwraps `envoy.service.discovery.v3.Resource` in state-of-the-world responses, and it drops a resource
  * whose time to live is over. The documentation of the protocol spells one of them in two ways.
  */
 const CLIENT_FEATURES = [
@@ -21,8 +21,8 @@ const CLIENT_FEATURES = [
 ] as const;
 
 /**
- * The message by which a stream says who is asking: the bootstrap's node, with who we are added (gRFC A27).
- * @param features What the client can do besides.
+ * Creates the node message: the bootstrap's node, with the user agent and the features (gRFC A27).
+ * @param features Further features of the client.
  */
 export function createNode(
   config: NodeConfig,

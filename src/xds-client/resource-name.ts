@@ -1,11 +1,11 @@
 import { err, ok, type Result } from '../util/result';
 import { MAX_NAME_LENGTH } from './limits';
 
-/** A resource name taken apart as far as the client needs it (gRFC A47). */
+/** The parts of a resource name that the client needs (gRFC A47). */
 export interface ResourceName {
   /** The authority of an `xdstp:` name, decoded, possibly empty; `undefined` for a name in the old style. */
   readonly authority: string | undefined;
-  /** The one spelling under which the resource is asked for and cached. */
+  /** The spelling under which the resource is requested and cached. */
   readonly canonical: string;
 }
 

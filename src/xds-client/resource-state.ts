@@ -9,7 +9,7 @@ export interface Accepted<T> {
   readonly value: T;
   /** What the decoder keeps of this version to compare the next one with. Default: nothing. */
   readonly record?: object | undefined;
-  /** What the value was decoded from, to compare the next update with. */
+  /** The encoded value, to compare the next update with. */
   readonly bytes: Uint8Array;
   readonly version: string;
   /** `ServerConfig.key` of the server it came from: the same bytes may mean something else from another. */
@@ -28,7 +28,7 @@ export interface ValueChange {
   readonly change: unknown;
 }
 
-/** Something a server did, or failed to do, about one resource. */
+/** A failure of one resource. */
 export interface Failure {
   readonly status: Exclude<ResourceStatus, 'REQUESTED' | 'ACKED'>;
   readonly error: XdsError;
@@ -38,22 +38,22 @@ export interface Failure {
   readonly atMs: number;
   /** The bytes that were rejected; `undefined` if the failure is not about any. */
   readonly rejected: Uint8Array | undefined;
-  /** Whether it is only that the server has fallen silent: the time to live is over. Default: no. */
+  /** Whether the time to live is over, because the server has not renewed it. Default: no. */
   readonly isExpiry?: boolean;
 }
 
-/** What the client knows of one watched resource. */
+/** The state of one watched resource. */
 export type ResourceState<T> =
   | {
-      /** No server has said anything about it yet. */
+      /** No response has been about it yet. */
       readonly kind: 'requested';
       /** Milliseconds since the epoch. */
       readonly sinceMs: number;
-      /** Why nobody can be asked at the moment. */
+      /** Why no server can be reached now. */
       readonly unreachable: XdsError | undefined;
     }
   | {
-      /** There is no value, and it is known why. */
+      /** There is no value, for a known reason. */
       readonly kind: 'failed';
       readonly failure: Failure;
     }
@@ -61,15 +61,15 @@ export type ResourceState<T> =
       /** There is a value in use. */
       readonly kind: 'accepted';
       readonly accepted: Accepted<T>;
-      /** What has gone wrong since, while the value stays in use. */
+      /** The failure since, while the value stays in use. */
       readonly failure: Failure | undefined;
-      /** Why nobody can be asked for updates at the moment. */
+      /** Why no server can be reached for updates now. */
       readonly unreachable: XdsError | undefined;
-      /** The server has left the resource out of its responses, and is not believed (gRFC A53). */
+      /** The server has removed the resource, which is ignored (gRFC A53). */
       readonly deletionIgnored: boolean;
     };
 
-/** What can happen to a resource. */
+/** An event of a resource. */
 export type ResourceEvent<T> =
   /** A server sent it and it is valid. The same value as before means that nothing changed. */
   | {
@@ -84,14 +84,14 @@ export type ResourceEvent<T> =
   | { readonly kind: 'renewed'; readonly ttlMs: number | undefined }
   /** A server sent something invalid, or said that it cannot supply the resource. */
   | { readonly kind: 'failed'; readonly failure: Failure; readonly dropValue: boolean }
-  /** A server sent a complete list without it, or has said that there is none. */
+  /** A complete response does not have it, or the server has said that it does not exist. */
   | {
       readonly kind: 'deleted';
       readonly failure: Failure;
       readonly handling: DeletionHandling;
       readonly isExplicit: boolean;
     }
-  /** It was asked for and did not come in time. */
+  /** It was requested and not received in time. */
   | { readonly kind: 'timed-out'; readonly failure: Failure }
   /** A server had sent it, or failed to, before it was requested for this target. */
   | {
@@ -100,12 +100,12 @@ export type ResourceEvent<T> =
       /** Milliseconds after which its value expires unless it is renewed. Default: never. */
       readonly ttlMs?: number | undefined;
     }
-  /** Every server is out of reach. */
+  /** No server can be reached. */
   | { readonly kind: 'unreachable'; readonly error: XdsError }
-  /** A server answers again. */
+  /** A server can be reached again. */
   | { readonly kind: 'reachable' };
 
-/** What watchers are to be told. */
+/** A notification of watchers. */
 export type Notification<T> =
   | {
       readonly kind: 'changed';
@@ -115,7 +115,7 @@ export type Notification<T> =
     }
   | { readonly kind: 'ambient'; readonly error: XdsError | undefined };
 
-/** Decides what an event makes of a resource: the table of gRFCs A57 and A88. */
+/** Returns the state of a resource after an event: the table of gRFCs A57 and A88. */
 export function nextResourceState<T>(
   state: ResourceState<T>,
   event: ResourceEvent<T>,
@@ -166,8 +166,8 @@ export function currentNotifications<T>(
 }
 
 /**
- * What watchers that were told of one state must be told upon another one. Nothing is told twice: a failure that
- * reads the same as the one before is not announced again.
+ * Returns the notifications that are due when one state replaces another. A failure with the same text as the one
+ * before is not notified again.
  *
  * @param change How the value of the second state differs from an earlier one, which need not be that of the first.
  */
@@ -183,8 +183,8 @@ export function notificationsBetween<T>(
     return currentNotifications(after, change?.from === value ? change.change : undefined);
   }
   const error = errorOf(after);
-  const told = errorOf(before);
-  const isNews = told?.message !== error?.message || told?.kind !== error?.kind;
+  const known = errorOf(before);
+  const isNews = known?.message !== error?.message || known?.kind !== error?.kind;
   return error !== undefined && isNews ? [changed(err(error))] : [];
 }
 
@@ -208,8 +208,8 @@ function onFailed<T>(
 }
 
 /**
- * A resource that never came is not deleted by being left out: the response may have been sent before the
- * request arrived, and the timer has the last word (gRFC A57). A server that says so is believed at once.
+ * A resource that was never received is not deleted by being left out: the response may have been sent before the
+ * request arrived, and the timer decides (gRFC A57). An explicit removal counts at once.
  */
 function onDeleted<T>(
   before: ResourceState<T>,
@@ -239,7 +239,7 @@ function onShared<T>(before: ResourceState<T>, shared: ResourceState<T>): Resour
   return before.kind === 'accepted' || shared.kind === 'requested' ? before : shared;
 }
 
-/** A known failure stays the answer: it says more than that the server cannot be asked again just now. */
+/** A known failure remains: it says more than that no server can be reached now. */
 function onUnreachable<T>(before: ResourceState<T>, error: XdsError): ResourceState<T> {
   return before.kind === 'failed' ? before : { ...before, unreachable: error };
 }
@@ -252,7 +252,7 @@ function changed<T>(update: Result<T, XdsError>, change?: unknown): Notification
   return { kind: 'changed', update, change };
 }
 
-/** What watchers without a value are told. */
+/** The error that watchers without a value are notified of. */
 function errorOf<T>(state: ResourceState<T>): XdsError | undefined {
   switch (state.kind) {
     case 'requested':
@@ -266,7 +266,7 @@ function errorOf<T>(state: ResourceState<T>): XdsError | undefined {
   }
 }
 
-/** What is wrong beside the value: being cut off first, because it is why the rest may be outdated. */
+/** The ambient error: that no server can be reached comes first, because other errors may then be outdated. */
 function ambientOf<T>(state: ResourceState<T>): XdsError | undefined {
   return state.kind === 'accepted' ? (state.unreachable ?? state.failure?.error) : undefined;
 }

@@ -21,7 +21,7 @@ export interface DecodedValue<T, C = unknown> {
 /** The version of a resource that its next one is compared with. */
 export type PreviousVersion<T> = Pick<DecodedValue<T>, 'value' | 'record'>;
 
-/** What a decoder may know besides the bytes. */
+/** What a decoder receives besides the bytes. */
 export interface DecodeContext<T> {
   /** The server the resource came from (`lrs_server.self`, `trusted_xds_server`). */
   readonly server: ServerConfig;
@@ -41,7 +41,7 @@ export type DecodeResult<T, C = unknown> =
 
 /** A decoded resource. */
 export interface Decoded<T, C = unknown> {
-  /** `undefined` when the bytes were too broken to tell. */
+  /** `undefined` if the bytes are too broken to read it. */
   readonly name: string | undefined;
   readonly result: DecodeResult<T, C>;
 }
@@ -74,7 +74,7 @@ export interface ResourceType<T, C = unknown> {
   readonly typeName: string;
   /** Whether a resource left out of a state-of-the-world response is thereby deleted (LDS, CDS). */
   readonly allResourcesRequiredInSotw: boolean;
-  /** Its own service. Default: there is none, and it can only be had from the aggregated one. */
+  /** Its own service. Default: none, so that only the aggregated service has it. */
   readonly discoveryService?: DiscoveryService | undefined;
   /** Reads the name alone, cheaply; used to compare bytes before anything is decoded. `undefined` if malformed. */
   peekName(bytes: Uint8Array): string | undefined;

@@ -1,19 +1,19 @@
 import type { Result } from '../util/result';
 
-/** Why a resource cannot be had or may be stale. Messages name node, server, resource and cause. */
+/** Why there is no resource, or it may be stale. Messages name node, server, resource and cause. */
 export interface XdsError {
   readonly kind:
-    /** The server says, or a timer concluded, that there is no such resource. */
+    /** The server says, or a timer concluded, that the resource does not exist. */
     | 'does-not-exist'
     /** The server sent a resource that is not valid. */
     | 'invalid'
-    /** The server cannot be reached, or its stream broke before it said anything. */
+    /** The server cannot be reached, or its stream ended before a response. */
     | 'unreachable'
     /** The server says that it cannot supply the resource (gRFC A88). */
     | 'server-error'
-    /** Time ran out while the server may still be working on it (gRFC A88 `resource_timer_is_transient_error`). */
+    /** Not received in time, though it may exist (gRFC A88 `resource_timer_is_transient_error`). */
     | 'timeout'
-    /** The name cannot be looked up at all: malformed, or of an authority that is not in the bootstrap. */
+    /** The name is malformed, or of an authority that is not in the bootstrap. */
     | 'bad-name';
   readonly message: string;
   /** Names the server and the node, if time ran out and the server has not answered this node at all. Default: none. */

@@ -117,7 +117,7 @@ export class ChannelLog {
   overdue(id: ResourceId): void {
     this.logger.info(
       () =>
-        `${describeResource(id)}: ${this.server} has not sent it yet; asking again on a new stream`,
+        `${describeResource(id)}: ${this.server} has not sent it yet; requested again on a new stream`,
     );
   }
 

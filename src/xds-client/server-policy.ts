@@ -1,28 +1,28 @@
 import type { DeltaMode } from './ads/protocol-variant';
 
-/** What becomes of a cached resource that a complete response leaves out. */
+/** How the removal of a cached resource is handled. */
 export type DeletionHandling =
-  /** It is gone, and its watchers are told so. */
+  /** The resource is dropped, and its watchers are notified. */
   | 'drop'
-  /** As if it were still there (gRFC A53). */
+  /** The removal is ignored (gRFC A53). */
   | 'ignore'
-  /** It stays in use, and its watchers are told that something is wrong (gRFC A88). */
+  /** The resource stays in use, and its watchers are notified of an ambient error (gRFC A88). */
   | 'report';
 
-/** How one management server's word is taken: what its `server_features` say. */
+/** How the responses of one management server are interpreted, after its `server_features`. */
 export interface ServerPolicy {
   readonly deletion: DeletionHandling;
   /** Whether a rejected update, or an error of the server, ends the use of the cached value (gRFC A88). */
   readonly dropOnDataError: boolean;
-  /** Milliseconds after which a resource that was asked for and not sent is concluded to be missing. */
+  /** Milliseconds after which a resource that was requested and not received is concluded not to exist. */
   readonly resourceTimeoutMs: number;
-  /** Whether that conclusion is "try later" instead of "there is none" (gRFC A88). */
+  /** Whether that conclusion is transient: the resource may exist (gRFC A88). */
   readonly timeoutIsTransient: boolean;
   /** Whether the errors a response lists for single resources are read (gRFC A88). */
   readonly readResourceErrors: boolean;
-  /** Whether the incremental variant of the protocol is spoken. */
+  /** Whether the incremental variant of the protocol is used. */
   readonly delta: DeltaMode;
-  /** Whether each type has a stream of its own, of its own service, instead of all of them one. */
+  /** Whether each type has its own stream, of its own service, instead of one for all types. */
   readonly separateStreams: boolean;
 }
 
@@ -79,10 +79,9 @@ function dataErrorPolicy(
 }
 
 /**
- * What becomes of a cached resource that a server says to have removed. A part of something else (a route
- * configuration, an assignment of endpoints) outlives its removal in state of the world, which has no way to
- * tell, and goes when nothing refers to it any more. Incremental servers do tell, often between two changes of
- * what refers to it, so there it is reported only. See docs/decisions/0008-removed-parts.md.
+ * Returns how the removal of a cached resource is handled. A route configuration or an endpoint assignment cannot be
+ * removed in state of the world: it is released when no other resource refers to it. Incremental servers do remove it,
+ * often between two changes of the resources that refer to it, so that the removal is only reported. See docs/decisions/0008-removed-parts.md.
  * @param isPart Whether the type is one whose responses may be partial.
  */
 export function removalHandling(policy: ServerPolicy, isPart: boolean): DeletionHandling {

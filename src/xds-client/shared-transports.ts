@@ -8,8 +8,8 @@ interface Shared {
 }
 
 /**
- * Lets everybody who talks to the same server at the same time do so over one connection. Closing what one of them
- * was given ends that one's streams; the last one closes the connection.
+ * Shares one connection among the users of a server. Each of them closes its own transport, which ends its streams; the
+ * connection closes with the last.
  */
 export class SharedTransports implements XdsTransportFactory {
   private readonly byServer = new Map<string, Shared>();
@@ -37,7 +37,7 @@ export class SharedTransports implements XdsTransportFactory {
   }
 }
 
-/** One user's share of a connection. */
+/** The transport of one user of a connection. */
 class TransportUse implements XdsTransport {
   private readonly streams = new Set<XdsStream>();
   private isClosed = false;

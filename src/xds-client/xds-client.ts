@@ -11,9 +11,9 @@ import type { ServerChannel } from './server-channel';
 import { Watch, type WatchedResource } from './watched-resource';
 import { badNameError, describePending } from './xds-errors';
 
-/** What a client needs. */
+/** Constructor options of a client. */
 export interface XdsClientOptions extends ManagementServersOptions {
-  /** The target that the client is for, in diagnostics. Default: none is named. */
+  /** The target of the client, for diagnostics. Default: none. */
   readonly target?: string;
 }
 
@@ -23,7 +23,7 @@ export type WatchClient = Pick<
   'node' | 'watch' | 'run' | 'resources' | 'waitingFor' | 'close'
 >;
 
-/** Servers and rules of one authority, as the bootstrap has them. */
+/** The part of the bootstrap about one authority. */
 interface AuthoritySource {
   readonly servers: readonly ServerConfig[];
   readonly fallbackOnReachabilityOnly: boolean;
@@ -35,11 +35,11 @@ interface AuthoritySource {
  * decoded resources are shared with the other clients of the same `ManagementServers`.
  */
 export class XdsClient {
-  /** By name of the authority; names in the old style belong to `undefined`. */
+  /** By the name of the authority; `undefined` is that of names in the old style. */
   private readonly authorities = new Map<string | undefined, Authority>();
   private closed = false;
 
-  /** @param servers Shared by the clients of one bootstrap. Default: the client shares nothing. */
+  /** @param servers Shared by the clients of one bootstrap. Default: not shared. */
   constructor(
     private readonly options: XdsClientOptions,
     private readonly servers = new ManagementServers(options),
@@ -51,9 +51,9 @@ export class XdsClient {
   }
 
   /**
-   * Watches a resource. The watcher is told at once, through the queue, what is known already.
-   * @param name The full name; whatever is wrong with it the watcher is told.
-   * @returns ends the watch: the watcher is not called after its release.
+   * Watches a resource. The watcher is notified at once, through the queue, of what is known already.
+   * @param name The full name. The watcher receives an error if it is not usable.
+   * @returns a handle that ends the watch: the watcher is not called after its release.
    */
   watch<T, C>(type: ResourceType<T, C>, name: string, watcher: ResourceWatcher<T, C>): Handle {
     this.servers.registerType(type);
@@ -81,7 +81,7 @@ export class XdsClient {
     for (const resource of watched) yield resource.snapshot();
   }
 
-  /** Everything the client knows, copied. */
+  /** Returns a copy of everything that the client knows. */
   snapshot(): ClientSnapshot {
     const authorities = [...this.authorities.values()];
     const channels = new Set<ServerChannel>();
@@ -96,8 +96,8 @@ export class XdsClient {
   }
 
   /**
-   * One line for each resource that no server has sent, rejected or concluded to be missing yet.
-   * @param atMost How many lines to write. The number of pending resources beyond them is one more line.
+   * Returns one line for each pending resource.
+   * @param atMost The number of lines. The number of pending resources beyond them is one more line.
    */
   waitingFor(atMost = Infinity): readonly string[] {
     const lines: string[] = [];
@@ -111,7 +111,7 @@ export class XdsClient {
     return left === 0 ? lines : [...lines, `and ${describePending(left)}`];
   }
 
-  /** Forgets the resources and authorities that are no longer watched. Called when the queue has become empty. */
+  /** Releases the resources and authorities that are no longer watched. Called when the queue has become empty. */
   sweep(): void {
     for (const [key, authority] of this.authorities) {
       authority.sweep();
@@ -121,7 +121,7 @@ export class XdsClient {
     }
   }
 
-  /** Ends every watch, and the use of every server. Nothing can be watched afterwards. */
+  /** Ends every watch, and releases every server. Later watches are never notified. */
   close(): void {
     this.servers.queue.run(() => {
       this.closed = true;

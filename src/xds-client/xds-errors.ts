@@ -4,26 +4,26 @@ import { StatusCode, statusName } from '../util/status-code';
 import type { XdsError } from './resource-watcher';
 import type { StreamStatus } from './transport';
 
-// Every text names what it is about and whom it comes from, because it ends up, alone, in a failed RPC.
+// Every text names its resource and its server, because it may be all that the status of a failed call has.
 
 /**
- * No list of violations grows beyond this many characters: a server repeats its mistakes with every version,
- * and each time the list goes over the wire, into the log and into the status of failed RPCs.
+ * Characters of a list of violations: a server repeats its mistakes with every version, and each time the list goes
+ * over the wire, into the log and into the status of failed calls.
  */
 const MAX_LIST_LENGTH = 8192;
 
-/** Of a longer name, so many characters are shown. */
+/** Characters that are shown of a longer name. */
 export const MAX_SHOWN_NAME = 512;
 
 const SEPARATOR = '; ';
 
-/** What a message is about. */
+/** The resource of a message. */
 export interface ResourceId {
   readonly typeName: string;
   readonly name: string;
 }
 
-/** Names a server and who we are to it. */
+/** Names a server and the node. */
 export function describeServer(server: ServerConfig, nodeId: string): string {
   return `management server ${server.serverUri} (node "${nodeId}")`;
 }
@@ -34,14 +34,14 @@ export function describeResource({ typeName, name }: ResourceId): string {
   return `${typeName} "${sanitizeText(shown)}"`;
 }
 
-/** The number of pending resources that a list leaves out. */
+/** Describes how many pending resources a list leaves out. */
 export function describePending(count: number): string {
   return count === 1
     ? '1 more resource is also pending'
     : `${count} more resources are also pending`;
 }
 
-/** Why a stream that got no answer ended, to follow the name of the server. */
+/** Describes why a stream ended before a response, to follow the name of the server. */
 export function describeStreamEnd(status: StreamStatus): string {
   const { code } = status;
   const details = sanitizeText(status.details);
@@ -50,7 +50,7 @@ export function describeStreamEnd(status: StreamStatus): string {
   return `ended the ADS stream with ${statusName(code)}: ${details}`;
 }
 
-/** A name that leads nowhere. */
+/** The error of a name that is not usable. */
 export function badNameError(id: ResourceId, reason: string, nodeId: string): XdsError {
   return {
     kind: 'bad-name',
@@ -58,12 +58,12 @@ export function badNameError(id: ResourceId, reason: string, nodeId: string): Xd
   };
 }
 
-/** @param causes One sentence per server, in order of priority. */
+/** The error of a resource while no server can be reached. @param causes One sentence per server, in order of priority. */
 export function unreachableError(id: ResourceId, causes: readonly string[]): XdsError {
   return { kind: 'unreachable', message: `${describeResource(id)}: ${causes.join('; ')}` };
 }
 
-/** A resource that is not valid. */
+/** The error of a resource that is not valid. */
 export function rejectedError(
   id: ResourceId,
   server: string,
@@ -75,7 +75,7 @@ export function rejectedError(
   };
 }
 
-/** A resource that a complete response left out. */
+/** The error of a resource that a complete response does not have. */
 export function deletedError(id: ResourceId, server: string): XdsError {
   return {
     kind: 'does-not-exist',
@@ -83,7 +83,7 @@ export function deletedError(id: ResourceId, server: string): XdsError {
   };
 }
 
-/** A resource of which the server says that there is none. */
+/** The error of a resource that does not exist, according to its server. */
 export function absentError(id: ResourceId, server: string): XdsError {
   return {
     kind: 'does-not-exist',
@@ -91,7 +91,7 @@ export function absentError(id: ResourceId, server: string): XdsError {
   };
 }
 
-/** A resource that its server has not renewed in time. */
+/** The error of a resource that its server has not renewed in time. */
 export function expiredError(id: ResourceId, server: string, ttlMs: number): XdsError {
   return {
     kind: 'does-not-exist',
@@ -99,20 +99,20 @@ export function expiredError(id: ResourceId, server: string, ttlMs: number): Xds
   };
 }
 
-/** What is to be said of a resource that did not come in time. */
+/** The circumstances of a resource that was not received in time. */
 export interface ResourceTimeout {
   readonly timeoutMs: number;
-  /** Whether the server may still be at it (gRFC A88). */
+  /** Whether the resource may exist nevertheless (gRFC A88). */
   readonly isTransient: boolean;
-  /** Whether the server has answered anything at all on this stream. */
+  /** Whether the server has answered at all since it last failed. */
   readonly serverAnswered: boolean;
 }
 
-/** A resource that did not come in time. */
+/** The error of a resource that was not received in time. */
 export function timeoutError(id: ResourceId, server: string, timeout: ResourceTimeout): XdsError {
   const conclusion = timeout.isTransient ? 'timed out' : 'no such resource';
   const fact = `${server} did not send it within ${timeout.timeoutMs / 1000} s`;
-  // Servers that look the node up do not answer one they do not know, they stay silent.
+  // Servers that look up the node do not respond to an unknown one.
   const hint = timeout.serverAnswered
     ? ''
     : ' and has not answered this node at all: is node.id known to the server?';
@@ -123,7 +123,7 @@ export function timeoutError(id: ResourceId, server: string, timeout: ResourceTi
   };
 }
 
-/** A server's own word that it cannot supply a resource (gRFC A88). */
+/** The error of a resource that its server cannot supply (gRFC A88). */
 export function serverError(id: ResourceId, server: string, status: StreamStatus): XdsError {
   return {
     kind: status.code === StatusCode.NOT_FOUND ? 'does-not-exist' : 'server-error',
@@ -131,7 +131,7 @@ export function serverError(id: ResourceId, server: string, status: StreamStatus
   };
 }
 
-/** Joins with `; `, sanitized, and says how many were left out when all would be too long. */
+/** Joins texts with `; `, sanitized, as far as they fit, and adds how many were left out. */
 export function joinBounded(texts: readonly string[]): string {
   let length = 0;
   let count = 0;

@@ -28,7 +28,7 @@ describe('a resource that is asked for in the course of a stream and does not co
     ]);
     expect(h.logger.infos).toEqual([
       expect.stringContaining('Endpoints "lost": waiting for 5.0 s'),
-      `Endpoints "lost": ${SERVER} has not sent it yet; asking again on a new stream`,
+      `Endpoints "lost": ${SERVER} has not sent it yet; requested again on a new stream`,
     ]);
     h.send(h.endpoints, '1', { other: 'one', lost: 'two' });
     expect(watcher.told).toEqual(['value two']);

@@ -1,7 +1,7 @@
 import { Status } from '../../grpc-js';
 import type { Subchannel } from '../../grpc-js';
 import type { CallListener } from '../../grpc-js/subchannel-wrappers';
-import type { LoadReporter, LoadSource, LoadSourceHold } from '../../load-reporting/load-reporter';
+import type { LoadReporter, LoadSource, LoadReference } from '../../load-reporting/load-reporter';
 import type { LocalityLoad } from '../../load-reporting/cluster-load';
 import { addMetrics, type MetricRules } from '../../load-reporting/metrics';
 import { localityName } from '../../resources/endpoints/endpoints';
@@ -39,7 +39,7 @@ export class ClusterLoads implements Handle {
   private readonly index = createLocalityIndex();
   private readonly byLocality = new Map<string, LocalityLoad>();
 
-  constructor(private readonly hold: LoadSourceHold) {}
+  constructor(private readonly hold: LoadReference) {}
 
   /**
    * Applies the endpoints of the cluster.

@@ -11,7 +11,7 @@ import { err, ok, type Result } from '../../util/result';
 import { MAX_RESOURCES_PER_RESPONSE } from '../../xds-client/limits';
 import { joinBounded } from '../../xds-client/xds-errors';
 
-/** Where each type is asked for, below the URI of the server. */
+/** The path of each type, below the URI of the server. */
 const paths: ReadonlyMap<string, string> = new Map([
   ['type.googleapis.com/envoy.config.listener.v3.Listener', 'listeners'],
   ['type.googleapis.com/envoy.config.route.v3.RouteConfiguration', 'routes'],
@@ -19,19 +19,19 @@ const paths: ReadonlyMap<string, string> = new Map([
   ['type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment', 'endpoints'],
 ]);
 
-/** The path of a type, such as `/v3/discovery:listeners`; `undefined` if it cannot be had this way. */
+/** Returns the path of a type, such as `/v3/discovery:listeners`; `undefined` if it is not served over REST. */
 export function discoveryPath(typeUrl: string): string | undefined {
   const noun = paths.get(typeUrl);
   return noun === undefined ? undefined : `/v3/discovery:${noun}`;
 }
 
-/** Writes a request. */
+/** Encodes a request. */
 export function writeRequest(request: DiscoveryRequest): string {
   const bytes = DiscoveryRequest.encode(request).finish();
   return JSON.stringify(decodeToJson('envoy.service.discovery.v3.DiscoveryRequest', bytes));
 }
 
-// What reads JSON takes a microsecond or two for each value, so that 64 MiB of `{}` would block for a minute. Ten
+// Decoding JSON takes a microsecond or two for each value, so that 64 MiB of `{}` would block for a minute. Ten
 // values are one endpoint.
 const MAX_VALUES = 2_000_000;
 
@@ -39,8 +39,8 @@ const MAX_VALUES = 2_000_000;
 const MAX_VERSION_LENGTH = 8192;
 
 /**
- * Reads a response. What is too much of it is found before any of it is decoded. Fields and types that the schema of this package does not have are skipped, as they are when
- * they come as bytes.
+ * Decodes a response. Excessive content is found before any of it is decoded. Fields and types that the schema of this
+ * package does not have are skipped, as they are in binary responses.
  */
 export function readResponse(text: string): Result<DiscoveryResponse, string> {
   if (hasMoreValuesThan(MAX_VALUES, text)) return err(`more than ${MAX_VALUES} values`);
@@ -67,7 +67,7 @@ const BACKSLASH = 0x5c;
 const LIST_START = 0x5b;
 const OBJECT_START = 0x7b;
 
-/** Whether a JSON text has more objects, lists and further elements or members than that. Reads no further. */
+/** Returns whether a JSON text has more objects, lists, elements and members than the limit. Stops at the limit. */
 function hasMoreValuesThan(limit: number, text: string): boolean {
   let count = 0;
   let isInString = false;
@@ -80,7 +80,7 @@ function hasMoreValuesThan(limit: number, text: string): boolean {
   return count > limit;
 }
 
-/** Names a part of a response that is larger than any that can be used. */
+/** Describes a part of a response that exceeds its limit; `undefined` if there is none. */
 function findExcess(json: Readonly<Record<string, unknown>>): string | undefined {
   const { resources } = json;
   if (Array.isArray(resources) && resources.length > MAX_RESOURCES_PER_RESPONSE) {

@@ -80,7 +80,7 @@ export class HttpClient {
     const { agent, tls } = this;
     const request = send(url, { method: 'POST', headers, agent, ...tls });
     // A poll must not keep the process alive. The agent calls ref() on a reused socket before this event
-    // (https://github.com/nodejs/node/blob/v20.20.2/lib/_http_agent.js, `setRequestSocket`).
+    // (https://github.com/nodejs/node/blob/v20.20.2/lib/_http_agent.js, `reuseSocket`).
     request.on('socket', (socket) => socket.unref());
     let isDone = false;
     const finish = (answer: Result<HttpResponse, StreamStatus> | undefined): void => {

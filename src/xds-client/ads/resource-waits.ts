@@ -8,9 +8,9 @@ export interface ResourceWaitsOptions {
   readonly random: Random;
   /** Milliseconds after which a resource is concluded to be missing. */
   readonly timeoutMs: number;
-  /** A resource has not come in time. */
+  /** Called when a resource was not received in time. */
   readonly onTimeout: (typeUrl: string, name: string) => void;
-  /** A resource that should be asked for once more has not come yet. */
+  /** Called when a resource should be requested once more. */
   readonly onOverdue: (typeUrl: string, name: string) => void;
 }
 
@@ -24,15 +24,15 @@ export const NO_DEADLINES: Deadlines = new Map();
 const SECOND_CHANCE = 1 / 3;
 
 /**
- * Waits for what was asked for on one stream and has not come yet (gRFC A57). A wait ends with the resource, or
- * with the conclusion that there is none; what was asked for in the course of a stream is overdue some time
- * before that. See docs/decisions/0007-asking-again.md.
+ * The waits for the resources that were requested on one stream and not received yet (gRFC A57). A wait ends with the
+ * resource, or with the conclusion that it does not exist. A resource that was requested in the course of a stream is
+ * overdue some time before that. See docs/decisions/0007-asking-again.md.
  */
 export class ResourceWaits {
   private readonly conclusions: ResourceTimers;
   private readonly overdue: ResourceTimers;
 
-  /** @param inherited When waits were to end that began on an earlier stream, which was replaced for them. */
+  /** @param inherited The deadlines of the waits that began on the replaced stream. */
   constructor(
     private readonly options: ResourceWaitsOptions,
     private readonly inherited: Deadlines,
@@ -42,8 +42,8 @@ export class ResourceWaits {
   }
 
   /**
-   * Begins to wait for a resource, unless it is being waited for.
-   * @param mayBeLost Whether the server may have missed the question, so that asking once more may help.
+   * Starts the wait for a resource, unless it has started.
+   * @param mayBeLost Whether the server may have lost the request, so that another one may help.
    */
   start(typeUrl: string, name: string, mayBeLost: boolean): void {
     const { clock, random, timeoutMs, onTimeout, onOverdue } = this.options;
@@ -55,7 +55,7 @@ export class ResourceWaits {
     }
     this.conclusions.start(typeUrl, name, timeoutMs, () => onTimeout(typeUrl, name));
     if (!mayBeLost) return;
-    // Clients that lost a resource together do not come back together.
+    // Clients that lost a resource together do not reconnect together.
     const patience = (1 - SECOND_CHANCE) * (1 - random() / 4);
     this.overdue.start(typeUrl, name, timeoutMs * patience, () => onOverdue(typeUrl, name));
   }

@@ -68,7 +68,7 @@ export class SotwProtocol implements AdsProtocol {
 }
 
 /**
- * One request says everything that has changed since the last request of its type, except for a NACK, which needs one
+ * One request has everything that has changed since the last request of its type, except for a NACK, which is a request
  * of its own. A NACK repeats the names of the last request; changes of names go out in requests without `error_detail`,
  * with the same nonce, because some servers ignore the names in a NACK (docs/decisions/0010-names-around-a-nack.md).
  */
