@@ -2,6 +2,7 @@ import type { ChannelCredentialsDefinition } from './credentials/define-channel-
 import type { HttpFilterDefinition } from './http-filters/define-http-filter';
 import type { LbPolicyDefinition } from './lb/custom/definition';
 import { loadRuntime } from './runtime/load-runtime';
+import type { CertificateProviderDefinition } from './security/define-certificate-provider';
 
 /**
  * Makes a type of channel credentials known that a bootstrap may name for a management server (gRFC A27,
@@ -17,6 +18,22 @@ export function registerChannelCredentials<Config>(
   definition: ChannelCredentialsDefinition<Config>,
 ): void {
   loadRuntime().registerChannelCredentials(definition);
+}
+
+/**
+ * Registers a kind of certificate provider that `certificate_providers` in the bootstrap may name (gRFC A29). To be called
+ * before the first channel with an `xds:` target is made, which reads the bootstrap: an instance whose plugin is not
+ * registered is ignored, with a line in the log, and a cluster that names it is rejected. It stays in force whatever
+ * bootstrap a later call to `register` brings.
+ *
+ * A provider takes the place of one registered before under that name, those of this package included.
+ *
+ * @throws Error if the name is empty.
+ */
+export function registerCertificateProvider<Config>(
+  definition: CertificateProviderDefinition<Config>,
+): void {
+  loadRuntime().registerCertificateProvider(definition);
 }
 
 /**

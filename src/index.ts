@@ -25,6 +25,16 @@ export {
   XdsChannelCredentials,
 } from './security/xds-channel-credentials';
 
+// For certificate providers of the application.
+export type {
+  CertificateProviderDefinition,
+  CertificateWatcher,
+  CustomCertificateProvider,
+  CustomIdentity,
+  CustomRoots,
+} from './security/define-certificate-provider';
+export { registerCertificateProvider } from './extend';
+
 // For HTTP filters of the application.
 export { CallFailedError } from './http-filters/call-filter';
 export type { CallAffinity, CallFailure, CallFilter, CallInfo } from './http-filters/call-filter';

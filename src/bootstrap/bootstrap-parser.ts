@@ -18,7 +18,19 @@ import type {
 } from './bootstrap';
 import { readOpaqueObject } from './opaque-object';
 import { percentEncodeAuthority } from './percent-encoding';
-import { parseServers, type BootstrapSupport } from './server-config-parser';
+import { parseServers, type CredentialsSupport } from './server-config-parser';
+
+/** The plugins for certificates that are registered (gRFC A29). A plain set of their names will do. */
+export interface CertificateProviderSupport {
+  has(pluginName: string): boolean;
+  /** Adds what is wrong with the config of an instance whose plugin is registered. */
+  check?(instance: CertificateProviderConfig, violations: Violations): void;
+}
+
+/** What a bootstrap may name. */
+export interface BootstrapSupport extends CredentialsSupport {
+  readonly certificateProviders: CertificateProviderSupport;
+}
 
 /** The features with members in the bootstrap. */
 export type BootstrapFlags = Pick<FeatureFlags, 'federation' | 'fallback' | 'endpointFallback'>;
@@ -27,11 +39,11 @@ const ALL_ON: BootstrapFlags = { federation: true, fallback: true, endpointFallb
 
 /**
  * Parses a bootstrap (gRFC A27 and those that extend it). Unknown members are ignored, and so are credentials of
- * unknown types if there is one of a known type.
+ * unknown types if there is one of a known type, and certificate providers of unknown plugins.
  *
  * @param json The result of `JSON.parse`.
  * @param source The origin of the bootstrap, for messages.
- * @param support The supported types of credentials.
+ * @param support The supported types of credentials and certificate providers.
  * @param flags Members of disabled features are ignored. Default: all are enabled.
  * @returns the bootstrap, or all violations, each as `path: reason`.
  */
@@ -45,6 +57,7 @@ export function parseBootstrap(
   const fields = readObject(json, violations);
   if (fields === undefined) return err(violations.all);
   const servers = parseTopLevelServers(fields, support, violations.at('xds_servers'));
+  const warnings: string[] = [];
   const bootstrap: Bootstrap = {
     source,
     servers,
@@ -60,8 +73,11 @@ export function parseBootstrap(
       : '%s',
     certificateProviders: parseCertificateProviders(
       fields.get('certificate_providers'),
+      support.certificateProviders,
       violations.at('certificate_providers'),
+      warnings,
     ),
+    ...(warnings.length > 0 && { warnings }),
   };
   return violations.count === 0 ? ok(withoutFeatures(bootstrap, flags)) : err(violations.all);
 }
@@ -102,10 +118,15 @@ function readDefaultTemplate(fields: JsonFields, violations: Violations): string
   return readRequiredString(fields, name, violations) ?? '%s';
 }
 
-/** Parses the certificate providers (gRFC A29). One of an unknown plugin is an error only where it is used. */
+/**
+ * Parses the certificate providers (gRFC A29). An instance of an unknown plugin is ignored, as in grpc-go: only resources that
+ * name it are rejected.
+ */
 function parseCertificateProviders(
   json: unknown,
+  support: CertificateProviderSupport,
   violations: Violations,
+  warnings: string[],
 ): ReadonlyMap<string, CertificateProviderConfig> {
   const providers = new Map<string, CertificateProviderConfig>();
   if (json === undefined) return providers;
@@ -114,8 +135,17 @@ function parseCertificateProviders(
     const fields = readObject(entry, place);
     if (fields === undefined) continue;
     const pluginName = readRequiredString(fields, 'plugin_name', place);
+    const before = violations.count;
     const config = readOpaqueObject(fields, 'config', place);
-    if (pluginName !== undefined) providers.set(name, { pluginName, config });
+    if (pluginName === undefined || violations.count > before) continue;
+    if (support.has(pluginName)) {
+      support.check?.({ pluginName, config }, place.at('config'));
+      providers.set(name, { pluginName, config });
+    } else {
+      const plugin = JSON.stringify(pluginName);
+      const path = `certificate_providers[${JSON.stringify(name)}]`;
+      warnings.push(`${path} is ignored: plugin ${plugin} is not registered`);
+    }
   }
   return providers;
 }

@@ -91,7 +91,10 @@ export interface Bootstrap {
   readonly authorities: ReadonlyMap<string, AuthorityConfig>;
   /** Default `%s`. */
   readonly clientDefaultListenerResourceNameTemplate: string;
+  /** Those of plugins that are registered. */
   readonly certificateProviders: ReadonlyMap<string, CertificateProviderConfig>;
+  /** Descriptions of what is ignored but was probably meant to count. Default: none. */
+  readonly warnings?: readonly string[] | undefined;
   /** The saved snapshot, used until a server responds. Default: none. */
   readonly savedSnapshot?: SavedSnapshotConfig | undefined;
 }

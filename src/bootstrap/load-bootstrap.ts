@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { errorMessage } from '../util/error-message';
+import type { Logger } from '../util/logger';
 import { readRegularFile } from '../util/read-regular-file';
 import { err, ok, type Result } from '../util/result';
 import type { Bootstrap, ServerConfig } from './bootstrap';
-import { parseBootstrap, type BootstrapFlags } from './bootstrap-parser';
+import { parseBootstrap, type BootstrapFlags, type BootstrapSupport } from './bootstrap-parser';
 import { findJsonError } from './json-syntax';
-import type { BootstrapSupport } from './server-config-parser';
 
 /** A bootstrap has a few kilobytes, and metadata of the node. */
 const MAX_BOOTSTRAP_BYTES = 16 * 1024 * 1024;
@@ -70,10 +70,12 @@ export function loadBootstrap(options: LoadBootstrapOptions): Result<Bootstrap, 
 
 /**
  * Creates a function that loads the bootstrap when first called. A failure is not cached, because an agent may write
- * the file after the application has started; a success is, because the bootstrap of a process does not change.
+ * the file after the application has started; a success is, because the bootstrap of a process does not change. The warnings of the
+ * bootstrap are logged once.
  */
 export function createBootstrapLoader(
   options: LoadBootstrapOptions,
+  logger: Logger,
 ): () => Result<Bootstrap, string> {
   let loaded: Bootstrap | undefined;
   return () => {
@@ -81,6 +83,8 @@ export function createBootstrapLoader(
     const result = loadBootstrap(options);
     if (!result.ok) return err(result.error.message);
     loaded = result.value;
+    const { source, warnings = [] } = loaded;
+    for (const warning of warnings) logger.error(() => `xDS bootstrap ${source}: ${warning}`);
     return result;
   };
 }

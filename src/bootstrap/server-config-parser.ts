@@ -23,7 +23,7 @@ export interface CredentialSupport {
 }
 
 /** The supported credentials of a bootstrap. */
-export interface BootstrapSupport {
+export interface CredentialsSupport {
   readonly channelCreds: CredentialSupport;
   readonly callCreds: CredentialSupport;
 }
@@ -36,7 +36,7 @@ interface ParsedCredential {
 /** Parses a list of management servers (gRFC A27). A duplicate is ignored: it cannot be its own fallback. */
 export function parseServers(
   json: unknown,
-  support: BootstrapSupport,
+  support: CredentialsSupport,
   violations: Violations,
 ): readonly ServerConfig[] {
   const list = readArray(json, violations) ?? [];
@@ -50,7 +50,7 @@ export function parseServers(
 
 function parseServer(
   json: unknown,
-  support: BootstrapSupport,
+  support: CredentialsSupport,
   violations: Violations,
 ): ServerConfig | undefined {
   const fields = readObject(json, violations);

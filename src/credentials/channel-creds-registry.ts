@@ -2,6 +2,7 @@ import type { CredentialConfig } from '../bootstrap/bootstrap';
 import type { CredentialSupport } from '../bootstrap/server-config-parser';
 import { credentials, type CertificateProvider, type ChannelCredentials } from '../grpc-js';
 import { systemClock, type Clock } from '../util/clock';
+import type { FeatureFlags } from '../util/feature-flags';
 import { silentLogger, type Logger } from '../util/logger';
 import { err, ok, type Result } from '../util/result';
 import { Violations } from '../util/violations';
@@ -84,6 +85,8 @@ interface BuiltInCredentialsOptions {
   readonly clock?: Clock;
   /** Receives the errors of reloads. Default: none. */
   readonly logger?: Logger;
+  /** Default: all features are on. */
+  readonly flags?: Pick<FeatureFlags, 'spiffeBundles'>;
 }
 
 /** Creates the types `insecure`, `google_default` (gRFC A27) and `tls` (gRFC A65). */
@@ -91,10 +94,11 @@ export function builtInChannelCredentials(
   options: BuiltInCredentialsOptions = {},
 ): readonly ChannelCredentialsType[] {
   const { clock = systemClock, logger = silentLogger } = options;
+  const { spiffeBundles = true } = options.flags ?? {};
   return [
     insecureCredentialsType,
     createGoogleDefaultCredentialsType(),
-    createTlsCredentialsType({ clock, logger }),
+    createTlsCredentialsType({ clock, logger, spiffeBundles }),
   ];
 }
 

@@ -1,76 +1,63 @@
-import { X509Certificate } from 'node:crypto';
-import { createSecureContext, rootCertificates } from 'node:tls';
 import type {
   CaCertificateListener,
   CertificateProvider,
   IdentityCertificateListener,
 } from '../grpc-js';
-import type { Clock } from '../util/clock';
-import { errorMessage } from '../util/error-message';
+import type { TrustedRoots } from '../security/certificate-provider';
+import {
+  CertificateFiles,
+  type CertificateFilesOptions,
+} from '../security/file-watcher/certificate-files';
+import type { CertificateFilesConfig } from '../security/file-watcher/config';
 import type { Handle } from '../util/handle';
-import type { Logger } from '../util/logger';
-import { readRegularFile } from '../util/read-regular-file';
 import { err, ok, type Result } from '../util/result';
 
-/** The paths of PEM files. */
-export interface CertificateFiles {
-  /** The root certificates. Default: those of Node. */
-  readonly ca: string | undefined;
-  /** The certificate of the client, if any. */
-  readonly identity: { readonly certificate: string; readonly privateKey: string } | undefined;
-}
-
-/** Options of file reloads. */
-export interface FileCertificatesOptions {
-  readonly refreshIntervalMs: number;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
-interface Certificates {
-  readonly ca: Buffer;
-  readonly identity: { readonly certificate: Buffer; readonly privateKey: Buffer } | undefined;
-}
-
-/** A bundle of all public certificate authorities has a quarter of a megabyte. */
-const MAX_FILE_BYTES = 16 * 1024 * 1024;
-
 /**
- * Provides certificates from files, which are reloaded at an interval while there is a listener. Files that cannot be
- * read or used have no effect: the last valid certificates stay in use.
+ * Certificates from files in the form that the host library takes, for connections to management servers. The files are
+ * watched while there is a listener.
  */
 export class FileCertificates implements CertificateProvider {
   private readonly caListeners = new Set<CaCertificateListener>();
   private readonly identityListeners = new Set<IdentityCertificateListener>();
-  private timer: Handle | undefined;
-  /** Time of the last read, on the monotonic clock. */
-  private readAtMs: number;
-  /** The error of the last read, if it failed. */
-  private problem: string | undefined;
+  private watch: Handle | undefined;
+  /** What the listeners have. */
+  private notified: CertificateFiles['current'];
 
   private constructor(
+    private readonly config: CertificateFilesConfig,
     private readonly files: CertificateFiles,
-    private certificates: Certificates,
-    private readonly options: FileCertificatesOptions,
   ) {
-    this.readAtMs = options.clock.monotonicMs();
+    this.notified = files.current;
   }
 
-  /** Reads the files for the first time. @returns the certificates, or an error text. */
+  /** Reads the files for the first time. @returns the certificates, or which file cannot be used and why. */
   static load(
-    files: CertificateFiles,
-    options: FileCertificatesOptions,
+    config: CertificateFilesConfig,
+    options: Pick<CertificateFilesOptions, 'clock' | 'logger'>,
   ): Result<FileCertificates, string> {
-    const certificates = readCertificates(files);
-    if (!certificates.ok) return certificates;
-    return ok(new FileCertificates(files, certificates.value, options));
+    // A failure is the reason why the server cannot be used, which is logged there.
+    const files = new CertificateFiles(config, {
+      ...options,
+      ...{ subject: '', logsFirstFailure: false },
+    });
+    files.read();
+    const { roots, identity } = files.current;
+    if (config.roots !== undefined && roots?.ok === false) return err(roots.error);
+    if (config.identity !== undefined && identity?.ok === false) return err(identity.error);
+    return ok(new FileCertificates(config, files));
+  }
+
+  /** The authorities as last read; `undefined` for those of the system. */
+  get roots(): TrustedRoots | undefined {
+    const { roots } = this.files.current;
+    return roots?.ok === true ? roots.value : undefined;
   }
 
   /** See `CertificateProvider`. */
   addCaCertificateListener(listener: CaCertificateListener): void {
     this.start();
     this.caListeners.add(listener);
-    listener({ caCertificate: this.certificates.ca });
+    this.notifyCa(listener);
   }
 
   /** See `CertificateProvider`. */
@@ -83,7 +70,7 @@ export class FileCertificates implements CertificateProvider {
   addIdentityCertificateListener(listener: IdentityCertificateListener): void {
     this.start();
     this.identityListeners.add(listener);
-    listener(this.certificates.identity ?? null);
+    this.notifyIdentity(listener);
   }
 
   /** See `CertificateProvider`. */
@@ -93,80 +80,45 @@ export class FileCertificates implements CertificateProvider {
   }
 
   private start(): void {
-    if (this.timer !== undefined) return;
-    const { clock, refreshIntervalMs } = this.options;
-    // The files may have been replaced while there was no listener.
-    if (clock.monotonicMs() - this.readAtMs >= refreshIntervalMs) this.read();
-    this.schedule();
+    if (this.watch !== undefined || this.isWithoutFiles) return;
+    this.watch = this.files.watch(() => this.onChanged());
+    this.notified = this.files.current;
   }
 
-  private schedule(): void {
-    this.timer = this.options.clock.setTimer(() => {
-      this.schedule();
-      this.read();
-    }, this.options.refreshIntervalMs);
+  private get isWithoutFiles(): boolean {
+    return this.config.roots === undefined && this.config.identity === undefined;
   }
 
   private stopIfUnused(): void {
     if (this.caListeners.size + this.identityListeners.size > 0) return;
-    this.timer?.release();
-    this.timer = undefined;
+    this.watch?.release();
+    this.watch = undefined;
   }
 
-  private read(): void {
-    this.readAtMs = this.options.clock.monotonicMs();
-    const read = readCertificates(this.files);
-    if (!read.ok) {
-      if (read.error !== this.problem) {
-        this.options.logger.error(() => `${read.error}; the certificates read before stay in use`);
-      }
-      this.problem = read.error;
+  private onChanged(): void {
+    const before = this.notified;
+    this.notified = this.files.current;
+    if (before.roots !== this.notified.roots)
+      this.caListeners.forEach((each) => this.notifyCa(each));
+    if (before.identity === this.notified.identity) return;
+    this.identityListeners.forEach((each) => this.notifyIdentity(each));
+  }
+
+  private notifyCa(listener: CaCertificateListener): void {
+    const { roots } = this;
+    // An empty buffer trusts no certificate, as a trust bundle map without trust domains does.
+    const ca = roots === undefined ? undefined : Buffer.from(roots.certificates.join(''));
+    // eslint-disable-next-line no-restricted-syntax -- without `ca`, Node.js uses the roots of the system; the type has no word for it
+    listener({ caCertificate: ca as Buffer });
+  }
+
+  private notifyIdentity(listener: IdentityCertificateListener): void {
+    const { identity } = this.files.current;
+    if (identity?.ok !== true) {
+      listener(null);
       return;
     }
-    this.problem = undefined;
-    this.certificates = read.value;
-    for (const listener of this.caListeners) listener({ caCertificate: read.value.ca });
-    for (const listener of this.identityListeners) listener(read.value.identity ?? null);
+    const { certificateChain, privateKey } = identity.value;
+    listener({ certificate: Buffer.from(certificateChain), privateKey: Buffer.from(privateKey) });
   }
-}
-
-function readCertificates(files: CertificateFiles): Result<Certificates, string> {
-  const ca = files.ca === undefined ? ok(systemRoots()) : readCa(files.ca);
-  if (!ca.ok) return ca;
-  if (files.identity === undefined) return ok({ ca: ca.value, identity: undefined });
-  const { certificate: certificateFile, privateKey: keyFile } = files.identity;
-  const certificate = readFile('certificate_file', certificateFile);
-  if (!certificate.ok) return certificate;
-  const privateKey = readFile('private_key_file', keyFile);
-  if (!privateKey.ok) return privateKey;
-  try {
-    createSecureContext({ cert: certificate.value, key: privateKey.value });
-  } catch (error) {
-    return err(
-      `certificate_file ${certificateFile} and private_key_file ${keyFile} cannot be used together: ${errorMessage(error)}`,
-    );
-  }
-  const identity = { certificate: certificate.value, privateKey: privateKey.value };
-  return ok({ ca: ca.value, identity });
-}
-
-function readCa(path: string): Result<Buffer, string> {
-  const read = readFile('ca_certificate_file', path);
-  if (!read.ok) return read;
-  try {
-    // A secure context would accept text without any certificate, and trust none.
-    new X509Certificate(read.value);
-    return read;
-  } catch (error) {
-    return err(`ca_certificate_file ${path} cannot be used: ${errorMessage(error)}`);
-  }
-}
-
-function readFile(field: string, path: string): Result<Buffer, string> {
-  const read = readRegularFile(path, { maxBytes: MAX_FILE_BYTES });
-  return read.ok ? read : err(`${field} ${path} cannot be read: ${read.error}`);
-}
-
-function systemRoots(): Buffer {
-  return Buffer.from(rootCertificates.join('\n'));
 }

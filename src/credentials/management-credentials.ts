@@ -1,5 +1,5 @@
 import type { CredentialConfig, ServerConfig } from '../bootstrap/bootstrap';
-import type { BootstrapSupport, CredentialSupport } from '../bootstrap/server-config-parser';
+import type { CredentialsSupport, CredentialSupport } from '../bootstrap/server-config-parser';
 import {
   credentials,
   type CallCredentials,
@@ -24,7 +24,7 @@ export class ManagementCredentials {
   constructor(private readonly sources: CredentialSources) {}
 
   /** The supported types. */
-  get support(): BootstrapSupport {
+  get support(): CredentialsSupport {
     return { channelCreds: this.sources.channel, callCreds: this.sources.call };
   }
 

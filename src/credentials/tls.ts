@@ -1,85 +1,72 @@
-import { createCertificateProviderChannelCredentials } from '../grpc-js';
-import type { Clock } from '../util/clock';
+import { createCertificateProviderChannelCredentials, type ChannelCredentials } from '../grpc-js';
+import type { UpstreamTls } from '../resources/cluster/cluster';
+import { checkPeer } from '../security/check-peer';
 import {
-  readObject,
-  readPositiveDurationMs,
-  readRequiredString,
-  type JsonFields,
-} from '../util/json-fields';
+  parseCertificateFiles,
+  type CertificateFilesConfig,
+} from '../security/file-watcher/config';
+import type { Clock } from '../util/clock';
 import type { Logger } from '../util/logger';
 import { ok } from '../util/result';
-import type { Violations } from '../util/violations';
 import type { ChannelCredentialsType } from './define-channel-credentials';
-import { FileCertificates, type CertificateFiles } from './file-certificates';
+import { FileCertificates } from './file-certificates';
 
-const DEFAULT_REFRESH_INTERVAL_MS = 600_000;
+/** A server that is authenticated by a trust bundle map may have any SPIFFE ID of its trust domains. */
+const ANY_SPIFFE_ID: UpstreamTls = {
+  ...{ sni: '', autoHostSni: false, autoSniSanValidation: false, sanMatchers: [] },
+  ...{ rootCertificates: { kind: 'system' }, identity: undefined },
+};
 
 /**
- * Creates the type `tls` (gRFC A65): `ca_certificate_file`, `certificate_file` with `private_key_file`, and
- * `refresh_interval`, all optional. The files are read when a channel is created, which fails if they cannot be, and
- * again at the interval.
+ * Credentials of type `tls` (gRFC A65): `ca_certificate_file`, `certificate_file` with `private_key_file`,
+ * `spiffe_trust_bundle_map_file` (gRFC A87) and `refresh_interval`, all of them optional. The files are read when a channel
+ * is made, which fails if they cannot be used, and again when they change. With a trust bundle map, the SPIFFE ID of the
+ * server is checked in place of its host name.
  */
 export function createTlsCredentialsType(options: {
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly spiffeBundles: boolean;
 }): ChannelCredentialsType {
+  const rules = { spiffeBundles: options.spiffeBundles, isFileRequired: false };
   return {
     type: 'tls',
-    parse(config, violations) {
-      const parsed = parseConfig(config, violations);
-      if (parsed === undefined) return undefined;
-      const { files, refreshIntervalMs } = parsed;
+    parse(json, violations) {
+      const config = parseCertificateFiles(json, rules, violations);
+      if (config === undefined) return undefined;
       return () => {
-        const certificates = FileCertificates.load(files, { ...options, refreshIntervalMs });
+        const certificates = FileCertificates.load(config, options);
         if (!certificates.ok) return certificates;
-        return ok(
-          createCertificateProviderChannelCredentials(
-            certificates.value,
-            files.identity === undefined ? null : certificates.value,
-          ),
-        );
+        return ok(createCredentials(config, certificates.value, options.clock));
       };
     },
-    parseForHttps(config, violations) {
-      const parsed = parseConfig(config, violations);
-      if (parsed === undefined) return undefined;
-      const { files, refreshIntervalMs } = parsed;
-      return () => FileCertificates.load(files, { ...options, refreshIntervalMs });
+    parseForHttps(json, violations) {
+      const config = parseCertificateFiles(json, rules, violations);
+      if (config === undefined) return undefined;
+      if (config.roots?.field === 'spiffe_trust_bundle_map_file') {
+        violations.at(config.roots.field).add('cannot be used for HTTPS');
+        return undefined;
+      }
+      return () => FileCertificates.load(config, options);
     },
   };
 }
 
-function parseConfig(
-  config: unknown,
-  violations: Violations,
-): { readonly files: CertificateFiles; readonly refreshIntervalMs: number } | undefined {
-  const before = violations.count;
-  const fields = readObject(config ?? {}, violations) ?? new Map<string, unknown>();
-  const files = {
-    ca: readPath(fields, 'ca_certificate_file', violations),
-    identity: readIdentity(fields, violations),
-  };
-  const refreshIntervalMs = readPositiveDurationMs(
-    fields,
-    'refresh_interval',
-    DEFAULT_REFRESH_INTERVAL_MS,
-    violations,
-  );
-  return violations.count > before ? undefined : { files, refreshIntervalMs };
-}
-
-function readIdentity(
-  fields: JsonFields,
-  violations: Violations,
-): { readonly certificate: string; readonly privateKey: string } | undefined {
-  // One alone is reported as the absence of the other.
-  if (!fields.has('certificate_file') && !fields.has('private_key_file')) return undefined;
-  const certificate = readRequiredString(fields, 'certificate_file', violations);
-  const privateKey = readRequiredString(fields, 'private_key_file', violations);
-  if (certificate === undefined || privateKey === undefined) return undefined;
-  return { certificate, privateKey };
-}
-
-function readPath(fields: JsonFields, name: string, violations: Violations): string | undefined {
-  return fields.has(name) ? readRequiredString(fields, name, violations) : undefined;
+function createCredentials(
+  { roots, identity }: CertificateFilesConfig,
+  certificates: FileCertificates,
+  clock: Clock,
+): ChannelCredentials {
+  const identityProvider = identity === undefined ? null : certificates;
+  if (roots?.field !== 'spiffe_trust_bundle_map_file') {
+    return createCertificateProviderChannelCredentials(certificates, identityProvider);
+  }
+  const noRoots = { certificates: [], bundles: new Map<string, readonly string[]>() };
+  return createCertificateProviderChannelCredentials(certificates, identityProvider, {
+    checkServerIdentity: (_host, certificate) =>
+      checkPeer(certificate, ANY_SPIFFE_ID, {
+        ...{ nowMs: clock.now(), serverName: '' },
+        roots: certificates.roots ?? noRoots,
+      }),
+  });
 }

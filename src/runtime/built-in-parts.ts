@@ -14,6 +14,8 @@ import type { LbPolicyRegistry } from '../lb/lb-policy-registry';
 import { Re2Compiler } from '../regex/re2-compiler';
 import type { RegexMeter } from '../regex/regex-meter';
 import { createResourceTypes, type ResourceTypes } from '../resources/resource-types';
+import type { CertificateProviderRegistry } from '../security/certificate-provider-registry';
+import { createFileWatcher } from '../security/file-watcher/file-watcher';
 
 /** Adds all credential types of this package. Those of the application take precedence. */
 export function createCredentials(environment: PolicyEnvironment): ManagementCredentials {
@@ -22,6 +24,14 @@ export function createCredentials(environment: PolicyEnvironment): ManagementCre
   const { bootstrapCallCreds } = environment.flags;
   const callTypes = bootstrapCallCreds ? [createJwtTokenFileType(environment)] : [];
   return new ManagementCredentials({ channel, call: new CallCredentialsRegistry(callTypes) });
+}
+
+/** Adds all certificate providers of this package. Those of the application take precedence. */
+export function addCertificateProviders(
+  types: CertificateProviderRegistry,
+  { flags }: PolicyEnvironment,
+): void {
+  types.registerDefault(createFileWatcher(flags));
 }
 
 /** Adds all HTTP filters of this package. Those of the application take precedence. */

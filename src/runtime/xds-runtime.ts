@@ -22,6 +22,7 @@ import { LiveConfigs } from '../resolver/live-configs';
 import type { ResolverArgs } from '../resolver/register-xds-resolver';
 import type { XdsResolverDependencies } from '../resolver/resolution';
 import { XdsResolver } from '../resolver/xds-resolver';
+import { processCertificateProviders } from '../security/certificate-provider-registry';
 import { CertificateProviders } from '../security/certificate-providers';
 import type * as SavedStart from '../saved-snapshot/saved-start';
 import { TransportFactory } from '../transport/transport-factory';
@@ -35,10 +36,16 @@ import { ManagementServers } from '../xds-client/management-servers';
 import { SharedTransports } from '../xds-client/shared-transports';
 import type { XdsTransportFactory } from '../xds-client/transport';
 import { type WatchClient, XdsClient } from '../xds-client/xds-client';
-import { addHttpFilters, createCredentials, createRuntimeResourceTypes } from './built-in-parts';
+import {
+  addCertificateProviders,
+  addHttpFilters,
+  createCredentials,
+  createRuntimeResourceTypes,
+} from './built-in-parts';
 
 // The registrations of an application are in the same module instances.
 export { registerChannelCredentials } from '../credentials/channel-creds-registry';
+export { registerCertificateProvider } from '../security/certificate-provider-registry';
 export { registerHttpFilter } from '../http-filters/registry';
 export { registerLbPolicy } from '../lb/custom/policy-type';
 
@@ -84,7 +91,11 @@ export class XdsRuntime {
     // After that: grpc-js has no use for policies that need our tree around them.
     processLbPolicies.addTo(policies);
     addHttpFilters(processHttpFilters, environment);
-    this.certificates = new CertificateProviders(environment);
+    addCertificateProviders(processCertificateProviders, environment);
+    this.certificates = new CertificateProviders({
+      ...environment,
+      types: processCertificateProviders,
+    });
     this.credentials = createCredentials(environment);
     this.loadBootstrap = this.createLoader(options);
     const { credentials } = this;
@@ -130,9 +141,12 @@ export class XdsRuntime {
   }
 
   private createLoader({ bootstrap, snapshotPath }: RuntimeOptions) {
-    const { support } = this.credentials;
-    const { flags } = this.environment;
-    return createBootstrapLoader({ inline: bootstrap, snapshotPath, support, flags });
+    const support = {
+      ...this.credentials.support,
+      certificateProviders: processCertificateProviders,
+    };
+    const { flags, logger } = this.environment;
+    return createBootstrapLoader({ inline: bootstrap, snapshotPath, support, flags }, logger);
   }
 
   private createDependencies(

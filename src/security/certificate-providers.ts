@@ -4,16 +4,13 @@ import { createHandle, type Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import { RefCountedMap } from '../util/ref-counted-map';
 import { Violations } from '../util/violations';
-import type {
-  CertificateProvider,
-  CertificateProviderType,
-  Certificates,
-  CertificateWatch,
-} from './certificate-provider';
+import type { CertificateProvider, Certificates, CertificateWatch } from './certificate-provider';
+import type { CertificateProviderRegistry } from './certificate-provider-registry';
 import type { CertificateSource } from './tls-policy';
 
 /** The environment of certificate providers. */
 export interface CertificateProvidersOptions {
+  readonly types: CertificateProviderRegistry;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -28,7 +25,6 @@ interface SharedProvider {
  * bootstrap they are of. A provider exists while its certificates are watched.
  */
 export class CertificateProviders {
-  private readonly types = new Map<string, CertificateProviderType>();
   private readonly factories = new Map<string, SharedProvider>();
   private readonly providers = new RefCountedMap<string, CertificateProvider>(
     (key) => this.create(key),
@@ -39,27 +35,6 @@ export class CertificateProviders {
   );
 
   constructor(private readonly options: CertificateProvidersOptions) {}
-
-  /** Registers a plugin. It replaces one of the same name for the watches started from now on. */
-  register<Config>(type: CertificateProviderType<Config>): void {
-    const erased: CertificateProviderType = {
-      name: type.name,
-      parseConfig: (config, violations) => type.parseConfig(config, violations),
-      // eslint-disable-next-line no-restricted-syntax -- the config is the result of the same type's parseConfig
-      create: (config, context) => type.create(config as Config, context),
-    };
-    this.types.set(type.name, erased);
-  }
-
-  /** Whether a plugin is registered. */
-  has(pluginName: string): boolean {
-    return this.types.has(pluginName);
-  }
-
-  /** Validates the config of an instance. @returns `undefined` after adding a violation. */
-  checkConfig({ pluginName, config }: CertificateProviderConfig, violations: Violations): void {
-    this.types.get(pluginName)?.parseConfig(config, violations);
-  }
 
   /** Returns the certificates of a bootstrap. */
   of({ certificateProviders, source, node }: Bootstrap): CertificateSource {
@@ -83,15 +58,16 @@ export class CertificateProviders {
     certificateName: string,
     onChanged: () => void,
   ): CertificateWatch {
-    const type = this.types.get(instance.pluginName);
+    const type = this.options.types.get(instance.pluginName);
     const violations = Violations.root();
     const config = type?.parseConfig(instance.config, violations);
     if (type === undefined || config === undefined) {
       const reason = violations.all.join('; ') || `plugin ${instance.pluginName} is not registered`;
       return failedWatch(`certificate provider instance "${instanceName}": ${reason}`);
     }
+    const { clock, logger } = this.options;
     const key = JSON.stringify([instance.pluginName, canonicalJson(instance.config)]);
-    const create = () => type.create(config, { instanceName, ...this.options });
+    const create = () => type.create(config, { instanceName, clock, logger });
     if (!this.factories.has(key)) this.factories.set(key, { key, create });
     const provider = this.providers.acquire(key);
     const watch = provider.value.watch(certificateName, onChanged);

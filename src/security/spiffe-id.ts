@@ -9,8 +9,13 @@ const SEGMENT = /^[A-Za-z0-9._-]+$/;
 export function trustDomainOf(id: string): string | undefined {
   if (id.length > MAX_LENGTH || !/^spiffe:\/\//i.test(id)) return undefined;
   const [trustDomain = '', ...path] = id.slice('spiffe://'.length).split('/');
-  if (!TRUST_DOMAIN.test(trustDomain)) return undefined;
+  if (!isTrustDomain(trustDomain)) return undefined;
   return path.every(isSegment) ? trustDomain : undefined;
+}
+
+/** Whether a text is the name of a trust domain. */
+export function isTrustDomain(name: string): boolean {
+  return TRUST_DOMAIN.test(name);
 }
 
 function isSegment(segment: string): boolean {

@@ -47,6 +47,8 @@ export interface FeatureFlags {
   readonly systemRootCerts: boolean;
   /** gRFC A85, `GRPC_EXPERIMENTAL_XDS_ORCA_LRS_PROPAGATION`: which backend metrics LRS has. Default: on. */
   readonly lrsPropagation: boolean;
+  /** gRFC A87, `GRPC_EXPERIMENTAL_XDS_MTLS_SPIFFE`: SPIFFE trust bundle maps. Default: on. */
+  readonly spiffeBundles: boolean;
   /** gRFC A88, `GRPC_EXPERIMENTAL_XDS_DATA_ERROR_HANDLING`: errors in resources. Default: off. */
   readonly dataErrorHandling: boolean;
   /**
@@ -96,6 +98,7 @@ export function readFeatureFlags(env: Environment): FeatureFlags {
     endpointHashKeyBackwardCompat: off('GRPC_XDS_ENDPOINT_HASH_KEY_BACKWARD_COMPAT'),
     systemRootCerts: on('GRPC_EXPERIMENTAL_XDS_SYSTEM_ROOT_CERTS'),
     lrsPropagation: on('GRPC_EXPERIMENTAL_XDS_ORCA_LRS_PROPAGATION'),
+    spiffeBundles: on('GRPC_EXPERIMENTAL_XDS_MTLS_SPIFFE'),
     dataErrorHandling: off('GRPC_EXPERIMENTAL_XDS_DATA_ERROR_HANDLING'),
     endpointFallback: off('GRPC_EXPERIMENTAL_XDS_ENDPOINT_FALLBACK'),
     bootstrapCallCreds: on('GRPC_EXPERIMENTAL_XDS_BOOTSTRAP_CALL_CREDS'),

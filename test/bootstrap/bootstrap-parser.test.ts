@@ -1,10 +1,15 @@
 import { parseBootstrap } from '../../src/bootstrap/bootstrap-parser';
-import type { Bootstrap, CredentialConfig } from '../../src/bootstrap/bootstrap';
+import type {
+  Bootstrap,
+  CertificateProviderConfig,
+  CredentialConfig,
+} from '../../src/bootstrap/bootstrap';
 import type { Violations } from '../../src/util/violations';
 
 const support = {
   channelCreds: new Set(['google_default', 'insecure', 'tls']),
   callCreds: new Set(['jwt_token_file']),
+  certificateProviders: new Set(['file_watcher', 'x']),
 };
 const server = { server_uri: 'xds.test:443', channel_creds: [{ type: 'insecure' }] };
 
@@ -400,12 +405,33 @@ describe('parseBootstrap', () => {
     ).toEqual(['xds.test:443', 'other.test:443']);
   });
 
-  it('keeps certificate providers of unknown plugins', () => {
-    const { certificateProviders } = parse({
+  it('ignores certificate providers of unknown plugins, and says so', () => {
+    const { certificateProviders, warnings } = parse({
       xds_servers: [server],
-      certificate_providers: { a: { plugin_name: 'unheard_of', config: { b: 1 } } },
+      certificate_providers: {
+        a: { plugin_name: 'unheard_of', config: { b: 1 } },
+        b: { plugin_name: 'x', config: { b: 1 } },
+      },
     });
-    expect(certificateProviders.get('a')).toEqual({ pluginName: 'unheard_of', config: { b: 1 } });
+    expect(certificateProviders).toEqual(new Map([['b', { pluginName: 'x', config: { b: 1 } }]]));
+    expect(warnings).toEqual([
+      'certificate_providers["a"] is ignored: plugin "unheard_of" is not registered',
+    ]);
+  });
+
+  it('lets the plugins judge the configs of their certificate providers', () => {
+    const check = (_instance: CertificateProviderConfig, violations: Violations) =>
+      violations.at('file').add('must be there');
+    const certificateProviders = { has: (name: string) => name === 'x', check };
+    const instance = { plugin_name: 'x', config: {} };
+    const json = {
+      xds_servers: [server],
+      certificate_providers: { a: instance, b: { ...instance, plugin_name: 'y' } },
+    };
+    expect(parseBootstrap(json, 'test', { ...support, certificateProviders })).toEqual({
+      ok: false,
+      error: ['certificate_providers["a"].config.file: must be there'],
+    });
   });
 
   it('uses the top-level servers and a default template for an authority without them', () => {

@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseBootstrap } from '../../src/bootstrap/bootstrap-parser';
+import { CertificateProviderRegistry } from '../../src/security/certificate-provider-registry';
+import { createFileWatcher } from '../../src/security/file-watcher/file-watcher';
 import { readResourceFile } from '../../src/transport/file/read-resource-file';
 
 const root = join(__dirname, '..', '..');
@@ -10,9 +12,12 @@ const examples = (language: string, page = text) =>
   [...page.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))].map(
     ([, example = '']) => example,
   );
+const certificateProviders = new CertificateProviderRegistry();
+certificateProviders.register(createFileWatcher({ spiffeBundles: true }));
 const support = {
   channelCreds: new Set(['insecure', 'tls', 'acme_vault']),
   callCreds: new Set(['jwt_token_file']),
+  certificateProviders,
 };
 
 describe('README.md', () => {
@@ -27,8 +32,8 @@ describe('README.md', () => {
 
   it('shows the certificates that the agent of Istio writes', () => {
     const [istio] = bootstraps.filter((example) => example.includes('GENERATOR')).map(parse);
-    const { certificateProviders, servers } = istio?.ok === true ? istio.value : {};
-    expect(certificateProviders?.get('default')).toMatchObject({
+    const { certificateProviders: instances, servers } = istio?.ok === true ? istio.value : {};
+    expect(instances?.get('default')).toMatchObject({
       pluginName: 'file_watcher',
       config: { refresh_interval: '900s' },
     });

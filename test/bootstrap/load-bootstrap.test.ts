@@ -7,8 +7,12 @@ import {
   loadBootstrap,
   type LoadBootstrapOptions,
 } from '../../src/bootstrap/load-bootstrap';
+import { silentLogger } from '../../src/util/logger';
 
-const support = { channelCreds: new Set(['insecure']), callCreds: new Set<string>() };
+const support = {
+  ...{ channelCreds: new Set(['insecure']), callCreds: new Set<string>() },
+  certificateProviders: new Set<string>(),
+};
 
 function bootstrap(serverUri: string): object {
   return { xds_servers: [{ server_uri: serverUri, channel_creds: [{ type: 'insecure' }] }] };
@@ -133,18 +137,31 @@ describe('loadBootstrap', () => {
 });
 
 describe('createBootstrapLoader', () => {
+  it('logs once what is ignored', () => {
+    const logged: string[] = [];
+    const logger = { ...silentLogger, error: (text: () => string) => void logged.push(text()) };
+    const inline = {
+      ...bootstrap('a'),
+      certificate_providers: { mesh: { plugin_name: 'vault' } },
+    };
+    const load = createBootstrapLoader({ inline, support }, logger);
+    load();
+    load();
+    expect(logged).toEqual([
+      'xDS bootstrap register({ bootstrap }): certificate_providers["mesh"] is ignored: plugin "vault" is not registered',
+    ]);
+  });
+
   it('reads again after a failure, and never after a success', () => {
     let text: string | undefined;
     let reads = 0;
-    const load = createBootstrapLoader({
-      env: { GRPC_XDS_BOOTSTRAP: '/run/agent.json' },
-      readFile: () => {
-        reads++;
-        if (text === undefined) throw new Error('not there yet');
-        return text;
-      },
-      support,
-    });
+    const readFile = () => {
+      reads++;
+      if (text === undefined) throw new Error('not there yet');
+      return text;
+    };
+    const env = { GRPC_XDS_BOOTSTRAP: '/run/agent.json' };
+    const load = createBootstrapLoader({ env, readFile, support }, silentLogger);
     // 1. The application starts before the agent has written the file.
     expect(load()).toEqual({
       ok: false,

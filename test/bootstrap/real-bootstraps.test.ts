@@ -1,6 +1,8 @@
 import { parseBootstrap } from '../../src/bootstrap/bootstrap-parser';
 import type { Bootstrap } from '../../src/bootstrap/bootstrap';
 import { listenerResourceName } from '../../src/bootstrap/resource-template';
+import { CertificateProviderRegistry } from '../../src/security/certificate-provider-registry';
+import { createFileWatcher } from '../../src/security/file-watcher/file-watcher';
 
 // Shaped like what is found in the field; the values are made up.
 
@@ -90,16 +92,25 @@ const GOOGLE = `{
   "certificate_providers": {
     "google_cloud_private_spiffe": {
       "plugin_name": "file_watcher",
-      "config": { "certificate_file": "certificates.pem", "refresh_interval": "600s" }
+      "config": {
+        "certificate_file": "certificates.pem",
+        "private_key_file": "private_key.pem",
+        "ca_certificate_file": "ca_certificates.pem",
+        "refresh_interval": "600s"
+      }
     }
   },
   "server_listener_resource_name_template": "grpc/server?xds.resource.listening_address=%s"
 }`;
 
+const certificateProviders = new CertificateProviderRegistry();
+certificateProviders.register(createFileWatcher({ spiffeBundles: true }));
+
 function parse(text: string): Bootstrap {
   const result = parseBootstrap(JSON.parse(text), 'test', {
     channelCreds: new Set(['google_default', 'insecure', 'tls']),
     callCreds: new Set<string>(),
+    certificateProviders,
   });
   if (!result.ok) throw new Error(result.error.join('; '));
   return result.value;

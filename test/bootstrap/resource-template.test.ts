@@ -5,7 +5,11 @@ function nameOf(target: { authority: string; path: string }, bootstrap: object =
   const parsed = parseBootstrap(
     { xds_servers: [{ server_uri: 'x', channel_creds: [{ type: 'insecure' }] }], ...bootstrap },
     '/etc/x.json',
-    { channelCreds: new Set(['insecure']), callCreds: new Set<string>() },
+    {
+      channelCreds: new Set(['insecure']),
+      callCreds: new Set<string>(),
+      certificateProviders: new Set<string>(),
+    },
   );
   if (!parsed.ok) throw new Error(parsed.error.join('; '));
   const name = listenerResourceName(parsed.value, target);

@@ -88,7 +88,11 @@ describe('ChannelCredentialsRegistry', () => {
         ],
       },
       'test',
-      { channelCreds: builtIn(), callCreds: new Set<string>() },
+      {
+        channelCreds: builtIn(),
+        callCreds: new Set<string>(),
+        certificateProviders: new Set<string>(),
+      },
     );
     expect(parsed).toEqual({
       ok: false,

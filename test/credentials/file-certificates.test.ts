@@ -1,13 +1,13 @@
-import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { rootCertificates } from 'node:tls';
-import { FileCertificates, type CertificateFiles } from '../../src/credentials/file-certificates';
+import { FileCertificates } from '../../src/credentials/file-certificates';
+import type { CertificateFilesConfig } from '../../src/security/file-watcher/config';
 import type { Logger } from '../../src/util/logger';
 import { FakeClock } from '../support/fake-clock';
 
 const fixture = (name: string) => join(__dirname, 'certificates', name);
+const NO_FILES = { roots: undefined, identity: undefined, refreshIntervalMs: 600_000 };
 
 describe('FileCertificates', () => {
   let folder: string;
@@ -31,40 +31,41 @@ describe('FileCertificates', () => {
 
   const path = (name: string) => join(folder, name);
   const put = (name: string, from: string) => copyFileSync(fixture(from), path(name));
+  const load = (config: CertificateFilesConfig) => FileCertificates.load(config, { clock, logger });
 
-  function load(files: CertificateFiles) {
-    return FileCertificates.load(files, { refreshIntervalMs: 600_000, clock, logger });
-  }
-
-  function loaded(files: CertificateFiles): FileCertificates {
-    const result = load(files);
+  function loaded(config: CertificateFilesConfig = ownFiles()): FileCertificates {
+    const result = load(config);
     if (!result.ok) throw new Error(result.error);
     return result.value;
   }
 
-  const ownFiles = (): CertificateFiles => ({
-    ca: path('ca.pem'),
-    identity: { certificate: path('client.pem'), privateKey: path('client.key') },
+  const ownFiles = (): CertificateFilesConfig => ({
+    roots: { field: 'ca_certificate_file', path: path('ca.pem') },
+    identity: { certificatePath: path('client.pem'), privateKeyPath: path('client.key') },
+    refreshIntervalMs: 600_000,
   });
 
   function listen(certificates: FileCertificates) {
     const cas: string[] = [];
-    const listener = (update: { caCertificate: Buffer } | null) => {
-      cas.push(update?.caCertificate.toString() ?? 'none');
+    const listener = (update: { caCertificate: Buffer | undefined } | null) => {
+      cas.push(update?.caCertificate?.toString() ?? 'none');
     };
     certificates.addCaCertificateListener(listener);
     return { cas, stop: () => certificates.removeCaCertificateListener(listener) };
   }
 
+  function listenForIdentity(certificates: FileCertificates): unknown[] {
+    const identities: unknown[] = [];
+    certificates.addIdentityCertificateListener((update) => identities.push(update));
+    return identities;
+  }
+
   const text = (name: string) => readFileSync(fixture(name), 'utf8');
 
-  it('provides the content of the files', () => {
-    const certificates = loaded(ownFiles());
-    const identities: unknown[] = [];
-    const { cas } = listen(certificates);
-    certificates.addIdentityCertificateListener((update) => identities.push(update));
-    expect(cas).toEqual([text('ca.pem')]);
-    expect(identities).toEqual([
+  it('gives what is in the files', () => {
+    const certificates = loaded();
+    expect(listen(certificates).cas).toEqual([text('ca.pem')]);
+    expect(listenForIdentity(certificates)).toEqual([
       {
         certificate: readFileSync(fixture('client.pem')),
         privateKey: readFileSync(fixture('client.key')),
@@ -72,73 +73,23 @@ describe('FileCertificates', () => {
     ]);
   });
 
-  it('provides the root certificates of Node, and no identity, without files', () => {
-    const certificates = loaded({ ca: undefined, identity: undefined });
-    const identities: unknown[] = [];
-    certificates.addIdentityCertificateListener((update) => identities.push(update));
-    expect(listen(certificates).cas).toEqual([rootCertificates.join('\n')]);
-    expect(identities).toEqual([null]);
+  // Without authorities, the TLS of Node.js uses those of the system, also those of NODE_EXTRA_CA_CERTS.
+  it('gives no authorities and no identity when there are no files', () => {
+    const certificates = loaded(NO_FILES);
+    expect(listen(certificates).cas).toEqual(['none']);
+    expect(listenForIdentity(certificates)).toEqual([null]);
+    expect(clock.pendingTimers).toBe(0);
   });
 
-  it('reports the file that cannot be read', () => {
+  it('says which file cannot be read or used, and leaves it to the caller to log it', () => {
     const none = path('none.pem');
+    const { roots, identity } = ownFiles();
+    if (roots === undefined || identity === undefined) throw new Error('no files');
     const reason = `cannot be read: ENOENT: no such file or directory, open '${none}'`;
-    const identity = { certificate: path('client.pem'), privateKey: path('client.key') };
-    expect(load({ ca: none, identity: undefined })).toEqual({
-      ok: false,
-      error: `ca_certificate_file ${none} ${reason}`,
-    });
-    expect(load({ ca: undefined, identity: { ...identity, certificate: none } })).toEqual({
-      ok: false,
-      error: `certificate_file ${none} ${reason}`,
-    });
-    expect(load({ ca: undefined, identity: { ...identity, privateKey: none } })).toEqual({
-      ok: false,
-      error: `private_key_file ${none} ${reason}`,
-    });
-  });
-
-  // Opened in the usual way, a FIFO without a writer blocks the process.
-  it('rejects a FIFO, a device and a file of more than 16 MiB, without blocking', () => {
-    execFileSync('mkfifo', [path('fifo')]);
-    writeFileSync(path('large.pem'), Buffer.alloc(16 * 1024 * 1024 + 1));
-    const identity = { certificate: path('client.pem'), privateKey: path('client.key') };
-    const reasons: readonly (readonly [CertificateFiles, string])[] = [
-      [
-        { ca: path('fifo'), identity: undefined },
-        `ca_certificate_file ${path('fifo')} cannot be read: a FIFO, not a regular file`,
-      ],
-      [
-        { ca: undefined, identity: { ...identity, certificate: '/dev/zero' } },
-        'certificate_file /dev/zero cannot be read: a device, not a regular file',
-      ],
-      [
-        { ca: undefined, identity: { ...identity, privateKey: path('large.pem') } },
-        `private_key_file ${path('large.pem')} cannot be read: 16777217 bytes, more than 16777216`,
-      ],
-    ];
-    for (const [files, error] of reasons) expect(load(files)).toEqual({ ok: false, error });
-  });
-
-  it('keeps the certificates when a FIFO replaces a file', () => {
-    const { cas } = listen(loaded(ownFiles()));
-    rmSync(path('ca.pem'));
-    execFileSync('mkfifo', [path('ca.pem')]);
-    clock.advance(600_000);
-    expect(cas).toEqual([text('ca.pem')]);
-    expect(logged).toEqual([
-      `ca_certificate_file ${path('ca.pem')} cannot be read: a FIFO, not a regular file; ` +
-        'the certificates read before stay in use',
-    ]);
-  });
-
-  it('reports the file that cannot be used', () => {
-    writeFileSync(path('ca.pem'), 'not a certificate');
-    expect(load(ownFiles())).toMatchObject({
-      ok: false,
-      error: expect.stringContaining(`ca_certificate_file ${path('ca.pem')} cannot be used: `),
-    });
-    put('ca.pem', 'ca.pem');
+    const withoutCa = load({ ...ownFiles(), roots: { ...roots, path: none } });
+    expect(withoutCa).toEqual({ ok: false, error: `ca_certificate_file ${none} ${reason}` });
+    const withoutKey = load({ ...NO_FILES, identity: { ...identity, privateKeyPath: none } });
+    expect(withoutKey).toEqual({ ok: false, error: `private_key_file ${none} ${reason}` });
     put('client.key', 'server.key');
     expect(load(ownFiles())).toMatchObject({
       ok: false,
@@ -146,55 +97,59 @@ describe('FileCertificates', () => {
         `certificate_file ${path('client.pem')} and private_key_file ${path('client.key')} cannot be used together: `,
       ),
     });
+    expect(logged).toEqual([]);
   });
 
-  it('reads the files again at the interval', () => {
-    const { cas } = listen(loaded(ownFiles()));
+  it('gives what has changed to those that listen for it', () => {
+    const certificates = loaded();
+    const { cas, stop } = listen(certificates);
+    const identities = listenForIdentity(certificates);
     put('ca.pem', 'other-ca.pem');
-    clock.advance(599_999);
-    expect(cas).toEqual([text('ca.pem')]);
-    clock.advance(1);
+    clock.advance(600_000);
     expect(cas).toEqual([text('ca.pem'), text('other-ca.pem')]);
+    put('client.pem', 'server.pem');
+    put('client.key', 'server.key');
+    clock.advance(600_000);
+    expect(cas).toHaveLength(2);
+    expect(identities).toHaveLength(2);
+    stop();
     put('ca.pem', 'ca.pem');
     clock.advance(600_000);
-    expect(cas).toEqual([text('ca.pem'), text('other-ca.pem'), text('ca.pem')]);
+    expect(cas).toHaveLength(2);
   });
 
-  it('keeps the last valid certificates while the files are invalid, and logs it once', () => {
-    const { cas } = listen(loaded(ownFiles()));
+  it('keeps the last good certificates while the files are bad, and says so once', () => {
+    const { cas } = listen(loaded());
     put('client.key', 'server.key');
     clock.advance(3 * 600_000);
     expect(cas).toEqual([text('ca.pem')]);
-    expect(logged).toHaveLength(1);
-    expect(logged[0]).toMatch(
-      /client\.key cannot be used together: .*; the certificates read before stay in use$/,
-    );
-    put('client.key', 'client.key');
-    clock.advance(600_000);
-    expect(cas).toHaveLength(2);
-    put('client.key', 'server.key');
-    clock.advance(600_000);
-    expect(logged).toHaveLength(2);
+    expect(logged).toEqual([
+      expect.stringMatching(
+        /client\.key cannot be used together: .*; what was read before stays in use$/,
+      ),
+    ]);
   });
 
-  it('does not read without listeners', () => {
-    const certificates = loaded(ownFiles());
+  it('watches the files while there is a listener', () => {
+    const certificates = loaded();
     const first = listen(certificates);
     const second = listen(certificates);
     first.stop();
     first.stop();
-    expect(clock.pendingTimers).toBe(1);
-    second.stop();
-    expect(clock.pendingTimers).toBe(0);
-    put('ca.pem', 'other-ca.pem');
-    clock.advance(300_000);
-    expect(listen(certificates).cas).toEqual([text('ca.pem')]);
-  });
-
-  it('reads at once for a listener after more than the interval', () => {
-    const certificates = loaded(ownFiles());
     put('ca.pem', 'other-ca.pem');
     clock.advance(600_000);
+    expect(second.cas).toEqual([text('ca.pem'), text('other-ca.pem')]);
+    second.stop();
+    expect(clock.pendingTimers).toBe(0);
+    put('ca.pem', 'ca.pem');
+    clock.advance(600_000);
+    expect(second.cas).toHaveLength(2);
+  });
+
+  it('reads the files when there is a listener again', () => {
+    const certificates = loaded();
+    listen(certificates).stop();
+    put('ca.pem', 'other-ca.pem');
     expect(listen(certificates).cas).toEqual([text('other-ca.pem')]);
   });
 });

@@ -14,6 +14,8 @@ import { decodeLoadReport } from '../../src/lb/orca/call-load-report';
 import { parseLrsResponse } from '../../src/load-reporting/lrs-response';
 import { Re2Compiler } from '../../src/regex/re2-compiler';
 import { createResourceTypes, type ResourceTypes } from '../../src/resources/resource-types';
+import { CertificateProviderRegistry } from '../../src/security/certificate-provider-registry';
+import { createFileWatcher } from '../../src/security/file-watcher/file-watcher';
 import { readResourceFile } from '../../src/transport/file/read-resource-file';
 import { readResponse } from '../../src/transport/rest/discovery-json';
 import { readFeatureFlags } from '../../src/util/feature-flags';
@@ -185,6 +187,9 @@ function isSameResult(a: DecodeResult<unknown>, b: DecodeResult<unknown>): boole
   return a.ok && b.ok ? isDeepStrictEqual(a.value, b.value) : isDeepStrictEqual(a, b);
 }
 
+const certificateProviders = new CertificateProviderRegistry();
+certificateProviders.register(createFileWatcher({ spiffeBundles: true }));
+
 function readBootstrap(text: string): string | undefined {
   let json: unknown;
   try {
@@ -195,6 +200,7 @@ function readBootstrap(text: string): string | undefined {
   const support = {
     channelCreds: new Set(['google_default', 'insecure', 'tls']),
     callCreds: new Set(['jwt_token_file']),
+    certificateProviders,
   };
   return explain(parseBootstrap(json, 'fuzz', support), true);
 }

@@ -31,6 +31,7 @@ import { LiveConfigs } from '../../src/resolver/live-configs';
 import { registerXdsResolver } from '../../src/resolver/register-xds-resolver';
 import { XdsResolver } from '../../src/resolver/xds-resolver';
 import type { RetryPolicy } from '../../src/resources/route-config/route-config';
+import { CertificateProviderRegistry } from '../../src/security/certificate-provider-registry';
 import { CertificateProviders } from '../../src/security/certificate-providers';
 import { systemClock } from '../../src/util/clock';
 import { silentLogger } from '../../src/util/logger';
@@ -175,7 +176,11 @@ class Scene {
       hash: () => undefined,
       regexes: new RegexMeter(Infinity, silentLogger),
       liveConfigs: new LiveConfigs(),
-      certificates: new CertificateProviders({ clock: systemClock, logger: silentLogger }),
+      certificates: new CertificateProviders({
+        types: new CertificateProviderRegistry(),
+        clock: systemClock,
+        logger: silentLogger,
+      }),
       createDns: () => new FakeDns(),
       clock: systemClock,
       random: Math.random,

@@ -7,6 +7,7 @@ import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { RegexMeter } from '../../src/regex/regex-meter';
 import { LiveConfigs } from '../../src/resolver/live-configs';
 import { XdsResolver } from '../../src/resolver/xds-resolver';
+import { CertificateProviderRegistry } from '../../src/security/certificate-provider-registry';
 import { CertificateProviders } from '../../src/security/certificate-providers';
 import type { HeaderCondition, Route } from '../../src/resources/route-config/route-config';
 import type { StringMatcher } from '../../src/resources/shared/string-matcher';
@@ -86,7 +87,11 @@ class Scene {
         hash: () => undefined,
         regexes: new RegexMeter(Infinity, silentLogger),
         liveConfigs: this.liveConfigs,
-        certificates: new CertificateProviders({ clock: this.clock, logger: silentLogger }),
+        certificates: new CertificateProviders({
+          types: new CertificateProviderRegistry(),
+          clock: this.clock,
+          logger: silentLogger,
+        }),
         createDns: () => this.dns,
         clock: this.clock,
         random: () => this.drawn,

@@ -1,4 +1,8 @@
 import { parseBootstrap } from '../../src/bootstrap/bootstrap-parser';
+import {
+  builtInChannelCredentials,
+  ChannelCredentialsRegistry,
+} from '../../src/credentials/channel-creds-registry';
 import { CdsConfig } from '../../src/lb/cds/config';
 import { createPolicyRegistry, type PolicyEnvironment } from '../../src/lb/create-policy-registry';
 import { emptyEndpointSet, type EndpointSet } from '../../src/lb/endpoint-set';
@@ -43,11 +47,24 @@ const hasPolicy =
 
 const server: Json = { server_uri: 'xds.test:443', channel_creds: [{ type: 'insecure' }] };
 
+const supportOf = (environment: PolicyEnvironment) => ({
+  ...createCredentials(environment).support,
+  certificateProviders: new Set<string>(),
+});
+
 const usesFallback: FlagEffect = (environment) => {
-  const { support } = createCredentials(environment);
+  const support = supportOf(environment);
   const json = { xds_servers: [server, { ...server, server_uri: 'other.test:443' }] };
   const bootstrap = parseBootstrap(json, 'test', support, environment.flags);
   return bootstrap.ok && bootstrap.value.servers.length === 2;
+};
+
+const readsTrustBundleMaps: FlagEffect = (environment) => {
+  const violations = Violations.root();
+  const config = { spiffe_trust_bundle_map_file: 1 };
+  const types = new ChannelCredentialsRegistry(builtInChannelCredentials(environment));
+  types.check({ type: 'tls', config }, violations);
+  return violations.count > 0;
 };
 
 /** The clients of a process, and what shows what they do. */
@@ -58,7 +75,7 @@ function acquireClient(ambient: PolicyEnvironment) {
   const parsed = parseBootstrap(
     { xds_servers: [server], node: { id: 'n' } },
     'test',
-    createCredentials(environment).support,
+    supportOf(environment),
     environment.flags,
   );
   if (!parsed.ok) throw new Error(parsed.error.join('; '));
@@ -212,6 +229,7 @@ export const flagEffects: Readonly<Record<keyof FeatureFlags, FlagEffect>> = {
   requestHashKey: hashesByHeader,
   endpointHashKeyBackwardCompat: ignoresHashKeys,
   lrsPropagation: choosesMetrics,
+  spiffeBundles: readsTrustBundleMaps,
   dataErrorHandling: readsResourceErrors,
   endpointFallback: supportsCollections,
   bootstrapCallCreds: (environment) =>

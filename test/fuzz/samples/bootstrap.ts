@@ -29,7 +29,7 @@ export const bootstrapSample: Json = {
   certificate_providers: {
     files: {
       plugin_name: 'file_watcher',
-      config: { certificate_file: '/c', refresh_interval: '600s' },
+      config: { certificate_file: '/c', private_key_file: '/k', refresh_interval: '600s' },
     },
   },
 };

@@ -1,0 +1,86 @@
+import type { Clock } from '../util/clock';
+import type { Logger } from '../util/logger';
+import { err, type Result } from '../util/result';
+
+/** The environment of a {@link LastGood}. */
+export interface LastGoodOptions {
+  /** Begins every message; empty, or ends in a space. */
+  readonly subject: string;
+  /** What the value is, such as `the identity`. */
+  readonly noun: string;
+  /** Whether problems are logged before there is a value. Otherwise only the result has them. */
+  readonly logsFirstFailure: boolean;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** A value made from bytes, which stays while later ones cannot be read or used. Each problem is logged once. */
+export class LastGood<T> {
+  private bytes: readonly Buffer[] | undefined;
+  private problem: { readonly text: string; readonly sinceMs: number } | undefined;
+  private value: Result<T, string> | undefined;
+
+  constructor(private readonly options: LastGoodOptions) {}
+
+  /** The value, or why there never was one; `undefined` before the first update. The same object until it changes. */
+  get result(): Result<T, string> | undefined {
+    return this.value;
+  }
+
+  /** Whether the last update could not be used. */
+  get isFailing(): boolean {
+    return this.problem !== undefined;
+  }
+
+  /**
+   * Makes the value from bytes, unless they are those that it was made from.
+   * @returns whether the result is another one.
+   */
+  update(bytes: readonly Buffer[], parse: () => Result<T, string>): boolean {
+    if (this.bytes !== undefined && areEqual(bytes, this.bytes)) {
+      this.recover();
+      return false;
+    }
+    const parsed = parse();
+    if (!parsed.ok) return this.fail(parsed.error);
+    this.recover();
+    this.bytes = bytes;
+    this.value = parsed;
+    return true;
+  }
+
+  /** Records why there is no newer value. @returns whether the result is another one. */
+  fail(text: string): boolean {
+    if (this.problem?.text === text) return false;
+    const { subject, clock, logger, logsFirstFailure } = this.options;
+    const sinceMs = this.problem?.sinceMs ?? clock.now();
+    this.problem = { text, sinceMs };
+    const isKept = this.value?.ok === true;
+    const kept = isKept ? '; what was read before stays in use' : '';
+    if (isKept || logsFirstFailure) {
+      logger.error(() => `${subject}${text}; failing since ${toIso(sinceMs)}${kept}`);
+    }
+    if (isKept) return false;
+    this.value = err(subject + text);
+    return true;
+  }
+
+  private recover(): void {
+    if (this.problem === undefined) return;
+    const { subject, noun, logger } = this.options;
+    const { sinceMs } = this.problem;
+    this.problem = undefined;
+    logger.info(() => `${subject}${noun} can be used again, after failing since ${toIso(sinceMs)}`);
+  }
+}
+
+function areEqual(some: readonly Buffer[], others: readonly Buffer[]): boolean {
+  return (
+    some.length === others.length &&
+    some.every((bytes, index) => others[index]?.equals(bytes) === true)
+  );
+}
+
+function toIso(timeMs: number): string {
+  return new Date(timeMs).toISOString();
+}

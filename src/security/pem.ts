@@ -1,0 +1,55 @@
+import { X509Certificate } from 'node:crypto';
+import { createSecureContext } from 'node:tls';
+import { errorMessage } from '../util/error-message';
+import { err, ok, type Result } from '../util/result';
+import type { Identity } from './certificate-provider';
+
+/** A block of PEM, or what is left of one that has no end. */
+const BLOCK = /-----BEGIN ([^\n-]*)-----[^]*?(?:-----END \1-----|$)/g;
+const CERTIFICATE_LABELS: ReadonlySet<string> = new Set([
+  'CERTIFICATE',
+  'X509 CERTIFICATE',
+  'TRUSTED CERTIFICATE',
+]);
+
+/**
+ * Parses every certificate of a text in PEM, each into a block of its own. OpenSSL and `X509Certificate` stop at the first
+ * block that they cannot read, without an error, and so trust fewer authorities than are configured, or none.
+ *
+ * @returns at least one certificate, or what is wrong. Blocks of other kinds are skipped.
+ */
+export function parsePemCertificates(text: string): Result<readonly string[], string> {
+  const certificates: string[] = [];
+  for (const [block, label = ''] of text.matchAll(BLOCK)) {
+    if (!block.endsWith(`-----END ${label}-----`)) return err('a PEM block has no end');
+    if (!CERTIFICATE_LABELS.has(label)) continue;
+    try {
+      certificates.push(new X509Certificate(block).toString());
+    } catch (error) {
+      return err(`certificate ${certificates.length + 1}: ${errorMessage(error)}`);
+    }
+  }
+  if (text.replace(BLOCK, '').includes('-----BEGIN')) return err('a PEM block has no end');
+  return certificates.length === 0 ? err('no certificate in PEM found') : ok(certificates);
+}
+
+/** Checks that a certificate and a private key in PEM belong together. @returns the identity, or what is wrong. */
+export function parseIdentity(
+  certificateChain: string,
+  privateKey: string,
+): Result<Identity, string> {
+  const certificates = parsePemCertificates(certificateChain);
+  if (!certificates.ok) return certificates;
+  // OpenSSL would only say that it was interrupted.
+  if (/-----BEGIN ENCRYPTED |^Proc-Type:.*ENCRYPTED/m.test(privateKey)) {
+    return err('the private key is encrypted');
+  }
+  // Node.js ignores an empty text.
+  if (!privateKey.includes('PRIVATE KEY-----')) return err('no private key in PEM found');
+  try {
+    createSecureContext({ cert: certificateChain, key: privateKey });
+    return ok({ certificateChain, privateKey });
+  } catch (error) {
+    return err(errorMessage(error));
+  }
+}

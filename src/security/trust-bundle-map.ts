@@ -1,0 +1,117 @@
+import { X509Certificate } from 'node:crypto';
+import {
+  readArray,
+  readInteger,
+  readMap,
+  readObject,
+  readRequiredString,
+  type JsonFields,
+} from '../util/json-fields';
+import { err, ok, type Result } from '../util/result';
+import { Violations } from '../util/violations';
+import type { TrustedRoots } from './certificate-provider';
+import { isTrustDomain } from './spiffe-id';
+
+const MAX_SHOWN_VIOLATIONS = 3;
+const KEY_TYPES: ReadonlySet<string> = new Set(['RSA', 'EC']);
+
+/**
+ * Parses a SPIFFE trust bundle map (gRFC A87): `{"trust_domains": {"example.org": {"keys": [{"kty": "EC", "use":
+ * "x509-svid", "x5c": ["base64 of DER"]}]}}}`. One bad entry makes the whole map invalid. Keys for JWT are skipped: the
+ * bundles that SPIRE publishes have them. A map without trust domains is valid, and trusts no certificate.
+ */
+export function parseTrustBundleMap(text: string): Result<TrustedRoots, string> {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    // The message of the parser quotes the file.
+    return err('it is not JSON');
+  }
+  const violations = Violations.root();
+  const bundles = readBundles(json, violations);
+  if (violations.count > 0) return err(describe(violations.all));
+  return ok(rootsOfBundles(bundles));
+}
+
+/** The roots of bundles, which may have certificates in common. */
+export function rootsOfBundles(bundles: ReadonlyMap<string, readonly string[]>): TrustedRoots {
+  return { certificates: [...new Set([...bundles.values()].flat())], bundles };
+}
+
+function describe(violations: readonly string[]): string {
+  const shown = violations.slice(0, MAX_SHOWN_VIOLATIONS).join('; ');
+  const more = violations.length - MAX_SHOWN_VIOLATIONS;
+  return more > 0 ? `${shown}; and ${more} more` : shown;
+}
+
+function readBundles(
+  json: unknown,
+  violations: Violations,
+): ReadonlyMap<string, readonly string[]> {
+  const bundles = new Map<string, readonly string[]>();
+  const fields = readObject(json, violations);
+  if (fields === undefined) return bundles;
+  const place = violations.at('trust_domains');
+  if (!fields.has('trust_domains')) place.add('field not present');
+  else {
+    for (const [name, bundle] of readMap(fields.get('trust_domains'), place) ?? []) {
+      const entry = place.key(name);
+      if (!isTrustDomain(name)) entry.add('not a name of a trust domain');
+      bundles.set(name, readBundle(bundle, entry));
+    }
+  }
+  return bundles;
+}
+
+function readBundle(json: unknown, violations: Violations): readonly string[] {
+  const fields = readObject(json, violations);
+  if (fields === undefined) return [];
+  if (fields.has('spiffe_sequence')) {
+    const bounds = { min: 0, max: Number.MAX_SAFE_INTEGER };
+    readInteger(fields.get('spiffe_sequence'), bounds, violations.at('spiffe_sequence'));
+  }
+  const place = violations.at('keys');
+  if (!fields.has('keys')) {
+    place.add('field not present');
+    return [];
+  }
+  const keys = readArray(fields.get('keys'), place) ?? [];
+  return keys.flatMap((key, position) => readKey(key, place.index(position)));
+}
+
+function readKey(json: unknown, violations: Violations): readonly string[] {
+  const fields = readObject(json, violations);
+  if (fields === undefined) return [];
+  const use = readRequiredString(fields, 'use', violations);
+  if (use === undefined || use === 'jwt-svid') return [];
+  if (use !== 'x509-svid') violations.at('use').add('must be "x509-svid" or "jwt-svid"');
+  const type = readRequiredString(fields, 'kty', violations);
+  if (type !== undefined && !KEY_TYPES.has(type)) violations.at('kty').add('must be "RSA" or "EC"');
+  return readCertificate(fields, violations.at('x5c'));
+}
+
+function readCertificate(fields: JsonFields, violations: Violations): readonly string[] {
+  const list = fields.has('x5c') ? readArray(fields.get('x5c'), violations) : [];
+  if (list === undefined) return [];
+  const [text] = list;
+  if (list.length !== 1 || typeof text !== 'string') {
+    violations.add('must have one certificate');
+    return [];
+  }
+  const certificate = parseDer(text);
+  if (certificate === undefined) violations.add('not a certificate in base64 of DER');
+  return certificate === undefined ? [] : [certificate];
+}
+
+/** @returns the certificate in PEM; `undefined` if it is none, or has anything after it. */
+function parseDer(text: string): string | undefined {
+  const der = Buffer.from(text, 'base64');
+  if (der.toString('base64') !== text) return undefined;
+  try {
+    const certificate = new X509Certificate(der);
+    return certificate.raw.equals(der) ? certificate.toString() : undefined;
+  } catch {
+    return undefined;
+  }
+}

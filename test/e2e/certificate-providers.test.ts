@@ -1,0 +1,218 @@
+// Clusters whose servers require mutual TLS, with certificates from files and from a provider of the application.
+
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  credentials,
+  Server,
+  ServerCredentials,
+  setLogger,
+  setLogVerbosity,
+  type ServerUnaryCall,
+} from '@grpc/grpc-js';
+import { createXdsChannelCredentials, register, registerCertificateProvider } from '../../src';
+import { logVerbosity, Status } from '../../src/grpc-js';
+import type { CertificateWatcher } from '../../src/security/define-certificate-provider';
+import { EchoClient, echoMethod } from '../support/echo-backend';
+import { eventually } from '../support/eventually';
+import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../support/mesh';
+import { TestCertificates, type TestCertificate } from '../support/test-certificates';
+import { edsClusterJson } from '../support/xds-json';
+
+const certificates = new TestCertificates();
+const root = certificates.authority('root');
+const serverCertificate = root.sign('server', { names: ['URI:spiffe://a.test/server'] });
+
+/** A server that requires a certificate, and answers a call with the common name in it. */
+async function startBackend(): Promise<{ readonly server: Server; readonly port: number }> {
+  const server = new Server();
+  const say = (call: ServerUnaryCall<Buffer, Buffer>, callback: (e: null, b: Buffer) => void) => {
+    const name = call.getAuthContext().sslPeerCertificate?.subject.CN;
+    callback(null, Buffer.from(String(name)));
+  };
+  server.addService({ say: echoMethod }, { say });
+  const { certificateChain, privateKey } = serverCertificate;
+  const pair = { cert_chain: Buffer.from(certificateChain), private_key: Buffer.from(privateKey) };
+  const secured = ServerCredentials.createSsl(Buffer.from(root.certificate), [pair], true);
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync('127.0.0.1:0', secured, (error, bound) =>
+      error === null ? resolve(bound) : reject(error),
+    );
+  });
+  return { server, port };
+}
+
+describe('certificates of a provider', () => {
+  let mesh: Mesh;
+  let backend: Awaited<ReturnType<typeof startBackend>>;
+  let folder: string;
+  const clients: EchoClient[] = [];
+
+  beforeAll(async () => {
+    backend = await startBackend();
+  });
+  afterAll(() => {
+    backend.server.forceShutdown();
+    certificates.close();
+  });
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'certificate-providers-'));
+    mesh = await Mesh.start();
+    const instance = { instance_name: 'mesh' };
+    const transport_socket = {
+      name: 'envoy.transport_sockets.tls',
+      typed_config: {
+        '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext',
+        common_tls_context: {
+          tls_certificate_provider_instance: instance,
+          validation_context: { ca_certificate_provider_instance: instance },
+        },
+      },
+    };
+    mesh.serve({
+      ...simpleResources([backend.port]),
+      clusters: [edsClusterJson('echo', { transport_socket })],
+    });
+  });
+  afterEach(() => {
+    for (const client of clients.splice(0)) client.close();
+    mesh.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  /** A client with a connection of its own, in a process whose bootstrap has these providers. */
+  function connect(): EchoClient {
+    const secured = createXdsChannelCredentials(credentials.createInsecure());
+    const client = new EchoClient(`xds:///${SERVICE}`, {}, secured);
+    clients.push(client);
+    return client;
+  }
+
+  const use = (pluginName: string, config: object) =>
+    register({
+      bootstrap: {
+        ...bootstrapFor(mesh.address),
+        certificate_providers: { mesh: { plugin_name: pluginName, config } },
+      },
+    });
+
+  const path = (name: string) => join(folder, name);
+  const fileConfig = () => ({
+    certificate_file: path('cert.pem'),
+    private_key_file: path('key.pem'),
+    ca_certificate_file: path('ca.pem'),
+  });
+
+  /** Replaces one file after the other, as the agent of Istio does. */
+  function write({ certificateChain, privateKey }: TestCertificate): void {
+    const texts = {
+      'key.pem': privateKey,
+      'cert.pem': certificateChain,
+      'ca.pem': root.certificate,
+    };
+    for (const [name, text] of Object.entries(texts)) {
+      writeFileSync(path('next'), text, { mode: 0o600 });
+      renameSync(path('next'), path(name));
+    }
+  }
+
+  it('are those in files, and each new connection has those as of now, while no call fails', async () => {
+    write(root.sign('client 0'));
+    use('file_watcher', fileConfig());
+    const steady = connect();
+    let isOver = false;
+    const answers: string[] = [];
+    const load = (async () => {
+      while (!isOver) answers.push(await steady.say());
+    })();
+    expect(await connect().say()).toBe('client 0');
+    for (let rotation = 1; rotation <= 10; rotation++) {
+      const name = `client ${rotation}`;
+      write(root.sign(name));
+      const seen = await eventually(
+        () => connect().say(),
+        (answer) => answer === name,
+      );
+      expect(seen).toBe(name);
+    }
+    isOver = true;
+    await load;
+    // The connection of before has served all of them.
+    expect(new Set(answers)).toEqual(new Set(['client 0']));
+  }, 60_000);
+
+  it('are in use as soon as the files are there', async () => {
+    use('file_watcher', fileConfig());
+    const client = connect();
+    const { code, details } = await client.failure();
+    expect(code).toBe(Status.UNAVAILABLE);
+    expect(details).toContain(
+      `certificate provider instance "mesh": ca_certificate_file ${path('ca.pem')} cannot be read: ENOENT`,
+    );
+    write(root.sign('late'));
+    const answer = await eventually(
+      () => client.say().catch((error: Error) => error.message),
+      (text) => text === 'late',
+    );
+    expect(answer).toBe('late');
+  }, 60_000);
+
+  it('may come from the application, which calls wait for', async () => {
+    const watching = new Promise<CertificateWatcher>((resolve) => {
+      registerCertificateProvider({
+        name: 'test_vault',
+        parseConfig: (config) => config['role'],
+        create: (role) => ({
+          watch(_name, watcher) {
+            expect(role).toBe('web');
+            resolve(watcher);
+            return () => undefined;
+          },
+        }),
+      });
+    });
+    use('test_vault', { role: 'web' });
+    const answer = connect().say();
+    const watcher = await watching;
+    watcher.onRoots({ certificates: root.certificate });
+    watcher.onIdentity(root.sign('from the vault'));
+    expect(await answer).toBe('from the vault');
+  });
+
+  it('may be of a plugin that is not registered, which is logged once: clusters that name it are rejected', async () => {
+    const lines: string[] = [];
+    setLogger({ error: (line: string) => void lines.push(line) });
+    setLogVerbosity(logVerbosity.ERROR);
+    use('unheard_of', { secret: 1 });
+    const { code, details } = await connect().failure();
+    await connect().failure();
+    setLogVerbosity(logVerbosity.NONE);
+    expect(code).toBe(Status.UNAVAILABLE);
+    expect(details).toContain(
+      'ca_certificate_provider_instance.instance_name: "mesh" is not in certificate_providers of the bootstrap',
+    );
+    expect(lines.filter((line) => line.includes('unheard_of'))).toEqual([
+      expect.stringContaining(
+        'certificate_providers["mesh"] is ignored: plugin "unheard_of" is not registered',
+      ),
+    ]);
+  });
+
+  it('make the bootstrap invalid if the config of a plugin is', async () => {
+    use('file_watcher', { certificate_file: '/c' });
+    expect((await connect().failure()).details).toContain(
+      'is invalid: certificate_providers["mesh"].config.private_key_file: field not present',
+    );
+  });
+
+  it('need a name for the plugin', () => {
+    expect(() =>
+      registerCertificateProvider({
+        name: '',
+        parseConfig: () => undefined,
+        create: () => ({ watch: () => () => undefined }),
+      }),
+    ).toThrow('A certificate provider needs a name');
+  });
+});
