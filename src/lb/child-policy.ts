@@ -4,7 +4,6 @@ import { createFailurePicker, queuePicker } from './connectivity';
 import type { LbEnvironment, LbHost, LbPolicy, LbUpdate } from './lb-policy';
 import { sameUpdate } from './lb-update';
 
-/** The options of a `ChildPolicy`. */
 export interface ChildPolicyOptions {
   /** The host of the parent, which serves the requests of the child unless overridden. */
   readonly host: LbHost;
@@ -102,7 +101,6 @@ export class ChildPolicy implements InstanceOwner {
     return this.current?.picker ?? queuePicker;
   }
 
-  /** The error of a child in TRANSIENT_FAILURE, if it reported one. */
   get errorMessage(): string | null {
     return this.current?.errorMessage ?? null;
   }
@@ -134,7 +132,6 @@ export class ChildPolicy implements InstanceOwner {
     pending?.policy.destroy();
   }
 
-  /** Receives the reports of instances. */
   onReport(instance: Instance): void {
     const { current, pending } = this;
     if (instance !== current && instance !== pending) return;

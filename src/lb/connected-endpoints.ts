@@ -1,5 +1,4 @@
-import { ConnectivityState } from '../grpc-js';
-import type { ChannelOptions, Picker } from '../grpc-js';
+import { ConnectivityState, type ChannelOptions, type Picker } from '../grpc-js';
 import type { LbConfig } from '../resources/extension-points';
 import type { Steps } from '../util/steps';
 import { ConnectivityTally, createFailurePicker, failureText, queuePicker } from './connectivity';
@@ -99,7 +98,6 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint> implements Lb
   private readonly byLeaf = new Map<EndpointLeaf, Endpoint>();
   private readonly tally = new ConnectivityTally();
   private readonly publication: Publication;
-  /** The state published last. */
   private published: ConnectivityState | undefined;
   /** The reason why there are no endpoints; `undefined` while there are. */
   private failure: string | undefined = NO_ENDPOINTS;
@@ -201,7 +199,6 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint> implements Lb
     if (state !== this.published || state === TRANSIENT_FAILURE) this.publication.request();
   }
 
-  /** Publishes the state and the picker. */
   publish(): void {
     const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
     const { host, delegate } = this;

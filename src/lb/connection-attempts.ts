@@ -93,7 +93,6 @@ export class ConnectionAttempts {
     this.schedule(now);
   }
 
-  /** Removes an attempt, pending or in flight. */
   delete(attempt: ConnectionAttempt): void {
     this.urgent.delete(attempt);
     this.waiting.delete(attempt);
@@ -101,7 +100,6 @@ export class ConnectionAttempts {
     this.schedule(this.options.clock.monotonicMs());
   }
 
-  /** Counts a connection that was opened. */
   opened(): void {
     this.connections++;
   }
@@ -144,7 +142,6 @@ export class ConnectionAttempts {
     logger.info(() => `xds: recovered: connections can be opened again (${shortage.code})`);
   }
 
-  /** The number of pending attempts. */
   private get pending(): number {
     return this.urgent.size + this.waiting.size;
   }

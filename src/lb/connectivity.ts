@@ -18,7 +18,6 @@ export class ConnectivityTally {
   /** By the number of the state. */
   private readonly counts: number[] = [0, 0, 0, 0, 0];
 
-  /** Counts a child in. */
   add(state: ConnectivityState): void {
     this.counts[state] = this.count(state) + 1;
   }
@@ -28,7 +27,6 @@ export class ConnectivityTally {
     this.counts[state] = this.count(state) - 1;
   }
 
-  /** The number of children in the state. */
   count(state: ConnectivityState): number {
     return this.counts[state] ?? 0;
   }

@@ -49,7 +49,6 @@ export class EndpointChildren {
     private readonly listener: EndpointChildrenListener,
   ) {}
 
-  /** The number of leaves. */
   get size(): number {
     return this.list.length;
   }
@@ -92,7 +91,6 @@ export class EndpointChildren {
     return { added, changed: rebound || anyRemoved || !sameOrder(previous, list) };
   }
 
-  /** Destroys every leaf. */
   destroy(): void {
     // All leaves, not only those of the list: an update may be in progress.
     for (const { leaf } of this.byKey.values()) leaf.destroy();

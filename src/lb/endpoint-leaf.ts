@@ -20,7 +20,6 @@ type HostLeaf = InstanceType<typeof LeafLoadBalancer>;
 /** Called in the batch when the state, the picker or the error of a leaf changed. */
 export type LeafListener = (leaf: EndpointLeaf, previous: ConnectivityState) => void;
 
-/** The options of an `EndpointLeaf`. */
 export interface EndpointLeafOptions {
   /** The host of the policy that owns the leaf. */
   readonly host: LbHost;

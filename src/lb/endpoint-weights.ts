@@ -7,7 +7,6 @@ const ONE = 2 ** 31;
 /** The weight and the size of a locality. */
 export interface WeighedLocality {
   readonly weight: number;
-  /** The number of endpoints. */
   readonly size: number;
 }
 

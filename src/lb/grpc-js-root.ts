@@ -52,7 +52,6 @@ export class GrpcJsRoot implements LoadBalancer {
   private destroyed = false;
   /** The timer of `exitIdle`. */
   private wakeUp: Handle | undefined;
-  /** The state published last. */
   private state = ConnectivityState.IDLE;
 
   constructor(

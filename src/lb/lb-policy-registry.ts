@@ -2,10 +2,9 @@ import type { LbConfig, LbConfigParser, TypedBytes } from '../resources/extensio
 import { readExtension } from '../resources/shared/extension-parser';
 import { readMap } from '../util/json-fields';
 import type { Violations } from '../util/violations';
-import type { LbConfigConverter } from './converters/lb-config-converter';
+import { addUnsupported, type LbConfigConverter } from './converters/lb-config-converter';
 import type { LbChildParser, LbPolicyLookup, LbPolicyType } from './lb-policy';
 
-/** The options of an `LbPolicyRegistry`. */
 export interface LbPolicyRegistryOptions {
   readonly policies: readonly LbPolicyType[];
   readonly converters: readonly LbConfigConverter[];
@@ -76,11 +75,7 @@ export class LbPolicyRegistry implements LbPolicyLookup, LbChildParser, LbConfig
       }
       unknownNames.push(choice.name);
     }
-    violations.add(
-      unknownNames.length === 0
-        ? 'names no load-balancing policy'
-        : `names no supported load-balancing policy, only ${unknownNames.join(', ')}`,
-    );
+    addUnsupported(unknownNames, violations);
     return undefined;
   }
 

@@ -78,7 +78,6 @@ export class SingleChildPolicy<Config extends LbConfig, Child extends ForwardedC
     return this;
   }
 
-  /** Receives the changes of the child. */
   onStateChanged(): void {
     this.publication.request();
   }
@@ -112,7 +111,6 @@ export class SingleChildPolicy<Config extends LbConfig, Child extends ForwardedC
     this.child.destroy();
   }
 
-  /** Creates a subchannel for the child. */
   createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
     return (
       this.delegate.createSubchannel?.(address, options) ??
@@ -120,7 +118,6 @@ export class SingleChildPolicy<Config extends LbConfig, Child extends ForwardedC
     );
   }
 
-  /** Publishes the state and the picker. */
   publish(): void {
     const { child, delegate, failure, host } = this;
     if (failure !== undefined) {

@@ -83,10 +83,8 @@ export class TimeSlices {
   }
 }
 
-/** The options of `SteppedUpdates`. */
 export interface SteppedUpdatesOptions<Update> {
   readonly environment: { readonly batch: LbBatch; readonly timeSlices: TimeSlices };
-  /** Applies an update in steps. */
   readonly apply: (update: Update) => Steps<void>;
 }
 
@@ -110,7 +108,6 @@ export class SteppedUpdates<Update> {
     this.work = timeSlices.start({ batch, steps: this.applyNewest() });
   }
 
-  /** Whether an update is being applied. */
   get isBusy(): boolean {
     return this.isApplying;
   }

@@ -31,7 +31,7 @@ describe('ChildPolicy', () => {
     expect(child.state).toBe(CONNECTING);
   });
 
-  it('captures what the policy reports and tells the parent', () => {
+  it('keeps what the policy reports and notifies the parent', () => {
     const { a, child, update, changes } = setUp();
     update('a');
     a.instance(0).reportFailure('refused');
@@ -41,7 +41,7 @@ describe('ChildPolicy', () => {
     expect(changes()).toBe(1);
   });
 
-  it('does not pass on an update that says nothing new', () => {
+  it('does not forward an unchanged update', () => {
     const { a, update } = setUp();
     const locality = makeLocality('r', ['10.0.0.1:80']);
     update('a', makeEndpointSet(locality));
@@ -65,7 +65,7 @@ describe('ChildPolicy', () => {
     expect(a.instance(0).updates).toHaveLength(2);
   });
 
-  it('lets a READY policy serve until its replacement has left CONNECTING', () => {
+  it('keeps a READY policy until its replacement has left CONNECTING', () => {
     const { a, b, child, update, changes } = setUp();
     // 1. `a` serves.
     update('a');
@@ -132,7 +132,7 @@ describe('ChildPolicy', () => {
     expect(harness.host.reresolutionRequests).toBe(1);
   });
 
-  it('lets the parent answer what it overrides', () => {
+  it('forwards overridden requests to the parent', () => {
     const { a, harness } = setUp();
     let asked = 0;
     const child = new ChildPolicy({

@@ -96,7 +96,7 @@ describe('ConnectionAttempts', () => {
     expect(started).toEqual(['a1', 'b1', 'a3', 'a2']);
   });
 
-  it('lets policies take turns', () => {
+  it('starts the attempts of policies in turn', () => {
     const { clock, request, end, started } = setUp({ max: 1 });
     request('a1', 'a2', 'a3', 'b1');
     for (const name of ['a1', 'a2', 'b1']) {
@@ -159,7 +159,7 @@ describe('ConnectionAttempts', () => {
       expect(started).toEqual(['a1', 'a2', 'a3']);
     });
 
-    it('goes on while attempts succeed, and logs that it has recovered', () => {
+    it('continues while attempts succeed, and logs that it has recovered', () => {
       const { clock, log, attempts, end, started } = exhaust();
       clock.advance(1000);
       end('a3');

@@ -218,7 +218,7 @@ describe('the calls to a cluster', () => {
     expectShares(count(clients), { [A]: 1, [B]: 2, [C]: 7 });
   });
 
-  it('go to as many endpoints as random_subsetting says, each client to others', async () => {
+  it('go to as many endpoints as random_subsetting selects, different ones for each client', async () => {
     const type = createRandomSubsettingPolicyType({ hash });
     const config = new RandomSubsettingConfig(2, createRoundRobinConfig());
     const addresses = Array.from({ length: 10 }, (_, i) => `10.0.1.${i}:80`);
@@ -233,7 +233,7 @@ describe('the calls to a cluster', () => {
     expectShares(count(seen), Object.fromEntries(addresses.map((address) => [address, 1])));
   });
 
-  it('are dropped by category as often as the control plane says', async () => {
+  it('are dropped by category as often as configured', async () => {
     const type = createClusterImplPolicyType({ counters: new CallCounterMap(new FakeClock()) });
     const config = new ClusterImplConfig({
       cluster: 'c',

@@ -42,7 +42,7 @@ function parsed(example: Json | undefined): LbConfig {
 }
 
 describe('docs/lb-policies.md', () => {
-  it('has examples that are what the text says', () => {
+  it('has examples that do what the text says', () => {
     expect(examples.map(parsed)).toMatchObject([
       {
         policyName: 'random_subsetting_experimental',

@@ -69,7 +69,7 @@ describe('EndpointChildren', () => {
     expect(change).toEqual({ added: [], removed: [], changed: true });
   });
 
-  it('destroys the leaves of endpoints that are gone', () => {
+  it('destroys the leaves of removed endpoints', () => {
     const { children, update } = setUp();
     update(a, b, c);
     const change = update(a, c);
@@ -78,7 +78,7 @@ describe('EndpointChildren', () => {
     expect(change.changed).toBe(true);
   });
 
-  it('makes a new leaf for an endpoint that comes back', () => {
+  it('creates a new leaf for an endpoint that is added again', () => {
     const { children, update } = setUp();
     update(a, b);
     const [, old] = children.leaves();
@@ -118,7 +118,7 @@ describe('EndpointChildren', () => {
     expect(harness.host.created.length).toBe(4);
   });
 
-  it('lets go of everything when destroyed', () => {
+  it('releases everything when destroyed', () => {
     const { harness, children, update } = setUp();
     for (const leaf of update(a, b).added) leaf.connect();
     children.destroy();

@@ -12,7 +12,7 @@ describe('endpointKey', () => {
     expect(endpointKey(makeEndpoint(addresses))).toBe(key);
   });
 
-  it('tells ports apart', () => {
+  it('distinguishes ports', () => {
     expect(endpointKey(makeEndpoint('10.0.0.1:80'))).not.toBe(
       endpointKey(makeEndpoint('10.0.0.1:8080')),
     );

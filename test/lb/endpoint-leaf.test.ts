@@ -21,7 +21,7 @@ function setUp(addresses: readonly string[] = [A]) {
 }
 
 describe('EndpointLeaf', () => {
-  it('holds nothing until it is told to connect', () => {
+  it('creates no subchannel until it is requested to connect', () => {
     const { harness, leaf } = setUp();
     expect(leaf.state).toBe(IDLE);
     expect(harness.host.created.length).toBe(0);
@@ -38,7 +38,7 @@ describe('EndpointLeaf', () => {
     expect(changes).toEqual(['IDLE -> CONNECTING', 'CONNECTING -> READY']);
   });
 
-  it('starts one attempt however often it is told to', () => {
+  it('starts one attempt for several requests', () => {
     const { harness, leaf } = setUp();
     harness.batch.run(() => {
       leaf.connect();
@@ -59,7 +59,7 @@ describe('EndpointLeaf', () => {
     expect(leaf.state).toBe(READY);
   });
 
-  it('is IDLE when the connection is lost, and connects again when told to', async () => {
+  it('is IDLE when the connection is lost, and connects again on request', async () => {
     const { harness, leaf } = setUp();
     leaf.connect();
     harness.subchannel(A).connect();
@@ -101,7 +101,7 @@ describe('EndpointLeaf', () => {
     expect(leaf.errorMessage).toBe('No connection established. Last error: no route to host');
   });
 
-  it('asks for re-resolution when all addresses have failed', () => {
+  it('requests re-resolution when all addresses have failed', () => {
     const { harness, leaf } = setUp([A, B]);
     leaf.connect();
     harness.subchannel(A).fail('connection refused');
@@ -155,7 +155,7 @@ describe('EndpointLeaf', () => {
     expect(harness.host.held.length).toBe(1);
   });
 
-  it('reports nothing and lets go of everything once destroyed', () => {
+  it('reports nothing and releases everything once destroyed', () => {
     // grpc-js's pick_first leaves its 250 ms timer running, and reports when it fires.
     jest.useFakeTimers();
     try {

@@ -86,7 +86,7 @@ describe('GrpcJsRoot', () => {
     expect(stub.instance(0).updates).toEqual([]);
   });
 
-  it('tells the channel nothing once destroyed', () => {
+  it('reports nothing to the channel once destroyed', () => {
     const { stub, harness, root } = setUp();
     root.updateAddressList(list('10.0.0.1'), config, {}, '');
     stub.instance(0).report(CONNECTING);
@@ -130,7 +130,7 @@ describe('GrpcJsRoot', () => {
     expect(root.getTypeName()).toBe('stub');
   });
 
-  it('passes on exitIdle when no call says where to connect', () => {
+  it('forwards exitIdle when no call connects', () => {
     const { stub, harness, root } = setUp();
     for (let i = 0; i < 3; i++) root.exitIdle();
     expect(stub.instance(0).exitIdleCalls).toBe(0);
@@ -141,7 +141,7 @@ describe('GrpcJsRoot', () => {
     expect(stub.instance(0).exitIdleCalls).toBe(2);
   });
 
-  it('does not pass on exitIdle when a call has said where to connect', () => {
+  it('does not forward exitIdle when a call has connected', () => {
     const { stub, harness, root } = setUp();
     root.exitIdle();
     stub.instance(0).report(CONNECTING);
@@ -151,7 +151,7 @@ describe('GrpcJsRoot', () => {
     expect(stub.instance(0).exitIdleCalls).toBe(0);
   });
 
-  it('leaves idleness after the first update: who waits for the channel does not ask again', () => {
+  it('leaves IDLE after the first update: the channel does not repeat its request', () => {
     const { stub, harness, root } = setUp();
     root.updateAddressList(list('10.0.0.1'), config, {}, '');
     stub.instance(0).report(IDLE);
@@ -189,7 +189,7 @@ describe('registerLbPolicies', () => {
     expect(again).toEqual(['round_robin', 'weighted_target_experimental']);
   });
 
-  it('lets grpc-js parse JSON configs', () => {
+  it('parses JSON configs for grpc-js', () => {
     const json = { targets: { a: { weight: 2, childPolicy: [{ round_robin: {} }] } } };
     const parsed = parseLoadBalancingConfig({ weighted_target_experimental: json });
     const targets = new Map([['a', { weight: 2, childPolicy: createRoundRobinConfig() }]]);

@@ -25,7 +25,7 @@ describe('LbBatch', () => {
     expect(log).toEqual(['publish']);
   });
 
-  it('lets deeper policies publish first, and a parent once for all of them', () => {
+  it('publishes deeper policies first, and a parent once for all of them', () => {
     const { batch, log } = setUp();
     const parent = batch.createPublication(0, { publish: () => log.push('parent') });
     const child = (name: string) =>
@@ -44,7 +44,7 @@ describe('LbBatch', () => {
     expect(log).toEqual(['a', 'b', 'parent']);
   });
 
-  it('goes back down when a publication sets off work in the depth', () => {
+  it('publishes deeper policies again when a publication changes them', () => {
     const { batch, log } = setUp();
     const deep = batch.createPublication(2, { publish: () => log.push('deep') });
     const top = batch.createPublication(0, {
@@ -71,7 +71,7 @@ describe('LbBatch', () => {
     expect(log).toEqual([]);
   });
 
-  it('goes on after an exception', () => {
+  it('continues after an exception', () => {
     const { batch, log } = setUp();
     const publication = batch.createPublication(0, { publish: () => log.push('publish') });
     batch.run(() => {

@@ -53,7 +53,7 @@ describe('LbPolicyRegistry', () => {
     expect([...registry.registered()]).toEqual([newer]);
   });
 
-  it('asks the fallback for what it does not know', () => {
+  it('looks up unregistered policies in the fallback', () => {
     const fallback = new Map([
       ['a', b],
       ['b', b],

@@ -84,7 +84,7 @@ describe.each(POLICIES)('many connections of $type.name', (subject) => {
     expect(connecting().length).toBe(4);
   });
 
-  it('go on serving calls when there are no file descriptors for the others', () => {
+  it('keep serving calls when there are no file descriptors for the others', () => {
     const { host, update, subchannel, connecting } = setUp(subject);
     update(ADDRESSES);
     subchannel(0).connect();
@@ -137,7 +137,7 @@ describe.each(POLICIES)('many endpoints of $type.name', ({ type, config }) => {
     return { batch, clock, errors, host, finish, connect, held, policy, send, update, used };
   }
 
-  it('are listed some milliseconds at a time, while calls go to those before', () => {
+  it('are listed some milliseconds at a time, while calls use the previous ones', () => {
     const { clock, finish, held, update, used } = setUpSlow(A);
     update(...many);
     for (let turn = 0; turn < 2; turn++) {
@@ -163,7 +163,7 @@ describe.each(POLICIES)('many endpoints of $type.name', ({ type, config }) => {
     expect(used()).toEqual([A, C]);
   });
 
-  it('are not replaced by an error that comes while they are being listed', () => {
+  it('are not replaced by an error received while they are being listed', () => {
     const { finish, host, send, update } = setUpSlow();
     update(...many);
     send(err('no more'));

@@ -16,7 +16,7 @@ function registered(flags: typeof everythingOn): readonly string[] {
   return Array.from(registry.registered(), ({ name }) => name).sort();
 }
 
-describe('The names known before the policies are loaded', () => {
+describe('The names available before the policies are loaded', () => {
   it.each([
     ['with every flag at its default', {}],
     ['without ring_hash', { ringHash: false }],

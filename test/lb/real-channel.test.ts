@@ -76,7 +76,7 @@ describe('our policies under a channel of grpc-js', () => {
     expect(await answers(client, 4)).toEqual(new Set(['a']));
   });
 
-  it.each(childPolicies)('go on with the backend that is left, with %s', async (childPolicy) => {
+  it.each(childPolicies)('continue with the remaining backend, with %s', async (childPolicy) => {
     client = createClient(ports(), childPolicy);
     await client.say();
     backends[0]?.stop();

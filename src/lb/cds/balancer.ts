@@ -25,7 +25,6 @@ import { planAggregate, planLeaf, type LeafPlan } from './child-plan';
 import { CDS, CdsConfig, parseCdsConfig } from './config';
 import { TransportSecurity, UnusedTlsReports } from './transport-security';
 
-/** The options of the cds policy. */
 export interface CdsPolicyOptions {
   readonly flags: Pick<FeatureFlags, 'aggregateClusterBackwardCompat'>;
 }

@@ -4,7 +4,6 @@ import type { Violations } from '../../util/violations';
 import type { LbChildParser } from '../lb-policy';
 import { childPolicyToJson, readChildPolicy } from '../policy-json';
 
-/** The gRPC name of the policy. */
 export const CDS = 'cds_experimental';
 
 /** The config of `cds_experimental` (gRFCs A27, A74). */

@@ -1,5 +1,4 @@
-import { ConnectivityState } from '../../grpc-js';
-import type { Picker } from '../../grpc-js';
+import { ConnectivityState, type Picker } from '../../grpc-js';
 import type { EndpointsResource } from '../../resources/endpoints/endpoints';
 import type { LbConfig } from '../../resources/extension-points';
 import { ChildPolicy, type ChildPolicyOptions } from '../child-policy';
@@ -36,7 +35,6 @@ export class DeferredChild {
     return this.waiting?.picker ?? this.child.picker;
   }
 
-  /** The error of a child in TRANSIENT_FAILURE, if it reported one. */
   get errorMessage(): string | null {
     return this.child.errorMessage;
   }

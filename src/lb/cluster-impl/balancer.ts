@@ -1,5 +1,4 @@
-import { ConnectivityState } from '../../grpc-js';
-import type { Picker } from '../../grpc-js';
+import { ConnectivityState, type Picker } from '../../grpc-js';
 import { createPolicyType, isInstanceOf } from '../checked-policy';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
 import { childUpdate } from '../lb-update';

@@ -23,7 +23,6 @@ export class CallCounterMap {
     return { counter, release: () => handle.release() };
   }
 
-  /** The number of counters. */
   get size(): number {
     return this.counters.size;
   }
@@ -77,13 +76,11 @@ export class CallCounter {
     }, 0);
   }
 
-  /** Counts the start of a call. */
   start(): void {
     if (this.reserved > 0) this.reserved--;
     this.running++;
   }
 
-  /** Counts the end of a call that was started. */
   end(): void {
     this.running--;
     this.checkUnused();

@@ -1,5 +1,4 @@
-import { Status } from '../../grpc-js';
-import type { Subchannel } from '../../grpc-js';
+import { Status, type Subchannel } from '../../grpc-js';
 import type { CallListener } from '../../grpc-js/subchannel-wrappers';
 import type { LoadReporter, LoadSource, LoadReference } from '../../load-reporting/load-reporter';
 import type { LocalityLoad } from '../../load-reporting/cluster-load';
@@ -80,7 +79,6 @@ export class CallLoad {
     private readonly metrics: MetricRules | undefined,
   ) {}
 
-  /** Counts the start of a call. */
   start(): void {
     this.load.start();
   }
@@ -90,7 +88,6 @@ export class CallLoad {
     this.load.withdraw();
   }
 
-  /** Counts the end of a call that was started. */
   end({ code, metadata }: CallStatus): void {
     if (this.metrics !== undefined) {
       const report = readCallLoadReport(metadata);

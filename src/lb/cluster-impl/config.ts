@@ -12,7 +12,6 @@ import type { LbChildParser } from '../lb-policy';
 import { childPolicyToJson, readChildPolicy } from '../policy-json';
 import type { LoadReporting } from './cluster-loads';
 
-/** The gRPC name of the policy. */
 export const CLUSTER_IMPL = 'xds_cluster_impl_experimental';
 
 /** The default limit of concurrent calls (gRFC A32). */

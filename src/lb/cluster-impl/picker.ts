@@ -1,5 +1,4 @@
-import { PickResultType, Status } from '../../grpc-js';
-import type { PickArgs, Picker, PickResult } from '../../grpc-js';
+import { PickResultType, Status, type PickArgs, type Picker, type PickResult } from '../../grpc-js';
 import type { Random } from '../../util/random';
 import { createDropResult } from '../connectivity';
 import type { ClusterLoads } from './cluster-loads';
@@ -49,7 +48,6 @@ export class CallLimits {
   }
 }
 
-/** The options of a `ClusterImplPicker`. */
 export interface ClusterImplPickerOptions {
   readonly child: Picker;
   readonly limits: CallLimits;

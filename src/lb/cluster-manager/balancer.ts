@@ -1,5 +1,4 @@
-import { ConnectivityState } from '../../grpc-js';
-import type { Picker } from '../../grpc-js';
+import { ConnectivityState, type Picker } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
 import type { Steps } from '../../util/steps';
 import { createPolicyType, isInstanceOf } from '../checked-policy';
@@ -155,7 +154,6 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
     this.publication.request();
   }
 
-  /** Publishes the state and the picker. */
   publish(): void {
     const { READY, CONNECTING } = ConnectivityState;
     const { due, removed, pickers: current } = this;

@@ -4,7 +4,6 @@ import type { Violations } from '../../util/violations';
 import type { LbChildParser } from '../lb-policy';
 import { childPolicyToJson, readChildPolicy } from '../policy-json';
 
-/** The gRPC name of the policy. */
 export const CLUSTER_MANAGER = 'xds_cluster_manager_experimental';
 
 /** The config of `xds_cluster_manager_experimental` (gRFC A31). */

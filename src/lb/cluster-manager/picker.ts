@@ -1,11 +1,9 @@
-import { Status } from '../../grpc-js';
-import type { PickArgs, Picker, PickResult } from '../../grpc-js';
+import { Status, type PickArgs, type Picker, type PickResult } from '../../grpc-js';
 import { callAttributes } from '../call-attributes';
 import { createDropResult, queuePicker } from '../connectivity';
 
 /** The children of the policy, which change while the picker is in use. */
 export interface ClusterPickers {
-  /** The pickers of the children, by name. */
   readonly current: ReadonlyMap<string, Picker>;
   /** The names of children that are not created yet. */
   readonly due: ReadonlySet<string>;

@@ -3,7 +3,6 @@ import type { LbConfig, LbConfigParser, TypedBytes } from '../../resources/exten
 import { readExtension } from '../../resources/shared/extension-parser';
 import { Violations } from '../../util/violations';
 
-/** The context of a conversion. */
 export interface ConversionContext {
   /** Converts the configs of child policies. */
   readonly parser: Pick<LbConfigParser, 'fromProto'>;
@@ -42,14 +41,17 @@ export function convertPolicyList(
     if (config !== 'unsupported') return config;
     unsupported.push(nameOf(typedConfig));
   }
-  violations
-    .at('policies')
-    .add(
-      unsupported.length === 0
-        ? 'names no load-balancing policy'
-        : `names no supported load-balancing policy, only ${unsupported.join(', ')}`,
-    );
+  addUnsupported(unsupported, violations.at('policies'));
   return undefined;
+}
+
+/** Adds the violation of a list without a supported policy. @param names The names of the policies in the list. */
+export function addUnsupported(names: readonly string[], violations: Violations): void {
+  violations.add(
+    names.length === 0
+      ? 'names no load-balancing policy'
+      : `names no supported load-balancing policy, only ${names.join(', ')}`,
+  );
 }
 
 /** Returns the type name of a config; that of the content of a TypedStruct. */

@@ -22,12 +22,6 @@ import { CustomPicker, type PickGuard } from './picker';
 
 const NO_ENDPOINTS = 'No endpoints to connect to';
 
-/** The options of a `CustomBalancer`. */
-export interface CustomBalancerOptions<Config> {
-  readonly host: LbHost;
-  readonly definition: LbPolicyDefinition<Config>;
-}
-
 /**
  * Runs the policy of an application. Owns the connections, so that none can be leaked, and catches the exceptions of the
  * policy, which fail its calls and nothing else.
@@ -49,8 +43,10 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
   private readonly guard: PickGuard = { isPicking: false };
   private destroyed = false;
 
-  constructor(private readonly options: CustomBalancerOptions<Config>) {
-    const { host } = options;
+  constructor(
+    private readonly host: LbHost,
+    private readonly definition: LbPolicyDefinition<Config>,
+  ) {
     this.children = new EndpointChildren(host, {
       onChanged: (leaf, previous) => this.onLeafChanged(leaf, previous),
       onRemoved: (leaf) => this.connections.delete(leaf),
@@ -107,7 +103,7 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
   }
 
   private createPolicy(): CustomLbPolicy<Config> {
-    const { host, definition } = this.options;
+    const { host, definition } = this;
     return definition.create({
       publish: (state) => {
         this.chosen = state;
@@ -126,7 +122,7 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
   }
 
   private connect(leaf: EndpointLeaf): void {
-    const { batch, clock } = this.options.host.environment;
+    const { batch, clock } = this.host.environment;
     const isUrgent = this.guard.isPicking;
     const connect = () => batch.run(() => leaf.connect(isUrgent));
     if (isUrgent) clock.soon(connect);
@@ -134,14 +130,14 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
   }
 
   private onLeafChanged(leaf: EndpointLeaf, previous: ConnectivityState): void {
-    const { policy, options } = this;
+    const { policy, host } = this;
     const connection = this.connections.get(leaf);
     if (policy === undefined || connection === undefined) return;
     this.runPolicy((): unknown =>
       policy.onConnectionChanged(connection, connectionState(previous)),
     );
     const lost = previous === ConnectivityState.READY && leaf.state !== previous;
-    if (lost) options.host.requestReresolution();
+    if (lost) host.requestReresolution();
   }
 
   private setFailure(failure: string | undefined): void {
@@ -159,7 +155,7 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
       }
     } catch (error) {
       const text = this.describe(errorMessage(error));
-      this.options.host.environment.logger.error(() => text);
+      this.host.environment.logger.error(() => text);
       if (this.destroyed) return;
       this.broken = text;
       this.publication.request();
@@ -167,13 +163,12 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
   }
 
   private describe(cause: string): string {
-    return `Load-balancing policy ${this.options.definition.name} failed: ${cause}`;
+    return `Load-balancing policy ${this.definition.name} failed: ${cause}`;
   }
 
-  /** Publishes the state and the picker. */
   publish(): void {
     const reason = this.failure ?? this.broken ?? failureOf(this.chosen);
-    const { host } = this.options;
+    const { host } = this;
     if (reason !== undefined) {
       const text = failureText(reason, this.lastUpdate?.resolutionNote ?? '');
       host.updateState(ConnectivityState.TRANSIENT_FAILURE, createFailurePicker(text), text);
@@ -197,12 +192,12 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
 
   private idlePicker(picker: LbPicker | undefined): Picker {
     if (picker !== undefined) return this.wrap(picker);
-    const { batch, clock } = this.options.host.environment;
+    const { batch, clock } = this.host.environment;
     return createIdlePicker(clock, () => batch.run(() => this.exitIdle()));
   }
 
   private wrap(picker: LbPicker): Picker {
-    const { logger } = this.options.host.environment;
+    const { logger } = this.host.environment;
     return new CustomPicker({
       picker,
       guard: this.guard,
@@ -221,7 +216,6 @@ export class CustomConfig<Config> implements LbConfig {
   constructor(
     readonly policyName: string,
     readonly value: Config,
-    /** The JSON or message it was parsed from. */
     private readonly input: LbPolicyConfigInput,
   ) {}
 

@@ -1,5 +1,4 @@
-import { ConnectivityState } from '../../grpc-js';
-import type { PickArgs, PickResult } from '../../grpc-js';
+import { ConnectivityState, type PickArgs, type PickResult } from '../../grpc-js';
 import type { LocalityEndpoints, XdsEndpoint } from '../../resources/endpoints/endpoints';
 import type { EndpointLeaf } from '../endpoint-leaf';
 import type { EndpointSet } from '../endpoint-set';

@@ -1,5 +1,4 @@
-import { PickResultType } from '../../grpc-js';
-import type { PickArgs, Picker, PickResult } from '../../grpc-js';
+import { PickResultType, type PickArgs, type Picker, type PickResult } from '../../grpc-js';
 import { errorMessage } from '../../util/error-message';
 import { createFailurePicker, queuePicker } from '../connectivity';
 import { LeafConnection } from './connections';
@@ -10,7 +9,6 @@ export interface PickGuard {
   isPicking: boolean;
 }
 
-/** The options of a `CustomPicker`. */
 export interface CustomPickerOptions {
   readonly picker: LbPicker;
   /** Set while the picker runs, so that connections it requests are started afterwards. */

@@ -48,7 +48,7 @@ export function createCustomPolicyType<Config>(
       name,
       isConfig: (config): config is CustomConfig<Config> => configs.has(config),
       parseConfig: (json, violations) => parse({ kind: 'json', typeName: name, json }, violations),
-      create: (host) => new CustomBalancer({ host, definition }),
+      create: (host) => new CustomBalancer(host, definition),
     }),
     converter: messageType === undefined ? undefined : createConverter(messageType, parse),
   };

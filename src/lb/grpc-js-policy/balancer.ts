@@ -32,56 +32,40 @@ export class GrpcJsConfig implements LbConfig {
 }
 
 /** Forwards everything to a policy registered with grpc-js. */
-class GrpcJsPolicy implements LbPolicy<GrpcJsConfig> {
-  private readonly child: GrpcJsChild;
-  private lastUpdate: LbUpdate | undefined;
-  private hasReported = false;
-
-  constructor(private readonly host: LbHost) {
-    this.child = new GrpcJsChild(host, (state, picker, errorMessage) => {
-      this.hasReported = true;
-      host.updateState(state, picker, errorMessage);
-    });
-  }
-
-  update(update: LbUpdate<GrpcJsConfig>): void {
-    const { config, endpoints, options, resolutionNote } = update;
-    if (this.lastUpdate !== undefined && sameUpdate(this.lastUpdate, update)) return;
-    this.lastUpdate = update;
-    const accepted = this.child.update({
-      config: config.typedConfig,
-      endpoints: toGrpcEndpoints(endpoints),
-      options,
-      resolutionNote,
-    });
-    if (!accepted) this.onRejected(config.policyName, update);
-  }
-
-  exitIdle(): void {
-    this.child.exitIdle();
-  }
-
-  resetBackoff(): void {
-    this.child.resetBackoff();
-  }
-
-  destroy(): void {
-    this.child.destroy();
-  }
+function createGrpcJsPolicy(host: LbHost): LbPolicy<GrpcJsConfig> {
+  let hasReported = false;
+  let lastUpdate: LbUpdate | undefined;
+  const child = new GrpcJsChild(host, (state, picker, errorMessage) => {
+    hasReported = true;
+    host.updateState(state, picker, errorMessage);
+  });
 
   /** Fails calls: some policies reject an update without reporting a state, and calls would wait forever. */
-  private onRejected(policyName: string, { endpoints, resolutionNote }: LbUpdate): void {
+  function onRejected(policyName: string, { endpoints, resolutionNote }: LbUpdate): void {
+    if (hasReported) return;
     const reason = endpoints.ok ? `${policyName} rejected the endpoints` : endpoints.error;
-    // A state reported during the update is still in the queue.
-    this.host.environment.batch.run(() => {
-      if (!this.hasReported) this.fail(failureText(reason, resolutionNote));
-    });
+    const text = failureText(reason, resolutionNote);
+    host.updateState(ConnectivityState.TRANSIENT_FAILURE, createFailurePicker(text), text);
   }
 
-  private fail(text: string): void {
-    const { TRANSIENT_FAILURE } = ConnectivityState;
-    this.host.updateState(TRANSIENT_FAILURE, createFailurePicker(text), text);
-  }
+  return {
+    update(update) {
+      if (lastUpdate !== undefined && sameUpdate(lastUpdate, update)) return;
+      lastUpdate = update;
+      const { config, endpoints, options, resolutionNote } = update;
+      const accepted = child.update({
+        config: config.typedConfig,
+        endpoints: toGrpcEndpoints(endpoints),
+        options,
+        resolutionNote,
+      });
+      // Later in the batch: a state reported during the update is still in the queue.
+      if (!accepted) host.environment.batch.run(() => onRejected(config.policyName, update));
+    },
+    exitIdle: () => child.exitIdle(),
+    resetBackoff: () => child.resetBackoff(),
+    destroy: () => child.destroy(),
+  };
 }
 
 /** Returns the endpoints of all localities in one list, as policies of grpc-js expect. */
@@ -118,6 +102,6 @@ function createType(policyName: string): LbPolicyType {
         return undefined;
       }
     },
-    create: (host) => new GrpcJsPolicy(host),
+    create: createGrpcJsPolicy,
   });
 }

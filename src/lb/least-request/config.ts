@@ -5,7 +5,6 @@ import { parseObject, readInteger } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
 import type { LbConfigConverter } from '../converters/lb-config-converter';
 
-/** The gRPC name of the policy. */
 export const LEAST_REQUEST = 'least_request_experimental';
 
 /** The default and the minimum of `choiceCount`. */

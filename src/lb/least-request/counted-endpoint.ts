@@ -25,7 +25,6 @@ export class PickTurns {
     }, 0);
   }
 
-  /** Stops the timer. */
   release(): void {
     this.ending?.release();
     this.ending = undefined;
@@ -70,13 +69,11 @@ export class CountedEndpoint implements ReadyItem {
     };
   }
 
-  /** Counts the start of a call; called by `CountedSubchannels`. */
   start(): void {
     this.running++;
     if (this.picked > 0) this.picked--;
   }
 
-  /** Counts the end of a call that was started; called by `CountedSubchannels`. */
   end(): void {
     this.running--;
   }

@@ -10,7 +10,6 @@ export interface Loads {
   loadAt(index: number): number;
 }
 
-/** The options of a `LeastRequestPicker`. */
 export interface LeastRequestPickerOptions {
   readonly ready: ReadyList<CountedEndpoint>;
   /** Returns how many endpoints are compared, by the latest config. */

@@ -1,6 +1,5 @@
 import type { OrcaLoadReport } from '../../generated/xds/data/orca/v3/orca_load_report';
-import { ConnectivityState } from '../../grpc-js';
-import type { Subchannel } from '../../grpc-js';
+import { ConnectivityState, type Subchannel } from '../../grpc-js';
 import { connectionBackoff, firstBackoffStep, type BackoffStep } from '../../util/backoff';
 import type { Clock } from '../../util/clock';
 import { createHandle, type Handle } from '../../util/handle';
@@ -9,7 +8,6 @@ import type { Random } from '../../util/random';
 import { StatusCode } from '../../util/status-code';
 import type { OobStreamStatus, OpenOobStream } from './oob-stream';
 
-/** The options of `OobReports`. */
 export interface OobReportsOptions {
   readonly openStream: OpenOobStream;
   readonly clock: Clock;
@@ -57,12 +55,13 @@ interface Subscriber {
   readonly onReport: ReportListener;
 }
 
+/** The state of a producer, with its stream, its timer or its watch of the connection. */
 type ProducerState =
-  | { readonly kind: 'idle' }
-  | { readonly kind: 'open'; readonly intervalMs: number; readonly stream: Handle }
-  | { readonly kind: 'backoff'; readonly timer: Handle }
+  | { readonly kind: 'idle'; readonly handle?: undefined }
+  | { readonly kind: 'open'; readonly intervalMs: number; readonly handle: Handle }
+  | { readonly kind: 'backoff'; readonly handle: Handle }
   /** Until the connection is lost. */
-  | { readonly kind: 'unsupported'; readonly connectivity: Handle };
+  | { readonly kind: 'unsupported'; readonly handle: Handle };
 
 const IDLE: ProducerState = { kind: 'idle' };
 const TRACER = 'orca_client';
@@ -112,14 +111,14 @@ class OobProducer {
   private open(): void {
     const intervalMs = this.requestedIntervalMs();
     const openedAtMs = this.options.clock.monotonicMs();
-    const stream = this.options.openStream(this.subchannel, intervalMs, {
+    const handle = this.options.openStream(this.subchannel, intervalMs, {
       onReport: (report) => {
         this.backoff = undefined;
         for (const { onReport } of [...this.subscribers]) onReport(report);
       },
       onEnd: (status) => this.onEnd(status, openedAtMs),
     });
-    this.setState({ kind: 'open', intervalMs, stream });
+    this.setState({ kind: 'open', intervalMs, handle });
   }
 
   private onEnd(status: OobStreamStatus, openedAtMs: number): void {
@@ -129,7 +128,7 @@ class OobProducer {
         () =>
           `Backend ${this.subchannel.getAddress()} does not report its load out of band, so its load is unknown: ${status.details}`,
       );
-      this.setState({ kind: 'unsupported', connectivity: this.watchForLoss() });
+      this.setState({ kind: 'unsupported', handle: this.watchForLoss() });
       return;
     }
     const step = this.backoff ?? firstBackoffStep(connectionBackoff, random);
@@ -140,7 +139,7 @@ class OobProducer {
       () =>
         `${this.subchannel.getAddress()}: stream ended with ${status.code} ${status.details}; next in ${delayMs} ms`,
     );
-    this.setState({ kind: 'backoff', timer: clock.setTimer(() => this.open(), delayMs) });
+    this.setState({ kind: 'backoff', handle: clock.setTimer(() => this.open(), delayMs) });
   }
 
   private watchForLoss(): Handle {
@@ -158,18 +157,6 @@ class OobProducer {
   private setState(state: ProducerState): void {
     const before = this.state;
     this.state = state;
-    switch (before.kind) {
-      case 'open':
-        before.stream.release();
-        break;
-      case 'backoff':
-        before.timer.release();
-        break;
-      case 'unsupported':
-        before.connectivity.release();
-        break;
-      case 'idle':
-        break;
-    }
+    before.handle?.release();
   }
 }

@@ -1,7 +1,6 @@
 import type { OrcaLoadReport } from '../../generated/xds/data/orca/v3/orca_load_report';
 import { OrcaLoadReportRequest } from '../../generated/xds/service/orca/v3/orca';
-import { Status } from '../../grpc-js';
-import type { Metadata, Subchannel } from '../../grpc-js';
+import { Status, type Metadata, type Subchannel } from '../../grpc-js';
 import { putCallInBackground } from '../../grpc-js/host-internals';
 import type { CallListener, CreateCall } from '../../grpc-js/subchannel-wrappers';
 import { errorMessage } from '../../util/error-message';

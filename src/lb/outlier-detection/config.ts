@@ -6,7 +6,6 @@ import type { Violations } from '../../util/violations';
 import type { LbChildParser } from '../lb-policy';
 import { childPolicyToJson, readChildPolicy } from '../policy-json';
 
-/** The gRPC name of the policy. */
 export const OUTLIER_DETECTION = 'outlier_detection_experimental';
 
 /** The config of `outlier_detection_experimental` (gRFC A50). */

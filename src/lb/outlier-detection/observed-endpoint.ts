@@ -1,5 +1,4 @@
-import { Status } from '../../grpc-js';
-import type { PickResult } from '../../grpc-js';
+import { Status, type PickResult } from '../../grpc-js';
 import type { OutlierDetectionConfig } from '../../resources/cluster/cluster';
 import type { CallOutcomes } from './choose-ejections';
 
@@ -36,7 +35,6 @@ export class ObservedEndpoint {
     subchannel.setEjected(this.isEjected);
   }
 
-  /** Removes a subchannel. */
   removeSubchannel(subchannel: Ejectable): void {
     this.subchannels?.delete(subchannel);
   }
@@ -66,7 +64,6 @@ export class ObservedEndpoint {
     this.notifySubchannels();
   }
 
-  /** Ends the ejection. */
   uneject(): void {
     this.ejectedAtMs = undefined;
     this.notifySubchannels();

@@ -47,7 +47,6 @@ export class ObservedSubchannel extends BaseSubchannelWrapper {
     return this.observed;
   }
 
-  /** Sets the observed endpoint. */
   observe(endpoint: ObservedEndpoint | undefined): void {
     if (endpoint === this.observed) return;
     this.observed?.removeSubchannel(this);

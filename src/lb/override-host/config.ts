@@ -6,7 +6,6 @@ import type { Violations } from '../../util/violations';
 import type { LbChildParser } from '../lb-policy';
 import { childPolicyToJson, readChildPolicy } from '../policy-json';
 
-/** The gRPC name of the policy. */
 export const OVERRIDE_HOST = 'xds_override_host_experimental';
 
 /** The default time for which a connection without calls is kept for sessions (gRFC A75). */
@@ -19,7 +18,6 @@ const HEALTH_STATUSES: ReadonlySet<unknown> = new Set<HealthStatus>([
 ]);
 const defaultStatuses: ReadonlySet<HealthStatus> = new Set(['UNKNOWN', 'HEALTHY']);
 
-/** The settings of `xds_override_host_experimental`. */
 export interface OverrideHostOptions {
   readonly cluster: string;
   /** The health states of endpoints that sessions may stay on (gRFC A55). */

@@ -1,6 +1,5 @@
 import { formatAddress } from '../endpoint-key';
-import { ConnectivityState, PickResultType } from '../../grpc-js';
-import type { PickResult, Subchannel } from '../../grpc-js';
+import { ConnectivityState, PickResultType, type PickResult, type Subchannel } from '../../grpc-js';
 import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';

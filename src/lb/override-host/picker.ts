@@ -1,5 +1,4 @@
-import { ConnectivityState } from '../../grpc-js';
-import type { PickArgs, PickResult, Picker } from '../../grpc-js';
+import { ConnectivityState, type PickArgs, type PickResult, type Picker } from '../../grpc-js';
 import { callAttributes, type OverrideHost } from '../call-attributes';
 import { queuePicker } from '../connectivity';
 import type { SessionHosts } from './session-hosts';

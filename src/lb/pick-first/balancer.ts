@@ -144,7 +144,6 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
     this.publication.request();
   }
 
-  /** Publishes the state and the picker. */
   publish(): void {
     const { failure, host, picker, state } = this;
     if (failure === undefined) {

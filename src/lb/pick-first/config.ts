@@ -5,7 +5,6 @@ import { parseObject, readBoolean } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
 import type { LbConfigConverter } from '../converters/lb-config-converter';
 
-/** The gRPC name of the policy. */
 export const PICK_FIRST = 'pick_first';
 
 /** The config of `pick_first` (gRFC A62). */

@@ -1,5 +1,4 @@
-import { ConnectivityState } from '../../grpc-js';
-import type { Picker } from '../../grpc-js';
+import { ConnectivityState, type Picker } from '../../grpc-js';
 import type { FeatureFlags } from '../../util/feature-flags';
 import { createPolicyType, isInstanceOf } from '../checked-policy';
 import { createFailurePicker, failureText } from '../connectivity';
@@ -9,7 +8,6 @@ import { PriorityChild } from './child';
 import { choosePriority } from './choose-priority';
 import { parsePriorityConfig, PRIORITY, PriorityConfig } from './config';
 
-/** The options of the priority policy. */
 export interface PriorityPolicyOptions {
   readonly flags: Pick<FeatureFlags, 'priorityChildCache'>;
 }
@@ -31,7 +29,6 @@ export const priorityPolicy: LbPolicyType = createPriorityPolicyType({
 
 const TRACER = 'priority';
 
-/** The state published last. */
 interface Published {
   readonly state: ConnectivityState;
   readonly picker: Picker;
@@ -75,11 +72,11 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
   }
 
   exitIdle(): void {
-    if (this.chosen !== undefined) this.children.get(this.chosen)?.exitIdle();
+    if (this.chosen !== undefined) this.children.get(this.chosen)?.policy.exitIdle();
   }
 
   resetBackoff(): void {
-    for (const child of this.children.values()) child.resetBackoff();
+    for (const { policy } of this.children.values()) policy.resetBackoff();
   }
 
   destroy(): void {
@@ -88,7 +85,6 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
     this.children.clear();
   }
 
-  /** Publishes the state and the picker. */
   publish(): void {
     const { lastUpdate } = this;
     const choice = lastUpdate && choosePriority(this.describe(lastUpdate.config));
@@ -152,7 +148,7 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
   }
 
   /** Publishes the state of the child in use, unless it is the published one. */
-  private publishState({ state, picker, errorMessage }: PriorityChild): void {
+  private publishState({ state, policy: { picker, errorMessage } }: PriorityChild): void {
     const { published } = this;
     const same =
       published?.state === state &&

@@ -1,5 +1,4 @@
 import { ConnectivityState } from '../../grpc-js';
-import type { Picker } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
 import { ChildPolicy } from '../child-policy';
 import type { LbHost, LbUpdate } from '../lb-policy';
@@ -13,7 +12,6 @@ const FAILOVER_MS = 10_000;
 /** The time for which an unneeded child is kept, in case it is needed again (gRFC A56). */
 const RETENTION_MS = 15 * 60 * 1000;
 
-/** The options of a `PriorityChild`. */
 export interface PriorityChildOptions {
   readonly name: string;
   /** The host of the priority policy. */
@@ -26,7 +24,7 @@ export interface PriorityChildOptions {
 
 /** One priority: a child policy with its failover and retention timers. */
 export class PriorityChild implements PriorityState {
-  private readonly policy: ChildPolicy;
+  readonly policy: ChildPolicy;
   private currentState = ConnectivityState.CONNECTING;
   /** Runs while the child has time to connect. */
   private failover: Handle | undefined;
@@ -56,14 +54,6 @@ export class PriorityChild implements PriorityState {
     return this.failover !== undefined;
   }
 
-  get picker(): Picker {
-    return this.policy.picker;
-  }
-
-  get errorMessage(): string | null {
-    return this.policy.errorMessage;
-  }
-
   /** Updates the child with its part of an update. */
   update(config: PriorityChildConfig, update: LbUpdate): void {
     this.ignoreReresolutionRequests = config.ignoreReresolutionRequests;
@@ -83,14 +73,6 @@ export class PriorityChild implements PriorityState {
     this.retention ??= this.startTimer(RETENTION_MS, (timer) => {
       if (this.retention === timer) this.options.onExpired();
     });
-  }
-
-  exitIdle(): void {
-    this.policy.exitIdle();
-  }
-
-  resetBackoff(): void {
-    this.policy.resetBackoff();
   }
 
   /** Destroys the policy and stops the timers. */

@@ -4,7 +4,6 @@ import type { Violations } from '../../util/violations';
 import type { LbChildParser } from '../lb-policy';
 import { childPolicyToJson } from '../policy-json';
 
-/** The gRPC name of the policy. */
 export const PRIORITY = 'priority_experimental';
 
 /** One child of `priority_experimental`. */

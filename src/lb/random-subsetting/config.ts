@@ -7,7 +7,6 @@ import { convertPolicyList, type LbConfigConverter } from '../converters/lb-conf
 import type { LbChildParser } from '../lb-policy';
 import { childPolicyToJson, readChildPolicy } from '../policy-json';
 
-/** The gRPC name of the policy. */
 export const RANDOM_SUBSETTING = 'random_subsetting_experimental';
 
 /** The config of `random_subsetting_experimental` (gRFC A68). */

@@ -1,6 +1,5 @@
 import type { Limits } from '../../bootstrap/limits';
-import { ConnectivityState } from '../../grpc-js';
-import type { ChannelOptions, Picker } from '../../grpc-js';
+import { ConnectivityState, type ChannelOptions, type Picker } from '../../grpc-js';
 import type { XxHash64 } from '../../hash/xx-hash';
 import type { FeatureFlags } from '../../util/feature-flags';
 import type { Handle } from '../../util/handle';
@@ -52,7 +51,6 @@ interface Accepted {
   readonly channelOptions: ChannelOptions;
 }
 
-/** The state published last. */
 interface Published {
   readonly state: ConnectivityState;
   readonly text: string | null;
@@ -198,7 +196,6 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     this.publication.request();
   }
 
-  /** Publishes the state and the picker. */
   publish(): void {
     const { CONNECTING, TRANSIENT_FAILURE } = ConnectivityState;
     const { failure, live } = this;

@@ -8,7 +8,6 @@ import { type JsonFields, parseObject, readInteger, readString } from '../../uti
 import type { Violations } from '../../util/violations';
 import type { LbConfigConverter } from '../converters/lb-config-converter';
 
-/** The gRPC name of the policy. */
 export const RING_HASH = 'ring_hash_experimental';
 
 /** The bounds of configured sizes, in entries. `Limits.maxRingSize` limits the size in use. */

@@ -21,22 +21,18 @@ export class LiveRing {
   /** Whether a call was queued since this was last set to `false`, and needs another picker. */
   hasQueued = false;
 
-  /** The entries. */
   get ring(): Ring<RingMember> {
     return this.current;
   }
 
-  /** The aggregated state. */
   get connectivity(): ConnectivityState {
     return chooseConnectivity(this.tally, this.memberCount);
   }
 
-  /** The number of endpoints in the state. */
   count(state: ConnectivityState): number {
     return this.tally.count(state);
   }
 
-  /** The number of endpoints with entries. */
   get size(): number {
     return this.memberCount;
   }
@@ -77,7 +73,6 @@ export class LiveRing {
     return [...removed];
   }
 
-  /** Sets the state of an endpoint. */
   setState(member: RingMember, state: ConnectivityState): void {
     if (member.state === state) return;
     if (member.firstEntry !== NONE) {

@@ -8,7 +8,6 @@ import type { LiveRing } from './live-ring';
 import type { RingConnections } from './ring-connections';
 import type { RingMember } from './ring-members';
 
-/** The options of a `RingHashPicker`. */
 export interface RingHashPickerOptions {
   readonly live: LiveRing;
   /** The header to hash; empty if the hash of the route is used. */
@@ -21,7 +20,6 @@ export interface RingHashPickerOptions {
 }
 
 const HASH_RANGE = 2 ** 64;
-/** No position. */
 const NONE = -1;
 
 const missingHash: Picker = new UnavailablePicker({

@@ -14,7 +14,6 @@ const FEW = 64;
 /** The number of slots inserted in a step. */
 const INSERTIONS = 128;
 
-/** A slot with its sort key. */
 interface Keyed {
   readonly slot: number;
   readonly sortKey: string;

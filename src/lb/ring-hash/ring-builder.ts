@@ -7,7 +7,6 @@ import { chooseEntryCounts, type RingLimits } from './choose-entry-counts';
 import { Ring, type RingEntry } from './ring';
 import { type MembersChange, type RingMember, RingMembers } from './ring-members';
 
-/** The options of a `RingBuilder`. */
 export interface RingBuilderOptions {
   readonly hash: Pick<XxHash64, 'hash'>;
   /** Whether endpoints are placed by their hash keys if they have any (gRFC A76). */
@@ -24,7 +23,6 @@ export class RingBuilder {
   /** The endpoints as last updated. */
   readonly members: RingMembers;
   private current = Ring.empty<RingMember>();
-  /** The number of entries by slot. */
   private counts: Uint32Array = new Uint32Array();
 
   constructor(private readonly options: RingBuilderOptions) {

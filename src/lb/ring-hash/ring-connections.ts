@@ -1,11 +1,9 @@
-import { ConnectivityState } from '../../grpc-js';
-import type { ChannelOptions } from '../../grpc-js';
+import { ConnectivityState, type ChannelOptions } from '../../grpc-js';
 import { EndpointLeaf, type LeafListener } from '../endpoint-leaf';
 import type { LbHost } from '../lb-policy';
 import type { LiveRing } from './live-ring';
 import type { RingMember } from './ring-members';
 
-/** The options of `RingConnections`. */
 export interface RingConnectionsOptions {
   readonly host: LbHost;
   readonly live: LiveRing;
@@ -18,7 +16,6 @@ export interface RingConnectionsOptions {
 /** The connections to the endpoints of a ring that calls have needed. Must be used in the batch. */
 export class RingConnections {
   private channelOptions: ChannelOptions = {};
-  /** The IDLE endpoints requested by picks. */
   private readonly requested = new Set<RingMember>();
   private destroyed = false;
 
@@ -46,7 +43,6 @@ export class RingConnections {
     if (member !== undefined) this.connect(member, false);
   }
 
-  /** Sets the options of subchannels. */
   setChannelOptions(channelOptions: ChannelOptions, members: Iterable<RingMember>): void {
     if (channelOptions === this.channelOptions) return;
     this.channelOptions = channelOptions;
@@ -66,7 +62,6 @@ export class RingConnections {
     this.options.live.setState(member, ConnectivityState.IDLE);
   }
 
-  /** Releases all connections. @param members All members with a connection. */
   destroy(members: Iterable<RingMember>): void {
     this.destroyed = true;
     this.requested.clear();

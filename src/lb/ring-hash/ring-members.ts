@@ -103,7 +103,6 @@ export class RingMembers implements RingOwners {
     return this.places.slots;
   }
 
-  /** The number of endpoints. */
   get size(): number {
     return this.endpoints.length - this.freeSlots.length;
   }
@@ -118,12 +117,10 @@ export class RingMembers implements RingOwners {
     return member;
   }
 
-  /** Returns all members, in no particular order. */
   all(): Iterable<RingMember> {
     return this.members.values();
   }
 
-  /** Removes a member without entries. */
   remove(member: RingMember): void {
     if (this.members.get(member.slot) === member) this.members.delete(member.slot);
   }

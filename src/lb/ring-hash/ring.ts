@@ -1,6 +1,5 @@
 import { sortInSteps, STEP_SIZE, type Steps } from '../../util/steps';
 
-/** An entry of a ring. */
 export interface RingEntry<Owner> {
   /** Unsigned, 64 bits. */
   readonly hash: bigint;
@@ -9,9 +8,7 @@ export interface RingEntry<Owner> {
   readonly ordinal: number;
 }
 
-/** A change of a ring. */
 export interface RingChange<Owner> {
-  /** Whether an entry is kept. */
   readonly keeps: (owner: Owner, ordinal: number) => boolean;
   /** The added entries, in no particular order. */
   readonly additions: readonly RingEntry<Owner>[];
@@ -49,12 +46,10 @@ export class Ring<Owner> implements RingParts<Owner> {
     this.sectors = new RingSectors(rounded);
   }
 
-  /** Returns a ring without entries. */
   static empty<Owner>(): Ring<Owner> {
     return new Ring(new RingColumns<Owner>(0));
   }
 
-  /** The number of entries. */
   get size(): number {
     return this.owners.length;
   }

@@ -9,7 +9,6 @@ export class SlotIndex {
   private heads = new Uint32Array(MIN_CAPACITY);
   /** The next slot with the same lowest bits, by slot, plus 1; 0 if there is none. */
   private next = new Uint32Array(MIN_CAPACITY);
-  /** The hashes by slot. */
   private hashes = new Uint32Array(MIN_CAPACITY);
 
   /** Returns the first slot with the hash for which `isRight` returns `true`; -1 if there is none. */
@@ -30,7 +29,6 @@ export class SlotIndex {
     this.link(slot);
   }
 
-  /** Removes a slot that was added. */
   delete(slot: number): void {
     const { heads, next } = this;
     const head = (this.hashes[slot] ?? 0) & (heads.length - 1);

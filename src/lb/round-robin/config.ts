@@ -5,7 +5,6 @@ import { readObject } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
 import type { LbConfigConverter } from '../converters/lb-config-converter';
 
-/** The gRPC name of the policy. */
 export const ROUND_ROBIN = 'round_robin';
 
 /** The config of `round_robin`, which has no settings. */
@@ -24,7 +23,6 @@ export function parseRoundRobinConfig(
   return readObject(json, violations) && CONFIG;
 }
 
-/** Returns the config. */
 export function createRoundRobinConfig(): RoundRobinConfig {
   return CONFIG;
 }

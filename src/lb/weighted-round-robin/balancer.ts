@@ -1,5 +1,4 @@
-import { Metadata } from '../../grpc-js';
-import type { PickArgs, Subchannel } from '../../grpc-js';
+import { Metadata, type PickArgs, type Subchannel } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
 import { createPolicyType, isInstanceOf } from '../checked-policy';
 import { ConnectedEndpoints, type ConnectedEndpointsDelegate } from '../connected-endpoints';

@@ -13,7 +13,6 @@ import type { Violations } from '../../util/violations';
 import type { LbConfigConverter } from '../converters/lb-config-converter';
 import { createUtilizationReader, type LoadReport } from './utilization';
 
-/** The gRPC name of the policy. */
 export const WEIGHTED_ROUND_ROBIN = 'weighted_round_robin';
 
 /** The settings of `weighted_round_robin` (gRFCs A58, A114). Times in milliseconds. */
@@ -47,7 +46,6 @@ export const DEFAULT_SETTINGS: WeightedRoundRobinSettings = {
 
 const MIN_WEIGHT_UPDATE_PERIOD_MS = 100;
 
-/** The config of `weighted_round_robin`. */
 export class WeightedRoundRobinConfig implements LbConfig {
   readonly settings: WeightedRoundRobinSettings;
   /** Returns the utilization of a backend by its report. */
@@ -79,7 +77,6 @@ export class WeightedRoundRobinConfig implements LbConfig {
   }
 }
 
-/** The options of the parsers. */
 export interface WeightedRoundRobinParsing {
   /** Whether metric names are used (gRFC A114). If not, they are validated and left out. */
   readonly customMetrics: boolean;

@@ -1,5 +1,4 @@
-import { PickResultType } from '../../grpc-js';
-import type { PickArgs, Picker, PickResult } from '../../grpc-js';
+import { PickResultType, type PickArgs, type Picker, type PickResult } from '../../grpc-js';
 import { queuePicker } from '../connectivity';
 import type { WeightedEndpoints } from './weighted-endpoints';
 

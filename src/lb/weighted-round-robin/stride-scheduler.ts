@@ -20,7 +20,6 @@ export class StrideScheduler {
 
   constructor(private readonly random: Random) {}
 
-  /** The number of items; indexes start at 0. */
   get size(): number {
     return this.count;
   }
@@ -43,7 +42,6 @@ export class StrideScheduler {
     this.credits[index] = this.credits[this.count] ?? 0;
   }
 
-  /** Sets the weights of all items. */
   setWeights({ weights, mean }: ScaledWeights): void {
     this.weights.set(weights);
     this.meanWeight = mean;

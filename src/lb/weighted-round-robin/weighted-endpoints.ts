@@ -47,12 +47,10 @@ export class WeightedEndpoints {
     this.scheduler = new StrideScheduler(random);
   }
 
-  /** The number of endpoints that are READY. */
   get size(): number {
     return this.ready.size;
   }
 
-  /** The endpoints, in no particular order. */
   values(): Iterable<WeightedEndpoint> {
     return this.ready;
   }
@@ -64,7 +62,6 @@ export class WeightedEndpoints {
     return added;
   }
 
-  /** Removes an endpoint, if it is in the list. */
   remove(endpoint: WeightedEndpoint): void {
     const index = this.ready.remove(endpoint);
     if (index >= 0) this.scheduler.remove(index);

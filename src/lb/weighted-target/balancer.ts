@@ -1,5 +1,4 @@
-import { ConnectivityState } from '../../grpc-js';
-import type { Picker } from '../../grpc-js';
+import { ConnectivityState, type Picker } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
 import { createPolicyType, isInstanceOf } from '../checked-policy';
 import { ChildPolicy } from '../child-policy';
@@ -46,7 +45,6 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
   /** The error of picks; `undefined` while there are targets. */
   private failure: string | undefined;
   private config: WeightedTargetConfig | undefined;
-  /** The state published last. */
   private published: ConnectivityState | undefined;
 
   constructor(private readonly host: LbHost) {
@@ -132,7 +130,6 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
     return [...this.targets.values()].filter((target) => target.weight > 0);
   }
 
-  /** Publishes the state and the picker. */
   publish(): void {
     const { CONNECTING, TRANSIENT_FAILURE } = ConnectivityState;
     if (this.failure !== undefined) {

@@ -4,12 +4,10 @@ import type { Violations } from '../../util/violations';
 import type { LbChildParser } from '../lb-policy';
 import { childPolicyToJson, readChildPolicy } from '../policy-json';
 
-/** The gRPC name of the policy. */
 export const WEIGHTED_TARGET = 'weighted_target_experimental';
 
 const MAX_WEIGHT = 2 ** 32 - 1;
 
-/** A child and its weight. */
 export interface WeightedTarget {
   /** Relative to the other targets; 1 to 4,294,967,295. */
   readonly weight: number;

@@ -2,7 +2,6 @@ import type { PickArgs, PickResult, Picker } from '../../grpc-js';
 import type { Random } from '../../util/random';
 import { queuePicker } from '../connectivity';
 
-/** A picker and its weight. */
 export interface WeightedPicker {
   readonly weight: number;
   readonly picker: Picker;

@@ -7,7 +7,6 @@ import { convertPolicyList, type LbConfigConverter } from '../converters/lb-conf
 import type { LbChildParser } from '../lb-policy';
 import { childPolicyToJson, readChildPolicy } from '../policy-json';
 
-/** The gRPC name of the policy. */
 export const WRR_LOCALITY = 'xds_wrr_locality_experimental';
 
 /** The config of `xds_wrr_locality_experimental` (gRFC A52). */

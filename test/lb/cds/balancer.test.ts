@@ -129,7 +129,7 @@ describe('cds', () => {
       expect(subject.clusterImpl.instance(0).lastUpdate.options).toBe(options);
     });
 
-    it('tells its child what is wrong with the sources of the cluster', () => {
+    it('updates its child with the errors of the sources of the cluster', () => {
       const subject = new Subject();
       const priorities = [priority('a')];
       subject.update({ c: leafOf(cluster, { priorities, resolutionNote: 'EDS is stale' }) });
@@ -227,7 +227,7 @@ describe('cds', () => {
       expect(subject.error).toBe('Cluster "c" is not part of the xDS config');
     });
 
-    it('goes on with what it has when the cluster leaves the config', () => {
+    it('keeps its child when the cluster leaves the config', () => {
       const subject = new Subject();
       subject.update(good);
       subject.clusterImpl.instance(0).reportReady('serving');
@@ -285,7 +285,7 @@ describe('cds', () => {
       expect([...subject.store.subscriptions]).toEqual([]);
     });
 
-    it('lets calls wait until the cluster is part of the config', () => {
+    it('queues calls until the cluster is part of the config', () => {
       const subject = new Subject('c', true);
       subject.update({});
       expect(subject.harness.last.state).toBe(CONNECTING);
@@ -389,7 +389,7 @@ describe('cds of a cluster whose policy connects on demand', () => {
     leafOf({ ...edsCluster('c'), lbConfig: { policyName } }, { priorities });
   const [one, two] = [priority('a', '10.0.0.1:80'), priority('a', '10.0.0.2:80')];
 
-  it('is IDLE and makes nothing until a call wants it, and then lets the call wait for it', () => {
+  it('is IDLE and creates no child until the first call, which then waits for it', () => {
     const subject = new OnDemand();
     subject.update(using('on_demand', one));
     expect([subject.state, subject.leaves.instances.length]).toEqual([IDLE, 0]);
@@ -400,7 +400,7 @@ describe('cds of a cluster whose policy connects on demand', () => {
     expect(subject.pick()).toContain('serving');
   });
 
-  it('makes it for who waits for the channel as such', () => {
+  it('creates the child for an application that waits for the channel', () => {
     const subject = new OnDemand();
     subject.update(using('on_demand', one));
     subject.harness.batch.run(() => subject.policy.exitIdle());
@@ -409,7 +409,7 @@ describe('cds of a cluster whose policy connects on demand', () => {
     expect(subject.leaves.instance(0).exitIdleCalls).toBe(1);
   });
 
-  it('makes it of what the last update said', () => {
+  it('creates the child from the last update', () => {
     const subject = new OnDemand();
     subject.update(using('on_demand', one));
     subject.update(using('on_demand', two));
@@ -428,7 +428,7 @@ describe('cds of a cluster whose policy connects on demand', () => {
     expect(subject.leaves.instance(0).updates).toHaveLength(2);
   });
 
-  it('says at once that there is nothing to connect to', () => {
+  it('reports at once that there are no endpoints', () => {
     const subject = new OnDemand();
     subject.update(using('on_demand', priority('a')));
     expect(subject.leaves.instances).toHaveLength(1);
@@ -445,7 +445,7 @@ describe('cds of a cluster whose policy connects on demand', () => {
     expect(subject.leaves.instances).toHaveLength(0);
   });
 
-  it('goes on serving when the cluster gets a policy that connects on demand', () => {
+  it('keeps serving when the cluster gets a policy that connects on demand', () => {
     const subject = new OnDemand();
     subject.update(using('eager', one));
     subject.eager.instance(0).reportReady('serving');
@@ -454,7 +454,7 @@ describe('cds of a cluster whose policy connects on demand', () => {
     expect(subject.pick()).toContain('serving');
   });
 
-  it('fails calls when the cluster is gone, and waits for a call once it is back', () => {
+  it('fails calls when the cluster is removed, and waits for a call once it is added again', () => {
     const subject = new OnDemand();
     subject.update(using('on_demand', one));
     const { picker } = subject.harness.last;
@@ -582,7 +582,7 @@ describe('cds with everything below it', () => {
     expect(tree.error).toBe('dns');
   });
 
-  it('goes past a leaf that cannot be used', () => {
+  it('skips a leaf that cannot be used', () => {
     const tree = new Tree();
     const y = leafOf(dns, { priorities: [priority('')] });
     tree.update({ c: whole, x: err('Cluster "x" does not exist'), y });
@@ -590,14 +590,14 @@ describe('cds with everything below it', () => {
     expect(tree.error).toBe('dns');
   });
 
-  it('says what is wrong with the last leaf when none can be used', () => {
+  it('reports the error of the last leaf when none can be used', () => {
     const tree = new Tree();
     tree.update({ c: whole, x: err('Cluster "x" does not exist'), y: err('no such host') });
     expect(tree.error).toBe('no such host');
     expect(tree.harness.host.published).toHaveLength(1);
   });
 
-  it('asks for re-resolution for the DNS leaf and not for the other', () => {
+  it('requests re-resolution for the DNS leaf and not for the other', () => {
     const tree = new Tree();
     const x = leafOf(eds('x'), { priorities: [one] });
     tree.update({ c: whole, x, y: leafOf(dns, { priorities: [priority('')] }) });
@@ -608,7 +608,7 @@ describe('cds with everything below it', () => {
     expect(tree.harness.host.reresolutionRequests).toBe(1);
   });
 
-  it('lets go of everything when it is destroyed', () => {
+  it('releases everything when it is destroyed', () => {
     const tree = new Tree();
     const x = leafOf(eds('x'), { priorities: [one, two] });
     tree.update({ c: whole, x, y: leafOf(dns, { priorities: [priority('')] }) });

@@ -107,7 +107,7 @@ describe('planLeaf', () => {
     );
   });
 
-  it('makes another config of priority when priorities are added, go, or swap', () => {
+  it('creates another config of priority when priorities are added, removed or swapped', () => {
     const before = planLeaf(eds, endpoints([a, b]), undefined);
     for (const next of [[a, b, c], [a], [b, a]]) {
       const after = planLeaf(eds, endpoints(next), before);
@@ -160,7 +160,7 @@ describe('planLeaf with outlier detection', () => {
     expect(after.clusterImplConfig).not.toBe(before.clusterImplConfig);
   });
 
-  it('keeps what is below when only the detection changed, comes or goes', () => {
+  it('keeps the configs below when only the detection changed, is added or removed', () => {
     const before = planLeaf(detecting, endpoints([a]), undefined, supported);
     for (const outlierDetection of [{ ...detection, intervalMs: 1 }, undefined]) {
       const after = planLeaf({ ...eds, outlierDetection }, endpoints([a]), before, supported);

@@ -167,7 +167,7 @@ describe('a cluster without a transport_socket', () => {
 });
 
 describe('UnusedTlsReports', () => {
-  it('forgets the oldest of more than 1000 clusters', () => {
+  it('removes the oldest of more than 1000 clusters', () => {
     const reports = new UnusedTlsReports();
     let count = 0;
     const logger = {

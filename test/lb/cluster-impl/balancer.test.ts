@@ -137,7 +137,7 @@ describe('cluster_impl', () => {
       expect(random).toEqual([]);
     });
 
-    it('drops with UNAVAILABLE and does not ask the child', () => {
+    it('drops with UNAVAILABLE without picking from the child', () => {
       const subject = serving({ drops: [{ category: 'x', perMillion: 1_000_000 }] });
       subject.harness.random = 0.999999999;
       const result = pick(subject.harness.last.picker);
@@ -167,7 +167,7 @@ describe('cluster_impl', () => {
       expect(subject.child.updates).toHaveLength(1);
     });
 
-    it('come before the limit', () => {
+    it('apply before the limit', () => {
       const subject = serving({
         maxRequests: 0,
         drops: [{ category: 'x', perMillion: 1_000_000 }],
@@ -179,7 +179,7 @@ describe('cluster_impl', () => {
   describe('limit', () => {
     const OVER = 'DROP Cluster "c" has reached its limit of 2 concurrent requests';
 
-    it('drops the call that is one too many and does not ask the child', () => {
+    it('drops the call over the limit without picking from the child', () => {
       const subject = serving();
       expect([subject.pick, subject.pick, subject.pick]).toEqual([PICKED, PICKED, OVER]);
       expect(pick(subject.harness.last.picker).status?.code).toBe(14);
@@ -269,7 +269,7 @@ describe('cluster_impl', () => {
     expect(subject.harness.host.published).toHaveLength(before + 1);
   });
 
-  it('lets go of the counter when it is destroyed', () => {
+  it('releases the counter when it is destroyed', () => {
     const subject = serving();
     expect(subject.counters.size).toBe(1);
     subject.harness.batch.run(() => subject.policy.destroy());

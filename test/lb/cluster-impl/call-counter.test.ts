@@ -22,7 +22,7 @@ describe('CallCounterMap', () => {
     expect(counters.acquire('a', 'b').counter).not.toBe(counter);
   });
 
-  it('forgets a counter when the last holder lets go', () => {
+  it('removes a counter with its last reference', () => {
     const { counters } = setUp();
     const [first, second] = [counters.acquire('c', ''), counters.acquire('c', '')];
     first.release();
@@ -32,7 +32,7 @@ describe('CallCounterMap', () => {
     expect(counters.size).toBe(0);
   });
 
-  it('keeps a counter while calls are counted by it, for whoever comes back', () => {
+  it('keeps a counter while calls are counted by it', () => {
     const { counters } = setUp();
     const hold = counters.acquire('c', '');
     hold.counter.start();
@@ -44,7 +44,7 @@ describe('CallCounterMap', () => {
     expect(counters.size).toBe(0);
   });
 
-  it('does not take a new counter away when a call on the old one ends late', () => {
+  it('keeps a new counter when a call on the old one ends', () => {
     const { counters } = setUp();
     const old = counters.acquire('c', '');
     old.counter.reserve(1);

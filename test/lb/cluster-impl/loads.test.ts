@@ -139,7 +139,7 @@ describe('the load that cluster_impl reports', () => {
     ]);
   });
 
-  it('goes to where an endpoint is after it has moved, on the same connection', () => {
+  it('is counted for the new locality of an endpoint on the same connection', () => {
     const subject = serving();
     subject.start();
     subject.update({}, inRegion('b'));
@@ -153,7 +153,7 @@ describe('the load that cluster_impl reports', () => {
     ]);
   });
 
-  it('goes on when the rest of the config changes', () => {
+  it('continues when the rest of the config changes', () => {
     const subject = serving();
     subject.start();
     subject.update({ maxRequests: 50 });
@@ -162,7 +162,7 @@ describe('the load that cluster_impl reports', () => {
     expect(subject.lrs.streamCount).toBe(1);
   });
 
-  it('begins when it is asked for, and ends when it is not any more', () => {
+  it('starts when it is requested, and ends when it is not any more', () => {
     const subject = new Subject();
     subject.update({ loadReporting: undefined });
     subject.lrs.clock.flush();
@@ -193,7 +193,7 @@ describe('the load that cluster_impl reports', () => {
     ]);
   });
 
-  it('has what backends report with calls, if the cluster wants it', () => {
+  it('includes what backends report with calls, if the cluster requests it', () => {
     const subject = new Subject();
     const { reporting } = subject;
     subject.update({ loadReporting: { ...reporting, metrics: ['named_metrics.queue'] } });

@@ -22,7 +22,7 @@ describe('the localities of addresses', () => {
     expect(regions()).toEqual(['a', 'b', 'a']);
   });
 
-  it('are forgotten with the endpoint, and found for a new one', () => {
+  it('are removed with the endpoint, and found for a new one', () => {
     const kept = makeLocality('b', [e2]);
     index.update(makeEndpointSet(makeLocality('a', [e1]), kept));
     expect(index.update(makeEndpointSet(makeLocality('a', [e3]), kept))).toBe(false);

@@ -123,7 +123,7 @@ describe('cluster_impl with real calls', () => {
     expect(await client.call('fast').outcome).toMatchObject({ code: OK });
   });
 
-  it('holds the limit when all calls are made in one go', async () => {
+  it('keeps the limit when all calls are made in one turn', async () => {
     const client = await connect();
     const calls = Array.from({ length: 50 }, () => client.call('slow'));
     await arrived(2);
@@ -176,7 +176,7 @@ describe('cluster_impl with real calls', () => {
     }
   });
 
-  it('goes on counting right when the channel is closed under a call', async () => {
+  it('keeps counting correctly when the channel is closed during a call', async () => {
     const client = await connect();
     client.call('slow');
     await arrived(1);

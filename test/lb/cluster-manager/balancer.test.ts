@@ -89,7 +89,7 @@ describe('cluster_manager', () => {
       expect(subject.type.live).toHaveLength(100);
     });
 
-    it('goes on CONNECTING while children are not created yet, although the others have failed', () => {
+    it('stays CONNECTING while children are not created yet, although the others have failed', () => {
       const subject = subjectWithSlowChildren();
       subject.update(...names);
       for (const child of subject.type.live) child.reportFailure('no');
@@ -132,7 +132,7 @@ describe('cluster_manager', () => {
     expect(subject.pick('cluster:b')).toBe('TRANSIENT_FAILURE b is down');
   });
 
-  it('fails a call with a cluster nobody heard of with INTERNAL', () => {
+  it('fails a call with an unknown cluster with INTERNAL', () => {
     const subject = new Subject();
     subject.update('cluster:a');
     const { status } = pick(subject.harness.last.picker, { cluster: 'cluster:x' });
@@ -161,7 +161,7 @@ describe('cluster_manager', () => {
     );
   });
 
-  it('destroys a removed child at once and creates it anew when it comes back', () => {
+  it('destroys a removed child at once and creates it again when it is added again', () => {
     const subject = new Subject();
     subject.update('cluster:a', 'cluster:b');
     const removed = subject.child('cluster:b');
@@ -212,7 +212,7 @@ describe('cluster_manager', () => {
     expect(subject.state).toBe(whole);
   });
 
-  it('says why it failed in the words of a child, and leaves each call to its own', () => {
+  it('reports the error of a child, and fails each call with that of its own', () => {
     const subject = new Subject();
     subject.update('cluster:a', 'cluster:b');
     subject.child('cluster:a').reportFailure('a is down');
@@ -228,7 +228,7 @@ describe('cluster_manager', () => {
     expect(subject.harness.last.errorMessage).toBe('There are no clusters');
   });
 
-  it('forgets the state of a removed child', () => {
+  it('does not count the state of a removed child', () => {
     const subject = new Subject();
     subject.update('cluster:a', 'cluster:b');
     subject.child('cluster:a').reportReady('from a');
@@ -249,7 +249,7 @@ describe('cluster_manager', () => {
     expect(subject.pick('cluster:b')).toContain('from b');
   });
 
-  it('publishes another picker when only that of a child is another, so that waiting calls go on', () => {
+  it('publishes another picker when only that of a child changed, so that pending calls continue', () => {
     const subject = new Subject();
     subject.update('cluster:a');
     subject.child('cluster:a').reportReady('first');
@@ -259,7 +259,7 @@ describe('cluster_manager', () => {
     expect(subject.pick('cluster:a')).toContain('second');
   });
 
-  it('leaves children alone that an update says nothing new about', () => {
+  it('does not update unchanged children', () => {
     const subject = new Subject();
     subject.update('cluster:a');
     subject.update('cluster:a', 'cluster:b');

@@ -96,7 +96,7 @@ describe('the load-balancing policy converters', () => {
     expect(convert(unknown)).toEqual({ result: 'unsupported', violations: [] });
   });
 
-  it('say which policies there are when none is supported', () => {
+  it('name the unsupported policies', () => {
     const unknown = { typeUrl: `${PREFIX}.maglev.v3.Maglev`, value: new Uint8Array() };
     const custom = typedStruct('xds.type.v3', 'my.policy', new Map());
     expect(convert(wrrLocality(unknown, custom)).violations).toEqual([

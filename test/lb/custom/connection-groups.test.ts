@@ -64,7 +64,7 @@ describe('the localities of a policy of an application', () => {
     expect(lookups()).toBe(0);
   });
 
-  it('stay the same list when they come as other objects that say the same', () => {
+  it('stay the same list when they are received as equal objects', () => {
     const { update } = setUp();
     const before = update(one, two);
     expect(update({ ...one }, { ...two, endpoints: [...two.endpoints] })).toBe(before);
@@ -81,7 +81,7 @@ describe('the localities of a policy of an application', () => {
     expect(update(one, { ...heavier, weight: 8 })[1]?.weight).toBe(8);
   });
 
-  it('count an endpoint listed twice where it comes first, also while that changes', () => {
+  it('have an endpoint listed twice where it is first, also while that changes', () => {
     const { update } = setUp();
     const [shared] = two.endpoints;
     if (shared === undefined) throw new Error('no endpoint');

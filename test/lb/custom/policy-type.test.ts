@@ -43,7 +43,7 @@ describe('a policy of an application is found', () => {
     expect(config).toMatchObject({ policyName: 'acme.v1.Turns' });
   });
 
-  it('by its name in JSON, and says what is wrong with its config', () => {
+  it('by its name in JSON, and reports what is wrong with its config', () => {
     const violations = Violations.root();
     expect(createRegistry(turns).fromJson([{ 'acme.v1.Turns': 7 }], violations)).toBeUndefined();
     expect(violations.all).toEqual(['[0].acme.v1.Turns: must not be 7']);
@@ -140,7 +140,7 @@ describe('an exception of a policy', () => {
     expect(harness.errors).toEqual([]);
   });
 
-  it('that comes by a promise fails calls as well, and does not end the process', () => {
+  it('in a promise fails calls as well, and does not end the process', () => {
     const { harness, send } = start({ update: (): unknown => Promise.reject(new Error('later')) });
     send(A);
     expect(pickError(harness.last.picker)).toBe(
@@ -202,7 +202,7 @@ describe('a pick', () => {
 });
 
 describe('a connection', () => {
-  it('asked for by a pick is sought after the pick, and serves when it is up', async () => {
+  it('requested by a pick is started after the pick, and serves when it is ready', async () => {
     const { harness, send, publish, connections } = start({});
     send(A);
     const [connection] = connections();
@@ -233,7 +233,7 @@ describe('a connection', () => {
     expect(connections()[0]).toBe(before);
   });
 
-  it('has what the control plane says of its endpoint, metadata included', () => {
+  it('has the description of its endpoint, including metadata', () => {
     const { harness, send, connections } = start({});
     send(A);
     const [connection] = connections();
@@ -244,7 +244,7 @@ describe('a connection', () => {
     expect(harness.errors).toEqual([]);
   });
 
-  it('tells its picker of the calls it gets, and of their end', async () => {
+  it('notifies its picker of the start and the end of its calls', async () => {
     const { harness, send, publish, connections } = start({});
     send(A);
     const [connection] = connections();

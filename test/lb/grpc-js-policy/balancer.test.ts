@@ -32,7 +32,7 @@ describe('a policy of grpc-js', () => {
     expect(picks.sort()).toEqual([A, B]);
   });
 
-  it('is not bothered with an update that says nothing new', () => {
+  it('does not receive an unchanged update', () => {
     const { harness, policy, config } = setUp();
     const endpoints = singleLocality(A, B);
     harness.updateEndpoints(policy, config, endpoints);
@@ -53,7 +53,7 @@ describe('a policy of grpc-js', () => {
     );
   });
 
-  it('fails calls if the config is of another class, and goes on if it served before', () => {
+  it('fails calls if the config is of another class, and keeps serving if it did before', () => {
     const { harness, policy, config } = setUp();
     harness.updateEndpoints(policy, { policyName: 'x' }, singleLocality(A));
     expect(pickError(harness.last.picker)).toBe(
@@ -84,7 +84,7 @@ describe('a policy of grpc-js', () => {
     expect(host.channelzChildCount).toBe(0);
   });
 
-  it('connects when a call comes while it is idle', async () => {
+  it('connects when a call is picked while it is IDLE', async () => {
     const { harness, policy, config } = setUp('pick_first');
     harness.updateEndpoints(policy, config, singleLocality(A));
     harness.subchannel(A).connect();

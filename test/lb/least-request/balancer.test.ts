@@ -36,7 +36,7 @@ describe('least_request', () => {
     for (const count of pickSome(300)) expect(Math.abs(count - 100)).toBeLessThanOrEqual(2);
   });
 
-  it('forgets picks of which no call came', () => {
+  it('does not count picks without a call in later turns', () => {
     const { harness, pickSome } = setUp(A, B);
     const [a0 = 0, b0 = 0] = pickSome(50);
     expect(a0 + b0).toBe(50);
@@ -50,7 +50,7 @@ describe('least_request', () => {
     expect(Math.abs(a - 200)).toBeLessThan(50);
   });
 
-  it('compares only as many as it is told', () => {
+  it('compares as many as configured', () => {
     const { harness, policy } = setUp(A, B, C);
     harness.updateEndpoints(policy, new LeastRequestConfig(2), singleLocality(A, B, C));
     const { picker } = harness.last;
@@ -61,7 +61,7 @@ describe('least_request', () => {
     expect(repeats).toBeGreaterThan(30);
   });
 
-  it('uses only endpoints that are READY, with one picker while they come and go', () => {
+  it('uses only endpoints that are READY, with one picker while they change', () => {
     const { harness, pickSome } = setUp(A, B, C);
     const before = harness.host.published.length;
     harness.subchannel(B).disconnect();
@@ -86,7 +86,7 @@ describe('least_request', () => {
     expect(harness.clock.pendingTimers).toBe(0);
   });
 
-  it('names the policy whose config it was given, and goes on if it serves', () => {
+  it('names the policy of a wrong config, and keeps serving', () => {
     const { harness, policy } = setUp(A);
     harness.updateEndpoints(policy, { policyName: 'pick_first' }, singleLocality(B));
     expect(pickAddress(harness.last.picker)).toBe(A);

@@ -93,7 +93,7 @@ describe('least_request with real calls', () => {
   afterAll(() => subject.stop());
   afterEach(() => subject.answer());
 
-  it('spreads calls evenly that are made in one go', async () => {
+  it('spreads calls evenly that are made in one turn', async () => {
     await subject.send(20);
     expectEven(subject.waiting);
   });

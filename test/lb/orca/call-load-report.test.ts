@@ -19,7 +19,7 @@ describe('readCallLoadReport', () => {
     expect(readCallLoadReport(trailers)).toMatchObject({ rpsFractional: 5, namedMetrics: named });
   });
 
-  it('decodes it once for all who ask', () => {
+  it('decodes it once for all readers', () => {
     const trailers = trailersWith(encode({ rpsFractional: 5 }));
     const first = readCallLoadReport(trailers);
     expect(first).toBeDefined();

@@ -75,7 +75,7 @@ beforeEach(() => {
 });
 
 describe('OobReports', () => {
-  it('opens one stream for all who ask, and gives each every report', () => {
+  it('opens one stream for all subscribers, each of which receives every report', () => {
     const subject = new Subject();
     subject.subscribe('a');
     subject.subscribe('b');
@@ -95,7 +95,7 @@ describe('OobReports', () => {
     expect(subject.received).toEqual(['b 5']);
   });
 
-  it('closes the stream when nobody asks any more', () => {
+  it('closes the stream with the last subscriber', () => {
     const subject = new Subject();
     const [a, b] = [subject.subscribe('a'), subject.subscribe('b')];
     a.release();
@@ -107,7 +107,7 @@ describe('OobReports', () => {
     expect(subject.reports.size).toBe(0);
   });
 
-  it('asks at the shortest interval, anew only if that changes', () => {
+  it('requests the shortest interval, again only if that changes', () => {
     const subject = new Subject();
     subject.subscribe('a', 10_000);
     const fast = subject.subscribe('b', 5000);
@@ -120,7 +120,7 @@ describe('OobReports', () => {
     expect(subject.open).toEqual([10_000]);
   });
 
-  it('lets one who gets a report stop asking', () => {
+  it('allows a subscriber to unsubscribe when it receives a report', () => {
     const subject = new Subject();
     const handle = subject.reports.subscribe(connection, 1000, () => handle.release());
     subject.subscribe('b');
@@ -164,7 +164,7 @@ describe('OobReports', () => {
     expect(subject.streams.length).toBe(4);
   });
 
-  it('forgets the backoff when nobody asks any more', () => {
+  it('resets the backoff with the last subscriber', () => {
     const subject = new Subject();
     const handle = subject.subscribe('a');
     subject.fail();
@@ -174,7 +174,7 @@ describe('OobReports', () => {
     expect(subject.streams.length).toBe(2);
   });
 
-  it('asks at the interval that is wanted when the backoff ends', () => {
+  it('requests the interval that is current when the backoff ends', () => {
     const subject = new Subject();
     subject.subscribe('a', 10_000);
     subject.fail();
@@ -185,7 +185,7 @@ describe('OobReports', () => {
   });
 
   describe('from a backend that offers none', () => {
-    it('does not ask again on the same connection, and says so once', () => {
+    it('does not open another stream on the same connection, and logs that once', () => {
       const subject = new Subject();
       const handle = subject.subscribe('a');
       subject.fail(Status.UNIMPLEMENTED);
@@ -199,7 +199,7 @@ describe('OobReports', () => {
       ]);
     });
 
-    it('asks again on the next connection', () => {
+    it('opens a stream on the next connection', () => {
       const subject = new Subject();
       const handle = subject.subscribe('a');
       subject.fail(Status.UNIMPLEMENTED);
@@ -212,7 +212,7 @@ describe('OobReports', () => {
       expect(subject.streams.length).toBe(2);
     });
 
-    it('leaves nothing behind when the connection is lost after nobody asks any more', () => {
+    it('is removed when the connection is lost after the last subscriber was released', () => {
       const subject = new Subject();
       const handle = subject.subscribe('a');
       subject.fail(Status.UNIMPLEMENTED);

@@ -112,7 +112,7 @@ describe('an out-of-band stream', () => {
     expect(code).toBe(Status.UNIMPLEMENTED);
   });
 
-  it('tells nothing after it was closed, and the backend is told', async () => {
+  it('reports nothing after it was closed, and is cancelled at the backend', async () => {
     const { subchannel, backend } = await startBackend((stream) =>
       stream.write(encodeReport({ rpsFractional: 1 })),
     );

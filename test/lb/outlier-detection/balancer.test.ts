@@ -128,7 +128,7 @@ describe('outlier_detection', () => {
     expect(subject.used).toEqual([A, B, C]);
   });
 
-  it('counts calls that go on while endpoints are judged for the next time', () => {
+  it('counts calls that end after a sweep for the next one', () => {
     const subject = new Subject([A, B, C]);
     const results = Array.from({ length: 60 }, () => pick(subject.harness.last.picker));
     subject.harness.clock.advance(INTERVAL_MS);
@@ -140,7 +140,7 @@ describe('outlier_detection', () => {
     expect(subject.used).toEqual([A, C]);
   });
 
-  it('lets an endpoint in again after the base time', () => {
+  it('unejects an endpoint after the base time', () => {
     const subject = new Subject([A, B, C]);
     subject.failing.add(B);
     subject.sweep();
@@ -244,7 +244,7 @@ describe('outlier_detection', () => {
     expect(subject.used).toEqual([A, B, C]);
   });
 
-  it('traces its verdicts by the name GRPC_TRACE knows', () => {
+  it('traces its verdicts under the name for GRPC_TRACE', () => {
     const traced: string[] = [];
     const subject = new Subject([A, B, C]);
     Object.assign(subject.harness.environment, {
@@ -332,7 +332,7 @@ describe('outlier_detection', () => {
       expect(subject.used).toEqual([A, C]);
     });
 
-    it('forgets what it knew of an endpoint that was gone', () => {
+    it('starts again with an endpoint that was removed', () => {
       const subject = new Subject([A, B, C]);
       subject.failing.add(B);
       subject.sweep();
@@ -402,7 +402,7 @@ describe('outlier_detection', () => {
       expect(subject.used).toEqual([A, C]);
     });
 
-    it('lets everybody in, counts nothing and sets no timer without algorithm', () => {
+    it('unejects all endpoints, counts nothing and sets no timer without an algorithm', () => {
       const subject = new Subject([A, B, C]);
       subject.failing.add(B);
       subject.sweep();
@@ -429,7 +429,7 @@ describe('outlier_detection', () => {
       expect(subject.used).toEqual([A, C]);
     });
 
-    it('ejects for as short as the first time after all was forgotten', () => {
+    it('ejects for the base time after detection was off', () => {
       const subject = new Subject([A, B, C]);
       subject.failing.add(B);
       subject.sweep();
@@ -457,7 +457,7 @@ describe('outlier_detection', () => {
     });
   });
 
-  it('goes on serving when it is given a config of another policy', () => {
+  it('keeps serving after a config of another policy', () => {
     const subject = new Subject([A]);
     subject.harness.updateEndpoints(
       subject.policy,

@@ -85,7 +85,7 @@ describe('parseOutlierDetectionConfig', () => {
     });
   });
 
-  it('lets the longest ejection last as long as the first by default', () => {
+  it('extends the longest ejection to the first by default', () => {
     const json = { childPolicy, baseEjectionTime: '600s' };
     expect(parse(json).config?.detection.maxEjectionTimeMs).toBe(600_000);
   });

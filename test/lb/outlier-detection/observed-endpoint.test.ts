@@ -27,12 +27,12 @@ describe('ObservedEndpoint', () => {
     expect(endpoint.takeCalls()).toBeUndefined();
   });
 
-  it('makes no function for a call of which nobody else wants to know the end', () => {
+  it('creates no function for a call without another listener', () => {
     const endpoint = new ObservedEndpoint(A);
     expect(endpoint.observe(null)).toBe(endpoint.observe(null));
   });
 
-  it('lets others know the end of the call, too', () => {
+  it('calls the other listener at the end of the call', () => {
     const endpoint = new ObservedEndpoint(A);
     const told: unknown[] = [];
     endpoint.observe((...end) => told.push(end))(Status.INTERNAL, 'why', trailers);

@@ -25,7 +25,7 @@ describe('ObservedEndpoints', () => {
     expect(endpoints.find({ path: '/tmp/socket' })).toBeUndefined();
   });
 
-  it('knows an endpoint again by its addresses, in whatever order', () => {
+  it('identifies an endpoint by its addresses, in any order', () => {
     const endpoints = new ObservedEndpoints();
     runSteps(endpoints.update(singleLocality(makeEndpoint([A, B]))));
     const before = endpoints.find(makeAddress(A));
@@ -34,7 +34,7 @@ describe('ObservedEndpoints', () => {
     expect(endpoints.size).toBe(1);
   });
 
-  it('forgets what is not listed any more', () => {
+  it('removes what is not listed any more', () => {
     const endpoints = new ObservedEndpoints();
     runSteps(endpoints.update(singleLocality(makeEndpoint([A, B]), C)));
     runSteps(endpoints.update(singleLocality(C)));
@@ -54,7 +54,7 @@ describe('ObservedEndpoints', () => {
     expect(endpoints.size).toBe(0);
   });
 
-  it('tells endpoints apart whose addresses are grouped anew', () => {
+  it('distinguishes endpoints whose addresses are grouped differently', () => {
     const endpoints = new ObservedEndpoints();
     runSteps(endpoints.update(singleLocality(makeEndpoint([A, B]))));
     const before = endpoints.find(makeAddress(A));
@@ -66,7 +66,7 @@ describe('ObservedEndpoints', () => {
     expect(endpoints.size).toBe(2);
   });
 
-  it('lets an endpoint go that was ejected', () => {
+  it('unejects a removed endpoint', () => {
     const endpoints = new ObservedEndpoints();
     runSteps(endpoints.update(singleLocality(A)));
     const endpoint = endpoints.find(makeAddress(A));

@@ -63,7 +63,7 @@ class FallibleServer {
   }
 }
 
-it('ejects a backend that fails its calls, and lets it in again on the same connection', async () => {
+it('ejects a backend that fails its calls, and unejects it on the same connection', async () => {
   const servers = await Promise.all(
     ['a', 'b', 'c'].map((name) => new FallibleServer(name).start()),
   );

@@ -212,7 +212,7 @@ describe('outlier_detection switched on and off', () => {
     expect(stub.instances).toHaveLength(1);
   });
 
-  it('lets calls go to an ejected endpoint once it is off, and does not eject it when it is on again', () => {
+  it('sends calls to an ejected endpoint once it is off, and does not eject it when it is on again', () => {
     const scene = new Scene(createRoundRobinConfig());
     scene.connect(A, B, C);
     scene.switchDetection(SWITCHES[1][1]);
@@ -226,7 +226,7 @@ describe('outlier_detection switched on and off', () => {
     expect(scene.used()).toEqual([A, B]);
   });
 
-  it('observes connections when its first endpoints come after an update without any', () => {
+  it('observes connections when its first endpoints follow an update without any', () => {
     const scene = new Scene(createRoundRobinConfig());
     scene.connect(A, B, C);
     scene.replaceEndpoints([]);
@@ -309,7 +309,7 @@ describe('outlier_detection switched on and off', () => {
     }
   });
 
-  it('keeps the ring of ring_hash: no endpoint that no call goes to is connected to', async () => {
+  it('keeps the ring of ring_hash: endpoints without calls are not connected', async () => {
     const scene = new Scene(
       new RingHashConfig({ minRingSize: 64, maxRingSize: 64, requestHashHeader: '' }),
     );
@@ -327,7 +327,7 @@ describe('outlier_detection switched on and off', () => {
     expect(scene.harness.host.subchannels.map((one) => one.getAddress())).toEqual([B]);
   });
 
-  it('keeps sessions on a DRAINING endpoint, whose connection nothing else holds', async () => {
+  it('keeps sessions on a DRAINING endpoint, whose connection nothing else references', async () => {
     const scene = new Scene(createRoundRobinConfig());
     scene.connect(A, B, C);
     scene.pick(sessionOn(B).attributes);

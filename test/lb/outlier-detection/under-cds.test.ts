@@ -62,7 +62,7 @@ function failCalls(harness: LbHarness): void {
 }
 
 describe('outlier_detection under cds', () => {
-  it('lets the next priority take over when one is ejected as a whole', () => {
+  it('uses the next priority when all endpoints of one are ejected', () => {
     const { harness, update } = setUp();
     update(detection);
     for (const address of [A, B]) harness.subchannel(address).connect();
@@ -74,7 +74,7 @@ describe('outlier_detection under cds', () => {
     expect([A, B]).toContain(pickAddress(harness.last.picker));
   });
 
-  it('can be switched on and off while calls go on, on the same connections', () => {
+  it('can be switched on and off during calls, on the same connections', () => {
     const { harness, update } = setUp();
     update(undefined);
     for (const address of [A, B]) harness.subchannel(address).connect();

@@ -138,7 +138,7 @@ describe('a call of a session', () => {
     expect(picked).toEqual(used === A ? [A, B] : [B, A]);
   });
 
-  it('goes to the connection that the child has to its endpoint', async () => {
+  it('uses the connection of the child to its endpoint', async () => {
     const scene = new Scene();
     await scene.serve([A, B, C]);
     for (let i = 0; i < 6; i++) {
@@ -156,15 +156,15 @@ describe('a call of a session', () => {
   });
 
   it.each([
-    ['nobody knows', '10.9.9.9:80'],
-    ['makes no sense', '__proto__'],
-  ])('goes anywhere when it asks for an address that %s', async (_case, address) => {
+    ['that no endpoint has', '10.9.9.9:80'],
+    ['is malformed', '__proto__'],
+  ])('uses any endpoint when it requests an address that %s', async (_case, address) => {
     const scene = new Scene();
     await scene.serve([A]);
     expect(scene.call(address)).toEqual({ result: `COMPLETE ${A}`, picked: [A] });
   });
 
-  it('goes elsewhere when the health of its endpoint is not among those allowed', async () => {
+  it('moves when the health of its endpoint is not allowed', async () => {
     const scene = new Scene();
     await scene.serve([makeEndpoint(A, { health: 'UNKNOWN' }), healthy(B)], {
       statuses: ['HEALTHY'],
@@ -190,7 +190,7 @@ describe('a call of a session', () => {
     expect(scene.call(B)).toEqual({ result: `COMPLETE ${B}`, picked: [B] });
   });
 
-  it('goes elsewhere when the connection does not come up, until it does', async () => {
+  it('moves while the connection fails', async () => {
     const scene = new Scene();
     await scene.serve([healthy(A), draining(B)]);
     scene.call(B);
@@ -204,7 +204,7 @@ describe('a call of a session', () => {
     expect(scene.call(B).result).toBe(`COMPLETE ${B}`);
   });
 
-  it('makes nobody publish when a connection changes that no call waits for', async () => {
+  it('publishes nothing when a connection changes that no call waits for', async () => {
     const scene = new Scene();
     await scene.serve([healthy(A), draining(B)]);
     scene.call(B);
@@ -215,7 +215,7 @@ describe('a call of a session', () => {
     expect(scene.publications).toBe(before);
   });
 
-  it('is picked for again when the endpoint it waits for is gone', async () => {
+  it('is picked again when the endpoint it waits for is removed', async () => {
     const scene = new Scene();
     await scene.serve([healthy(A), draining(B)]);
     expect(scene.call(B).result).toBe('QUEUE');
@@ -226,7 +226,7 @@ describe('a call of a session', () => {
     expect(scene.refs(B)).toBe(0);
   });
 
-  it('goes on while the child has nothing to offer', async () => {
+  it('continues while the child has no endpoints', async () => {
     const scene = new Scene();
     await scene.serve([A]);
     scene.call();
@@ -268,7 +268,7 @@ describe('the connection of a session', () => {
     expect(scene.call(B)).toEqual({ result: `COMPLETE ${A}`, picked: [A] });
   });
 
-  it('ends when its endpoint is gone', async () => {
+  it('ends when its endpoint is removed', async () => {
     const scene = new Scene();
     await scene.serve([A, B]);
     scene.call(B);
@@ -290,7 +290,7 @@ describe('the connection of a session', () => {
     expect(scene.call(B).result).toBe(`COMPLETE ${B}`);
   });
 
-  it('is not restored when the server ends it, before a call asks for it', async () => {
+  it('is not restored when the server ends it, before a call requests it', async () => {
     const scene = new Scene();
     await scene.serve([A, B]);
     scene.call(B);
@@ -355,7 +355,7 @@ describe('the connection of a session', () => {
     expect(scene.harness.host.held).toEqual([]);
   });
 
-  it('ends when every endpoint is gone', async () => {
+  it('ends when all endpoints are removed', async () => {
     const scene = new Scene();
     await scene.serve([A, B]);
     scene.call(A);

@@ -34,7 +34,7 @@ describe('the endpoints of addresses', () => {
     expect([A, B, C].map((address) => index.get(address))).toEqual([endpoint, endpoint, endpoint]);
   });
 
-  it('forgets endpoints that are gone, with their localities or without', () => {
+  it('removes endpoints, with their localities or without', () => {
     const [a, b, c] = [makeEndpoint(A), makeEndpoint(B), makeEndpoint(C)];
     const index = createHostIndex();
     index.update(makeEndpointSet(makeLocality('r', [a, b]), makeLocality('s', [c])));

@@ -89,7 +89,7 @@ describe('pick_first', () => {
     expect(harness.host.created.length).toBe(before);
   });
 
-  it('waits in IDLE after the connection was lost, until a call comes', async () => {
+  it('stays IDLE after the connection was lost, until a call is picked', async () => {
     const { harness, policy } = setUp();
     harness.updateEndpoints(policy, inOrder, singleLocality(A));
     harness.subchannel(A).connect();
@@ -112,7 +112,7 @@ describe('pick_first', () => {
     expect(harness.last.state).toBe(IDLE);
   });
 
-  it('does not connect for a picker that a call holds after the policy was destroyed', async () => {
+  it('does not connect for a picker that a call uses after the policy was destroyed', async () => {
     const { harness, policy } = setUp();
     harness.updateEndpoints(policy, inOrder, singleLocality(A));
     harness.subchannel(A).connect();

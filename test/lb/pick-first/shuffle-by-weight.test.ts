@@ -38,7 +38,7 @@ describe('shuffleByWeight', () => {
     expect(seven).toBeLessThanOrEqual(72);
   });
 
-  it('tells great weights apart', () => {
+  it('distinguishes great weights', () => {
     const [first, second] = shareOfFirst([1_000_000_000, 3_000_000_000]);
     expect(first).toBeGreaterThanOrEqual(23);
     expect(second).toBeGreaterThanOrEqual(73);

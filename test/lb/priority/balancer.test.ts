@@ -280,7 +280,7 @@ describe('priority', () => {
       expect(subject.stubs('a').live).toHaveLength(0);
     });
 
-    it('serve again at once when they come back in time, with the child policy cache', () => {
+    it('serve again at once when they are added again in time, with the child policy cache', () => {
       const subject = afterRemoval(withCache);
       subject.harness.clock.advance(RETENTION_MS - 1);
       subject.update('ab');
@@ -319,7 +319,7 @@ describe('priority', () => {
       expect(subject.alive).toBe('abc');
     });
 
-    it('are created anew when they are needed again too late', () => {
+    it('are created again when they are needed after the retention time', () => {
       const subject = withUnneeded();
       subject.harness.clock.advance(RETENTION_MS);
       subject.fail('a');
@@ -395,14 +395,14 @@ describe('priority', () => {
       expect(subject.pick).toBe('TRANSIENT_FAILURE a is down');
     });
 
-    it('creates a removed child anew when it comes back', () => {
+    it('creates a removed child again when it is added again', () => {
       const subject = serving('ab');
       subject.update('b');
       subject.update('ab');
       expect(subject.stubs('a').instances).toHaveLength(2);
     });
 
-    it('goes on to the next child when the one in use is removed', () => {
+    it('uses the next child when the one in use is removed', () => {
       const subject = serving('ab');
       subject.update('b');
       expect(subject.alive).toBe('b');
@@ -542,7 +542,7 @@ describe('priority', () => {
     expect(subject.child('a').lastUpdate.endpoints).toEqual(err('no such name'));
   });
 
-  it('passes on a request for re-resolution unless told to ignore it', () => {
+  it('forwards a request for re-resolution unless configured to ignore it', () => {
     const subject = serving('ab');
     subject.child('a').host.requestReresolution();
     expect(subject.harness.host.reresolutionRequests).toBe(1);

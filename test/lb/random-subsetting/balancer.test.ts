@@ -99,7 +99,7 @@ describe('random_subsetting', () => {
     expect(subject.members).toEqual(new Set(expected.map(({ endpoint }) => endpoint)));
   });
 
-  it('does not tell the child when an endpoint goes that is not used', () => {
+  it('does not update the child when an unused endpoint is removed', () => {
     const subject = new Subject(2);
     const endpoints = makeEndpoints(100);
     subject.update(endpoints);
@@ -110,7 +110,7 @@ describe('random_subsetting', () => {
     expect(subject.childUpdates).toBe(childUpdates);
   });
 
-  it('replaces one endpoint that goes by one other', () => {
+  it('replaces one removed endpoint by one other', () => {
     const subject = new Subject(3);
     const endpoints = makeEndpoints(100);
     subject.update(endpoints);
@@ -121,7 +121,7 @@ describe('random_subsetting', () => {
     expect(countMissing(subject.members, members)).toBe(1);
   });
 
-  it('changes by one endpoint at most when one comes, and comes back to what it was', () => {
+  it('changes by one endpoint at most when one is added, and back when it is removed', () => {
     const subject = new Subject(4);
     const endpoints = makeEndpoints(100);
     subject.update(endpoints);
@@ -171,7 +171,7 @@ describe('random_subsetting', () => {
     expect(subject.stub.instance(0).lastUpdate.endpoints).toEqual(endpoints);
   });
 
-  it('names the policy whose config it was given, and goes on if it serves', () => {
+  it('names the policy of a wrong config, and keeps serving', () => {
     const subject = new Subject(1);
     const config = { policyName: 'other' };
     subject.harness.updateEndpoints(subject.policy, config, singleLocality('10.0.0.1:80'));
@@ -186,7 +186,7 @@ describe('random_subsetting', () => {
     expect(subject.childUpdates).toBe(childUpdates);
   });
 
-  it('says on request how many endpoints it uses', () => {
+  it('traces how many endpoints it uses', () => {
     const subject = new Subject(1);
     const traced: string[] = [];
     const trace = jest

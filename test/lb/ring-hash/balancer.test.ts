@@ -97,7 +97,7 @@ function ringOrder(...addresses: string[]): string[] {
 }
 
 describe('ring_hash', () => {
-  it('is IDLE and connects to nothing until a call comes', async () => {
+  it('is IDLE and does not connect until a call is picked', async () => {
     const subject = new Subject();
     subject.update(singleLocality(A, B, C));
     await subject.harness.settle();
@@ -106,7 +106,7 @@ describe('ring_hash', () => {
     expect(subject.attempted).toEqual([]);
   });
 
-  it('connects to the endpoint a call goes to, and sends it there', async () => {
+  it('connects to the endpoint of a call, and sends it there', async () => {
     const subject = new Subject();
     subject.update(singleLocality(A, B, C));
     expect(subject.pickFor(B)).toBe('QUEUE');
@@ -119,7 +119,7 @@ describe('ring_hash', () => {
     expect(subject.pickFor(B)).toBe(`COMPLETE ${B}`);
   });
 
-  it('connects to each endpoint that calls go to', async () => {
+  it('connects to each endpoint with calls', async () => {
     const subject = new Subject();
     subject.update(singleLocality(A, B, C));
     await subject.connect(A, C);
@@ -142,7 +142,7 @@ describe('ring_hash', () => {
     expect(subject.pickFor(B)).toBe(`COMPLETE ${B}`);
   });
 
-  it('publishes nothing for connections nobody waits for', async () => {
+  it('publishes nothing for connections that no call waits for', async () => {
     const subject = new Subject();
     subject.update(singleLocality(A, B));
     await subject.connect(A, B);
@@ -152,7 +152,7 @@ describe('ring_hash', () => {
     expect(subject.pickFor(B)).toBe('QUEUE');
   });
 
-  it('goes on to the next endpoint on the ring when one has failed', async () => {
+  it('uses the next endpoint on the ring when one has failed', async () => {
     const [first, second, third] = ringOrder(A, B, C);
     const subject = new Subject();
     subject.update(singleLocality(A, B, C));
@@ -171,7 +171,7 @@ describe('ring_hash', () => {
     expect(subject.pickFor(first ?? '')).toBe(`COMPLETE ${first}`);
   });
 
-  it('tries one endpoint after the other without calls once calls may all go to failed ones', async () => {
+  it('tries one endpoint after the other without calls once two have failed', async () => {
     const subject = new Subject();
     subject.update(singleLocality(A, B, C, D));
     subject.pickFor(A);
@@ -233,7 +233,7 @@ describe('ring_hash', () => {
     expect(subject.harness.host.published.length).toBe(before + 1);
   });
 
-  it('goes IDLE when its only connection is lost, and asks for re-resolution', async () => {
+  it('becomes IDLE when its only connection is lost, and requests re-resolution', async () => {
     const subject = new Subject();
     subject.update(singleLocality(A));
     await subject.connect(A);
@@ -282,7 +282,7 @@ describe('ring_hash and an update', () => {
     expect(subject.harness.subchannel(A).closed).toBe(false);
   });
 
-  it('sends a call that waits elsewhere when its endpoint is gone', async () => {
+  it('sends a pending call elsewhere when its endpoint is removed', async () => {
     const subject = new Subject();
     subject.update(singleLocality(A, B));
     await subject.connect(A);
@@ -295,7 +295,7 @@ describe('ring_hash and an update', () => {
     expect(subject.attempted).toEqual([A]);
   });
 
-  it('publishes nothing when endpoints come and go and nobody waits', async () => {
+  it('publishes nothing when endpoints are added and removed and no call waits', async () => {
     const subject = new Subject();
     subject.update(singleLocality(A, B));
     await subject.connect(A);
@@ -305,7 +305,7 @@ describe('ring_hash and an update', () => {
     expect(subject.pickFor(C)).toBe('QUEUE');
   });
 
-  it('lets go of an endpoint that no longer has an entry', async () => {
+  it('releases an endpoint that has no entry any more', async () => {
     const subject = new Subject(makeConfig({ maxRingSize: 2 }));
     subject.update(singleLocality(A, B));
     await subject.connect(A, B);
@@ -342,7 +342,7 @@ describe('ring_hash and an update', () => {
     expect(traced).toEqual([`ring_hash: ring of ${size} entries for 2 of 2 endpoints`]);
   });
 
-  it('tells a connection of other channel options', async () => {
+  it('updates a connection with other channel options', async () => {
     const subject = new Subject();
     subject.update(singleLocality(A));
     await subject.connect(A);
@@ -355,7 +355,7 @@ describe('ring_hash and an update', () => {
     expect(subject.harness.subchannel(A).options['grpc.primary_user_agent']).toBe('other');
   });
 
-  it('goes on with what it has when the config is of another policy', async () => {
+  it('keeps its endpoints after a config of another policy', async () => {
     const subject = new Subject();
     subject.update(singleLocality(A));
     await subject.connect(A);
@@ -377,7 +377,7 @@ describe('ring_hash and an update', () => {
     expect(pickError(subject.harness.last.picker)).toBe('no such name. Resolution note: NXDOMAIN');
   });
 
-  it('goes by hash keys unless told not to', async () => {
+  it('uses hash keys unless they are disabled', async () => {
     const flags = readFeatureFlags({ GRPC_XDS_ENDPOINT_HASH_KEY_BACKWARD_COMPAT: 'true' });
     const subject = new Subject(makeConfig(), flags);
     const keyed = (address: string, hashKey: string) => makeEndpoint(address, { hashKey });
@@ -443,7 +443,7 @@ describe('ring_hash by a header', () => {
     expect(subject.attempted.length).toBe(1);
   });
 
-  it('is off if told so, and the hash of the route decides', async () => {
+  it('can be disabled, so that the hash of the route is used', async () => {
     const flags = readFeatureFlags({ GRPC_EXPERIMENTAL_RING_HASH_SET_REQUEST_HASH_KEY: 'false' });
     const subject = new Subject(byHeader, flags);
     subject.update(singleLocality(A, B, C));
@@ -590,7 +590,7 @@ describe('ring_hash with thousands of new endpoints', () => {
     expect(subject.harness.last.state).toBe(IDLE);
   });
 
-  it('goes by the ring it has until the next one is whole', async () => {
+  it('uses the previous ring until the next one is complete', async () => {
     const subject = setUp();
     subject.update(singleLocality(A));
     await subject.connect(A);

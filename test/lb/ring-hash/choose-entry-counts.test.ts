@@ -53,12 +53,12 @@ describe('the number of entries of an owner', () => {
     expect(counts(weights, min, max)).toEqual(expected);
   });
 
-  it('goes by the order, not by the slot', () => {
+  it('follows the order, not the slot', () => {
     const owners = { weights: Float64Array.of(1, 1, 1), order: Int32Array.of(2, 0, 1) };
     expect([...runSteps(chooseEntryCounts(owners, { min: 1, max: 1 }))]).toEqual([0, 0, 1]);
   });
 
-  it('is what counting entry by entry comes to', () => {
+  it('equals a count entry by entry', () => {
     for (let seed = 1; seed <= 100; seed++) {
       const random = seededRandom(seed);
       const length = 1 + Math.floor(random() * 300);

@@ -84,7 +84,7 @@ describe('ring_hash under a channel of grpc-js', () => {
     expect(backends.reduce((sum, { peers }) => sum + peers.size, 0)).toBe(1);
   });
 
-  it('moves only the users of a backend that is gone, and moves them back', async () => {
+  it('moves only the users of a removed backend, and moves them back', async () => {
     const before = await answers();
     const gone = backends.find(({ name }) => name === before[0]);
     gone?.stop();
@@ -116,7 +116,7 @@ describe('ring_hash under a channel of grpc-js', () => {
     expect(details).toContain('ECONNREFUSED');
   });
 
-  it('becomes READY for who waits without a call', async () => {
+  it('becomes READY for an application that waits without a call', async () => {
     const waiting = new Client(target, credentials.createInsecure(), options);
     const error = await new Promise((resolve) =>
       waiting.waitForReady(Date.now() + 20_000, resolve),

@@ -115,7 +115,7 @@ describe('the ring of some endpoints', () => {
     expect(keys(ring).sort()).toEqual([1, 2, 2, 3].map((i) => `10.0.0.${i}:80`));
   });
 
-  it('takes the same of two endpoints with one hash key, in whatever order they come', () => {
+  it('picks the same of two endpoints with one hash key, in any order', () => {
     const a = makeEndpoint('10.0.0.1:80', { hashKey: 'k' });
     const b = makeEndpoint('10.0.0.2:80', { hashKey: 'k' });
     const at = hash.hash('k_0');
@@ -125,7 +125,7 @@ describe('the ring of some endpoints', () => {
     }
   });
 
-  it('does not use hash keys if told so', () => {
+  it('does not use hash keys if they are disabled', () => {
     const builder = createBuilder(false);
     runSteps(
       builder.update(singleLocality(makeEndpoint('10.0.0.1:80', { hashKey: 'k' })), {
@@ -296,7 +296,7 @@ describe('an update of the ring', () => {
     );
   });
 
-  it('comes to the same ring by whatever way', () => {
+  it('builds the same ring in any way', () => {
     const random = seededRandom(11);
     const builder = createBuilder();
     let pool = makeEndpoints(60);
@@ -325,7 +325,7 @@ describe('an update of the ring', () => {
     }
   });
 
-  it('comes to the same ring where few of many endpoints are replaced, one time after the other', () => {
+  it('builds the same ring when few of many endpoints are replaced repeatedly', () => {
     const random = seededRandom(12);
     const builder = createBuilder();
     const pool = makeEndpoints(600);
@@ -344,7 +344,7 @@ describe('an update of the ring', () => {
     }
   });
 
-  it('comes down to nothing', () => {
+  it('becomes empty', () => {
     const builder = createBuilder();
     runSteps(builder.update(singleLocality(...makeEndpoints(5)), LIMITS));
     runSteps(builder.update(singleLocality(), LIMITS));

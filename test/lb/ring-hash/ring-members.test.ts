@@ -117,7 +117,7 @@ describe('the members of a ring', () => {
     }
   });
 
-  it('are told apart by all of their addresses, in whatever order', () => {
+  it('are distinguished by all of their addresses, in any order', () => {
     const members = createMembers();
     runSteps(members.update(singleLocality(makeEndpoint([A, B]), makeEndpoint([C, C]))));
     const slots = all(members).map(({ slot }) => slot);
@@ -145,7 +145,7 @@ describe('the members of a ring', () => {
     }
   });
 
-  it('are kept until they are forgotten, and make room for another endpoint in their slot', () => {
+  it('are kept until they are removed, and free their slot for another endpoint', () => {
     const members = createMembers();
     runSteps(members.update(singleLocality(A, B)));
     const [a, b] = all(members);
@@ -162,7 +162,7 @@ describe('the members of a ring', () => {
     expect(members.inSlot(b.slot).key).toBe(C);
   });
 
-  it('are those of the last update when many thousands come and go in steps', () => {
+  it('are those of the last update when many thousands are added and removed in steps', () => {
     const members = createMembers();
     const random = seededRandom(5);
     for (let round = 0; round < 5; round++) {

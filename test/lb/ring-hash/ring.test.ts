@@ -40,14 +40,14 @@ describe('Ring', () => {
     expect(ring.owners[ring.find(hash)]).toBe(owner);
   });
 
-  it('goes round after the last entry', () => {
+  it('continues at the start after the last entry', () => {
     const ring = ringOf(entry(20n, 'b'), entry(10n, 'a'));
     expect(ring.find(21n)).toBe(0);
     expect(ring.findNear(21)).toBe(0);
     expect(ring.findNear(15)).toBe(1);
   });
 
-  it('tells hashes apart that round to the same number', () => {
+  it('distinguishes hashes that round to the same number', () => {
     const ring = ringOf(entry(NEAR + 3n, 'c'), entry(NEAR + 1n, 'a'), entry(NEAR + 2n, 'b'));
     expect(ring.owners).toEqual(['a', 'b', 'c']);
     expect([0n, 1n, 2n, 3n, 4n].map((more) => ring.find(NEAR + more))).toEqual([0, 0, 1, 2, 0]);

@@ -45,7 +45,7 @@ describe('round_robin', () => {
     expect(pickThree()).toEqual([C, A, B]);
   });
 
-  it('goes on with the same picker while connections come and go', () => {
+  it('keeps the same picker while connections change', () => {
     const { harness, pickThree } = setUp(A, B, C);
     harness.subchannel(A).connect();
     const before = harness.host.published.length;
@@ -157,7 +157,7 @@ describe('round_robin', () => {
     );
   });
 
-  it('goes on serving when it is given a config of another policy', () => {
+  it('keeps serving after a config of another policy', () => {
     const { harness, policy } = setUp(A);
     harness.subchannel(A).connect();
     harness.updateEndpoints(policy, { policyName: 'pick_first' }, singleLocality(B));

@@ -117,7 +117,7 @@ function shares(counts: ReadonlyMap<string, number>): Record<string, number> {
 }
 
 describe('weighted_round_robin', () => {
-  it('takes all in turn as long as nobody reports', () => {
+  it('uses all in turn as long as none reports', () => {
     const subject = new Subject([A, B, C]).connectAll();
     expect(subject.call(300, new Map())).toEqual(
       new Map([
@@ -135,7 +135,7 @@ describe('weighted_round_robin', () => {
     expect([1, 2, 3].map(() => pickAddress(subject.harness.last.picker))).toEqual([C, A, B]);
   });
 
-  it('goes by the weights after the blackout period', () => {
+  it('uses the weights after the blackout period', () => {
     const subject = new Subject([A, B]).connectAll();
     const loads = loadsFor({ [A]: 100, [B]: 300 });
     subject.call(10, loads);
@@ -145,7 +145,7 @@ describe('weighted_round_robin', () => {
     expect(shares(subject.call(1000, loads))).toEqual({ [A]: 25, [B]: 75 });
   });
 
-  it('treats whoever does not report as average', () => {
+  it('gives endpoints without reports the mean weight', () => {
     const subject = new Subject([A, B, C]).connectAll();
     subject.warmUp(loadsFor({ [A]: 100, [B]: 300 }));
     expect(shares(subject.call(6000, new Map()))).toEqual({ [A]: 17, [B]: 50, [C]: 33 });
@@ -177,7 +177,7 @@ describe('weighted_round_robin', () => {
     expect(shares(subject.call(3000, new Map()))).toEqual({ [A]: 33, [B]: 67 });
   });
 
-  it('goes by the metrics it is told to', () => {
+  it('uses the configured metrics', () => {
     const metricNamesForComputingUtilization = ['named_metrics.queue'];
     const subject = new Subject([A, B], { metricNamesForComputingUtilization }).connectAll();
     const load = (queue: number) => ({
@@ -275,7 +275,7 @@ describe('weighted_round_robin', () => {
     expect(shares(counts)).toEqual({ [A]: 25, [B]: 75 });
   });
 
-  it('forgets the weight of an endpoint that was taken off the list', () => {
+  it('drops the weight of a removed endpoint', () => {
     const subject = new Subject([A, B], { blackoutPeriodMs: 0 }).connectAll();
     subject.warmUp(loadsFor({ [A]: 100, [B]: 300 }));
     subject.update([A]);
@@ -346,7 +346,7 @@ describe('weighted_round_robin', () => {
     );
   });
 
-  it('traces weights by the name GRPC_TRACE knows', () => {
+  it('traces weights under the name for GRPC_TRACE', () => {
     const traced: string[] = [];
     const harness = new LbHarness();
     const environment = {
@@ -410,17 +410,17 @@ describe('weighted_round_robin', () => {
     });
   });
 
-  describe('with reports out of band', () => {
+  describe('reports out of band', () => {
     const oob = { enableOobLoadReport: true, blackoutPeriodMs: 0 };
 
-    it('asks every backend that is READY', () => {
+    it('are requested from every backend that is READY', () => {
       const subject = new Subject([A, B, C], oob);
       expect(subject.oobReports.summary).toEqual([]);
       for (const address of [A, B]) subject.harness.subchannel(address).connect();
       expect(subject.oobReports.summary).toEqual([`${A} every 10000 ms`, `${B} every 10000 ms`]);
     });
 
-    it('goes by those, and not by what comes with calls', () => {
+    it('are used instead of those that come with calls', () => {
       const subject = new Subject([A, B], oob).connectAll();
       for (const [address, load] of loadsFor({ [A]: 100, [B]: 300 })) {
         subject.oobReports.report(address, OrcaLoadReport.create(load));
@@ -431,7 +431,7 @@ describe('weighted_round_robin', () => {
       expect(shares(subject.call(1000, loads))).toEqual({ [A]: 25, [B]: 75 });
     });
 
-    it('stops asking when a connection is lost, the endpoint goes, or the policy does', () => {
+    it('end when a connection is lost, or the endpoint or the policy is destroyed', () => {
       const subject = new Subject([A, B, C], oob).connectAll();
       subject.harness.subchannel(A).disconnect();
       expect(subject.oobReports.summary).toEqual([`${B} every 10000 ms`, `${C} every 10000 ms`]);
@@ -441,7 +441,7 @@ describe('weighted_round_robin', () => {
       expect(subject.oobReports.summary).toEqual([]);
     });
 
-    it('follows changes of whether and how often to ask', () => {
+    it('follow changes of the config', () => {
       const subject = new Subject([A]).connectAll();
       expect(subject.oobReports.summary).toEqual([]);
       subject.update([A], oob);

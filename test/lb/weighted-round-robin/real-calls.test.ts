@@ -56,7 +56,7 @@ describe('weighted_round_robin with real calls', () => {
   const isThreeToOne = (counts: ReadonlyMap<string, number>) =>
     Math.abs((counts.get('a') ?? 0) - 10) <= 1 && Math.abs((counts.get('b') ?? 0) - 30) <= 1;
 
-  it('goes by what backends report with the calls', async () => {
+  it('weights by the reports that come with calls', async () => {
     for (const [name, rpsFractional] of [['a', 100] as const, ['b', 300] as const]) {
       const backend = await new ReportingBackend(name).listen();
       backend.load = { rpsFractional, applicationUtilization: 1 };
@@ -66,7 +66,7 @@ describe('weighted_round_robin with real calls', () => {
     await eventually(() => countAnswers(40), isThreeToOne);
   });
 
-  it('goes by what backends report on a stream', async () => {
+  it('weights by out-of-band reports', async () => {
     for (const [name, rpsFractional] of [['a', 100] as const, ['b', 300] as const]) {
       const report = encodeReport({ rpsFractional, cpuUtilization: 1 });
       backends.push(await new ReportingBackend(name, (stream) => stream.write(report)).listen());

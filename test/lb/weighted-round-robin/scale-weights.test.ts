@@ -25,7 +25,7 @@ describe('scaleWeights', () => {
     });
   });
 
-  it('gives what is unknown the mean of what is known', () => {
+  it('gives items without a weight the mean of the others', () => {
     expect(scale(1, 0, 3, 5).scaled).toEqual([full / 5, (full * 3) / 5, (full * 3) / 5, full]);
   });
 

@@ -92,7 +92,7 @@ describe('StrideScheduler', () => {
     expect(starts.get(3) ?? 0).toBeGreaterThan(2 * (starts.get(0) ?? 0));
   });
 
-  it('goes on where it is when weights change', () => {
+  it('continues at its position when weights change', () => {
     const scheduler = createScheduler(scale(1, 1, 1, 1));
     const before = scheduler.next();
     scheduler.setWeights(scale(2, 2, 2, 2));

@@ -48,7 +48,7 @@ describe('createUtilizationReader', () => {
     expect(createUtilizationReader(names)(report)).toBe(expected);
   });
 
-  it('takes the CPU if neither a metric nor the application says anything', () => {
+  it('is that of the CPU if neither a metric nor the application reports one', () => {
     const bare = OrcaLoadReport.create({ cpuUtilization: 0.3 });
     expect(createUtilizationReader(['named_metrics.queue'])(bare)).toBe(0.3);
     expect(createUtilizationReader([])(bare)).toBe(0.3);

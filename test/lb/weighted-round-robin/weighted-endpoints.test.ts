@@ -24,7 +24,7 @@ describe('WeightedEndpoint', () => {
   const trailers = new Metadata();
   trailers.set('endpoint-load-metrics-bin', Buffer.from(bytes));
 
-  it('passes on the report that comes with a call', () => {
+  it('forwards the report that comes with a call', () => {
     const reports: unknown[] = [];
     const endpoint = makeWeightedEndpoint((who, { eps }) => reports.push([who, eps]));
     endpoint.observe(null)(Status.OK, '', trailers);
@@ -32,12 +32,12 @@ describe('WeightedEndpoint', () => {
     expect(reports).toEqual([[endpoint, 3]]);
   });
 
-  it('makes no function for a call of which nobody else wants to know the end', () => {
+  it('creates no function for a call without another listener', () => {
     const endpoint = makeWeightedEndpoint();
     expect(endpoint.observe(null)).toBe(endpoint.observe(null));
   });
 
-  it('lets others know the end of the call, too', () => {
+  it('calls the other listener at the end of the call', () => {
     const told: unknown[] = [];
     const endpoint = makeWeightedEndpoint(() => told.push('report'));
     const ended = endpoint.observe((...end) => told.push(end));

@@ -83,7 +83,7 @@ describe('weighted_target', () => {
     expect(harness.last.errorMessage).toBe('a is down');
   });
 
-  it('wakes its targets when a call comes in IDLE', () => {
+  it('connects its targets when a call is picked in IDLE', () => {
     const { stub, harness } = setUp({ a: 1 });
     stub.instance(0).report(IDLE);
     pick(harness.last.picker);
@@ -92,7 +92,7 @@ describe('weighted_target', () => {
     expect(stub.instance(0).exitIdleCalls).toBe(1);
   });
 
-  it('changes a weight without a word to the target', () => {
+  it('changes a weight without an update of the target', () => {
     const { stub, update, pickAt } = setUp({ a: 1, b: 1 });
     stub.instance(0).reportReady('a');
     stub.instance(1).reportReady('b');

@@ -33,7 +33,7 @@ describe('xds_wrr_locality', () => {
     expect(picks).toEqual(['near', 'far']);
   });
 
-  it('tells only the locality whose endpoints changed', () => {
+  it('updates only the locality whose endpoints changed', () => {
     const { stub, update } = setUp();
     update(near, far);
     update(makeLocality('near', ['10.0.0.3:80'], 9), far);

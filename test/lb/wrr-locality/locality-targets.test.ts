@@ -59,7 +59,7 @@ describe('createLocalityTargets', () => {
     expect(second.config.targets.get(NEAR)?.childPolicy).toBe(other);
   });
 
-  it('takes the first of two entries for a locality, and says if their weights differ', () => {
+  it('uses the first of two entries for a locality, and reports if their weights differ', () => {
     const again = makeLocality('near', ['10.0.0.9:80'], 2);
     const same = makeLocality('near', ['10.0.0.8:80'], 9);
     const set = makeEndpointSet(near, again, same);
