@@ -5,6 +5,13 @@ const assignment = endpointsJson('c', [
   { zone: 'b', ports: [9] },
   { zone: 'b', priority: 1, ports: [4] },
 ]);
+const ports = (first: number) => Array.from({ length: 60 }, (_, i) => first + i);
+/** Large enough for a record, so that its next version is decoded by its changes. */
+const large = endpointsJson('c', [
+  { zone: 'a', ports: ports(100) },
+  { zone: 'b', ports: ports(200) },
+  { zone: 'b', priority: 1, ports: ports(300) },
+]);
 const detailedEndpoint: Json = {
   health_status: 'DRAINING',
   load_balancing_weight: 7,
@@ -20,6 +27,7 @@ const detailedEndpoint: Json = {
 
 /** Endpoints with as much in them as there is. */
 export const assignments: readonly Json[] = [
+  large,
   {
     ...assignment,
     policy: { drop_overloads: [{ category: 'd', drop_percentage: { numerator: 1 } }] },
