@@ -28,6 +28,28 @@ describe('a resource that was asked for and does not come', () => {
     ]);
   });
 
+  it('shares its timer with everything that was requested together', () => {
+    const h = new Harness();
+    const watchMany = (prefix: string) => {
+      const names = Array.from({ length: 200 }, (_, i) => `${prefix}${i}`);
+      h.client.run(() => {
+        for (const name of names) h.watch(h.endpoints, name);
+      });
+      h.clock.flush();
+    };
+    watchMany('a');
+    h.send(h.endpoints, '1', { a0: 'one' });
+    watchMany('b');
+    // One for each request, one to request the second 200 again, and one for the log.
+    expect(h.clock.pendingTimers).toBe(4);
+    h.clock.advance(9000);
+    expect(h.server.streams).toHaveLength(2);
+    expect(h.clock.pendingTimers).toBe(1);
+    h.clock.advance(6000);
+    const statuses = h.client.snapshot().resources.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 'DOES_NOT_EXIST')).toHaveLength(399);
+  });
+
   it('is not waited for before the request has been sent', () => {
     const h = new Harness();
     h.server.isReachable = false;

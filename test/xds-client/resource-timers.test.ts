@@ -4,9 +4,8 @@ import { FakeClock } from '../support/fake-clock';
 function setUp() {
   const clock = new FakeClock();
   const expired: string[] = [];
-  const timers = new ResourceTimers(clock);
-  const start = (type: string, name: string) =>
-    timers.start(type, name, 100, () => expired.push(`${type} ${name}`));
+  const timers = new ResourceTimers(clock, (type, name) => expired.push(`${type} ${name}`));
+  const start = (type: string, ...names: readonly string[]) => timers.start(type, names, 100);
   return { clock, expired, timers, start };
 }
 
@@ -47,6 +46,46 @@ describe('ResourceTimers', () => {
     expect(clock.pendingTimers).toBe(0);
     clock.advance(1000);
     expect(expired).toEqual([]);
+  });
+
+  it('share a timer of the clock if they are started together', () => {
+    const { clock, expired, timers, start } = setUp();
+    start('t', 'a', 'b', 'c');
+    start('t', 'a', 'b');
+    expect(clock.pendingTimers).toBe(1);
+    timers.cancel('t', 'b');
+    clock.advance(100);
+    expect([expired, timers.isEmpty]).toEqual([['t a', 't c'], true]);
+    start('t', 'a', 'b');
+    timers.cancel('t', 'a');
+    timers.cancel('t', 'b');
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('are cancelled by the expiry of one that was started together with them', () => {
+    const clock = new FakeClock();
+    const expired: string[] = [];
+    const timers = new ResourceTimers(clock, (type, name) => {
+      expired.push(name);
+      timers.cancel(type, 'b');
+      timers.start(type, ['c'], 100);
+      timers.start(type, ['a'], 100);
+    });
+    timers.start('t', ['a', 'b', 'c'], 100);
+    clock.advance(100);
+    expect(expired).toEqual(['a', 'c']);
+    expect(timers.remainingMs('t', 'a')).toBe(100);
+  });
+
+  it('of an earlier start do not end a later one', () => {
+    const { clock, expired, timers, start } = setUp();
+    start('t', 'a', 'b');
+    timers.pause();
+    clock.advance(100);
+    timers.cancel('t', 'a');
+    start('t', 'a');
+    timers.resume();
+    expect([expired, timers.remainingMs('t', 'a')]).toEqual([['t b'], 100]);
   });
 
   it('do not expire while they are paused, and are cancelled or expire afterwards', () => {

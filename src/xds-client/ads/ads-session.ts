@@ -151,12 +151,11 @@ export class AdsSession implements StreamSession {
     // Servers read the first request of a type on a stream; some lose later ones. See docs/decisions/0007-asking-again.md.
     const mayBeLost = !isFirst && this.sawResponse;
     const resources = this.options.source.resources(typeUrl);
-    for (const name of newNames) {
+    const pending = [...newNames].filter((name) => {
       const resource = resources.get(name);
-      if (resource !== undefined && resource.accepted === undefined) {
-        this.waits.start(typeUrl, name, mayBeLost);
-      }
-    }
+      return resource !== undefined && resource.accepted === undefined;
+    });
+    this.waits.start(typeUrl, pending, mayBeLost);
   }
 
   onMessage(bytes: Uint8Array): NextStream | undefined {

@@ -37,27 +37,23 @@ export class ResourceWaits {
     private readonly options: ResourceWaitsOptions,
     private readonly inherited: Deadlines,
   ) {
-    this.conclusions = new ResourceTimers(options.clock);
-    this.overdue = new ResourceTimers(options.clock);
+    const { clock, onTimeout, onOverdue } = options;
+    this.conclusions = new ResourceTimers(clock, onTimeout);
+    this.overdue = new ResourceTimers(clock, onOverdue);
   }
 
   /**
-   * Starts the wait for a resource, unless it has started.
+   * Starts the waits for the resources that one request names, except those that have started.
    * @param mayBeLost Whether the server may have lost the request, so that another one may help.
    */
-  start(typeUrl: string, name: string, mayBeLost: boolean): void {
-    const { clock, random, timeoutMs, onTimeout, onOverdue } = this.options;
-    const deadline = this.inherited.get(typeUrl)?.get(name);
-    if (deadline !== undefined) {
-      const restMs = Math.max(deadline - clock.monotonicMs(), timeoutMs * SECOND_CHANCE);
-      this.conclusions.start(typeUrl, name, restMs, () => onTimeout(typeUrl, name));
-      return;
-    }
-    this.conclusions.start(typeUrl, name, timeoutMs, () => onTimeout(typeUrl, name));
+  start(typeUrl: string, names: readonly string[], mayBeLost: boolean): void {
+    const { random, timeoutMs } = this.options;
+    const begun = this.startInherited(typeUrl, names);
+    this.conclusions.start(typeUrl, begun, timeoutMs);
     if (!mayBeLost) return;
     // Clients that lost a resource together do not reconnect together.
     const patience = (1 - SECOND_CHANCE) * (1 - random() / 4);
-    this.overdue.start(typeUrl, name, timeoutMs * patience, () => onOverdue(typeUrl, name));
+    this.overdue.start(typeUrl, begun, timeoutMs * patience);
   }
 
   /** Ends the wait for a resource. */
@@ -103,47 +99,71 @@ export class ResourceWaits {
   remainingMs(typeUrl: string, name: string): number | undefined {
     return this.conclusions.remainingMs(typeUrl, name);
   }
+
+  /** Continues the waits that began on an earlier stream. @returns the names of the others. */
+  private startInherited(typeUrl: string, names: readonly string[]): readonly string[] {
+    const deadlines = this.inherited.get(typeUrl);
+    if (deadlines === undefined) return names;
+    const byDeadline = new Map<number, string[]>();
+    const others: string[] = [];
+    for (const name of names) {
+      const deadline = deadlines.get(name);
+      const group = deadline === undefined ? others : (byDeadline.get(deadline) ?? []);
+      if (deadline !== undefined) byDeadline.set(deadline, group);
+      group.push(name);
+    }
+    const { clock, timeoutMs } = this.options;
+    const nowMs = clock.monotonicMs();
+    for (const [deadline, inherited] of byDeadline) {
+      const restMs = Math.max(deadline - nowMs, timeoutMs * SECOND_CHANCE);
+      this.conclusions.start(typeUrl, inherited, restMs);
+    }
+    return others;
+  }
 }
 
-interface ResourceTimer extends Handle {
+/** The timers of the resources of one type that were started together. */
+interface TimerGroup {
+  readonly typeUrl: string;
+  /** Also those that are no longer in the group. */
+  readonly names: readonly string[];
   /** On the monotonic clock. */
   readonly dueAtMs: number;
-  expire(): void;
+  readonly timer: Handle;
+  /** How many are running. */
+  running: number;
 }
 
-/** At most one timer per resource. */
+/** At most one timer per resource. Those that are started together share a timer of the clock. */
 export class ResourceTimers {
-  private readonly timers = new Map<string, Map<string, ResourceTimer>>();
+  /** By type and name, the group of each timer that is running. */
+  private readonly groups = new Map<string, Map<string, TimerGroup>>();
   /** Due, but not expired, because the timers are paused; `undefined` if they are not. */
-  private due: ResourceTimer[] | undefined;
+  private due: TimerGroup[] | undefined;
 
-  constructor(private readonly clock: StreamClock) {}
+  /** @param onExpired Called once for each timer, unless it is cancelled in time. */
+  constructor(
+    private readonly clock: StreamClock,
+    private readonly onExpired: (typeUrl: string, name: string) => void,
+  ) {}
 
-  /**
-   * Starts the timer of a resource, unless it is running.
-   * @param onExpired Called once, unless the timer is cancelled in time.
-   */
-  start(typeUrl: string, name: string, timeoutMs: number, onExpired: () => void): void {
-    let ofType = this.timers.get(typeUrl);
+  /** Starts the timers of resources, except those that are running. */
+  start(typeUrl: string, names: readonly string[], timeoutMs: number): void {
+    let ofType = this.groups.get(typeUrl);
     if (ofType === undefined) {
       ofType = new Map();
-      this.timers.set(typeUrl, ofType);
+      this.groups.set(typeUrl, ofType);
     }
-    if (ofType.has(name)) return;
-    const handle = this.clock.setTimer(() => {
-      if (this.due === undefined) timer.expire();
-      else this.due.push(timer);
+    const { clock } = this;
+    const started = names.filter((name) => !ofType.has(name));
+    if (started.length === 0) return;
+    const timer = clock.setTimer(() => {
+      if (this.due === undefined) this.expire(group);
+      else this.due.push(group);
     }, timeoutMs);
-    const timer: ResourceTimer = {
-      dueAtMs: this.clock.monotonicMs() + timeoutMs,
-      expire: () => {
-        if (ofType.get(name) !== timer) return;
-        ofType.delete(name);
-        onExpired();
-      },
-      release: () => handle.release(),
-    };
-    ofType.set(name, timer);
+    const dueAtMs = clock.monotonicMs() + timeoutMs;
+    const group = { typeUrl, names: started, dueAtMs, timer, running: started.length };
+    for (const name of started) ofType.set(name, group);
   }
 
   /** Lets no timer expire until `resume` is called. Until then those that are due can still be cancelled. */
@@ -156,19 +176,22 @@ export class ResourceTimers {
     const { due } = this;
     if (due === undefined) return;
     this.due = undefined;
-    for (const timer of due) timer.expire();
+    for (const group of due) this.expire(group);
   }
 
   /** Stops the timer of a resource, if it is running. */
   cancel(typeUrl: string, name: string): void {
-    const ofType = this.timers.get(typeUrl);
-    ofType?.get(name)?.release();
+    const ofType = this.groups.get(typeUrl);
+    const group = ofType?.get(name);
+    if (group === undefined) return;
     ofType?.delete(name);
+    group.running--;
+    if (group.running === 0) group.timer.release();
   }
 
   /** Stops the timers of the resources of a type that pass the filter. */
   cancelType(typeUrl: string, filter: (name: string) => boolean): void {
-    for (const name of this.timers.get(typeUrl)?.keys() ?? []) {
+    for (const name of this.groups.get(typeUrl)?.keys() ?? []) {
       if (filter(name)) this.cancel(typeUrl, name);
     }
   }
@@ -176,7 +199,7 @@ export class ResourceTimers {
   /** By type and name, when each timer expires, on the monotonic clock. A copy. */
   deadlines(): Map<string, Map<string, number>> {
     const deadlines = new Map<string, Map<string, number>>();
-    for (const [typeUrl, ofType] of this.timers) {
+    for (const [typeUrl, ofType] of this.groups) {
       const copy = new Map<string, number>();
       for (const [name, { dueAtMs }] of ofType) copy.set(name, dueAtMs);
       deadlines.set(typeUrl, copy);
@@ -186,22 +209,31 @@ export class ResourceTimers {
 
   /** Milliseconds until the timer of a resource expires; `undefined` if none is running. */
   remainingMs(typeUrl: string, name: string): number | undefined {
-    const timer = this.timers.get(typeUrl)?.get(name);
-    return timer === undefined ? undefined : Math.max(0, timer.dueAtMs - this.clock.monotonicMs());
+    const group = this.groups.get(typeUrl)?.get(name);
+    return group === undefined ? undefined : Math.max(0, group.dueAtMs - this.clock.monotonicMs());
   }
 
   /** Whether no timer is running. */
   get isEmpty(): boolean {
-    for (const ofType of this.timers.values()) if (ofType.size > 0) return false;
+    for (const ofType of this.groups.values()) if (ofType.size > 0) return false;
     return true;
   }
 
   /** Stops every timer. */
   clear(): void {
-    for (const ofType of this.timers.values()) {
-      for (const timer of ofType.values()) timer.release();
-      ofType.clear();
+    for (const ofType of this.groups.values()) {
+      for (const { timer } of ofType.values()) timer.release();
     }
-    this.timers.clear();
+    this.groups.clear();
+  }
+
+  private expire(group: TimerGroup): void {
+    const { typeUrl, names } = group;
+    for (const name of names) {
+      const ofType = this.groups.get(typeUrl);
+      if (ofType?.get(name) !== group) continue;
+      ofType.delete(name);
+      this.onExpired(typeUrl, name);
+    }
   }
 }
