@@ -8,7 +8,7 @@ import { createGrpcLogger, currentTracers } from './grpc-js/grpc-logger';
 import { loadedModules } from './grpc-js/other-copies';
 import { policyNames, registerLbPolicies } from './lb/register-lb-policies';
 import type { CallExplanation } from './resolver/explain-call';
-import { registerXdsResolver } from './resolver/register-xds-resolver';
+import { registerXdsResolver } from './resolver/xds-scheme';
 import { loadRuntime } from './runtime/load-runtime';
 import type { XdsRuntime } from './runtime/xds-runtime';
 import { systemClock } from './util/clock';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { experimental } from '@grpc/grpc-js';
 import { register, type RegisterOptions } from '../src';
 import { HOST_RANGE } from '../src/grpc-js/check-host';
-import { registerXdsResolver } from '../src/resolver/register-xds-resolver';
+import { registerXdsResolver } from '../src/resolver/xds-scheme';
 
 describe('register()', () => {
   it.each<[string, unknown]>([

@@ -15,7 +15,6 @@ import {
 } from './config-graph';
 import { findRoutes, type FoundRoutes } from './find-routes';
 import type { NeededWatches, Observations } from './observations';
-import { referencedClusters } from './referenced-clusters';
 import type { XdsConfig } from './xds-config';
 
 /** The inputs of a store, which change under it: every change must be marked. */
@@ -29,7 +28,7 @@ export interface ConfigStoreOptions {
   /** `Limits.maxClustersPerTarget`. */
   readonly maxClusters: number;
   readonly observed: Observations;
-  /** Returns the clusters wanted besides those the routes name (gRFC A74). */
+  /** Returns the subscribed clusters, besides those of the routes (gRFC A74). */
   readonly subscribed: () => Iterable<string>;
 }
 
@@ -138,8 +137,7 @@ export class ConfigStore {
   } {
     const { maxClusters, clientNote } = this.options;
     const { routeConfig, virtualHost } = found.config;
-    const clusters = referencedClusters(virtualHost);
-    const problem = checkClusterCount(routeConfig.name, clusters, maxClusters);
+    const problem = checkClusterCount(routeConfig.name, virtualHost.clusters, maxClusters);
     if (problem === undefined) return { routes: found };
     const rejection = `${problem} (${clientNote})`;
     if (this.config === undefined) return { rejection };
@@ -155,7 +153,7 @@ export class ConfigStore {
     const { maxClusters, subscribed, observed } = this.options;
     const known = this.graph?.nodes;
     const topology = new ClusterTopology({
-      fromRoutes: referencedClusters(routes.config.virtualHost),
+      fromRoutes: routes.config.virtualHost.clusters,
       subscribed: subscribed(),
       maxClusters,
       sourceOf: (name) => {

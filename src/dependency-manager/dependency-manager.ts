@@ -12,7 +12,6 @@ import { ConfigStore } from './config-store';
 import type { DnsWatch, DnsWatcherFactory } from './dns-watch';
 import { watchWithCollections } from './endpoint-collections';
 import { waiting, type DnsTarget, type NeededWatches, type Observed } from './observations';
-import { referencedClusters } from './referenced-clusters';
 import { createResourceWatches, WatchSet, type WatchResource } from './watch-set';
 import type { ClusterResult, ClusterStore, ClusterWatcher, XdsConfig } from './xds-config';
 
@@ -145,9 +144,8 @@ export class XdsDependencyManager implements ClusterStore {
       return;
     }
     this.subscribed.delete(name);
-    // Of no consequence while the routes name the cluster anyway.
-    const virtualHost = this.store.config?.virtualHost;
-    if (virtualHost !== undefined && referencedClusters(virtualHost).has(name)) return;
+    // No effect while the routes name the cluster.
+    if (this.store.config?.virtualHost.clusters.has(name) === true) return;
     this.onSubscribedChanged();
   }
 

@@ -15,43 +15,43 @@ import { sanitizeText } from '../util/sanitize-text';
 import { err, ok, type Result } from '../util/result';
 import { dnsTargetKey, type DnsTarget } from './observations';
 
-/** A DNS name being resolved. */
+/** The resolution of a DNS name. */
 export interface DnsWatch extends Handle {
   /** Resolves again, no sooner than the resolver's own rate limit allows. */
   requestReresolution(): void;
 }
 
-/** Starts resolving a name; the listener is told of each result, never before `start` has returned. */
+/** Resolves DNS names; `onResult` is never called before `start` has returned. */
 export interface DnsWatcherFactory {
   start(target: DnsTarget, onResult: (result: Result<EndpointsResource, string>) => void): DnsWatch;
 }
 
-/** DNS through the host library's own resolver. */
+/** Creates a factory that uses the DNS resolver of the host library. */
 export function createDnsWatcherFactory(options: ChannelOptions): DnsWatcherFactory {
-  // Service configs are ignored (gRFC A37), so they need not be asked for.
+  // Service configs are ignored (gRFC A37).
   const resolverOptions = { ...options, 'grpc.service_config_disable_resolution': 1 };
   return {
     start(target, onResult) {
       const path = dnsTargetKey(target);
       let latest: EndpointsResource | undefined;
       let released = false;
-      /** Why the last lookup that failed did so. */
+      /** The error of the last lookup that failed. */
       let cause: string | undefined;
       const resolver = createResolver(
         { scheme: 'dns', path },
         (endpoints) => {
-          // The resolver tells an address, or that it cannot read a name, even after it was destroyed. To
-          // ask it for anything then would start it again.
+          // The resolver reports an address, or an invalid name, even after it was destroyed. Another request would
+          // start it again.
           if (released) return true;
           if (endpoints.ok) {
             const next = toEndpointsResource(path, endpoints.value);
-            // The same answer again keeps its identity, so nothing downstream does any work.
+            // Equal addresses keep their identity, so that consumers see no change.
             if (latest === undefined || !sameAddresses(latest, next)) latest = next;
             onResult(ok(latest));
           } else {
             const reason = sanitizeText(cause ?? endpoints.error.details);
             onResult(err(`DNS resolution of ${path} failed: ${reason}`));
-            // The resolver backs off by itself, yet only tries again when asked to.
+            // The resolver has a backoff, but only tries again on request.
             resolver.updateResolution();
           }
           return true;
@@ -76,7 +76,7 @@ export function createDnsWatcherFactory(options: ChannelOptions): DnsWatcherFact
   };
 }
 
-/** All addresses form one endpoint in one nameless locality of one priority (gRFCs A37, A61). */
+/** Converts addresses to one endpoint in one nameless locality of one priority (gRFCs A37, A61). */
 function toEndpointsResource(
   clusterName: string,
   endpoints: readonly GrpcEndpoint[],

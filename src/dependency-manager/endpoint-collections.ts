@@ -15,14 +15,14 @@ import type { ResourceWatcher, XdsError } from '../xds-client/resource-watcher';
 import type { Observed } from './observations';
 import { createResourceWatches, type WatchResource, type WatchSet } from './watch-set';
 
-/** What resources can be watched with. */
+/** The source of watches. */
 interface WatchSource {
   watch<T>(type: ResourceType<T>, name: string, watcher: ResourceWatcher<T>): Handle;
 }
 
 /**
- * Watches assignments together with the collections that their localities refer to (gRFC A95): a watcher is
- * told of an assignment when everything is there, and again when any of it changes.
+ * Watches assignments together with the collections of their localities (gRFC A95): a watcher is notified of an
+ * assignment when it is complete, and again when any part changes.
  */
 export function watchWithCollections(
   source: WatchSource,
@@ -48,8 +48,9 @@ class CollectedEndpoints implements ResourceWatcher<EndpointsResource> {
   private readonly collections: WatchSet<string, Observed<EndpointCollection>>;
   private assignment: EndpointsResource | undefined;
   private ambient: XdsError | undefined;
-  /** What the watcher was told last. */
-  private told: { readonly value: EndpointsResource; ambient: XdsError | undefined } | undefined;
+  /** The last notification of the watcher. */
+  private notified:
+    { readonly value: EndpointsResource; ambient: XdsError | undefined } | undefined;
 
   constructor(
     private readonly watcher: ResourceWatcher<EndpointsResource>,
@@ -67,7 +68,7 @@ class CollectedEndpoints implements ResourceWatcher<EndpointsResource> {
       return;
     }
     this.assignment = undefined;
-    this.told = undefined;
+    this.notified = undefined;
     this.collections.reconcile(none);
     this.watcher.onResourceChanged(update);
   }
@@ -87,19 +88,19 @@ class CollectedEndpoints implements ResourceWatcher<EndpointsResource> {
     const names = collectionsOf(assignment);
     for (const name of names) if (collections.get(name)?.kind === 'waiting') return;
     const value = names.size === 0 ? assignment : this.merge(assignment);
-    if (value !== this.told?.value) {
-      this.told = { value, ambient: undefined };
+    if (value !== this.notified?.value) {
+      this.notified = { value, ambient: undefined };
       this.watcher.onResourceChanged(ok(value));
     }
     const ambient = this.ambient ?? this.collectionError(names);
-    if (ambient?.message === this.told.ambient?.message) return;
-    this.told.ambient = ambient;
+    if (ambient?.message === this.notified.ambient?.message) return;
+    this.notified.ambient = ambient;
     this.watcher.onAmbientError(ambient);
   }
 
-  /** The assignment with endpoints in all its localities; the last one itself if nothing changed. */
+  /** Returns the assignment with endpoints in all its localities; the last one itself if nothing changed. */
   private merge(assignment: EndpointsResource): EndpointsResource {
-    const previous = new PreviousEndpoints(this.told?.value);
+    const previous = new PreviousEndpoints(this.notified?.value);
     const priorities = assignment.priorities.map(({ localities }, priority) => ({
       localities: localities.map((entry) => {
         const before = previous.find(priority, entry.locality);
@@ -109,7 +110,7 @@ class CollectedEndpoints implements ResourceWatcher<EndpointsResource> {
     return previous.share({ ...assignment, priorities });
   }
 
-  /** A collection that cannot be had is one without endpoints: the locality is unreachable. */
+  /** A collection with an error has no endpoints: the locality is unreachable. */
   private fill(
     entry: LocalityEndpoints,
     collection: string,

@@ -8,14 +8,14 @@ import type { XdsConfig } from './xds-config';
 /** The part of a config before the clusters. */
 export interface FoundRoutes {
   readonly config: Pick<XdsConfig, 'listener' | 'routeConfig' | 'virtualHost'>;
-  /** What is wrong beside that, which the note of every cluster repeats. */
+  /** Errors at the same time, which are in the note of every cluster. */
   readonly ambient: readonly XdsError[];
 }
 
-/** What routes are found by. */
-export interface RouteQuery {
+/** The inputs of {@link findRoutes}. */
+interface RouteQuery {
   readonly listenerName: string;
-  /** The data-plane authority, by which the virtual host is chosen. */
+  /** The data-plane authority, which selects the virtual host. */
   readonly host: string;
   readonly clientNote: string;
   readonly observed: Pick<Observations, 'listener' | 'routeConfig'>;
@@ -23,15 +23,15 @@ export interface RouteQuery {
   readonly previous: XdsConfig | undefined;
 }
 
-/** What the first part of the walk came to. */
-export interface RouteSearch {
-  /** The route configuration the listener names, if it names one. */
+/** The result of {@link findRoutes}. */
+interface RouteSearch {
+  /** The route configuration of the listener, unless it is inline. */
   readonly routeConfigName: string | undefined;
-  /** `undefined` while something is still awaited. */
+  /** `undefined` while a resource is pending. */
   readonly found: Result<FoundRoutes, string> | undefined;
 }
 
-/** Walks from the listener to the virtual host. Pure. */
+/** Walks from the listener to the virtual host. */
 export function findRoutes(query: RouteQuery): RouteSearch {
   const { observed, listenerName, clientNote } = query;
   const listener = observed.listener();

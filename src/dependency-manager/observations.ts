@@ -4,19 +4,19 @@ import type { ListenerResource } from '../resources/listener/listener';
 import type { RouteConfigResource } from '../resources/route-config/route-config';
 import type { XdsError } from '../xds-client/resource-watcher';
 
-/** What a watch has reported so far. */
+/** The last report of a watch. */
 export type Observed<T> =
   /** Nothing yet. */
   | { readonly kind: 'waiting' }
-  /** A value in use; `ambient` says what is wrong at the same time (gRFC A88). */
+  /** A value in use; `ambient` is an error at the same time (gRFC A88). */
   | { readonly kind: 'value'; readonly value: T; readonly ambient: XdsError | undefined }
   /** There is no value to use. */
   | { readonly kind: 'error'; readonly error: XdsError };
 
-/** The one observation of a watch that has just begun. */
+/** The observation of a watch without a report. */
 export const waiting = { kind: 'waiting' } as const;
 
-/** What is known of everything being watched; `undefined` for what is not watched yet. */
+/** The observations of all watches; `undefined` for a name that is not watched. */
 export interface Observations {
   listener(): Observed<ListenerResource>;
   routeConfig(name: string): Observed<RouteConfigResource> | undefined;
@@ -26,7 +26,7 @@ export interface Observations {
   dns(target: string): Observed<EndpointsResource> | undefined;
 }
 
-/** The names the walk came by: exactly these should be watched, besides the listener. */
+/** The names that must be watched, besides the listener. */
 export interface NeededWatches {
   readonly routeConfigs: ReadonlySet<string>;
   readonly clusters: ReadonlySet<string>;
@@ -34,13 +34,13 @@ export interface NeededWatches {
   readonly dns: ReadonlyMap<string, DnsTarget>;
 }
 
-/** A name to resolve through DNS (gRFC A37). */
+/** A DNS name of a cluster (gRFC A37). */
 export interface DnsTarget {
   readonly host: string;
   readonly port: number;
 }
 
-/** The key of a DNS name among the observations. */
+/** Returns the key of a DNS name among the observations. */
 export function dnsTargetKey(target: DnsTarget): string {
   return target.host.includes(':')
     ? `[${target.host}]:${target.port}`

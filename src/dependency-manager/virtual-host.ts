@@ -1,6 +1,6 @@
 import type { RouteConfigResource, VirtualHost } from '../resources/route-config/route-config';
 
-/** How specific a domain pattern is; the higher, the better. */
+/** The specificity of a domain pattern, ascending. */
 const enum MatchClass {
   universal,
   prefix,
@@ -14,8 +14,8 @@ interface DomainMatch {
 }
 
 /**
- * The virtual host for a host name: exact domain over suffix (`*.x`) over prefix (`x.*`) over `*`, the longer
- * pattern within a class, the earlier host among equals (gRFC A27). Case does not matter.
+ * Finds the virtual host for a host name: exact domain over suffix (`*.x`) over prefix (`x.*`) over `*`, the longer
+ * pattern within a class, the earlier host among equals (gRFC A27). Case-insensitive.
  */
 export function findVirtualHost(
   routeConfig: RouteConfigResource,
@@ -43,7 +43,7 @@ function isBetter(a: DomainMatch, b: DomainMatch): boolean {
 function matchDomain(pattern: string, name: string): DomainMatch | undefined {
   const length = pattern.length;
   if (pattern === '*') return { matchClass: MatchClass.universal, length };
-  // The star stands for at least one character, so the name must be longer than what is left of the pattern.
+  // The star matches at least one character, so the name must be longer than the rest of the pattern.
   if (pattern.startsWith('*')) {
     const matches = name.length >= length && name.endsWith(pattern.slice(1));
     return matches ? { matchClass: MatchClass.suffix, length } : undefined;

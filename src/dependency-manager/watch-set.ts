@@ -2,27 +2,27 @@ import type { Handle } from '../util/handle';
 import type { ResourceWatcher } from '../xds-client/resource-watcher';
 import { waiting, type Observed } from './observations';
 
-/** One thing being watched. */
+/** One watch with its last report. */
 interface Entry<T> {
   observed: T;
   readonly handle: Handle;
 }
 
-/** Names of one kind that should be watched, and with each what it takes to do so: a map, or a set of names. */
+/** The needed names of one kind with their keys: a map, or a set of names. */
 export interface NeededNames<K> {
   has(name: string): boolean;
   entries(): Iterable<readonly [string, K]>;
 }
 
-/** The watches of one kind: starts those that are needed, releases the others, keeps what each has reported. */
+/** The watches of one kind: starts the needed ones, releases the others, and keeps the last report of each. */
 export class WatchSet<K, T> {
   private readonly entries = new Map<string, Entry<T>>();
-  /** What is watched, exactly: what is needed, and what is kept besides. */
+  /** The names of the last `reconcile`. */
   private watched: NeededNames<K> | undefined;
   private kept: NeededNames<K> | undefined;
 
   /**
-   * @param initial What a watch has reported before it has reported anything.
+   * @param initial The observation of a watch without a report.
    * @param start Begins a watch; `report` may be called at any time until the handle is released.
    * @param onReport Called after each report, with the name.
    */
@@ -36,15 +36,15 @@ export class WatchSet<K, T> {
     private readonly onReport: (name: string) => void,
   ) {}
 
-  /** What is known of a name; `undefined` if it is not watched. */
+  /** Returns the last report of a name; `undefined` if it is not watched. */
   get(name: string): T | undefined {
     return this.entries.get(name)?.observed;
   }
 
   /**
-   * Starts what is needed and not yet watched, and ends what is watched and not needed.
-   * @param needed Must not change: if it comes again, there is nothing to do.
-   * @param kept What stays watched besides, if it is: the walk has not seen everything yet. Must not change, either.
+   * Starts the missing watches and releases those that are not needed.
+   * @param needed Immutable: the same object again has no effect.
+   * @param kept Names whose watches are not released, since the config is incomplete. Immutable.
    */
   reconcile(needed: NeededNames<K>, kept?: NeededNames<K>): void {
     if (needed === this.watched && kept === this.kept) return;
@@ -54,7 +54,7 @@ export class WatchSet<K, T> {
     for (const [name, key] of needed.entries()) if (!this.entries.has(name)) this.add(name, key);
   }
 
-  /** Ends every watch. */
+  /** Releases every watch. */
   clear(): void {
     for (const entry of this.entries.values()) entry.handle.release();
     this.entries.clear();
@@ -83,11 +83,11 @@ export class WatchSet<K, T> {
   }
 }
 
-/** Starts to watch a resource of one type. */
+/** Starts a watch of a resource of one type. */
 export type WatchResource<T> = (name: string, watcher: ResourceWatcher<T>) => Handle;
 
 /**
- * Creates the watches of resources of one type, which keep what each watcher was notified of last.
+ * Creates the watches of resources of one type, which keep the last notification of each.
  * @param onReport Called after each notification, with the name.
  */
 export function createResourceWatches<T>(

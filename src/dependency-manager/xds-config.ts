@@ -8,20 +8,20 @@ import type { Result } from '../util/result';
 /** A listener that can serve a client. */
 export type ApiListener = Extract<ListenerResource, { kind: 'api-listener' }>;
 
-/** What a cluster consists of. */
+/** The endpoints or leaf clusters of a cluster. */
 export type ClusterChildren =
   | {
       readonly kind: 'endpoints';
-      /** `undefined` when there are none and `resolutionNote` says why. */
+      /** `undefined` if there are none; `resolutionNote` has the reason. */
       readonly endpoints: EndpointsResource | undefined;
-      /** For failed picks: what is wrong with the sources of this cluster, or else which client it is (gRFC A88). */
+      /** For failed picks: the errors of the sources of this cluster, or else the name of the client (gRFC A88). */
       readonly resolutionNote: string;
     }
   /** Leaves in order of priority, without duplicates; each is in `XdsConfig.clusters` too (gRFC A75). */
   | {
       readonly kind: 'aggregate';
       readonly leafClusters: readonly string[];
-      /** Why these are the leaves of an earlier version, if the present one is rejected. */
+      /** Why these are the leaves of an earlier version, if the current one is rejected. */
       readonly rejection?: string | undefined;
     };
 
@@ -31,18 +31,18 @@ export interface ClusterConfig {
   readonly children: ClusterChildren;
 }
 
-/** A usable cluster, or why it is not. */
+/** A usable cluster, or its error. */
 export type ClusterResult = Result<ClusterConfig, string>;
 
 /**
- * Everything one target needs, consistent in itself (gRFC A74). Immutable; an update shares every part that
- * did not change, so consumers compare with `===`.
+ * The consistent configuration of one target (gRFC A74). Immutable; an update shares every unchanged part, so consumers
+ * compare with `===`.
  */
 export interface XdsConfig {
   readonly listener: ApiListener;
   readonly routeConfig: RouteConfigResource;
   readonly virtualHost: VirtualHost;
-  /** Every cluster that a route, an aggregate or a subscription names; the error is what failed calls say. */
+  /** The clusters of routes, aggregates and subscriptions; the error is in the status of failed calls. */
   readonly clusters: ReadonlyMap<string, ClusterResult>;
 }
 

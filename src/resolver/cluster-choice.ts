@@ -8,7 +8,7 @@ import type { ClusterRef, ClusterRefs } from './cluster-refs';
 export interface RouteCluster {
   readonly ref: ClusterRef;
   readonly weight: number;
-  /** The filters of the calls that go there. */
+  /** The filters of its calls. */
   readonly filters: readonly PreparedFilter[];
 }
 
@@ -24,7 +24,7 @@ export class ClusterChoice implements Handle {
 
   /**
    * Acquires a reference to every cluster of a route.
-   * @param filters Those of each cluster, in the order of the clusters.
+   * @param filters The filters of each cluster, in the order of the clusters.
    */
   static acquire(
     specifier: ClusterSpecifier,
@@ -38,7 +38,7 @@ export class ClusterChoice implements Handle {
     return new ClusterChoice(clusters);
   }
 
-  /** Draws one cluster by weight, whatever its connectivity (gRFC A31). */
+  /** Draws one cluster by weight, regardless of its connectivity (gRFC A31). */
   draw(random: Random): RouteCluster {
     const { clusters, thresholds } = this;
     let low = 0;

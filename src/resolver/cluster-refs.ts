@@ -55,7 +55,7 @@ export class ClusterRefs {
   /**
    * @param subscribe Keeps the cluster in the `XdsConfig`.
    * @param createLbConfig Creates the config of the cluster's child.
-   * @param onUnused Called when a cluster has left the set.
+   * @param onUnused Called when a cluster was removed.
    */
   constructor(
     private readonly subscribe: (cluster: string) => Handle,
@@ -63,7 +63,7 @@ export class ClusterRefs {
     private readonly onUnused: () => void,
   ) {}
 
-  /** Grows whenever a cluster joins or leaves, so that a reader can tell whether one did. */
+  /** Changes whenever a cluster is added or removed. */
   get revision(): number {
     return this.changes;
   }
@@ -86,7 +86,7 @@ export class ClusterRefs {
       lbConfig: this.createLbConfig(cluster),
       count: 0,
       onUnused: () => {
-        // Out of the set first: the end of the subscription may publish a config without the cluster at once.
+        // Removed first: the end of the subscription may synchronously publish a config without the cluster.
         this.clusters.delete(cluster);
         this.changes++;
         subscription.release();

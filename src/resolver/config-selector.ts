@@ -12,15 +12,14 @@ import { userAgentOf, withUserAgent } from '../grpc-js/user-agent';
 import type { RegexMeter } from '../regex/regex-meter';
 import type { Handle } from '../util/handle';
 import type { Random } from '../util/random';
-import { createCallFilterFactories, FilteredCall } from './filtered-call';
+import { createCallFilterFactories, FilteredCall, RoutedCall } from './routed-call';
 import { RequestHasher, type HashLimits, type TextHash } from './request-hash';
 import type { CompiledRoute, RouteTable } from './route-table';
-import { RoutedCall } from './routed-call';
 
 /** The options of a config selector. */
 export interface ConfigSelectorOptions {
   readonly table: RouteTable;
-  /** The target as named in errors. */
+  /** The target, for errors. */
   readonly target: string;
   readonly random: Random;
   readonly hash: TextHash;
@@ -31,9 +30,9 @@ export interface ConfigSelectorOptions {
   readonly limits: HashLimits;
 }
 
-/** A config selector that can also tell how long a call may take, without routing it. */
+/** A config selector that also returns the timeout of a call without routing it. */
 export interface RouteSelector extends ConfigSelector {
-  /** The limit by the route of the call; `undefined` if there is none. */
+  /** Returns the timeout of the call's route, if any. */
   timeoutOf(methodName: string, metadata: Metadata): MethodConfig['timeout'];
 }
 
@@ -88,7 +87,7 @@ export class XdsConfigSelector implements RouteSelector {
     this.tableRef.release();
   }
 
-  /** Returns the headers that routes and hash policies see. */
+  /** Returns the headers for routes and hash policies. */
   private routedHeaders(headers: Metadata): Metadata {
     const { table, channelOptions } = this.options;
     return table.readsUserAgent ? withUserAgent(headers, userAgentOf(channelOptions)) : headers;

@@ -1,4 +1,5 @@
-import type { Metadata } from '../grpc-js';
+import type { XdsConfig } from '../dependency-manager/xds-config';
+import type { Metadata, ChannelOptions } from '../grpc-js';
 import type {
   HeaderMatcher,
   PathMatcher,
@@ -10,14 +11,14 @@ import { hashContributions, type HashLimits } from './request-hash';
 import { firstMismatch, headerValue, matchShare } from './route-matcher';
 import type { CompiledRoute, RouteTable } from './route-table';
 
-/** A route that was looked at, in the order of the virtual host. */
+/** A route that was tried, in the order of the virtual host. */
 export interface RouteTrial {
   readonly index: number;
   /** May be empty. */
   readonly name: string;
-  /** Why the route does not apply; `undefined` if it does. */
+  /** Why the route does not match; `undefined` if it does. */
   readonly mismatch: string | undefined;
-  /** Of the calls that come this far, the share the route takes: less than 1 for a `runtime_fraction`. */
+  /** The share of calls that reach this route and that it takes: less than 1 for a `runtime_fraction`. */
   readonly share: number;
 }
 
@@ -25,13 +26,13 @@ export interface RouteTrial {
 export interface ClusterExplanation {
   readonly name: string;
   readonly weight: number;
-  /** Of the calls of the route, the share that goes there. */
+  /** The share of the route's calls. */
   readonly share: number;
-  /** The filters that see these calls, in order, with the config in force. */
+  /** The filters of these calls, in order, with the config in force. */
   readonly filters: readonly { readonly name: string; readonly config: unknown }[];
 }
 
-/** What becomes of a call that a route takes. */
+/** The outcome of a call that a route takes. */
 export type RouteOutcome =
   | {
       readonly kind: 'forward';
@@ -39,7 +40,7 @@ export type RouteOutcome =
       /** Milliseconds, besides the application's own deadline; `undefined` for no limit. */
       readonly timeoutMs: number | undefined;
       readonly retry: RetryPolicy | undefined;
-      /** What the request hash is made from; empty: it is random. */
+      /** The inputs of the request hash; empty if it is random. */
       readonly hashInputs: readonly {
         readonly policy: string;
         readonly text: string | undefined;
@@ -47,41 +48,40 @@ export type RouteOutcome =
     }
   | { readonly kind: 'fail'; readonly reason: string };
 
-/** A route that takes the call, or some share of such calls, and what it does with them. */
+/** A route that takes the call, or a share of such calls, and their outcome. */
 export interface RouteDecision {
   readonly index: number;
   readonly name: string;
-  /** Of all calls like this one. */
+  /** The share of all calls like this one. */
   readonly share: number;
   readonly outcome: RouteOutcome;
 }
 
-/** The whole path of a decision about one call. */
+/** The routing decisions of one call. */
 export interface CallExplanation {
   readonly virtualHost: string;
   readonly routes: readonly RouteTrial[];
   /** More than one only if routes take shares of the calls. */
   readonly decisions: readonly RouteDecision[];
-  /** The share of such calls that no route takes: they fail with UNAVAILABLE. */
+  /** The share of such calls without a route, which fail with UNAVAILABLE. */
   readonly unmatchedShare: number;
 }
 
 /** The call to be explained. */
-export interface ExplainInput {
+interface ExplainInput {
   /** The routes in use, as compiled for calls. */
   readonly table: RouteTable;
   /** Full path, such as `/package.Service/Method`. */
   readonly method: string;
   readonly headers: Metadata;
   readonly limits: HashLimits;
-  /** For hash policies that go by it. Default 0. */
+  /** For hash policies with `filter_state`. Default 0. */
   readonly channelId?: number;
 }
 
 /**
- * Explains what would become of a call and why: which routes do not match and for what reason, which one takes it, and
- * with what clusters, filters, timeout, retries and hash. It reads the compiled routes that calls are routed by, with the
- * matchers of calls.
+ * Explains the routing of a call: which routes do not match and why, which one takes it, and its clusters, filters,
+ * timeout, retries and hash. Uses the compiled routes and the matchers of calls.
  */
 export function explainCall(input: ExplainInput): CallExplanation {
   const { virtualHostName, routes: compiled } = input.table;
@@ -173,4 +173,35 @@ function explainClusters({ clusters }: ClusterChoice): readonly ClusterExplanati
     share: weight / total,
     filters: filters.map(({ name, factory }) => ({ name, config: factory.describe() })),
   }));
+}
+
+/** The config in use for one channel. */
+interface LiveConfig {
+  readonly target: string;
+  readonly config: XdsConfig;
+  /** Its routes, as compiled for calls. */
+  readonly table: RouteTable;
+  readonly channelOptions: ChannelOptions;
+}
+
+/** The configs in use in this process, by resolution. */
+export class LiveConfigs {
+  private readonly configs = new Map<object, LiveConfig>();
+
+  /** Sets the config of a resolution. */
+  set(resolution: object, live: LiveConfig): void {
+    this.configs.set(resolution, live);
+  }
+
+  /** Removes the config of a resolution. */
+  delete(resolution: object): void {
+    this.configs.delete(resolution);
+  }
+
+  /** Returns the config of a target, the latest if there are several channels; `undefined` if there is none. */
+  find(target: string): LiveConfig | undefined {
+    let found: LiveConfig | undefined;
+    for (const entry of this.configs.values()) if (entry.target === target) found = entry;
+    return found;
+  }
 }

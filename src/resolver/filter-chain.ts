@@ -10,22 +10,22 @@ import type {
   Route,
 } from '../resources/route-config/route-config';
 
-/** What compiling a chain asks of the filter registry. */
+/** The used part of the filter registry. */
 export interface FilterPreparer {
   /** Whether the override is one of the filter that the config belongs to. */
   isOverrideOf(override: HttpFilterConfig, config: HttpFilterConfig): boolean;
-  /** Makes a config ready for calls. @returns `undefined` if there is nothing to do for any of them. */
+  /** Creates the factory of a config. @returns `undefined` if the filter does nothing. */
   prepare(
     config: HttpFilterConfig,
     override: HttpFilterConfig | undefined,
   ): CallFilterFactory | undefined;
 }
 
-/** What a chain is made from. */
+/** The inputs of a chain. */
 export interface FilterChainInput {
   /** The filters of the listener, in order. */
   readonly filters: readonly HttpFilterInstance[];
-  /** Those of the weighted cluster, the route and the virtual host: the first that names an instance counts. */
+  /** Overrides of the weighted cluster, the route and the virtual host; the first for an instance applies. */
   readonly overrides: readonly HttpFilterOverrides[];
   readonly preparer: FilterPreparer;
 }
@@ -53,8 +53,8 @@ export function compileRouteFilters(
 }
 
 /**
- * The filters that have something to do for the calls of a route, in order; often none (gRFC A39). To be made once
- * per route and cluster, when the configuration arrives.
+ * Compiles the filters that act on the calls of a route, in order; often none (gRFC A39). Called once per route and
+ * cluster, when the configuration arrives.
  */
 export function compileFilterChain({
   filters,
@@ -64,7 +64,7 @@ export function compileFilterChain({
   const chain: PreparedFilter[] = [];
   for (const { name, config, disabled } of filters) {
     const override = findOverride(overrides, name);
-    // An override that does not switch its instance off switches it on.
+    // An override enables its instance, unless it disables it.
     if (override === undefined ? disabled : override.disabled) continue;
     const factory = prepare(preparer, name, config, override?.config);
     if (factory !== undefined) chain.push({ name, factory });
@@ -99,8 +99,8 @@ function prepare(
 }
 
 /**
- * Fails every call. Whether an override is of the right type cannot be told when the route configuration arrives,
- * since that names instances, not types; to leave it out could leave out what protects a service.
+ * Creates a factory that fails every call. The type of an override cannot be validated when the route configuration
+ * arrives, since that names instances, not types; to ignore it could disable the protection of a service.
  */
 function createFailingFactory(details: string): CallFilterFactory {
   return {

@@ -28,7 +28,7 @@ export function toMethodConfig(
   return config;
 }
 
-/** Milliseconds a call of the route may take, besides the application's own deadline (gRFC A31). */
+/** Returns the timeout of the route's calls in milliseconds, besides the application's own deadline (gRFC A31). */
 export function effectiveTimeoutMs(
   { action }: Route,
   listenerMaxStreamDurationMs: number | undefined,
@@ -38,7 +38,7 @@ export function effectiveTimeoutMs(
   return timeoutMs > 0 ? timeoutMs : undefined;
 }
 
-/** The retry policy of the route, or else of its virtual host (gRFC A44). */
+/** Returns the retry policy of the route, or else of its virtual host (gRFC A44). */
 export function effectiveRetryPolicy(
   { action }: Route,
   virtualHost: VirtualHost,

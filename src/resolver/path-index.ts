@@ -3,17 +3,17 @@ import type { PathMatcher } from '../resources/route-config/route-config';
 const SERVICE_PREFIX = /^\/[^/]+\/$/;
 
 /**
- * Which routes a path may match, without looking at the others: exact paths by hash, prefixes by a radix
- * tree, and regular expressions always. Candidates come in the order of the routes.
+ * Finds the routes that a path may match, in the order of the routes: exact paths by hash, prefixes by a radix tree, and
+ * all regular expressions.
  */
 export class PathIndex {
   private readonly exact = new Map<string, number[]>();
-  /** Prefixes that are a service, such as `/package.Service/`: most are, and one look-up finds them. */
+  /** Prefixes that are a service, such as `/package.Service/`, found by one look-up. */
   private readonly services = new Map<string, number[]>();
   private readonly exactLower = new Map<string, number[]>();
   private readonly prefixes = new PrefixTree();
   private readonly prefixesLower = new PrefixTree();
-  /** Routes that every path must be tried against. */
+  /** Routes that are candidates for every path. */
   private readonly always: number[] = [];
   private hasLower = false;
 
@@ -22,8 +22,8 @@ export class PathIndex {
   }
 
   /**
-   * The first position, in ascending order, for which `accepts` is true. It is asked only about positions
-   * whose matcher may match the path: for all but regular expressions, whose matcher does.
+   * Returns the first position, in ascending order, for which `accepts` is true. It is called only for regular
+   * expressions and positions whose matcher matches the path.
    */
   findFirst(path: string, accepts: (position: number) => boolean): number | undefined {
     const lists = this.candidates(path);
@@ -78,7 +78,7 @@ function append(positions: Map<string, number[]>, key: string, position: number)
   else known.push(position);
 }
 
-/** Merges ascending lists as far as needed. The lists are few: one per stored prefix of the path, and three. */
+/** Merges ascending lists as far as needed: one per stored prefix of the path, and three others. */
 function firstOfMerged(
   lists: readonly (readonly number[])[],
   accepts: (position: number) => boolean,
@@ -100,19 +100,19 @@ function firstOfMerged(
   }
 }
 
-/** A node stands for the text spelled by the edges above it. */
+/** A node, whose text is that of the labels from the root to it. */
 interface Node {
-  /** What leads here from the parent. */
+  /** The text of the edge from the parent. */
   label: string;
-  /** Values of exactly the text this node stands for, in order of insertion. */
+  /** Values of exactly this node's text, in order of insertion. */
   values: number[] | undefined;
   /** Children by the first character of their label. */
   readonly children: Map<number, Node>;
 }
 
 /**
- * Finds every stored prefix of a text in one walk along the text, however many prefixes are stored: a radix
- * tree. Values are numbers, several per prefix.
+ * A radix tree, which finds every stored prefix of a text in one walk along the text. Values are numbers, several per
+ * prefix.
  */
 class PrefixTree {
   private readonly root: Node = createNode('');
@@ -146,7 +146,7 @@ class PrefixTree {
       if (position >= text.length) return;
       node = node.children.get(text.charCodeAt(position));
       if (node === undefined) return;
-      // The first character is what led here.
+      // The first character has been compared.
       const { label } = node;
       if (label.length > 1 && !text.startsWith(label, position)) return;
       position += label.length;
@@ -165,7 +165,7 @@ function commonLength(a: string, b: string): number {
   return length;
 }
 
-/** Puts a node in the middle of the edge to `child`, after `length` characters of its label. */
+/** Splits the edge to `child` after `length` characters of its label. */
 function split(parent: Node, child: Node, length: number): Node {
   const middle = createNode(child.label.slice(0, length));
   child.label = child.label.slice(length);

@@ -16,8 +16,8 @@ import type { Handle } from '../util/handle';
 import { failCall, type RouteSelector } from './config-selector';
 
 /**
- * A config selector that stops choosing once the resolution it came from has ended. A channel keeps its
- * selector while it is idle, and uses it for the first calls after that.
+ * A config selector that queues calls once its resolution has ended. A channel keeps its selector while it is idle, and
+ * uses it for the first calls after that.
  */
 export class ExpiringSelector implements ConfigSelector {
   constructor(
@@ -47,31 +47,29 @@ interface CallToRoute {
   readonly method: string;
   readonly headers: Metadata;
   readonly channelId: number;
-  /** The limit by the route it would have taken before; the new one comes too late for the host library. */
+  /** The timeout of the previous route: the host library cannot apply that of the new one. */
   readonly timeout: MethodConfig['timeout'];
 }
 
 /**
- * Pending calls: those that a channel starts while it has no config in use. A channel that was idle still has the config
- * selector of before, whose clusters its new load-balancing config need not have; so these calls are queued inside a
- * filter until a config exists, and are routed by that.
+ * Pending calls: those that a channel starts while it has no config in use. A channel that was idle still has its previous
+ * config selector, whose clusters the new load-balancing config may lack; so these calls are queued inside a filter until
+ * a config exists, and are routed by that.
  */
 export class PendingCalls {
   private readonly calls = new Set<PendingCall>();
-  /** Why there is no config, while that is known. */
+  /** The error, if there is no config. */
   private failure: string | undefined;
   /** Keeps the process alive while calls are pending, as the queues of grpc-js do and its filters do not. */
   private processHandle: Handle | undefined;
 
-  /**
-   * @param waitingFor Returns what the config is waiting for, as sentences.
-   */
+  /** @param waitingFor Returns the pending resources of the config, as sentences. */
   constructor(
     private readonly waitingFor: () => readonly string[],
     private readonly clock: Clock,
   ) {}
 
-  /** Queues a call. It fails at once if it is known that there is no config, unless it waits for ready. */
+  /** Queues a call. It fails at once if there is an error, unless it waits for ready. */
   add(toRoute: CallToRoute): CallConfig {
     if (this.failure !== undefined && !waitsForReady(toRoute)) return failCall(this.failure);
     const call = new PendingCall(toRoute, {
@@ -83,7 +81,7 @@ export class PendingCalls {
     return call.toCallConfig();
   }
 
-  /** Forgets that there was no config: whether there is one now is being determined. */
+  /** Clears the error, since another resolution starts. */
   begin(): void {
     this.failure = undefined;
   }
@@ -109,7 +107,7 @@ export class PendingCalls {
     for (const call of this.takeAll()) call.fail(details);
   }
 
-  /** Why there is no config yet, as sentences. */
+  /** Returns why there is no config yet, as sentences. */
   private reasons(): readonly string[] {
     const { failure } = this;
     return failure === undefined ? this.waitingFor() : [failure, ...this.waitingFor()];
@@ -138,13 +136,13 @@ function waitsForReady({ headers }: CallToRoute): boolean {
 }
 
 interface PendingCallOwner {
-  /** Why the call is still pending, as sentences. */
+  /** Returns why the call is still pending, as sentences. */
   reasons(): readonly string[];
-  /** Called when the call has ended, perhaps before it was routed. */
+  /** Called when the call has ended, possibly before it was routed. */
   onEnded(): void;
 }
 
-/** One pending call. Its attributes are those of the route that it gets: a call is picked only after it was routed. */
+/** One pending call. Its attributes are those of its route: a call is picked only after it was routed. */
 class PendingCall {
   private readonly methodConfig: MethodConfig = { name: [] };
   private readonly routed: Promise<Filter>;
@@ -221,7 +219,7 @@ class PendingCall {
     };
   }
 
-  /** The host library knows only how long a call has waited, not what for. */
+  /** Adds the pending resources to the status of the host library. */
   private explain(status: StatusObject): StatusObject {
     if (status.code !== Status.DEADLINE_EXCEEDED) return status;
     return { ...status, details: [status.details, ...this.owner.reasons()].join('; ') };

@@ -8,7 +8,7 @@ import { headerValue } from './route-matcher';
 /** Hashes a text to 64 bits (XXH64 with seed 0, gRFC A42); `undefined` while the engine is not ready. */
 export type TextHash = (text: string) => bigint | undefined;
 
-/** What the hash of one call is made from. */
+/** The inputs of the hash of one call. */
 export interface RequestHashInput {
   readonly policies: readonly HashPolicy[];
   readonly metadata: Metadata;
@@ -16,31 +16,31 @@ export interface RequestHashInput {
   readonly channelId: number;
 }
 
-/** How much of a header is rewritten; see `Limits`. */
+/** The limit of rewritten header values; see `Limits`. */
 export type HashLimits = Pick<Limits, 'maxHashInputLength'>;
 
-/** The value one policy takes from a call, before it is rewritten. */
+/** The value of a call for one policy, before its rewrite. */
 interface HashSource {
   readonly policy: HashPolicy;
-  /** `undefined` if the call has no such header. */
+  /** `undefined` if the call lacks the header. */
   readonly value: string | undefined;
 }
 
-/** The part of one policy in the hash of a call. */
+/** The contribution of one policy to the hash of a call. */
 export interface HashContribution {
   readonly policy: HashPolicy;
   /** The text that is hashed; `undefined` if there is none, or no steps were left to rewrite it. */
   readonly text: string | undefined;
 }
 
-/** The hash of one call, not computed yet. */
+/** The hash of one call, computed on demand. */
 export interface PendingHash {
   compute(): bigint;
 }
 
 /**
- * Reads the value of each policy, up to the one that ends the evaluation: a terminal one, once there is any value
- * (gRFC A42). Called while the call is routed, because HTTP filters and grpc-js change the headers afterwards.
+ * Reads the value of each policy, up to the first terminal one with a value at or before it (gRFC A42). Called while the
+ * call is routed, because HTTP filters and grpc-js change the headers afterwards.
  */
 function readHashSources(input: RequestHashInput): readonly HashSource[] {
   const sources: HashSource[] = [];
@@ -54,7 +54,7 @@ function readHashSources(input: RequestHashInput): readonly HashSource[] {
   return sources;
 }
 
-/** The texts that are hashed for a call, in the order of the policies. */
+/** Returns the texts that are hashed for a call, in the order of the policies. */
 export function hashContributions(
   input: RequestHashInput,
   limits: HashLimits,
@@ -67,7 +67,7 @@ export function hashContributions(
 
 /** Options of {@link RequestHasher}. */
 export interface RequestHasherOptions {
-  /** What the target is called in the log. */
+  /** The target, for the log. */
   readonly target: string;
   readonly hash: TextHash;
   readonly random: Random;
@@ -83,14 +83,14 @@ export class RequestHasher {
 
   constructor(private readonly options: RequestHasherOptions) {}
 
-  /** Takes from the call what its hash is computed from. */
+  /** Reads the inputs of a call's hash. */
   read(input: RequestHashInput): PendingHash {
     if (input.policies.length === 0) return this.randomHash;
     const sources = readHashSources(input);
     return { compute: () => this.combine(sources) };
   }
 
-  /** Random if no source has a value. */
+  /** Returns the combined hash; a random one if no source has a value. */
   private combine(sources: readonly HashSource[]): bigint {
     const { hash, random, regexes, target, limits } = this.options;
     let combined: bigint | undefined;
@@ -115,8 +115,8 @@ function randomHash(random: Random): bigint {
 
 function sourceValue(policy: HashPolicy, input: RequestHashInput): string | undefined {
   return policy.kind === 'channel-id'
-    ? // Hashed too, because the host's channel ids fill only 53 of the 64 bits: as they are, every channel would
-      // fall into the same small part of a ring.
+    ? // Hashed too, because the host's channel ids have only 53 of the 64 bits: unhashed, every channel would be in
+      // the same small part of a ring.
       String(input.channelId)
     : headerValue(policy.headerName, input.metadata);
 }

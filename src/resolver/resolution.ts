@@ -24,7 +24,7 @@ import type { Result } from '../util/result';
 import { diagnostics } from '../xds-client/diagnostics';
 import { ClusterRefs } from './cluster-refs';
 import type { FilterPreparer } from './filter-chain';
-import type { LiveConfigs } from './live-configs';
+import type { LiveConfigs } from './explain-call';
 import type { TextHash } from './request-hash';
 import { RouteTable } from './route-table';
 
@@ -35,7 +35,7 @@ export interface ClientRef extends Handle {
   readonly loads?: LoadReporter;
 }
 
-/** What every xds resolver of the process shares, and the bootstrap of its channel. */
+/** The dependencies that all xds resolvers of the process share, and the bootstrap of the channel. */
 export interface XdsResolverDependencies {
   /**
    * Loads the bootstrap registered when the channel was created. Called for each attempt, because an agent may write the
@@ -58,11 +58,11 @@ export interface XdsResolverDependencies {
   readonly limits: Limits;
 }
 
-/** Where a resolution delivers its results. */
+/** Receives the results of a resolution. */
 export interface ResolutionOwner {
-  /** There is a config, or the set of clusters changed. @returns whether the channel accepted it. */
+  /** Publishes a new config or set of clusters. @returns whether the channel accepted it. */
   publish(config: ResolvedConfig): boolean;
-  /** The target cannot be used. */
+  /** Called when the target cannot be used. */
   onFailure(details: string): void;
 }
 
@@ -71,7 +71,7 @@ export interface ResolvedConfig {
   readonly table: RouteTable;
   readonly lbConfig: LbConfig;
   readonly lbContext: XdsLbContext;
-  /** Why the target cannot be used any more; the last config stays in use for running calls. */
+  /** Why the target can no longer be used; the last config stays in use for running calls. */
   readonly failure: string | undefined;
 }
 
@@ -124,7 +124,7 @@ export class Resolution {
     };
   }
 
-  /** Why the target cannot be used; `undefined` if it can, or if that is not known yet. */
+  /** Why the target cannot be used; `undefined` if it can, or if its config is incomplete. */
   get failure(): string | undefined {
     return this.currentFailure;
   }
@@ -149,7 +149,7 @@ export class Resolution {
     this.manager.requestReresolution();
   }
 
-  /** Returns what the config is waiting for, as sentences. */
+  /** Returns the pending resources of the config, as sentences. */
   waitingFor(atMost: number): readonly string[] {
     return this.client.client.waitingFor?.(atMost) ?? [];
   }
@@ -222,7 +222,7 @@ export class Resolution {
     return table;
   }
 
-  /** Publishes once, after whatever is running, that clusters are no longer used, unless that was done by then. */
+  /** Publishes removed clusters after the current task, unless another publication has included them. */
   private queuePublication(): void {
     this.client.client.run(() => {
       const isDue = this.lbConfig?.revision !== this.clusters.revision;
@@ -243,7 +243,7 @@ export class Resolution {
     }
   }
 
-  /** The same object as long as the set of clusters is the same. */
+  /** Returns the same object while the set of clusters is unchanged. */
   private currentLbConfig(): LbConfig {
     const { clusters, lbConfig } = this;
     if (lbConfig?.revision === clusters.revision) return lbConfig.config;

@@ -12,7 +12,7 @@ import type { Random } from '../util/random';
 const DECIMAL_INTEGER = /^[+-]?\d+$/;
 const MILLION = 1_000_000;
 
-/** Whether a call goes by this route (gRFC A28). Draws a random number only if everything else matches. */
+/** Whether a call matches this route (gRFC A28). Draws a random number only if everything else matches. */
 export function matchesRoute(
   match: RouteMatch,
   path: string,
@@ -36,7 +36,7 @@ export function firstMismatch(
   return undefined;
 }
 
-/** The share of the calls that a route takes of those that satisfy its matchers, from 0 to 1. */
+/** Returns the share of calls with satisfied matchers that a route takes, from 0 to 1. */
 export function matchShare({ fractionPerMillion }: RouteMatch): number {
   return (fractionPerMillion ?? MILLION) / MILLION;
 }
@@ -49,8 +49,8 @@ export function matchesPath(matcher: PathMatcher, path: string): boolean {
 }
 
 /**
- * Whether the call's headers satisfy the matcher. An absent header satisfies only a presence condition, unless it
- * is to be taken for an empty one (`treat_missing_header_as_empty`, which Istio sends for `withoutHeaders`).
+ * Whether the call's headers satisfy the matcher. An absent header satisfies only a presence condition, unless it counts
+ * as empty (`treat_missing_header_as_empty`, which Istio sends for `withoutHeaders`).
  */
 export function matchesHeader(matcher: HeaderMatcher, metadata: Metadata): boolean {
   const value = headerValue(matcher.name, metadata);
@@ -63,8 +63,8 @@ export function matchesHeader(matcher: HeaderMatcher, metadata: Metadata): boole
 }
 
 /**
- * A header as routing sees it: repeated values joined, binary headers absent, and the content type that
- * will be added later already there (gRFC A28).
+ * Returns a header with the rules of routing (gRFC A28): repeated values joined, binary headers absent, and the content
+ * type present before it is added.
  */
 export function headerValue(name: string, metadata: Metadata): string | undefined {
   if (name.endsWith('-bin')) return undefined;

@@ -11,16 +11,16 @@ import { effectiveRetryPolicy, effectiveTimeoutMs, toMethodConfig } from './meth
 import { PathIndex } from './path-index';
 import { matchesRoute } from './route-matcher';
 
-/** A route compiled for calls: everything that does not depend on the call is determined. */
+/** A route compiled for calls, with everything that does not depend on the call. */
 export interface CompiledRoute {
   readonly route: Route;
   /** `undefined` if calls that match must fail. */
   readonly choice: ClusterChoice | undefined;
-  /** Those of the action; empty if the hash of a call is random. */
+  /** The hash policies of the action; empty if the hash of a call is random. */
   readonly hashPolicies: readonly HashPolicy[];
-  /** Milliseconds a call may take, besides the application's own deadline (gRFC A31). */
+  /** Timeout in milliseconds, besides the application's own deadline (gRFC A31). */
   readonly timeoutMs: number | undefined;
-  /** Of the route, or else of the virtual host (gRFC A44). */
+  /** The retry policy of the route, or else of the virtual host (gRFC A44). */
   readonly retryPolicy: RetryPolicy | undefined;
   /** Timeout and retries for the host library. */
   readonly methodConfig: MethodConfig;
@@ -29,14 +29,14 @@ export interface CompiledRoute {
 const MAX_UNINDEXED_ROUTES = 4;
 const USER_AGENT = 'user-agent';
 
-/** The routes of one virtual host, compiled once. It has a reference to every cluster the routes name while it is used. */
+/** The compiled routes of one virtual host, with references to all their clusters while the table is used. */
 export class RouteTable {
   readonly virtualHostName: string;
   /** In the order in which calls are matched against them. */
   readonly routes: readonly CompiledRoute[];
-  /** Whether a route or a hash policy goes by `user-agent`, which grpc-js adds to a call after it is routed. */
+  /** Whether a route or a hash policy reads `user-agent`, which grpc-js adds to a call after it is routed. */
   readonly readsUserAgent: boolean;
-  /** `undefined` for a table so small that trying every route is faster. */
+  /** `undefined` for a small table, where trying every route is faster. */
   private readonly paths: PathIndex | undefined;
   private users = 0;
 
@@ -44,7 +44,7 @@ export class RouteTable {
   constructor(config: XdsConfig, clusters: ClusterRefs, preparer: FilterPreparer) {
     const { virtualHost } = config;
     this.virtualHostName = virtualHost.name;
-    // All filters first: they are created by code that may throw, and then no cluster may be left referenced.
+    // All filters first: their creation may throw, and then no cluster must be referenced.
     const filters = virtualHost.routes.map((route) => compileRouteFilters(config, route, preparer));
     this.routes = virtualHost.routes.map((route, i) =>
       compileRoute(route, config, clusters, filters[i] ?? []),

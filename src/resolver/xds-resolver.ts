@@ -21,20 +21,20 @@ import {
   type XdsResolverDependencies,
 } from './resolution';
 import type { RouteTable } from './route-table';
-import { dataPlaneAuthority, parseTargetName, type TargetName } from './target-name';
+import { dataPlaneAuthority, parseTargetName, type TargetName } from './xds-scheme';
 
 const TRACER = 'xds_resolver';
 
-/** The number of pending resources that the status of a call lists whose deadline has passed. */
+/** Maximum number of pending resources in the status of a call whose deadline has passed. */
 const MAX_LISTED_WAITS = 3;
 
-/** Errors with varying details must not fill the memory. */
+/** Bounds the memory of errors with varying details. */
 const MAX_REMEMBERED_FAILURES = 100;
 
 /** Resolves `xds:` targets to a load-balancing config and a config selector (gRFCs A27, A31, A74). */
 export class XdsResolver implements Resolver, ResolutionOwner {
   private resolution: Resolution | undefined;
-  /** The error to be reported next. A result, or the start of another resolution, makes it void. */
+  /** The error to report next. A result, or the start of another resolution, cancels it. */
   private errorDue: { readonly details: string } | undefined;
   private readonly pendingCalls: PendingCalls;
   /** The failures logged since there was a config, so that each is logged once. */
@@ -64,7 +64,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
       return;
     }
     resolution.requestReresolution();
-    // The channel forgets an error after a while, and then waits for the next result.
+    // The channel drops an error after a while, and then waits for the next result.
     const { failure, hasConfig } = resolution;
     if (failure !== undefined && !hasConfig) this.reportError(failure);
   }
@@ -95,7 +95,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
         failure ?? '',
       );
     } finally {
-      // The channel does not have the selector and will never release it.
+      // The channel did not take the selector and will not release it.
       if (!isAccepted) selector.unref();
     }
     if (isAccepted && failure === undefined) this.pendingCalls.routeBy(selector);
@@ -135,7 +135,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     this.resolution.start();
   }
 
-  /** Once there is no config any more, calls are pending as those of an idle channel: they fail, or wait for one. */
+  /** Without a config, calls are pending as those of an idle channel: they fail, or wait for one. */
   private createSelector(resolution: Resolution, table: RouteTable): ExpiringSelector {
     const { random, hash, regexes, limits } = this.shared;
     const { uri: target, options: channelOptions } = this;
@@ -147,7 +147,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     );
   }
 
-  /** Reports to the channel why calls fail, once the current stack has unwound, and logs it. */
+  /** Reports an error to the channel when the current stack has unwound, and logs it. */
   private reportError(details: string): void {
     const due = { details };
     this.errorDue = due;

@@ -38,7 +38,7 @@ describe('leafClusters', () => {
     },
   );
 
-  it('follows a path of the greatest length allowed', () => {
+  it('follows a path of the maximum length', () => {
     expect(leaves('c0', chain(MAX_AGGREGATE_DEPTH))).toEqual(ok(['c15']));
   });
 
@@ -51,7 +51,7 @@ describe('leafClusters', () => {
     });
   });
 
-  it('takes time proportional to the graph, however many paths lead through it', () => {
+  it('takes time proportional to the graph, not to the number of paths', () => {
     const layers: Record<string, readonly string[]> = {};
     for (let layer = 0; layer < 14; layer++) {
       const below = Array.from({ length: 30 }, (_, i) => `n${layer + 1}_${i}`);

@@ -50,7 +50,7 @@ describe('ConfigStore', () => {
     expect(describeUpdate(world.store.update())).toEqual(describeUpdate(fullWalk(world)));
   });
 
-  it('looks at a DNS cluster alone when the answer changed', () => {
+  it('reads only the DNS cluster whose answer changed', () => {
     const world = abc().setCluster('c', value(dnsCluster('c', 'host', 80)));
     world.setDns('host:80', value(endpoints('c', '127.0.0.3'))).store.update();
     world.setDns('host:80', value(endpoints('c', '127.0.0.4')));
@@ -84,7 +84,7 @@ describe('ConfigStore', () => {
     expect(configOf(after).clusters.get('a')).not.toBe(configOf(before).clusters.get('a'));
   });
 
-  it('keeps the config and says that nothing changed when a report has the value of before', () => {
+  it('keeps the config without changed clusters when a report has the same value', () => {
     const world = abc();
     const before = world.store.update();
     const known = world.endpoints.get('a') ?? waiting;
@@ -102,7 +102,7 @@ describe('ConfigStore', () => {
     expect(changedIn(world.store.update())).toEqual(['d', 'c']);
   });
 
-  it('comes to a config when the last thing missing arrives', () => {
+  it('has a config when the last missing resource arrives', () => {
     const world = abc().setEndpoints('a', waiting);
     expect(world.store.update().outcome.kind).toBe('incomplete');
     world.setEndpoints('a', value(endpoints('a')));

@@ -491,7 +491,7 @@ describe('ConfigStore with aggregate clusters', () => {
     expect(build({ clusters, endpoints: all }).outcome.kind).toBe('config');
   });
 
-  it('goes by the name an aggregate is watched under, however its resource spells it', () => {
+  it('uses the watched name of an aggregate, not that in its resource', () => {
     const watched = 'xdstp://a/envoy.config.cluster.v3.Cluster/c?x=1&y=2';
     const spelled = 'xdstp://a/envoy.config.cluster.v3.Cluster/c?y=2&x=1';
     const result = of(

@@ -146,13 +146,13 @@ describe('XdsDependencyManager: the first config', () => {
     expect(scene.updates).toHaveLength(1);
   });
 
-  it('publishes once when everything is known already', () => {
+  it('publishes once when everything is cached', () => {
     const scene = new Scene().complete();
     expect(scene.updates).toHaveLength(1);
     expect(scene.clusterNames).toEqual(['a']);
   });
 
-  it('starts nothing before it is told to, nor after it was closed', () => {
+  it('starts no watch before start, nor after close', () => {
     const scene = new Scene();
     expect(scene.source.watchCount).toBe(0);
     scene.manager.close();
@@ -256,7 +256,7 @@ describe('XdsDependencyManager: updates', () => {
     });
   });
 
-  it('lets a cluster through that turns out not to exist, with its error', () => {
+  it('publishes a cluster that does not exist with its error', () => {
     const scene = new Scene().complete();
     scene.serveRoutes([
       ['a', 1],
@@ -300,7 +300,7 @@ describe('XdsDependencyManager: updates', () => {
     expect(scene.note('a')).toBe(NOTE);
   });
 
-  it('takes no ambient error for a value that there is not', () => {
+  it('ignores an ambient error without a value', () => {
     const scene = new Scene().serveListener().serveRoutes('a');
     scene.source.serve(fakeTypes.cluster, 'a', edsCluster('a'));
     scene.manager.start();
@@ -406,7 +406,7 @@ describe('XdsDependencyManager: watchers of clusters', () => {
 });
 
 describe('XdsDependencyManager: targets that cannot be used', () => {
-  it('says so once, with the reason', () => {
+  it('reports the error once', () => {
     const scene = new Scene();
     scene.manager.start();
     scene.source.fail(fakeTypes.listener, 'svc', xdsError('Listener "svc" does not exist'));
@@ -416,7 +416,7 @@ describe('XdsDependencyManager: targets that cannot be used', () => {
     expect(scene.updates).toHaveLength(2);
   });
 
-  it('says why after there was a config, and lets go of what only that needed', () => {
+  it('reports the error after a config, and releases the watches that only it needed', () => {
     const scene = new Scene().complete();
     scene.source.fail(fakeTypes.listener, 'svc', xdsError('gone'));
     expect(scene.last).toEqual(err('gone'));
@@ -470,7 +470,7 @@ describe('XdsDependencyManager: targets that cannot be used', () => {
 });
 
 describe('XdsDependencyManager: subscriptions', () => {
-  it('keeps a cluster that no route names, for as long as anyone holds it', () => {
+  it('keeps a cluster without a route until the last release', () => {
     const scene = new Scene().complete().serveCluster('extra');
     const first = scene.manager.subscribeCluster('extra');
     const second = scene.manager.subscribeCluster('extra');
@@ -484,7 +484,7 @@ describe('XdsDependencyManager: subscriptions', () => {
     expect(scene.watched()).toMatchObject({ clusters: ['a'], endpoints: ['a'] });
   });
 
-  it('keeps a cluster whose route has gone, and its watches', () => {
+  it('keeps a cluster whose route was removed, and its watches', () => {
     const scene = new Scene().complete().serveCluster('b');
     const held = scene.manager.subscribeCluster('a');
     const { log } = scene.source;
@@ -517,7 +517,7 @@ describe('XdsDependencyManager: subscriptions', () => {
     expect(scene.updates).toHaveLength(2);
   });
 
-  it('takes part in the first config when it comes before that', () => {
+  it('is part of the first config when it is made before', () => {
     const scene = new Scene().serveCluster('extra');
     scene.manager.subscribeCluster('extra');
     scene.complete();
@@ -525,7 +525,7 @@ describe('XdsDependencyManager: subscriptions', () => {
     expect(scene.clusterNames).toEqual(['a', 'extra']);
   });
 
-  it('ends a watch that was begun for it when it is released before the cluster came', () => {
+  it('releases its watch when it is released before the cluster was received', () => {
     const scene = new Scene().complete();
     const held = scene.manager.subscribeCluster('extra');
     expect(scene.watched().clusters).toEqual(['a', 'extra']);
@@ -542,7 +542,7 @@ describe('XdsDependencyManager: subscriptions', () => {
     expect(scene.clusterNames).toEqual(['a', 'extra']);
   });
 
-  it('may begin and end inside an update', () => {
+  it('may start and end inside an update', () => {
     const scene = new Scene().serveCluster('extra');
     scene.onUpdate = () => {
       scene.onUpdate = () => {};
@@ -581,7 +581,7 @@ describe('XdsDependencyManager: DNS', () => {
     expect(scene.note('a')).toBe(NOTE);
   });
 
-  it('takes an error for an answer, if there was none before', () => {
+  it('treats an error as an answer, if there was none before', () => {
     const scene = dnsScene();
     scene.dns.fail('db.example:5432', 'no such name');
     const cluster = scene.config.clusters.get('a');
@@ -629,7 +629,7 @@ describe('XdsDependencyManager: DNS', () => {
     expect([...scene.dns.reresolutions].sort()).toEqual(['[::1]:80', 'db.example:5432']);
   });
 
-  it('lets go of a name that nothing needs any more', () => {
+  it('releases a name that is no longer needed', () => {
     const scene = dnsScene();
     scene.dns.resolve('db.example:5432', endpoints('db'));
     scene.serveCluster('a');
@@ -638,7 +638,7 @@ describe('XdsDependencyManager: DNS', () => {
     expect(scene.dns.reresolutions).toEqual([]);
   });
 
-  it('takes the answer inside the queue of the source', () => {
+  it('handles the answer in the queue of the source', () => {
     const scene = dnsScene();
     scene.source.run(() => {
       scene.dns.resolve('db.example:5432', endpoints('db'));
@@ -702,7 +702,7 @@ describe('XdsDependencyManager: the end', () => {
 describe('XdsDependencyManager: the number of clusters', () => {
   // 1. `c0` to `c17` are a path of 18 clusters, which is followed to its end because of `c10`. 2. Without `c10`, the end
   // is no longer watched. 3. Nothing changes when a cluster is received again as it is.
-  it('comes to the same config whatever was watched before', () => {
+  it('leads to the same config after any earlier watches', () => {
     const scene = new Scene().serveListener().serveCluster('c17', '10.0.0.1');
     const names = Array.from({ length: 17 }, (_, index) => `c${index}`);
     const resources = names.map((name, index) => aggregateCluster(name, `c${index + 1}`));
@@ -745,7 +745,7 @@ describe('XdsDependencyManager: the number of clusters', () => {
   });
 
   // 1. Each update names another cluster, which is never sent. 2. The config in use stays.
-  it('does not grow with what was named for a while and never sent', () => {
+  it('does not grow with clusters that were named for a while and never received', () => {
     const scene = new Scene().complete();
     for (let i = 0; i < 50; i++) scene.serveRoutes(`never-${i}`);
     expect(scene.source.watched(fakeTypes.cluster)).toEqual(['a', 'never-49']);
@@ -885,7 +885,7 @@ describe('XdsDependencyManager: the number of clusters', () => {
       ]);
     });
 
-    it('takes nothing from another aggregate, whose clusters stay in use, too', () => {
+    it('does not affect another aggregate, whose clusters stay in use, too', () => {
       const scene = inUse().serveRoutes([
         ['a', 1],
         ['b', 1],

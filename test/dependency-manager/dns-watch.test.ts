@@ -67,7 +67,7 @@ function addressesOf(resource: EndpointsResource): readonly string[] {
 
 /**
  * Answers every lookup with the next of these; an error message fails it.
- * @returns tells how many lookups there were.
+ * @returns a function that returns the number of lookups.
  */
 function scriptLookups(...answers: readonly (readonly string[] | string)[]): () => number {
   let next = 0;
@@ -120,7 +120,7 @@ describe('createDnsWatcherFactory', () => {
     });
   });
 
-  it('takes an IPv6 address', async () => {
+  it('accepts an IPv6 address', async () => {
     expect(addressesOf(await new Scene('::1', 443).value(1))).toEqual(['[::1]:443']);
   });
 
@@ -144,7 +144,7 @@ describe('createDnsWatcherFactory', () => {
     expect(resource.priorities[0]?.localities[0]?.endpoints).toEqual([]);
   });
 
-  it('keeps the object when the same addresses come again, and replaces it when not', async () => {
+  it('keeps the object for the same addresses, and replaces it for others', async () => {
     scriptLookups(['10.0.0.1'], ['10.0.0.1'], ['10.0.0.2']);
     const scene = new Scene('db.example', 80);
     const first = await scene.value(1);
@@ -156,7 +156,7 @@ describe('createDnsWatcherFactory', () => {
     expect(addressesOf(third)).toEqual(['10.0.0.2:80']);
   });
 
-  it('says which name cannot be resolved, and why', async () => {
+  it('reports the name that cannot be resolved, and the reason', async () => {
     scriptLookups('getaddrinfo ENOTFOUND db.example', 'getaddrinfo EAI_AGAIN db.example');
     const scene = new Scene('db.example', 80);
     const failure = (cause: string) => ({
@@ -167,7 +167,7 @@ describe('createDnsWatcherFactory', () => {
     expect(await scene.result(2)).toEqual(failure('EAI_AGAIN'));
   });
 
-  it('tries again by itself after a failure, and keeps the answer that it had', async () => {
+  it('tries again after a failure, and keeps the last answer', async () => {
     scriptLookups(['10.0.0.1'], 'down', 'down', ['10.0.0.1']);
     const scene = new Scene('db.example', 80);
     const first = await scene.value(1);
@@ -177,7 +177,7 @@ describe('createDnsWatcherFactory', () => {
     expect(await scene.value(4)).toBe(first);
   });
 
-  it('does not ask for service configs, which would be ignored', async () => {
+  it('does not request service configs, which would be ignored', async () => {
     const texts = jest.spyOn(dns, 'resolveTxt').mockResolvedValue([]);
     scriptLookups(['10.0.0.1']);
     const scene = new Scene('db.example', 80);
@@ -200,7 +200,7 @@ describe('createDnsWatcherFactory', () => {
     expect(scene.results).toEqual([]);
   });
 
-  it('gives up a broken name with its release', async () => {
+  it('stops resolving an invalid name with its release', async () => {
     const scene = new Scene('[broken', 80);
     expect(await scene.result(1)).toEqual({
       ok: false,
@@ -212,7 +212,7 @@ describe('createDnsWatcherFactory', () => {
     expect(scene.results).toHaveLength(before);
   });
 
-  it('does nothing when it is asked to resolve again after its release', async () => {
+  it('ignores requests to resolve again after its release', async () => {
     const lookups = scriptLookups(['10.0.0.1']);
     const scene = new Scene('db.example', 80);
     await scene.value(1);

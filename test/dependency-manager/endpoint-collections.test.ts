@@ -125,7 +125,7 @@ describe('an assignment with collections (gRFC A95)', () => {
     expect(scene.updates).toHaveLength(2);
   });
 
-  it('stays as it was until a new collection has come', () => {
+  it('is unchanged until a new collection was received', () => {
     const scene = new Scene(assignment('x'));
     scene.collect('x', '10.0.0.1');
     scene.assign(assignment('x', 'y'));
@@ -137,7 +137,7 @@ describe('an assignment with collections (gRFC A95)', () => {
     expect(scene.collectionsWatched).toEqual(['y']);
   });
 
-  it('has no endpoints in a locality whose collection cannot be had, and says why', () => {
+  it('has no endpoints in a locality whose collection has an error, with the error', () => {
     const scene = new Scene(assignment('x', 'y'));
     scene.collect('x', '10.0.0.1');
     scene.source.fail(collectionType, 'y', xdsError('LbEndpointCollection "y": no such resource'));
@@ -148,7 +148,7 @@ describe('an assignment with collections (gRFC A95)', () => {
     expect(scene.note).toBe('xDS node "n1"');
   });
 
-  it('says what is wrong with itself and with its collections while they stay in use', () => {
+  it('has the ambient errors of itself and of its collections while they stay in use', () => {
     const scene = new Scene(assignment('x'));
     scene.collect('x', '10.0.0.1');
     scene.source.ambient(collectionType, 'x', xdsError('collection is stale'));
@@ -161,7 +161,7 @@ describe('an assignment with collections (gRFC A95)', () => {
     expect(scene.hosts).toEqual([['10.0.0.1']]);
   });
 
-  it('lets go of its collections when it is gone, and comes back with them', () => {
+  it('releases its collections when it is removed, and has them again when it is added again', () => {
     const scene = new Scene(assignment('x'));
     scene.collect('x', '10.0.0.1');
     scene.source.fail(fakeTypes.endpoints, 'a', xdsError('gone'));
@@ -173,7 +173,7 @@ describe('an assignment with collections (gRFC A95)', () => {
     expect(scene.source.watchCount).toBe(0);
   });
 
-  it('may turn to endpoints of its own, and is passed on as it is then', () => {
+  it('may change to its own endpoints, and is passed on unchanged then', () => {
     const scene = new Scene(assignment('x'));
     scene.collect('x', '10.0.0.1');
     const own = endpoints('a', '10.0.0.9');

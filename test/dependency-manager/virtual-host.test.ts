@@ -25,12 +25,12 @@ describe('findVirtualHost', () => {
     expect(find(host, ...domains)).toBe(expected);
   });
 
-  it('looks at every domain of every virtual host', () => {
+  it('considers every domain of every virtual host', () => {
     expect(find('a.b', ['x', '*'], ['y', 'a.*'])).toBe('y');
     expect(find('a.b', ['x', 'a.b'], ['y', 'a.*'])).toBe('x');
   });
 
-  it('takes the earlier of two equal patterns', () => {
+  it('chooses the earlier of two equal patterns', () => {
     expect(find('a.b', ['first', '*.b'], ['second', '*.b'])).toBe('first');
   });
 
@@ -70,7 +70,7 @@ describe('findVirtualHost', () => {
     expect(find(host, domain)).toBeUndefined();
   });
 
-  it('takes host and port as one opaque name', () => {
+  it('treats host and port as one opaque name', () => {
     expect(find('a.b:8080', 'a.b', 'a.b:80', 'a.b:8080')).toBe('a.b:8080');
     expect(find('a.b:8080', 'a.b')).toBeUndefined();
   });

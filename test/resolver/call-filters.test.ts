@@ -6,7 +6,7 @@ import { ResolvingCall } from '@grpc/grpc-js/build/src/resolving-call';
 import type { CallConfig, Filter } from '../../src/grpc-js';
 import { CallFailedError, type CallFilter } from '../../src/http-filters/call-filter';
 import type { PreparedFilter } from '../../src/http-filters/http-filter';
-import { createCallFilterFactories } from '../../src/resolver/filtered-call';
+import { createCallFilterFactories } from '../../src/resolver/routed-call';
 import { callWith, headersOf, instance, statusOf } from '../http-filters/calls';
 
 /** What the host makes of a call once its headers are through the filters. */
@@ -41,7 +41,7 @@ class Child {
     return [];
   }
 
-  /** What the server says. */
+  /** The response of the server. */
   get server(): InterceptingListener {
     if (this.listener === undefined) throw new Error('The call was not started');
     return this.listener;
@@ -105,7 +105,7 @@ class Scene {
     return this;
   }
 
-  /** Lets everything happen that happens without the server. */
+  /** Runs everything that does not need the server. */
   async settle(): Promise<this> {
     for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
     return this;
@@ -121,7 +121,7 @@ const refused = new CallFailedError({
   metadata: headersOf({ why: 'test' }),
 });
 
-/** A filter that counts how often it is told of the end. */
+/** A filter that counts its `onStatus` calls. */
 function counting(filter: CallFilter = {}): { filter: CallFilter; statuses: number[] } {
   const statuses: number[] = [];
   return {
@@ -137,7 +137,7 @@ function counting(filter: CallFilter = {}): { filter: CallFilter; statuses: numb
 }
 
 describe('a call with HTTP filters', () => {
-  it('passes them on its way to the server and back', async () => {
+  it('passes them to the server and back', async () => {
     const adding = (name: string): CallFilter => ({
       onRequestHeaders(headers) {
         headers.add('by', name);
@@ -313,7 +313,7 @@ describe('a filter fails its call', () => {
 });
 
 describe('a call that ends while a filter holds it back', () => {
-  /** A filter that lets the headers go on, or fails the call, when told to. */
+  /** A filter that continues or fails the call on demand. */
   function holding() {
     const settle = { goOn: () => {}, fail: () => {} };
     const last = counting({

@@ -27,8 +27,8 @@ import {
 import { CLUSTER_MANAGER, ClusterManagerConfig } from '../../src/lb/cluster-manager/config';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { RegexMeter } from '../../src/regex/regex-meter';
-import { LiveConfigs } from '../../src/resolver/live-configs';
-import { registerXdsResolver } from '../../src/resolver/register-xds-resolver';
+import { LiveConfigs } from '../../src/resolver/explain-call';
+import { registerXdsResolver } from '../../src/resolver/xds-scheme';
 import { XdsResolver } from '../../src/resolver/xds-resolver';
 import type { RetryPolicy } from '../../src/resources/route-config/route-config';
 import { CertificateProviderRegistry } from '../../src/security/certificate-provider-registry';
@@ -301,7 +301,7 @@ describe('A cluster that a call was sent to leaves the load-balancing config', (
     await ended(undefined);
   });
 
-  it('when it was answered before the cluster went out of use', async () => {
+  it('when it was answered before the cluster was removed from the routes', async () => {
     scene = new Scene();
     scene.call();
     await until(isPicking, true);

@@ -115,7 +115,7 @@ describe('ClusterChoice', () => {
     ]);
   });
 
-  it('spreads many calls by weight', () => {
+  it('distributes many calls by weight', () => {
     const clusters = Array.from({ length: 100 }, (_, i) => [`c${i}`, i + 1] as const);
     const choice = ClusterChoice.acquire(weighted(...clusters), createRefs(), []);
     const random = seededRandom(11);

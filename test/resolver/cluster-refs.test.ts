@@ -49,7 +49,7 @@ describe('ClusterRefs', () => {
     expect([ref.isReleased, names(refs)]).toEqual([true, 'cluster:a']);
   });
 
-  it('subscribes anew to a cluster that comes back', () => {
+  it('subscribes again to a cluster that is acquired again', () => {
     const { refs, log } = setUp();
     refs.acquire('a').release();
     refs.acquire('a');
@@ -57,7 +57,7 @@ describe('ClusterRefs', () => {
     expect(names(refs)).toBe('cluster:a');
   });
 
-  it('counts in its revision the clusters that join and leave, not their references', () => {
+  it('counts added and removed clusters in its revision, not their references', () => {
     const { refs } = setUp();
     const start = refs.revision;
     const ref = refs.acquire('a');
@@ -69,7 +69,7 @@ describe('ClusterRefs', () => {
     expect(refs.revision).toBeGreaterThan(joined);
   });
 
-  it('has removed the cluster, as a reader sees it, when its subscription ends', () => {
+  it('has removed the cluster when its subscription ends', () => {
     const seen: string[] = [];
     const refs: ClusterRefs = new ClusterRefs(
       () => createHandle(() => seen.push(names(refs))),

@@ -64,7 +64,7 @@ const exactHeader = (name: string, text: string): HeaderMatcher => ({
 const path = (text: string) => ({ path: { kind: 'path', text, caseSensitive: true } }) as const;
 
 describe('explainCall', () => {
-  it('names each route that was tried, why it did not match, and the one that did', () => {
+  it('lists each tried route, why it did not match, and the one that did', () => {
     const config = configOf([
       route(forwardTo('a'), path('/a.B/C')),
       route(forwardTo('b'), { headers: [exactHeader('env', 'canary')] }),
@@ -89,7 +89,7 @@ describe('explainCall', () => {
     expect(unmatchedShare).toBe(0);
   });
 
-  it('says that no route matches', () => {
+  it('reports that no route matches', () => {
     const config = configOf([route(forwardTo('a'), path('/a.B/C'))]);
     expect(explain(config, '/a.B/D')).toMatchObject({ decisions: [], unmatchedShare: 1 });
   });
@@ -107,7 +107,7 @@ describe('explainCall', () => {
     ]);
   });
 
-  it('shows clusters with their shares, timeout, retries and what is hashed', () => {
+  it('shows clusters with their shares, timeout, retries and hash inputs', () => {
     const action = forwardTo(
       [
         ['a', 3],
@@ -171,7 +171,7 @@ describe('explainCall', () => {
     });
   });
 
-  it('says that a route cannot be carried out', () => {
+  it('reports a route with an unsupported action', () => {
     const config = configOf([route({ kind: 'unsupported', action: 'redirect' })]);
     expect(explain(config, '/a.B/C').decisions[0]?.outcome).toEqual({
       kind: 'fail',
@@ -179,7 +179,7 @@ describe('explainCall', () => {
     });
   });
 
-  it('agrees with the table that calls go by, on random tables', () => {
+  it('agrees with the routing of calls, on random tables', () => {
     const random = seededRandom(11);
     const word = () => ['a', 'b', 'ab', 'B'][Math.floor(random() * 4)] ?? '';
     for (let round = 0; round < 500; round++) {

@@ -11,7 +11,7 @@ import type {
 import { Violations } from '../../src/util/violations';
 import { callWith, failureOf } from '../http-filters/calls';
 
-/** Made from one byte, which says what it is; byte 0 has nothing to do. */
+/** A config of one byte; a filter with byte 0 does nothing. */
 class ByteConfig implements HttpFilterConfig {
   constructor(
     readonly configType: string,

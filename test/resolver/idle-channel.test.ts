@@ -15,7 +15,7 @@ describe('A channel that was idle', () => {
   });
   afterEach(() => mesh.stop());
 
-  it('sends its first calls by the routes of now, not by those from before', async () => {
+  it('sends its first calls by the current routes', async () => {
     // 1. A call goes to the blue backend; then the channel has nothing to do, and resolves no more.
     const blue = await mesh.backend('blue');
     const green = await mesh.backend('green');

@@ -40,13 +40,13 @@ describe('PathIndex', () => {
     expect(find(matchers, '/other')).toBe(3);
   });
 
-  it('keeps the order of the routes whatever kind they are of', () => {
+  it('keeps the order of routes of different kinds', () => {
     expect(find([prefix('/a'), path('/a/b')], '/a/b')).toBe(0);
     expect(find([regex(/^\/a.*$/), path('/a/b')], '/a/b')).toBe(0);
     expect(find([path('/x/y'), prefix('/a/b'), prefix('/a')], '/a/b/c')).toBe(1);
   });
 
-  it('goes on to the next candidate when one is refused', () => {
+  it('continues with the next candidate when one is not accepted', () => {
     const index = new PathIndex([path('/a/b'), prefix('/a'), path('/a/b')]);
     const asked: number[] = [];
     const found = index.findFirst('/a/b', (position) => {
@@ -57,13 +57,13 @@ describe('PathIndex', () => {
     expect(asked).toEqual([0, 1, 2]);
   });
 
-  it('ignores case only where told to', () => {
+  it('ignores case only for case-insensitive routes', () => {
     expect(find([path('/a/b', false)], '/A/B')).toBe(0);
     expect(find([prefix('/a', false)], '/A/B')).toBe(0);
     expect(find([path('/a/b'), prefix('/a')], '/A/B')).toBeUndefined();
   });
 
-  it('does not ask about routes that cannot match', () => {
+  it('does not try routes that cannot match', () => {
     const matchers = Array.from({ length: 1000 }, (_, i) => path(`/s${i}/m`));
     const asked: number[] = [];
     new PathIndex(matchers).findFirst('/s500/m', (position) => asked.push(position) < 0);

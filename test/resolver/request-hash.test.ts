@@ -136,7 +136,7 @@ describe.each<[string, CallFilter | undefined]>([
     expect(scene.draws).toBe(0);
   });
 
-  it('is that of the headers as they were when the call was routed', async () => {
+  it('is computed from the headers at the time of routing', async () => {
     const headers = headersOf('user', 'me');
     const call = new Scene([byUser], { filter }).call(headers);
     for (const factory of call.dynamicFilterFactories) {

@@ -63,22 +63,22 @@ describe('headerValue', () => {
     expect(headerValue('a', metadataOf({ a: ['1', '2', '3'] }))).toBe('1,2,3');
   });
 
-  it('finds a header whatever case it was given in', () => {
+  it('finds a header in any letter case', () => {
     expect(headerValue('x-a', metadataOf({ 'X-A': 'v' }))).toBe('v');
   });
 
-  it('takes binary headers for absent', () => {
+  it('treats binary headers as absent', () => {
     const metadata = new Metadata();
     metadata.add('x-bin', Buffer.from('v'));
     expect(headerValue('x-bin', metadata)).toBeUndefined();
   });
 
-  it('knows the content type that will be added, unless there is one', () => {
+  it('has the default content type, unless there is one', () => {
     expect(headerValue('content-type', metadataOf({}))).toBe('application/grpc');
     expect(headerValue('content-type', metadataOf({ 'content-type': 'a/b' }))).toBe('a/b');
   });
 
-  it('tells an empty value from none', () => {
+  it('distinguishes an empty value from an absent one', () => {
     expect(headerValue('a', metadataOf({ a: '' }))).toBe('');
     expect(headerValue('a', metadataOf({}))).toBeUndefined();
   });
@@ -177,7 +177,7 @@ describe('matchesHeader', () => {
     ['pattern, inverted', string({ kind: 'regex', regex: regex('x+') }), true, true],
     ['range', range(0n, 1n), false, false],
     ['range, inverted', range(0n, 1n), true, true],
-    // A condition on presence goes by presence.
+    // A presence condition ignores the value.
     ['present', present(true), false, false],
     ['present, inverted', present(true), true, true],
     ['not present', present(false), false, true],
@@ -199,7 +199,7 @@ describe('matchesHeader', () => {
     expect(matchesHeader(header, metadataOf({ a: ['1', '2'] }))).toBe(true);
   });
 
-  it('takes a binary header for absent, also where absence is asked for', () => {
+  it('treats a binary header as absent, also for a condition on absence', () => {
     const metadata = new Metadata();
     metadata.add('x-bin', Buffer.from('v'));
     const header = {
@@ -222,7 +222,7 @@ describe('matchesRoute', () => {
   });
   const none = new Metadata();
 
-  it('asks for the path and for every header', () => {
+  it('requires the path and every header', () => {
     const both = match({ headers: [header('a'), header('b')] });
     expect(matchesRoute(both, '/s/m', metadataOf({ a: '1', b: '2' }), never)).toBe(true);
     expect(matchesRoute(both, '/s/m', metadataOf({ a: '1' }), never)).toBe(false);

@@ -5,7 +5,7 @@ import { Metadata } from '../../src/grpc-js';
 import type { XdsConfig } from '../../src/dependency-manager/xds-config';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { RegexMeter } from '../../src/regex/regex-meter';
-import { LiveConfigs } from '../../src/resolver/live-configs';
+import { LiveConfigs } from '../../src/resolver/explain-call';
 import { XdsResolver } from '../../src/resolver/xds-resolver';
 import { CertificateProviderRegistry } from '../../src/security/certificate-provider-registry';
 import { CertificateProviders } from '../../src/security/certificate-providers';
@@ -171,12 +171,12 @@ const unavailable = (details: string) =>
   expect.objectContaining({ code: Status.UNAVAILABLE, details });
 
 describe('XdsResolver: the first result', () => {
-  it('does nothing before it is asked to', () => {
+  it('does nothing before the first updateResolution', () => {
     const scene = new Scene().serveListener();
     expect([scene.bootstrapLoads, scene.clientHolds, scene.source.watchCount]).toEqual([0, 0, 0]);
   });
 
-  it('tells config selector, load-balancing config and xds context, and no addresses', () => {
+  it('publishes config selector, load-balancing config and xds context, and no addresses', () => {
     const { channel, config } = new Scene().resolved();
     expect(channel.told).toHaveLength(1);
     expect(channel.children).toEqual(['cluster:a']);
@@ -187,7 +187,7 @@ describe('XdsResolver: the first result', () => {
     expect(clusterOf(channel.call('/s/m'))).toBe('cluster:a');
   });
 
-  it('tells nothing while something is missing', () => {
+  it('publishes nothing while a resource is pending', () => {
     const scene = new Scene().serveListener();
     scene.resolver.updateResolution();
     scene.resolver.updateResolution();
@@ -196,7 +196,7 @@ describe('XdsResolver: the first result', () => {
     expect([scene.bootstrapLoads, scene.clientHolds]).toEqual([1, 1]);
   });
 
-  it('looks for the listener that the template of the authority makes', () => {
+  it('watches the listener of the template of the authority', () => {
     const scene = new Scene('auth', '/a b');
     scene.resolver.updateResolution();
     expect(scene.source.watched(fakeTypes.listener)).toEqual([
@@ -254,7 +254,7 @@ describe('XdsResolver: a route by user-agent', () => {
 });
 
 describe('XdsResolver: errors before there is a config', () => {
-  it('tells that there is no bootstrap, later and not at once, and tries again when asked', () => {
+  it('reports a missing bootstrap asynchronously, and tries again on request', () => {
     const scene = new Scene();
     scene.bootstrap = err('no bootstrap file');
     scene.resolver.updateResolution();
@@ -271,7 +271,7 @@ describe('XdsResolver: errors before there is a config', () => {
     expect(scene.bootstrapLoads).toBe(3);
   });
 
-  it('tells that the authority is unknown', () => {
+  it('reports an unknown authority', () => {
     const scene = new Scene('elsewhere');
     scene.resolver.updateResolution();
     scene.clock.flush();
@@ -285,7 +285,7 @@ describe('XdsResolver: errors before there is a config', () => {
     expect(scene.clientHolds).toBe(0);
   });
 
-  it('tells that the listener is missing, and says so again each time it is asked', () => {
+  it('reports a missing listener, and again on each request', () => {
     const scene = new Scene();
     scene.resolver.updateResolution();
     scene.source.fail(fakeTypes.listener, 'svc', xdsError('Listener "svc" does not exist'));
@@ -302,7 +302,7 @@ describe('XdsResolver: errors before there is a config', () => {
     expect(scene.bootstrapLoads).toBe(1);
   });
 
-  it('tells that the listener is one for a server', () => {
+  it('reports a socket listener', () => {
     const scene = new Scene();
     scene.source.serve(fakeTypes.listener, 'svc', socketListener('svc'));
     scene.resolver.updateResolution();
@@ -313,7 +313,7 @@ describe('XdsResolver: errors before there is a config', () => {
     });
   });
 
-  it('tells that no virtual host matches, and recovers when one does', () => {
+  it('reports that no virtual host matches, and recovers when one does', () => {
     const scene = new Scene().serveListener().serveClusters('a');
     const foreign = routeConfig('svc-routes', virtualHost([], { domains: ['other'] }));
     scene.source.serve(fakeTypes.routeConfig, 'svc-routes', foreign);
@@ -385,7 +385,7 @@ describe('XdsResolver: errors before there is a config', () => {
     expect(scene.logged).toEqual([line, line]);
   });
 
-  it('does not tell an error that a config has overtaken', () => {
+  it('does not report an error after a later config', () => {
     const scene = new Scene().serveClusters('a').routeTo('a');
     scene.resolver.updateResolution();
     scene.source.fail(fakeTypes.listener, 'svc', xdsError('gone'));
@@ -395,7 +395,7 @@ describe('XdsResolver: errors before there is a config', () => {
     expect(scene.logged).toEqual([]);
   });
 
-  it('tells only the latest of several errors', () => {
+  it('reports only the latest of several errors', () => {
     const scene = new Scene();
     scene.resolver.updateResolution();
     scene.source.fail(fakeTypes.listener, 'svc', xdsError('first'));
@@ -404,7 +404,7 @@ describe('XdsResolver: errors before there is a config', () => {
     expect(scene.channel.told).toMatchObject([{ details: 'second' }]);
   });
 
-  it('tells nothing after it was destroyed', () => {
+  it('reports nothing after it was destroyed', () => {
     const scene = new Scene();
     scene.bootstrap = err('no bootstrap file');
     scene.resolver.updateResolution();
@@ -419,7 +419,7 @@ describe('XdsResolver: errors before there is a config', () => {
 });
 
 describe('XdsResolver: updates', () => {
-  it('follows the routes, and drops the old cluster once the old selector is gone', () => {
+  it('follows the routes, and removes the old cluster after the release of the old selector', () => {
     const scene = new Scene().resolved();
     const { channel } = scene;
     const before = channel.told.length;
@@ -436,7 +436,7 @@ describe('XdsResolver: updates', () => {
     expect(scene.source.watched(fakeTypes.cluster)).toEqual(['b']);
   });
 
-  it('never names a child whose cluster is missing from the xds context', () => {
+  it('never has a child whose cluster is missing from the xds context', () => {
     const scene = new Scene().resolved();
     scene.channel.onTold = (told) => {
       if (told.kind !== 'result') return;
@@ -455,7 +455,7 @@ describe('XdsResolver: updates', () => {
     expect(scene.channel.children).toEqual(['cluster:a']);
   });
 
-  it('leaves the channel alone when only endpoints change', () => {
+  it('does not publish when only endpoints change', () => {
     const scene = new Scene().resolved();
     const { clusters } = scene.channel.result.context;
     const before = clusters.cluster('a');
@@ -465,7 +465,7 @@ describe('XdsResolver: updates', () => {
     expect(scene.config.clusters.get('a')).toBe(clusters.cluster('a'));
   });
 
-  it('leaves the channel alone when the virtual host is the same object', () => {
+  it('does not publish when the virtual host is the same object', () => {
     const scene = new Scene().resolved();
     const { channel } = scene;
     const before = channel.call('/s/m');
@@ -484,7 +484,7 @@ describe('XdsResolver: updates', () => {
     expect(scene.channel.result.context).toBe(context);
   });
 
-  it('sends a config again that the channel did not accept, with the next update', () => {
+  it('publishes a config that the channel did not accept again with the next update', () => {
     const scene = new Scene();
     scene.channel.accepts = false;
     scene.resolved();
@@ -506,7 +506,7 @@ describe('XdsResolver: updates', () => {
     expect(after.children.get('cluster:a')).toBe(before.children.get('cluster:a'));
   });
 
-  it('tells nothing when nothing changed', () => {
+  it('publishes nothing when nothing changed', () => {
     const scene = new Scene().resolved();
     const { listener: same } = scene.config;
     scene.source.serve(fakeTypes.listener, 'svc', same);
@@ -524,7 +524,7 @@ describe('XdsResolver: updates', () => {
     expect(scene.dns.reresolutions).toHaveLength(2);
   });
 
-  it('lets a policy subscribe to a cluster that no route names', () => {
+  it('accepts a subscription of a policy to a cluster without a route', () => {
     const scene = new Scene().resolved();
     const held = scene.channel.result.context.clusters.subscribeCluster('c');
     expect([...scene.config.clusters.keys()].sort()).toEqual(['a', 'c']);
@@ -599,7 +599,7 @@ describe('XdsResolver: calls', () => {
   });
 });
 
-describe('XdsResolver: clusters that calls hold', () => {
+describe('XdsResolver: clusters that calls reference', () => {
   it('stay until every call on them has been committed', () => {
     // 1. Two calls are under way when the route turns to another cluster.
     const scene = new Scene().resolved();
@@ -609,7 +609,7 @@ describe('XdsResolver: clusters that calls hold', () => {
     scene.routeTo('b');
     expect(channel.children).toEqual(['cluster:a', 'cluster:b']);
     expect(scene.source.watched(fakeTypes.cluster)).toEqual(['a', 'b']);
-    // 2. One is committed, and says so twice.
+    // 2. One is committed, twice.
     first.onCommitted?.();
     first.onCommitted?.();
     expect(channel.children).toEqual(['cluster:a', 'cluster:b']);
@@ -644,7 +644,7 @@ describe('XdsResolver: clusters that calls hold', () => {
     expect(scene.channel.told).toHaveLength(before);
   });
 
-  it('are let go by a call that may be retried however it ends', () => {
+  it('are released at the end of a call that may be retried', () => {
     const scene = new Scene().serveListener().serveClusters('a', 'b');
     const retryPolicy = {
       retryOn: ['unavailable'],
@@ -665,7 +665,7 @@ describe('XdsResolver: clusters that calls hold', () => {
     expect(scene.channel.children).toEqual(['cluster:b']);
   });
 
-  it('are given up together in one publication', () => {
+  it('are removed together in one publication', () => {
     const scene = new Scene().resolved();
     scene.routeTo([
       ['a', 1],
@@ -677,7 +677,7 @@ describe('XdsResolver: clusters that calls hold', () => {
     expect(scene.channel.told.length - before).toBe(2);
   });
 
-  it('are held by no call that was not sent anywhere', async () => {
+  it('are not referenced by a call that was not sent', async () => {
     const scene = new Scene().serveListener().serveClusters('a').serveRoutes(byPath('/s/m', 'a'));
     scene.resolver.updateResolution();
     await outcomeOf(scene.channel.call('/s/other'));
@@ -685,7 +685,7 @@ describe('XdsResolver: clusters that calls hold', () => {
     expect(scene.channel.children).toEqual([]);
   });
 
-  it('stay when a selector is let go twice', () => {
+  it('stay when a selector is released twice', () => {
     const scene = new Scene().resolved();
     const { selector } = scene.channel.result;
     selector.unref();
@@ -699,7 +699,7 @@ describe('XdsResolver: clusters that calls hold', () => {
     expect(scene.channel.children).toEqual(['cluster:a', 'cluster:b']);
   });
 
-  it('are not held by a selector that the channel has refused', () => {
+  it('are not referenced by a selector that the channel did not accept', () => {
     const scene = new Scene().resolved();
     scene.channel.accepts = false;
     scene.routeTo('b');
@@ -710,7 +710,7 @@ describe('XdsResolver: clusters that calls hold', () => {
 });
 
 describe('XdsResolver: a target that is lost', () => {
-  it('fails new calls with the reason, and leaves those under way their cluster', async () => {
+  it('fails new calls with the reason, and keeps the cluster of in-flight calls', async () => {
     const scene = new Scene().resolved();
     scene.channel.call('/s/m');
     scene.source.fail(fakeTypes.listener, 'svc', xdsError('Listener "svc" was deleted'));
@@ -721,7 +721,7 @@ describe('XdsResolver: a target that is lost', () => {
     );
   });
 
-  it('serves again when the target is back, with the routes compiled before', async () => {
+  it('serves again when the target is usable again, with the routes compiled before', async () => {
     const scene = new Scene().resolved();
     const before = scene.channel.call('/s/m').methodConfig;
     const { config } = scene;
@@ -733,7 +733,7 @@ describe('XdsResolver: a target that is lost', () => {
     expect(scene.channel.result.note).toBe('');
   });
 
-  it('does not report an error over a config when it is asked to resolve', () => {
+  it('does not report an error on a request while there is a config', () => {
     const scene = new Scene().resolved();
     scene.source.fail(fakeTypes.listener, 'svc', xdsError('gone'));
     const before = scene.channel.told.length;
@@ -761,7 +761,7 @@ describe('XdsResolver: the log of failures', () => {
 });
 
 describe('XdsResolver: events', () => {
-  it('say each new config, and why there is none any more', () => {
+  it('report each new config, and the error when it is lost', () => {
     const recorder = new DiagnosticRecorder('grpc-xds:config-published', 'grpc-xds:config-failed');
     const scene = new Scene().resolved();
     const about = { nodeId: 'n1', target: 'xds:///svc' };
@@ -776,7 +776,7 @@ describe('XdsResolver: events', () => {
 });
 
 describe('XdsResolver: the end', () => {
-  it('releases watches and client, and tells nothing more', () => {
+  it('releases watches and client, and reports nothing more', () => {
     const scene = new Scene().resolved();
     const before = scene.channel.told.length;
     scene.resolver.destroy();
@@ -787,7 +787,7 @@ describe('XdsResolver: the end', () => {
     expect(scene.channel.told).toHaveLength(before);
   });
 
-  it('leaves the calls made before, and the old selector, without effect', () => {
+  it('makes the release of earlier calls and of the old selector ineffective', () => {
     const scene = new Scene().resolved();
     const early = scene.channel.call('/s/m');
     scene.resolver.destroy();
@@ -799,7 +799,7 @@ describe('XdsResolver: the end', () => {
     expect([scene.source.watchCount, scene.clientHolds]).toEqual([0, 0]);
   });
 
-  it('may be followed by a new beginning, with a bootstrap read anew', () => {
+  it('may be followed by another start, which reads the bootstrap again', () => {
     const scene = new Scene().resolved();
     const old = scene.channel.call('/s/m');
     scene.resolver.destroy();
@@ -815,7 +815,7 @@ describe('XdsResolver: the end', () => {
     expect([scene.source.watchCount, scene.clientHolds]).toEqual([0, 0]);
   });
 
-  it('may come while a result is being told', () => {
+  it('may happen during a publication', () => {
     const scene = new Scene();
     scene.channel.onTold = () => scene.resolver.destroy();
     scene.resolved();
@@ -823,7 +823,7 @@ describe('XdsResolver: the end', () => {
     expect([scene.source.watchCount, scene.clientHolds]).toEqual([0, 0]);
   });
 
-  it('may come while a cluster is given up', () => {
+  it('may happen while a cluster is removed', () => {
     const scene = new Scene().resolved();
     const call = scene.channel.call('/s/m');
     scene.routeTo('b');
@@ -837,7 +837,7 @@ describe('XdsResolver: the end', () => {
   });
 });
 
-describe('XdsResolver: calls on the selector of before, when resolution begins anew', () => {
+describe('XdsResolver: calls on the previous selector, when resolution starts again', () => {
   const retryPolicy = {
     retryOn: ['unavailable'],
     maxAttempts: 3,
@@ -853,7 +853,7 @@ describe('XdsResolver: calls on the selector of before, when resolution begins a
     return scene;
   }
 
-  /** Begins to resolve, with no word about the listener yet. */
+  /** Starts to resolve, while the listener is pending. */
   function wake(scene: Scene): void {
     scene.source.forget(fakeTypes.listener, 'svc');
     scene.resolver.updateResolution();
@@ -865,7 +865,7 @@ describe('XdsResolver: calls on the selector of before, when resolution begins a
     return metadata;
   };
 
-  it('wait for the new config and go by that', async () => {
+  it('wait for the new config and are routed by it', async () => {
     const scene = awakened();
     wake(scene);
     const call = scene.channel.call('/s/m');
@@ -877,7 +877,7 @@ describe('XdsResolver: calls on the selector of before, when resolution begins a
     expect(scene.channel.children).toEqual(['cluster:b']);
   });
 
-  it('hold the cluster they are then sent to until they are committed', async () => {
+  it('reference their new cluster until they are committed', async () => {
     const scene = awakened();
     wake(scene);
     const call = scene.channel.call('/s/m');
@@ -900,7 +900,7 @@ describe('XdsResolver: calls on the selector of before, when resolution begins a
     expect(call.methodConfig.retryPolicy?.maxAttempts).toBe(3);
   });
 
-  it('get the timeout of the old route, because that of the new one comes too late', () => {
+  it('get the timeout of the old route, because the host cannot apply that of the new one', () => {
     const scene = new Scene().serveListener(5000).serveClusters('a').routeTo('a');
     scene.resolver.updateResolution();
     scene.resolver.destroy();
@@ -910,7 +910,7 @@ describe('XdsResolver: calls on the selector of before, when resolution begins a
     });
   });
 
-  it('fail as others do when the new routes have none for them', async () => {
+  it('fail as others do when no new route matches', async () => {
     const scene = awakened();
     scene.serveRoutes(byPath('/s/other', 'b'));
     wake(scene);
@@ -919,7 +919,7 @@ describe('XdsResolver: calls on the selector of before, when resolution begins a
     expect(await outcome).toEqual(unavailable('No route of xds:///svc matches /s/m'));
   });
 
-  it('hold nothing when they end before there is a config', () => {
+  it('reference nothing when they end before there is a config', () => {
     const scene = awakened();
     wake(scene);
     endCall(scene.channel.call('/s/m'));
@@ -928,7 +928,7 @@ describe('XdsResolver: calls on the selector of before, when resolution begins a
     expect(scene.channel.children).toEqual(['cluster:c']);
   });
 
-  it('say what they waited for when their time is over', () => {
+  it('list the pending resources when their deadline has passed', () => {
     const scene = awakened();
     wake(scene);
     scene.source.waits.push('Listener "svc": waiting for 1.0 s: the server has not sent it');
@@ -944,7 +944,7 @@ describe('XdsResolver: calls on the selector of before, when resolution begins a
     );
   });
 
-  it('that wait for ready also say why there is no config when their time is over', () => {
+  it('that wait for ready also have the error when their deadline has passed', () => {
     const scene = awakened();
     wake(scene);
     scene.source.fail(fakeTypes.listener, 'svc', xdsError('Listener "svc" does not exist'));
@@ -959,7 +959,7 @@ describe('XdsResolver: calls on the selector of before, when resolution begins a
     expect(told?.details).toBe('Deadline exceeded after 1.0s; Listener "svc" does not exist');
   });
 
-  it('list at most three pending resources when their time is over', () => {
+  it('list at most three pending resources when their deadline has passed', () => {
     const scene = awakened();
     wake(scene);
     for (let i = 0; i < 1000; i++) scene.source.waits.push(`Cluster "c${i}": waiting for 1.0 s`);
@@ -972,7 +972,7 @@ describe('XdsResolver: calls on the selector of before, when resolution begins a
     expect(told?.details.match(/Cluster "/g)).toHaveLength(3);
   });
 
-  it('let go of their cluster when they end after that', async () => {
+  it('release their cluster when they end after that', async () => {
     const scene = awakened();
     wake(scene);
     const call = scene.channel.call('/s/m');
@@ -987,7 +987,7 @@ describe('XdsResolver: calls on the selector of before, when resolution begins a
     expect(scene.channel.children).toEqual(['cluster:c']);
   });
 
-  it('fail with the reason when there is no config, also those that come after', async () => {
+  it('fail with the reason when there is no config, also later ones', async () => {
     const scene = awakened();
     wake(scene);
     const early = outcomeOf(scene.channel.call('/s/m'));
@@ -998,7 +998,7 @@ describe('XdsResolver: calls on the selector of before, when resolution begins a
     expect(await outcomeOf(scene.channel.call('/s/m'))).toEqual(reason);
   });
 
-  it('fail with the reason when the bootstrap has become unusable, until it is mended', async () => {
+  it('fail with the reason when the bootstrap has become invalid, until it is valid again', async () => {
     const scene = awakened();
     scene.bootstrap = err('the bootstrap is broken');
     wake(scene);
@@ -1012,7 +1012,7 @@ describe('XdsResolver: calls on the selector of before, when resolution begins a
     expect(await late).toBe('sent');
   });
 
-  it('wait over an error when they are told to wait', async () => {
+  it('wait during an error when they wait for ready', async () => {
     const scene = awakened();
     wake(scene);
     const early = outcomeOf(scene.channel.call('/s/m', patient()));
@@ -1048,7 +1048,7 @@ describe('XdsResolver: calls on the selector of before, when resolution begins a
 });
 
 describe('XdsResolver: a channel that throws', () => {
-  it('keeps no cluster for the config it did not take, and gets the next one', () => {
+  it('keeps no cluster for the config it did not accept, and gets the next one', () => {
     const scene = new Scene().serveListener().serveClusters('a', 'b').routeTo('a');
     scene.channel.accepts = false;
     scene.channel.onTold = () => {

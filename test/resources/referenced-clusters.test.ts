@@ -1,9 +1,9 @@
-import { referencedClusters } from '../../src/dependency-manager/referenced-clusters';
-import { forwardTo, route, virtualHost } from '../support/xds-builders';
+import { clustersOf } from '../../src/resources/route-config/virtual-host-parser';
+import { forwardTo, route } from '../support/xds-builders';
 
-describe('referencedClusters', () => {
+describe('clustersOf', () => {
   it('lists the clusters of all routes once, in order of appearance', () => {
-    const host = virtualHost([
+    const clusters = clustersOf([
       route(forwardTo('b')),
       route({ kind: 'unsupported', action: 'redirect' }),
       route(
@@ -15,10 +15,10 @@ describe('referencedClusters', () => {
       route(forwardTo('b')),
       route(forwardTo('constructor')),
     ]);
-    expect([...referencedClusters(host)]).toEqual(['b', 'c', 'a', 'constructor']);
+    expect([...clusters]).toEqual(['b', 'c', 'a', 'constructor']);
   });
 
   it('is empty without routes', () => {
-    expect(referencedClusters(virtualHost([])).size).toBe(0);
+    expect(clustersOf([]).size).toBe(0);
   });
 });

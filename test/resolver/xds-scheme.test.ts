@@ -1,4 +1,4 @@
-import { dataPlaneAuthority, parseTargetName } from '../../src/resolver/target-name';
+import { dataPlaneAuthority, parseTargetName } from '../../src/resolver/xds-scheme';
 
 describe('parseTargetName', () => {
   it.each([

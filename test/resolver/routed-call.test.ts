@@ -2,7 +2,7 @@ import { Metadata } from '../../src/grpc-js';
 import { callAttributes } from '../../src/lb/call-attributes';
 import { ClusterChoice } from '../../src/resolver/cluster-choice';
 import { ClusterRefs } from '../../src/resolver/cluster-refs';
-import { FilteredCall } from '../../src/resolver/filtered-call';
+import { FilteredCall } from '../../src/resolver/routed-call';
 import { createHandle } from '../../src/util/handle';
 import { weighted } from '../support/xds-builders';
 
@@ -35,13 +35,13 @@ function attributesOf(call: object) {
 }
 
 describe('FilteredCall', () => {
-  it('gives pickers the cluster, and the same hash each time', () => {
+  it('has the cluster for pickers, and the same hash each time', () => {
     const attributes = attributesOf(new Scene().call());
     expect(attributes?.cluster).toBe('cluster:a');
     expect([attributes?.requestHash?.(), attributes?.requestHash?.()]).toEqual([7n, 7n]);
   });
 
-  it('asks for no endpoint unless a filter does', () => {
+  it('prefers no endpoint unless a filter does', () => {
     const call = new Scene().call();
     expect(attributesOf(call)?.overrideHost).toBeUndefined();
     call.prefer([]);
@@ -50,7 +50,7 @@ describe('FilteredCall', () => {
     expect(attributesOf(call)?.overrideHost?.addresses).toEqual(['10.0.0.1:80']);
   });
 
-  it('asks for the endpoint that was picked, once one was', () => {
+  it('prefers the picked endpoint after a pick', () => {
     const call = new Scene().call();
     call.prefer(['10.0.0.1:80']);
     expect(call.picked).toBeUndefined();
@@ -87,7 +87,7 @@ describe('FilteredCall', () => {
     expect(call.cluster).toBe('cluster:a');
   });
 
-  it('cannot go to a cluster that went away with its route', () => {
+  it('cannot go to a cluster that was removed with its route', () => {
     const scene = new Scene();
     const call = scene.call();
     scene.choice.release();
