@@ -4,6 +4,7 @@ import type {
   DecodeContext,
   Decoded,
   DecodedValue,
+  DecodeResult,
   PreviousVersion,
   ResourceType,
 } from '../../xds-client/resource-type';
@@ -91,7 +92,7 @@ function decodeQuickly<M, T, C>(
   if (violations.count > 0) return { name, result: { ok: false, error: violations.all } };
   const previous = name === undefined ? undefined : context.previous(name);
   const changed = previous && parser.parseChange?.(bytes, previous, context);
-  return changed && { name, result: { ok: true, ...changed } };
+  return changed && { name, result: success(changed) };
 }
 
 function decodeWhole<M, T, C>(
@@ -127,5 +128,10 @@ function decoded<T, C>(
 ): Decoded<T, C> {
   const name = peekText(bytes, NAME_FIELD);
   const isValid = value !== undefined && violations.count === 0;
-  return { name, result: isValid ? { ok: true, ...value } : { ok: false, error: violations.all } };
+  return { name, result: isValid ? success(value) : { ok: false, error: violations.all } };
+}
+
+/** Not spread: V8 makes a hidden class for each object with a spread. */
+function success<T, C>({ value, record, change }: DecodedValue<T, C>): DecodeResult<T, C> {
+  return { ok: true, value, record, change };
 }
