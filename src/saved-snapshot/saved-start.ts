@@ -82,22 +82,35 @@ class SavedStartClient implements WatchClient {
 
   /** A saved resource in use counts as accepted, with a version that says that it is stale. */
   *resources(): IterableIterator<ResourceSnapshot> {
-    const inUse = new Map<string, ResourceSnapshot['accepted']>();
-    for (const watch of this.watches) if (watch.accepted) inUse.set(watch.key, watch.accepted);
+    const inUse = this.resourcesInUse();
     for (const resource of this.client.resources()) {
       const accepted = inUse.get(`${resource.typeUrl} ${resource.name}`);
       yield accepted === undefined ? resource : withSaved(resource, accepted);
     }
   }
 
+  /** A saved resource in use is not listed as pending, but counted in a line about the file. */
   waitingFor(atMost?: number): readonly string[] {
-    return this.client.waitingFor(atMost);
+    const inUse = this.resourcesInUse();
+    const lines = this.client.waitingFor(
+      atMost,
+      ({ type, name }) => !inUse.has(`${type.typeUrl} ${name}`),
+    );
+    if (inUse.size === 0) return lines;
+    return [...lines, `${this.context.saved.description} is in use for ${inUse.size} resources`];
   }
 
   close(): void {
     this.client.close();
     for (const watch of this.watches) watch.release();
     this.watches.clear();
+  }
+
+  /** Returns the saved resources in use, by type URL and canonical name. */
+  private resourcesInUse(): ReadonlyMap<string, ResourceSnapshot['accepted']> {
+    const inUse = new Map<string, ResourceSnapshot['accepted']>();
+    for (const watch of this.watches) if (watch.accepted) inUse.set(watch.key, watch.accepted);
+    return inUse;
   }
 }
 

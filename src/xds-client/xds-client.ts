@@ -98,12 +98,17 @@ export class XdsClient {
   /**
    * Returns one line for each pending resource.
    * @param atMost The number of lines. The number of pending resources beyond them is one more line.
+   * @param isListed Whether a resource is listed. Default: all are.
    */
-  waitingFor(atMost = Infinity): readonly string[] {
+  waitingFor(
+    atMost = Infinity,
+    isListed: (resource: WatchedResource) => boolean = () => true,
+  ): readonly string[] {
     const lines: string[] = [];
     let pending = 0;
     for (const authority of this.authorities.values()) {
       for (const resource of authority.pendingResources()) {
+        if (!isListed(resource)) continue;
         if (pending++ < atMost) lines.push(authority.describeWait(resource));
       }
     }

@@ -236,6 +236,18 @@ describe('a snapshot of an earlier run', () => {
     ]);
   });
 
+  it('is named instead of the pending resources that it has', () => {
+    const h = new SavedHarness({ a: 'as saved' });
+    h.watchSaved('a');
+    h.watchSaved('b');
+    expect(h.wrapped.waitingFor()).toHaveLength(2);
+    h.primary.stream.end();
+    expect(h.wrapped.waitingFor()).toEqual([
+      `Endpoints "b": waiting for 0.0 s: ${DOWN}; next attempt in 1.0 s`,
+      `${SAVED} is in use for 1 resources`,
+    ]);
+  });
+
   it('decodes resources for the first server of the authority, without trust', () => {
     const h = new SavedHarness({ a: 'as saved' });
     const features: string[][] = [];
