@@ -117,8 +117,8 @@ export default defineConfig(
   {
     files: ['src/**/*.ts'],
     rules: {
-      'max-lines': ['error', { max: 400, skipBlankLines: true, skipComments: true }],
-      'max-lines-per-function': ['error', { max: 60, skipBlankLines: true, skipComments: true }],
+      'max-lines': ['error', { max: 300, skipBlankLines: true, skipComments: true }],
+      'max-lines-per-function': ['error', { max: 40, skipBlankLines: true, skipComments: true }],
       'max-depth': ['error', 4],
       'no-restricted-syntax': ['error', noDefaultExport, currentDate, noAssertion],
       'no-restricted-globals': ['error', ...injectedGlobals],

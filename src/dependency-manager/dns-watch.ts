@@ -2,6 +2,7 @@ import {
   createResolver,
   type ChannelOptions,
   type GrpcEndpoint,
+  type StatusOr,
   type SubchannelAddress,
 } from '../grpc-js';
 import { watchLookups } from '../grpc-js/host-internals';
@@ -10,7 +11,7 @@ import {
   type EndpointsResource,
   type SocketAddress,
 } from '../resources/endpoints/endpoints';
-import { createHandle, type Handle } from '../util/handle';
+import type { Handle } from '../util/handle';
 import { sanitizeText } from '../util/sanitize-text';
 import { err, ok, type Result } from '../util/result';
 import { dnsTargetKey, type DnsTarget } from './observations';
@@ -26,54 +27,65 @@ export interface DnsWatcherFactory {
   start(target: DnsTarget, onResult: (result: Result<EndpointsResource, string>) => void): DnsWatch;
 }
 
-/** Creates a factory that uses the DNS resolver of the host library. */
+/** Creates watches of DNS names through the resolver of the host library. */
 export function createDnsWatcherFactory(options: ChannelOptions): DnsWatcherFactory {
-  // Service configs are ignored (gRFC A37).
+  // Service configs are ignored (gRFC A37), so they need not be queried.
   const resolverOptions = { ...options, 'grpc.service_config_disable_resolution': 1 };
-  return {
-    start(target, onResult) {
-      const path = dnsTargetKey(target);
-      let latest: EndpointsResource | undefined;
-      let released = false;
-      /** The error of the last lookup that failed. */
-      let cause: string | undefined;
-      const resolver = createResolver(
-        { scheme: 'dns', path },
-        (endpoints) => {
-          // The resolver reports an address, or an invalid name, even after it was destroyed. Another request would
-          // start it again.
-          if (released) return true;
-          if (endpoints.ok) {
-            const next = toEndpointsResource(path, endpoints.value);
-            // Equal addresses keep their identity, so that consumers see no change.
-            if (latest === undefined || !sameAddresses(latest, next)) latest = next;
-            onResult(ok(latest));
-          } else {
-            const reason = sanitizeText(cause ?? endpoints.error.details);
-            onResult(err(`DNS resolution of ${path} failed: ${reason}`));
-            // The resolver has a backoff, but only tries again on request.
-            resolver.updateResolution();
-          }
-          return true;
-        },
-        resolverOptions,
-      );
-      watchLookups(resolver, (text) => {
-        cause = text;
-      });
-      resolver.updateResolution();
-      const handle = createHandle(() => {
-        released = true;
-        resolver.destroy();
-      });
-      return {
-        release: () => handle.release(),
-        requestReresolution() {
-          if (!released) resolver.updateResolution();
-        },
-      };
-    },
-  };
+  return { start: (target, onResult) => new HostDnsWatch(target, onResult, resolverOptions) };
+}
+
+type DnsResult = Result<EndpointsResource, string>;
+
+class HostDnsWatch implements DnsWatch {
+  private readonly path: string;
+  private readonly resolver: ReturnType<typeof createResolver>;
+  private latest: EndpointsResource | undefined;
+  private isReleased = false;
+  /** Why the last lookup failed. */
+  private cause: string | undefined;
+
+  constructor(
+    target: DnsTarget,
+    private readonly onResult: (result: DnsResult) => void,
+    options: ChannelOptions,
+  ) {
+    this.path = dnsTargetKey(target);
+    const uri = { scheme: 'dns', path: this.path };
+    this.resolver = createResolver(uri, (endpoints) => this.onEndpoints(endpoints), options);
+    watchLookups(this.resolver, (text) => {
+      this.cause = text;
+    });
+    this.resolver.updateResolution();
+  }
+
+  release(): void {
+    if (this.isReleased) return;
+    this.isReleased = true;
+    this.resolver.destroy();
+  }
+
+  requestReresolution(): void {
+    if (!this.isReleased) this.resolver.updateResolution();
+  }
+
+  private onEndpoints(endpoints: StatusOr<GrpcEndpoint[]>): boolean {
+    // The resolver reports an address, or that it cannot read a name, even after it was destroyed, and would start
+    // again if it were called.
+    if (this.isReleased) return true;
+    const { path, latest } = this;
+    if (endpoints.ok) {
+      const next = toEndpointsResource(path, endpoints.value);
+      // The same answer again keeps its identity, so nothing downstream does any work.
+      this.latest = latest !== undefined && sameAddresses(latest, next) ? latest : next;
+      this.onResult(ok(this.latest));
+    } else {
+      const reason = sanitizeText(this.cause ?? endpoints.error.details);
+      this.onResult(err(`DNS resolution of ${path} failed: ${reason}`));
+      // The resolver backs off by itself, yet only tries again when it is called.
+      this.resolver.updateResolution();
+    }
+    return true;
+  }
 }
 
 /** Converts addresses to one endpoint in one nameless locality of one priority (gRFCs A37, A61). */

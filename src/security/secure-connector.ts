@@ -115,57 +115,60 @@ export class XdsSecureConnector implements SecureConnector {
     socket: Socket,
     { roots, identity }: Loaded,
   ): Promise<Result<TLSSocket, Error>> {
-    const { tls } = this.policy;
+    const { serverName, clock } = this;
     let peerError: Error | undefined;
     const checkServerIdentity = (_host: string, certificate: PeerCertificate) => {
-      peerError = checkPeer(certificate, tls, {
-        roots,
-        serverName: this.serverName,
-        nowMs: this.clock.now(),
-      });
+      const expectations = { roots, serverName, nowMs: clock.now() };
+      peerError = checkPeer(certificate, this.policy.tls, expectations);
       return peerError;
     };
-    return new Promise((resolve) => {
-      let secured: TLSSocket;
-      try {
-        secured = connect({
-          socket,
-          secureContext: contexts.get({
-            roots: roots === 'system' ? undefined : roots.certificates,
-            identity,
-          }),
-          servername: this.serverName,
-          checkServerIdentity,
-          // Explicitly: NODE_TLS_REJECT_UNAUTHORIZED=0 would switch the default off.
-          rejectUnauthorized: true,
-          ALPNProtocols: ['h2'],
-        });
-      } catch (error) {
-        resolve(err(error instanceof Error ? error : new Error(errorMessage(error))));
-        return;
-      }
-      const finish = (result: Result<TLSSocket, Error>) => {
-        timer.release();
-        secured.removeListener('close', onClose);
-        if (!result.ok) secured.destroy();
-        resolve(result);
-      };
-      const onClose = () =>
-        finish(err(new Error('the connection was closed during the handshake')));
-      const timer = this.clock.setTimer(
-        () => finish(err(Object.assign(new Error('timed out after 20 s'), { code: 'TIMEOUT' }))),
-        TIMEOUT_MS,
-      );
-      secured.once('secureConnect', () => finish(accept(secured)));
-      secured.once('close', onClose);
-      secured.on('error', (error) => finish(err(peerError ?? error)));
-    });
+    try {
+      const secured = connect({
+        socket,
+        secureContext: contexts.get({
+          roots: roots === 'system' ? undefined : roots.certificates,
+          identity,
+        }),
+        servername: serverName,
+        checkServerIdentity,
+        // Explicitly: NODE_TLS_REJECT_UNAUTHORIZED=0 would switch the default off.
+        rejectUnauthorized: true,
+        ALPNProtocols: ['h2'],
+      });
+      return resultOf(secured, clock, () => peerError);
+    } catch (error) {
+      return Promise.resolve(err(error instanceof Error ? error : new Error(errorMessage(error))));
+    }
   }
 
   private describe(text: string): string {
     const server = this.serverName === '' ? '' : ` (server name "${this.serverName}")`;
     return `cluster "${this.policy.cluster}"${server}: ${text}`;
   }
+}
+
+/** Waits for the end of a handshake, for 20 s at most. @param peerError Why the certificate of the server is refused. */
+function resultOf(
+  secured: TLSSocket,
+  clock: Clock,
+  peerError: () => Error | undefined,
+): Promise<Result<TLSSocket, Error>> {
+  return new Promise((resolve) => {
+    const finish = (result: Result<TLSSocket, Error>) => {
+      timer.release();
+      secured.removeListener('close', onClose);
+      if (!result.ok) secured.destroy();
+      resolve(result);
+    };
+    const onClose = () => finish(err(new Error('the connection was closed during the handshake')));
+    const timer = clock.setTimer(
+      () => finish(err(Object.assign(new Error('timed out after 20 s'), { code: 'TIMEOUT' }))),
+      TIMEOUT_MS,
+    );
+    secured.once('secureConnect', () => finish(accept(secured)));
+    secured.once('close', onClose);
+    secured.on('error', (error) => finish(err(peerError() ?? error)));
+  });
 }
 
 /** A server without ALPN would be sent HTTP/2 all the same: grpc-js does not look. */

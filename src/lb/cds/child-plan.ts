@@ -62,24 +62,15 @@ export function planLeaf(
   const overrideHostConfig = hasSessions
     ? planOverrideHost(resource, priorityConfig, previous?.overrideHostConfig)
     : undefined;
-  const options: ClusterImplOptions = {
-    cluster: resource.name,
-    edsServiceName: resource.discovery.kind === 'eds' ? resource.discovery.serviceName : '',
-    maxRequests: resource.maxRequests,
-    drops: endpoints.drops,
-    childPolicy: overrideHostConfig ?? priorityConfig,
-    loadReporting: planLoadReporting(resource, loads),
-  };
-  const known = previous?.clusterImplConfig;
-  const same = known !== undefined && sameOptions(known.options, options);
-  const clusterImplConfig = same ? known : new ClusterImplConfig(options);
+  const childPolicy = overrideHostConfig ?? priorityConfig;
+  const clusterImplConfig = planClusterImpl(
+    { resource, drops: endpoints.drops, childPolicy, loads },
+    previous?.clusterImplConfig,
+  );
+  const detection = resource.outlierDetection ?? NO_DETECTION;
   return {
     config: hasOutlierDetection
-      ? planOutlierDetection(
-          resource.outlierDetection ?? NO_DETECTION,
-          clusterImplConfig,
-          previous?.config,
-        )
+      ? planOutlierDetection(detection, clusterImplConfig, previous?.config)
       : clusterImplConfig,
     clusterImplConfig,
     overrideHostConfig,
@@ -90,6 +81,28 @@ export function planLeaf(
     priorities,
     priorityConfig,
   };
+}
+
+function planClusterImpl(
+  {
+    resource,
+    loads,
+    ...rest
+  }: Pick<ClusterImplOptions, 'drops' | 'childPolicy'> & {
+    readonly resource: ClusterResource;
+    readonly loads: LoadReporter | undefined;
+  },
+  previous: ClusterImplConfig | undefined,
+): ClusterImplConfig {
+  const options: ClusterImplOptions = {
+    cluster: resource.name,
+    edsServiceName: resource.discovery.kind === 'eds' ? resource.discovery.serviceName : '',
+    maxRequests: resource.maxRequests,
+    loadReporting: planLoadReporting(resource, loads),
+    ...rest,
+  };
+  const isSame = previous !== undefined && sameOptions(previous.options, options);
+  return isSame ? previous : new ClusterImplConfig(options);
 }
 
 /**

@@ -94,14 +94,9 @@ export function parseWeightedRoundRobinConfig(
     const duration = (name: string, defaultMs: number) =>
       readDurationMs(fields, name, defaultMs, violations);
     const names = readList(fields, 'metricNamesForComputingUtilization', violations);
-    const { enableOobLoadReport, errorUtilizationPenalty } = defaults;
+    const { enableOobLoadReport: oob, errorUtilizationPenalty: penalty } = defaults;
     const settings: WeightedRoundRobinSettings = {
-      enableOobLoadReport: readBoolean(
-        fields,
-        'enableOobLoadReport',
-        enableOobLoadReport,
-        violations,
-      ),
+      enableOobLoadReport: readBoolean(fields, 'enableOobLoadReport', oob, violations),
       oobReportingPeriodMs: duration('oobReportingPeriod', defaults.oobReportingPeriodMs),
       blackoutPeriodMs: duration('blackoutPeriod', defaults.blackoutPeriodMs),
       weightExpirationPeriodMs: duration(
@@ -109,12 +104,7 @@ export function parseWeightedRoundRobinConfig(
         defaults.weightExpirationPeriodMs,
       ),
       weightUpdatePeriodMs: duration('weightUpdatePeriod', defaults.weightUpdatePeriodMs),
-      errorUtilizationPenalty: readNumber(
-        fields,
-        'errorUtilizationPenalty',
-        errorUtilizationPenalty,
-        violations,
-      ),
+      errorUtilizationPenalty: readNumber(fields, 'errorUtilizationPenalty', penalty, violations),
       metricNamesForComputingUtilization: parseMetricNames(names, violations),
     };
     checkPenalty(settings.errorUtilizationPenalty, violations.at('errorUtilizationPenalty'));

@@ -108,20 +108,27 @@ export function createEndpointsResourceType(
       if (bytes.length < MIN_BYTES_IN_STEPS) return undefined;
       return parsePieces(bytes, { context, reading, endpointCollections }, violations);
     },
-    parseChange(bytes, { value: before, record }) {
-      // How many addresses cannot be used is counted only when every endpoint is decoded.
-      if (!(record instanceof EndpointsRecord) || before.unusableEndpoints !== undefined) {
-        return undefined;
-      }
-      const previous = new PreviousEndpoints(before);
-      const changed = decodeChangedAssignment(bytes, { previous, record }, reading);
-      if (changed === undefined) return undefined;
-      const violations = Violations.root();
-      const { message, localities, record: next, change } = changed;
-      const value = assemble(message, { localities, previous }, violations);
-      return violations.count > 0 ? undefined : { value, record: next, change };
-    },
+    parseChange: (bytes, before) => parseChange(bytes, before, reading),
   });
+}
+
+/** Parses what changed since the previous version; `undefined` if the whole must be parsed. */
+function parseChange(
+  bytes: Uint8Array,
+  { value: before, record }: PreviousVersion<EndpointsResource>,
+  reading: EndpointReading,
+) {
+  // How many addresses cannot be used is counted only when every endpoint is decoded.
+  if (!(record instanceof EndpointsRecord) || before.unusableEndpoints !== undefined) {
+    return undefined;
+  }
+  const previous = new PreviousEndpoints(before);
+  const changed = decodeChangedAssignment(bytes, { previous, record }, reading);
+  if (changed === undefined) return undefined;
+  const violations = Violations.root();
+  const { message, localities, record: next, change } = changed;
+  const value = assemble(message, { localities, previous }, violations);
+  return violations.count > 0 ? undefined : { value, record: next, change };
 }
 
 /** The context of an assignment. */
