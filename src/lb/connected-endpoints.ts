@@ -40,11 +40,7 @@ export class ReadyList<Item extends ReadyItem> implements Iterable<Item> {
     return true;
   }
 
-  /**
-   * Removes an item. The last item takes its index.
-   *
-   * @returns The index of the item; -1 if it was not in the list.
-   */
+  /** Removes an item. The last item takes its index. @returns The index of the item; -1 if it was not in the list. */
   remove(item: Item): number {
     const { readyIndex } = item;
     const last = this.items.at(-1);

@@ -37,19 +37,17 @@ export class LeafConnection implements LbConnection {
   }
 }
 
+const STATE_NAMES: Readonly<Record<ConnectivityState, LbConnectionState>> = {
+  [ConnectivityState.IDLE]: 'idle',
+  [ConnectivityState.CONNECTING]: 'connecting',
+  [ConnectivityState.READY]: 'ready',
+  [ConnectivityState.TRANSIENT_FAILURE]: 'failed',
+  [ConnectivityState.SHUTDOWN]: 'idle',
+};
+
 /** Returns the name of a state for applications. */
 export function connectionState(state: ConnectivityState): LbConnectionState {
-  switch (state) {
-    case ConnectivityState.READY:
-      return 'ready';
-    case ConnectivityState.CONNECTING:
-      return 'connecting';
-    case ConnectivityState.TRANSIENT_FAILURE:
-      return 'failed';
-    case ConnectivityState.IDLE:
-    case ConnectivityState.SHUTDOWN:
-      return 'idle';
-  }
+  return STATE_NAMES[state];
 }
 
 /** A locality for the application, with its source. */

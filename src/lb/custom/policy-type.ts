@@ -16,11 +16,7 @@ export interface CustomPolicyType {
   readonly converter: LbConfigConverter | undefined;
 }
 
-/**
- * Creates a policy from its definition.
- *
- * @throws Error if the name or the `messageType` is empty.
- */
+/** Creates a policy from its definition. @throws Error if the name or the `messageType` is empty. */
 export function createCustomPolicyType<Config>(
   definition: LbPolicyDefinition<Config>,
 ): CustomPolicyType {

@@ -54,9 +54,7 @@ function reuse(next: LocalityEndpoints, known: LocalityEndpoints | undefined): L
 /** The number of removed endpoints in a row that are skipped; after more, the following endpoints are ranked again. */
 const LOOK_AHEAD = 8;
 
-/**
- * Computes the rank of each endpoint once: most updates list most endpoints as the same objects in the same order.
- */
+/** Computes the rank of each endpoint once: most updates list most endpoints as the same objects in the same order. */
 export class EndpointRanks {
   private endpoints: readonly XdsEndpoint[] = [];
   private ranks = new Float64Array();

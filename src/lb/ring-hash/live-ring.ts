@@ -45,11 +45,7 @@ export class LiveRing {
     return after === NONE ? this.states.indexOf(state) : after;
   }
 
-  /**
-   * Replaces the ring.
-   *
-   * @returns The owners without an entry in the new ring.
-   */
+  /** Replaces the ring. @returns The owners without an entry in the new ring. */
   replace(ring: Ring<RingMember>): readonly RingMember[] {
     const { owners: previous } = this.current;
     for (const owner of previous) owner.firstEntry = NONE;

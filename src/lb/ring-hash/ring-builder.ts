@@ -16,9 +16,7 @@ export interface RingBuilderOptions {
 /** The number of entries hashed in a step. */
 const HASHES = 256;
 
-/**
- * Builds the ring of a policy from its endpoints. Only added entries are hashed and sorted; the others are copied.
- */
+/** Builds the ring of a policy from its endpoints. Only added entries are hashed and sorted; the others are copied. */
 export class RingBuilder {
   /** The endpoints as last updated. */
   readonly members: RingMembers;

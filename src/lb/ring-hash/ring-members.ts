@@ -144,11 +144,7 @@ export class RingMembers implements RingOwners {
     return { rebound: change.rebound, moved: change.moved };
   }
 
-  /**
-   * Assigns a slot to every endpoint.
-   *
-   * @returns The weights of the endpoints, in their order.
-   */
+  /** Assigns a slot to every endpoint. @returns The weights of the endpoints, in their order. */
   private *list(endpoints: readonly XdsEndpoint[], change: MutableChange): Steps<Uint32Array> {
     this.generation++;
     this.reserve(endpoints.length);
