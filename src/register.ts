@@ -6,7 +6,7 @@ import { checkHost } from './grpc-js/check-host';
 import { CopyWatch } from './grpc-js/copy-watch';
 import { createGrpcLogger, currentTracers } from './grpc-js/grpc-logger';
 import { loadedModules } from './grpc-js/other-copies';
-import { policyNames, registerLbPolicies } from './lb/register-lb-policies';
+import { policyNames, registerLbPolicies } from './lb/registry/register-lb-policies';
 import type { CallExplanation } from './resolver/explain-call';
 import { registerXdsResolver } from './resolver/xds-scheme';
 import { loadRuntime } from './runtime/load-runtime';

@@ -3,7 +3,10 @@ import { DEFAULT_LIMITS } from '../bootstrap/limits';
 import { XxHash64 } from '../hash/xx-hash';
 import { HttpFilterRegistry } from '../http-filters/registry';
 import { routerFilter } from '../http-filters/router/router-filter';
-import { createPolicyRegistry, type PolicyEnvironment } from '../lb/create-policy-registry';
+import {
+  createPolicyRegistry,
+  type PolicyEnvironment,
+} from '../lb/registry/create-policy-registry';
 import { RegexMeter } from '../regex/regex-meter';
 import { addHttpFilters, createRuntimeResourceTypes } from '../runtime/built-in-parts';
 import { systemClock } from '../util/clock';

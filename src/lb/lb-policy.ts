@@ -8,10 +8,10 @@ import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';
 import type { Result } from '../util/result';
 import type { Violations } from '../util/violations';
-import type { ConnectionAttempts } from './connection-attempts';
-import type { EndpointSet } from './endpoint-set';
-import type { LbBatch } from './lb-batch';
-import type { TimeSlices } from './time-slices';
+import type { ConnectionAttempts } from './connections/connection-attempts';
+import type { EndpointSet } from './endpoints/endpoint-set';
+import type { LbBatch } from './tree/lb-batch';
+import type { TimeSlices } from './tree/time-slices';
 
 /** The environment that all policies of a channel share. */
 export interface LbEnvironment {

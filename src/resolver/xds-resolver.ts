@@ -11,7 +11,7 @@ import {
   type Resolver,
   type ResolverListener,
 } from '../grpc-js';
-import { xdsLbContextArg } from '../lb/xds-lb-context-arg';
+import { xdsLbContextArg } from '../lb/tree/xds-lb-context-arg';
 import { XdsConfigSelector } from './config-selector';
 import { ExpiringSelector, PendingCalls } from './pending-calls';
 import {

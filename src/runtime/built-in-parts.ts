@@ -9,8 +9,8 @@ import { createCompositeFilter } from '../http-filters/composite/composite-filte
 import { createFaultFilter } from '../http-filters/fault/fault-filter';
 import type { HttpFilterRegistry } from '../http-filters/registry';
 import { createStatefulSessionFilter } from '../http-filters/stateful-session/stateful-session-filter';
-import type { PolicyEnvironment } from '../lb/create-policy-registry';
-import type { LbPolicyRegistry } from '../lb/lb-policy-registry';
+import type { PolicyEnvironment } from '../lb/registry/create-policy-registry';
+import type { LbPolicyRegistry } from '../lb/registry/lb-policy-registry';
 import { Re2Compiler } from '../regex/re2-compiler';
 import type { RegexMeter } from '../regex/regex-meter';
 import { createResourceTypes, type ResourceTypes } from '../resources/resource-types';

@@ -8,13 +8,16 @@ import type { Metadata, Resolver } from '../grpc-js';
 import { userAgentOf, withUserAgent } from '../grpc-js/user-agent';
 import { XxHash64 } from '../hash/xx-hash';
 import { processHttpFilters } from '../http-filters/registry';
-import { ConnectionAttempts } from '../lb/connection-attempts';
-import { createPolicyRegistry, type PolicyEnvironment } from '../lb/create-policy-registry';
+import { ConnectionAttempts } from '../lb/connections/connection-attempts';
+import {
+  createPolicyRegistry,
+  type PolicyEnvironment,
+} from '../lb/registry/create-policy-registry';
 import { processLbPolicies } from '../lb/custom/policy-type';
-import { RegistryRoots } from '../lb/grpc-js-root';
-import type { LbPolicyRegistry } from '../lb/lb-policy-registry';
-import type { LbPolicyRoots } from '../lb/register-lb-policies';
-import { TimeSlices } from '../lb/time-slices';
+import { RegistryRoots } from '../lb/tree/grpc-js-root';
+import type { LbPolicyRegistry } from '../lb/registry/lb-policy-registry';
+import type { LbPolicyRoots } from '../lb/registry/register-lb-policies';
+import { TimeSlices } from '../lb/tree/time-slices';
 import { LoadReporter } from '../load-reporting/load-reporter';
 import { RegexMeter } from '../regex/regex-meter';
 import { explainCall, type CallExplanation, LiveConfigs } from '../resolver/explain-call';

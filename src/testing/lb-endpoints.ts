@@ -1,4 +1,4 @@
-import type { EndpointSet } from '../lb/endpoint-set';
+import type { EndpointSet } from '../lb/endpoints/endpoint-set';
 import {
   noMetadata,
   type LocalityEndpoints,

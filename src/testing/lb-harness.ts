@@ -6,9 +6,9 @@ import {
   type Picker,
   type PickResult,
 } from '../grpc-js';
-import { ConnectionAttempts } from '../lb/connection-attempts';
-import type { EndpointSet } from '../lb/endpoint-set';
-import { LbBatch } from '../lb/lb-batch';
+import { ConnectionAttempts } from '../lb/connections/connection-attempts';
+import type { EndpointSet } from '../lb/endpoints/endpoint-set';
+import { LbBatch } from '../lb/tree/lb-batch';
 import type {
   LbEnvironment,
   LbPolicy,
@@ -16,7 +16,7 @@ import type {
   LbPolicyType,
   LbUpdate,
 } from '../lb/lb-policy';
-import { TimeSlices } from '../lb/time-slices';
+import { TimeSlices } from '../lb/tree/time-slices';
 import type { LbConfig } from '../resources/extension-points';
 import { silentLogger } from '../util/logger';
 import type { Random } from '../util/random';

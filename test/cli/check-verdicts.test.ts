@@ -6,7 +6,7 @@ import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import { XxHash64 } from '../../src/hash/xx-hash';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { routerFilter } from '../../src/http-filters/router/router-filter';
-import { createPolicyRegistry } from '../../src/lb/create-policy-registry';
+import { createPolicyRegistry } from '../../src/lb/registry/create-policy-registry';
 import { encodeJson } from '../../src/proto-json/encode-json';
 import { RegexMeter } from '../../src/regex/regex-meter';
 import { addHttpFilters, createRuntimeResourceTypes } from '../../src/runtime/built-in-parts';

@@ -1,10 +1,10 @@
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import { ConnectivityState, Metadata, PickResultType, type PickResult } from '../../src/grpc-js';
 import type { XxHash64 } from '../../src/hash/xx-hash';
-import { createPolicyRegistry } from '../../src/lb/create-policy-registry';
-import { emptyEndpointSet, type EndpointSet } from '../../src/lb/endpoint-set';
+import { createPolicyRegistry } from '../../src/lb/registry/create-policy-registry';
+import { emptyEndpointSet, type EndpointSet } from '../../src/lb/endpoints/endpoint-set';
 import type { LbPolicy } from '../../src/lb/lb-policy';
-import type { LbPolicyRegistry } from '../../src/lb/lb-policy-registry';
+import type { LbPolicyRegistry } from '../../src/lb/registry/lb-policy-registry';
 import type { HealthStatus, LocalityEndpoints } from '../../src/resources/endpoints/endpoints';
 import type { LbConfig } from '../../src/resources/extension-points';
 import { readFeatureFlags } from '../../src/util/feature-flags';

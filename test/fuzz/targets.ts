@@ -9,7 +9,7 @@ import type { HttpFilter } from '../../src/http-filters/http-filter';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { routerFilter } from '../../src/http-filters/router/router-filter';
 import { createStatefulSessionFilter } from '../../src/http-filters/stateful-session/stateful-session-filter';
-import { createPolicyRegistry } from '../../src/lb/create-policy-registry';
+import { createPolicyRegistry } from '../../src/lb/registry/create-policy-registry';
 import { decodeLoadReport } from '../../src/lb/orca/call-load-report';
 import { parseLrsResponse } from '../../src/load-reporting/lrs-response';
 import { Re2Compiler } from '../../src/regex/re2-compiler';

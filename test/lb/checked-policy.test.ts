@@ -1,6 +1,6 @@
 import { ConnectivityState } from '../../src/grpc-js';
-import { createPolicyType, isInstanceOf } from '../../src/lb/checked-policy';
-import { emptyEndpointSet } from '../../src/lb/endpoint-set';
+import { createPolicyType, isInstanceOf } from '../../src/lb/tree/checked-policy';
+import { emptyEndpointSet } from '../../src/lb/endpoints/endpoint-set';
 import type { LbConfig } from '../../src/resources/extension-points';
 import { silentLogger } from '../../src/util/logger';
 import { LbHarness, pickError } from '../support/lb-harness';

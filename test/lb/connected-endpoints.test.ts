@@ -1,4 +1,4 @@
-import { ReadyList, type ReadyItem } from '../../src/lb/connected-endpoints';
+import { type ReadyItem, ReadyList } from '../../src/lb/endpoints/connected-endpoints';
 
 interface Named extends ReadyItem {
   readonly name: string;

@@ -1,5 +1,8 @@
-import { ConnectionAttempts, type ConnectionAttempt } from '../../src/lb/connection-attempts';
-import { LbBatch } from '../../src/lb/lb-batch';
+import {
+  type ConnectionAttempt,
+  ConnectionAttempts,
+} from '../../src/lb/connections/connection-attempts';
+import { LbBatch } from '../../src/lb/tree/lb-batch';
 import { FakeClock } from '../support/fake-clock';
 
 const EMFILE = 'Last error: Error: connect EMFILE 10.0.0.1:80 - Local (undefined:undefined)';

@@ -8,7 +8,7 @@ import type { XxHash64 } from '../../src/hash/xx-hash';
 import { createClusterImplPolicyType } from '../../src/lb/cluster-impl/balancer';
 import { CallCounterMap } from '../../src/lb/cluster-impl/call-counter';
 import { ClusterImplConfig } from '../../src/lb/cluster-impl/config';
-import type { EndpointSet } from '../../src/lb/endpoint-set';
+import type { EndpointSet } from '../../src/lb/endpoints/endpoint-set';
 import { leastRequestPolicy } from '../../src/lb/least-request/balancer';
 import { LeastRequestConfig } from '../../src/lb/least-request/config';
 import type { LbPolicyType } from '../../src/lb/lb-policy';

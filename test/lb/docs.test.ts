@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { XxHash64 } from '../../src/hash/xx-hash';
-import { createPolicyRegistry } from '../../src/lb/create-policy-registry';
+import { createPolicyRegistry } from '../../src/lb/registry/create-policy-registry';
 import { CustomLbPolicies } from '../../src/lb/custom/policy-type';
 import type { LbConfig } from '../../src/resources/extension-points';
 import { createResourceTypes } from '../../src/resources/resource-types';

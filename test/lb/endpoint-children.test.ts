@@ -1,6 +1,6 @@
-import { EndpointChildren } from '../../src/lb/endpoint-children';
-import type { EndpointLeaf } from '../../src/lb/endpoint-leaf';
-import type { EndpointSet } from '../../src/lb/endpoint-set';
+import { EndpointChildren } from '../../src/lb/endpoints/endpoint-children';
+import type { EndpointLeaf } from '../../src/lb/endpoints/endpoint-leaf';
+import type { EndpointSet } from '../../src/lb/endpoints/endpoint-set';
 import { runSteps } from '../../src/util/steps';
 import {
   LbHarness,

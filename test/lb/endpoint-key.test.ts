@@ -1,4 +1,4 @@
-import { endpointKey, sameAddresses } from '../../src/lb/endpoint-key';
+import { endpointKey, sameAddresses } from '../../src/lb/endpoints/endpoint-key';
 import { makeAddress, makeEndpoint } from '../support/lb-harness';
 
 describe('endpointKey', () => {

@@ -1,4 +1,8 @@
-import { emptyEndpointSet, sameEndpoints, type EndpointSet } from '../../src/lb/endpoint-set';
+import {
+  emptyEndpointSet,
+  type EndpointSet,
+  sameEndpoints,
+} from '../../src/lb/endpoints/endpoint-set';
 import { makeEndpointSet, makeLocality } from '../support/lb-harness';
 
 const a = makeLocality('a', ['10.0.0.1:80']);

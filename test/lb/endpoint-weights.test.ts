@@ -1,5 +1,5 @@
-import { combinedWeights } from '../../src/lb/endpoint-weights';
-import { emptyEndpointSet } from '../../src/lb/endpoint-set';
+import { combinedWeights } from '../../src/lb/endpoints/endpoint-weights';
+import { emptyEndpointSet } from '../../src/lb/endpoints/endpoint-set';
 import { makeEndpoint, makeEndpointSet, makeLocality } from '../support/lb-harness';
 
 function locality(weight: number, ...weights: number[]) {

@@ -1,4 +1,4 @@
-import { LbPolicyRegistry } from '../../src/lb/lb-policy-registry';
+import { LbPolicyRegistry } from '../../src/lb/registry/lb-policy-registry';
 import type { LbPolicyType } from '../../src/lb/lb-policy';
 import { Violations } from '../../src/util/violations';
 import { StubPolicyType } from '../support/lb-stub-policy';

@@ -1,5 +1,5 @@
 import { ConnectivityState } from '../../src/grpc-js';
-import { ConnectionAttempts } from '../../src/lb/connection-attempts';
+import { ConnectionAttempts } from '../../src/lb/connections/connection-attempts';
 import { queuePicker } from '../../src/lb/connectivity';
 import type { LbUpdate } from '../../src/lb/lb-policy';
 import { leastRequestPolicy } from '../../src/lb/least-request/balancer';

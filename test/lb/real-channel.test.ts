@@ -2,7 +2,7 @@
 
 import { Status } from '../../src/grpc-js';
 import { grpcJsPolicyLookup } from '../../src/lb/grpc-js-policy/balancer';
-import { LbPolicyRegistry } from '../../src/lb/lb-policy-registry';
+import { LbPolicyRegistry } from '../../src/lb/registry/lb-policy-registry';
 import { registerRegistry } from '../support/register-registry';
 import { roundRobinPolicy } from '../../src/lb/round-robin/balancer';
 import { weightedTargetPolicy } from '../../src/lb/weighted-target/balancer';

@@ -1,5 +1,5 @@
-import { LbBatch } from '../../src/lb/lb-batch';
-import { TimeSlices } from '../../src/lb/time-slices';
+import { LbBatch } from '../../src/lb/tree/lb-batch';
+import { TimeSlices } from '../../src/lb/tree/time-slices';
 import { FakeClock } from '../../src/testing/fake-clock';
 import type { Steps } from '../../src/util/steps';
 

@@ -3,7 +3,7 @@ import type { ClusterResource } from '../../src/resources/cluster/cluster';
 import { createClusterResourceType } from '../../src/resources/cluster/cluster-parser';
 import { roundRobinConverter } from '../../src/lb/round-robin/config';
 import { wrrLocalityConverter } from '../../src/lb/wrr-locality/config';
-import { LbPolicyRegistry } from '../../src/lb/lb-policy-registry';
+import { LbPolicyRegistry } from '../../src/lb/registry/lb-policy-registry';
 import { edsClusterJson, type Json } from '../support/xds-json';
 import {
   decodeBytes,

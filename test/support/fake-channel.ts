@@ -8,7 +8,7 @@ import { Metadata } from '../../src/grpc-js';
 import { CdsConfig } from '../../src/lb/cds/config';
 import { ClusterManagerConfig } from '../../src/lb/cluster-manager/config';
 import type { XdsLbContext } from '../../src/lb/lb-policy';
-import { getXdsLbContext } from '../../src/lb/xds-lb-context-arg';
+import { getXdsLbContext } from '../../src/lb/tree/xds-lb-context-arg';
 
 /** What a resolver told its channel: a result, or an error. */
 export type Resolved =

@@ -1,5 +1,5 @@
 import type { LbChildParser } from '../../src/lb/lb-policy';
-import { LbPolicyRegistry } from '../../src/lb/lb-policy-registry';
+import { LbPolicyRegistry } from '../../src/lb/registry/lb-policy-registry';
 import type { LbConfig } from '../../src/resources/extension-points';
 import { Violations } from '../../src/util/violations';
 import { StubPolicyType } from './lb-stub-policy';

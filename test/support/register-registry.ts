@@ -1,9 +1,9 @@
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
-import { ConnectionAttempts } from '../../src/lb/connection-attempts';
-import { RegistryRoots, type SharedLbEnvironment } from '../../src/lb/grpc-js-root';
-import type { LbPolicyRegistry } from '../../src/lb/lb-policy-registry';
-import { registerLbPolicies } from '../../src/lb/register-lb-policies';
-import { TimeSlices } from '../../src/lb/time-slices';
+import { ConnectionAttempts } from '../../src/lb/connections/connection-attempts';
+import { RegistryRoots, type SharedLbEnvironment } from '../../src/lb/tree/grpc-js-root';
+import type { LbPolicyRegistry } from '../../src/lb/registry/lb-policy-registry';
+import { registerLbPolicies } from '../../src/lb/registry/register-lb-policies';
+import { TimeSlices } from '../../src/lb/tree/time-slices';
 
 /** Makes the policies of a registry known to grpc-js. @returns The names that were taken. */
 export function registerRegistry(

@@ -4,8 +4,11 @@ import {
   ChannelCredentialsRegistry,
 } from '../../src/credentials/channel-creds-registry';
 import { CdsConfig } from '../../src/lb/cds/config';
-import { createPolicyRegistry, type PolicyEnvironment } from '../../src/lb/create-policy-registry';
-import { emptyEndpointSet, type EndpointSet } from '../../src/lb/endpoint-set';
+import {
+  createPolicyRegistry,
+  type PolicyEnvironment,
+} from '../../src/lb/registry/create-policy-registry';
+import { emptyEndpointSet, type EndpointSet } from '../../src/lb/endpoints/endpoint-set';
 import { PickFirstConfig } from '../../src/lb/pick-first/config';
 import { WeightedRoundRobinConfig } from '../../src/lb/weighted-round-robin/config';
 import type { LbConfig } from '../../src/resources/extension-points';

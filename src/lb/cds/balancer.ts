@@ -6,19 +6,15 @@ import type { LoadReporter } from '../../load-reporting/load-reporter';
 import type { FeatureFlags } from '../../util/feature-flags';
 import { assertNever } from '../../util/assert-never';
 import { ok } from '../../util/result';
-import { createPolicyType, isInstanceOf } from '../checked-policy';
+import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { failureText } from '../connectivity';
-import { emptyEndpointSet } from '../endpoint-set';
+import { emptyEndpointSet } from '../endpoints/endpoint-set';
 import type { LbPolicyType, LbUpdate, XdsLbContext } from '../lb-policy';
-import { childUpdate } from '../lb-update';
+import { childUpdate } from '../tree/lb-update';
 import { OUTLIER_DETECTION } from '../outlier-detection/config';
 import { OVERRIDE_HOST } from '../override-host/config';
 import { PriorityConfig } from '../priority/config';
-import {
-  SingleChildPolicy,
-  type OnlyChild,
-  type SingleChildDelegate,
-} from '../single-child-policy';
+import { type OnlyChild, type SingleChildDelegate, SingleChildPolicy } from '../tree/single-child';
 import { canWaitForCall, DeferredChild } from './deferred-child';
 import { ClusterSubscription } from './cluster-subscription';
 import { planAggregate, planLeaf, type LeafPlan } from './child-plan';

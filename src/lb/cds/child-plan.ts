@@ -8,7 +8,7 @@ import type {
 import type { LbConfig } from '../../resources/extension-points';
 import { isReportedAlike, type LoadReporting } from '../cluster-impl/cluster-loads';
 import { ClusterImplConfig, type ClusterImplOptions } from '../cluster-impl/config';
-import type { EndpointSet } from '../endpoint-set';
+import type { EndpointSet } from '../endpoints/endpoint-set';
 import { NO_DETECTION, OutlierDetectionLbConfig, sameDetection } from '../outlier-detection/config';
 import { OverrideHostConfig, type OverrideHostOptions } from '../override-host/config';
 import { PriorityConfig, type PriorityChildConfig } from '../priority/config';

@@ -2,7 +2,7 @@ import type { LbConfig } from '../../resources/extension-points';
 import { parseObject, readBoolean, readRequiredString } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
 import type { LbChildParser } from '../lb-policy';
-import { childPolicyToJson, readChildPolicy } from '../policy-json';
+import { childPolicyToJson, readChildPolicy } from '../registry/policy-json';
 
 export const CDS = 'cds_experimental';
 

@@ -1,7 +1,7 @@
 import { ConnectivityState, type Picker } from '../../grpc-js';
 import type { EndpointsResource } from '../../resources/endpoints/endpoints';
 import type { LbConfig } from '../../resources/extension-points';
-import { ChildPolicy, type ChildPolicyOptions } from '../child-policy';
+import { ChildPolicy, type ChildPolicyOptions } from '../tree/child-policy';
 import { createIdlePicker } from '../connectivity';
 import type { LbPolicyLookup, LbUpdate } from '../lb-policy';
 

@@ -1,12 +1,12 @@
 import { ConnectivityState, type Picker } from '../../grpc-js';
-import { createPolicyType, isInstanceOf } from '../checked-policy';
+import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
-import { childUpdate } from '../lb-update';
+import { childUpdate } from '../tree/lb-update';
 import {
   createSingleChildPolicy,
   type OnlyChild,
   type SingleChildDelegate,
-} from '../single-child-policy';
+} from '../tree/single-child';
 import type { CallCounterMap, CallCounterRef } from './call-counter';
 import { ClusterLoads, isReportedAlike } from './cluster-loads';
 import {

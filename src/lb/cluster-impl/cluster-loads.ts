@@ -5,8 +5,8 @@ import type { LocalityLoad } from '../../load-reporting/cluster-load';
 import { addMetrics, type MetricRules } from '../../load-reporting/metrics';
 import { localityName } from '../../resources/endpoints/endpoints';
 import type { Handle } from '../../util/handle';
-import { createLocalityIndex } from '../address-index';
-import type { EndpointSet } from '../endpoint-set';
+import { createLocalityIndex } from '../endpoints/address-index';
+import type { EndpointSet } from '../endpoints/endpoint-set';
 import { readCallLoadReport } from '../orca/call-load-report';
 
 type CallStatus = Parameters<CallListener['onReceiveStatus']>[0];

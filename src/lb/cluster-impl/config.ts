@@ -9,7 +9,7 @@ import {
 } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
 import type { LbChildParser } from '../lb-policy';
-import { childPolicyToJson, readChildPolicy } from '../policy-json';
+import { childPolicyToJson, readChildPolicy } from '../registry/policy-json';
 import type { LoadReporting } from './cluster-loads';
 
 export const CLUSTER_IMPL = 'xds_cluster_impl_experimental';

@@ -1,12 +1,12 @@
 import { ConnectivityState, type Picker } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
 import type { Steps } from '../../util/steps';
-import { createPolicyType, isInstanceOf } from '../checked-policy';
-import { ChildPolicy } from '../child-policy';
+import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
+import { ChildPolicy } from '../tree/child-policy';
 import { ConnectivityTally } from '../connectivity';
-import type { Publication } from '../lb-batch';
+import type { Publication } from '../tree/lb-batch';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
-import { childUpdate } from '../lb-update';
+import { childUpdate } from '../tree/lb-update';
 import { CLUSTER_MANAGER, ClusterManagerConfig, parseClusterManagerConfig } from './config';
 import { ClusterManagerPicker } from './picker';
 

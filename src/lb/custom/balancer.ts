@@ -5,12 +5,12 @@ import type { LbConfig } from '../../resources/extension-points';
 import { runSteps } from '../../util/steps';
 import { errorMessage } from '../../util/error-message';
 import { createFailurePicker, createIdlePicker, failureText, queuePicker } from '../connectivity';
-import { EndpointChildren } from '../endpoint-children';
-import type { EndpointLeaf } from '../endpoint-leaf';
-import type { EndpointSet } from '../endpoint-set';
-import type { Publication } from '../lb-batch';
+import { EndpointChildren } from '../endpoints/endpoint-children';
+import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
+import type { EndpointSet } from '../endpoints/endpoint-set';
+import type { Publication } from '../tree/lb-batch';
 import type { LbHost, LbPolicy, LbUpdate } from '../lb-policy';
-import { sameUpdate } from '../lb-update';
+import { sameUpdate } from '../tree/lb-update';
 import type {
   CustomLbPolicy,
   LbPicker,

@@ -1,7 +1,7 @@
 import { ConnectivityState, type PickArgs, type PickResult } from '../../grpc-js';
 import type { LocalityEndpoints, XdsEndpoint } from '../../resources/endpoints/endpoints';
-import type { EndpointLeaf } from '../endpoint-leaf';
-import type { EndpointSet } from '../endpoint-set';
+import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
+import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { LbConnection, LbConnectionState, LbEndpoint, LbLocality } from './definition';
 
 /** The part of a leaf that the policy of an application can access. */

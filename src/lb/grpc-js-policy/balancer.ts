@@ -8,12 +8,12 @@ import type { LbConfig } from '../../resources/extension-points';
 import { errorMessage } from '../../util/error-message';
 import { isObject } from '../../util/json-fields';
 import { ok, type Result } from '../../util/result';
-import { createPolicyType, isInstanceOf } from '../checked-policy';
+import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { createFailurePicker, failureText } from '../connectivity';
-import { allEndpoints } from '../endpoint-children';
-import type { EndpointSet } from '../endpoint-set';
+import { allEndpoints } from '../endpoints/endpoint-children';
+import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { LbHost, LbPolicy, LbPolicyLookup, LbPolicyType, LbUpdate } from '../lb-policy';
-import { sameUpdate } from '../lb-update';
+import { sameUpdate } from '../tree/lb-update';
 import { GrpcJsChild } from './grpc-js-child';
 
 /** The config of a policy that is registered with grpc-js. */

@@ -1,5 +1,5 @@
-import { createPolicyType, isInstanceOf } from '../checked-policy';
-import { ConnectedEndpoints, ReadyList } from '../connected-endpoints';
+import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
+import { ConnectedEndpoints, ReadyList } from '../endpoints/connected-endpoints';
 import type { LbHost, LbPolicy, LbPolicyType } from '../lb-policy';
 import {
   DEFAULT_CHOICE_COUNT,

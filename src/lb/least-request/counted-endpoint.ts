@@ -2,8 +2,8 @@ import type { PickArgs, PickResult } from '../../grpc-js';
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import { CountedSubchannels } from '../cluster-impl/counted-subchannels';
-import type { ReadyItem } from '../connected-endpoints';
-import type { EndpointLeaf } from '../endpoint-leaf';
+import type { ReadyItem } from '../endpoints/connected-endpoints';
+import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 
 /** Numbers the turns of the event loop in which something was picked. */
 export class PickTurns {

@@ -1,6 +1,6 @@
 import type { PickArgs, Picker, PickResult } from '../../grpc-js';
 import type { Random } from '../../util/random';
-import type { ReadyList } from '../connected-endpoints';
+import type { ReadyList } from '../endpoints/connected-endpoints';
 import { queuePicker } from '../connectivity';
 import type { CountedEndpoint } from './counted-endpoint';
 

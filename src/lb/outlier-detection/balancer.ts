@@ -1,16 +1,16 @@
 import type { ChannelOptions, Picker, Subchannel, SubchannelAddress } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
 import type { Steps } from '../../util/steps';
-import { createPolicyType, isInstanceOf } from '../checked-policy';
-import type { EndpointSet } from '../endpoint-set';
+import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
+import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
-import { childUpdate } from '../lb-update';
+import { childUpdate } from '../tree/lb-update';
 import {
   createSingleChildPolicy,
   type OnlyChild,
   type SingleChildDelegate,
-} from '../single-child-policy';
-import { SteppedUpdates } from '../time-slices';
+} from '../tree/single-child';
+import { SteppedUpdates } from '../tree/time-slices';
 import {
   failurePercentageEjections,
   successRateEjections,

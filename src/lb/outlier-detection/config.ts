@@ -4,7 +4,7 @@ import type { LbConfig } from '../../resources/extension-points';
 import type { OutlierDetectionConfig } from '../../resources/cluster/cluster';
 import type { Violations } from '../../util/violations';
 import type { LbChildParser } from '../lb-policy';
-import { childPolicyToJson, readChildPolicy } from '../policy-json';
+import { childPolicyToJson, readChildPolicy } from '../registry/policy-json';
 
 export const OUTLIER_DETECTION = 'outlier_detection_experimental';
 

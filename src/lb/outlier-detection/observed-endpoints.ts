@@ -1,8 +1,8 @@
 import type { SubchannelAddress } from '../../grpc-js';
 import type { LocalityEndpoints, XdsEndpoint } from '../../resources/endpoints/endpoints';
 import { STEP_SIZE, type Steps } from '../../util/steps';
-import { addressKey, endpointKey } from '../endpoint-key';
-import { emptyEndpointSet, type EndpointSet } from '../endpoint-set';
+import { addressKey, endpointKey } from '../endpoints/endpoint-key';
+import { emptyEndpointSet, type EndpointSet } from '../endpoints/endpoint-set';
 import { ObservedEndpoint } from './observed-endpoint';
 
 /** The observed endpoints of a policy by their sets of addresses (gRFC A61). */

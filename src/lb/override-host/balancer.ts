@@ -1,15 +1,15 @@
 import type { ChannelOptions, Picker, Subchannel, SubchannelAddress } from '../../grpc-js';
 import type { LocalityEndpoints } from '../../resources/endpoints/endpoints';
 import { ok } from '../../util/result';
-import { createPolicyType, isInstanceOf } from '../checked-policy';
-import type { EndpointSet } from '../endpoint-set';
+import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
+import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
-import { childUpdate } from '../lb-update';
+import { childUpdate } from '../tree/lb-update';
 import {
   createSingleChildPolicy,
   type OnlyChild,
   type SingleChildDelegate,
-} from '../single-child-policy';
+} from '../tree/single-child';
 import { OVERRIDE_HOST, OverrideHostConfig, parseOverrideHostConfig } from './config';
 import { OverrideHostPicker } from './picker';
 import { SessionHosts } from './session-hosts';

@@ -4,7 +4,7 @@ import type { HealthStatus } from '../../resources/endpoints/endpoints';
 import type { LbConfig } from '../../resources/extension-points';
 import type { Violations } from '../../util/violations';
 import type { LbChildParser } from '../lb-policy';
-import { childPolicyToJson, readChildPolicy } from '../policy-json';
+import { childPolicyToJson, readChildPolicy } from '../registry/policy-json';
 
 export const OVERRIDE_HOST = 'xds_override_host_experimental';
 

@@ -1,4 +1,4 @@
-import { formatAddress } from '../endpoint-key';
+import { formatAddress } from '../endpoints/endpoint-key';
 import { ConnectivityState, PickResultType, type PickResult, type Subchannel } from '../../grpc-js';
 import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import type { Clock } from '../../util/clock';

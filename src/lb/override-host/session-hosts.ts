@@ -1,9 +1,9 @@
-import { formatAddress } from '../endpoint-key';
+import { formatAddress } from '../endpoints/endpoint-key';
 import type { ChannelOptions, Subchannel } from '../../grpc-js';
 import type { HealthStatus, XdsEndpoint } from '../../resources/endpoints/endpoints';
 import type { Handle } from '../../util/handle';
-import { createHostIndex, type AddressIndex } from '../address-index';
-import type { EndpointSet } from '../endpoint-set';
+import { type AddressIndex, createHostIndex } from '../endpoints/address-index';
+import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { LbHost } from '../lb-policy';
 import { HostConnection } from './host-connection';
 

@@ -4,18 +4,18 @@ import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import type { FeatureFlags } from '../../util/feature-flags';
 import type { Random } from '../../util/random';
 import { ok } from '../../util/result';
-import { createPolicyType, isInstanceOf } from '../checked-policy';
+import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import {
   createFailurePicker,
   failureText,
   queuePicker,
   withoutResolutionNote,
 } from '../connectivity';
-import { allEndpoints } from '../endpoint-children';
-import type { EndpointSet } from '../endpoint-set';
-import { combinedWeights } from '../endpoint-weights';
+import { allEndpoints } from '../endpoints/endpoint-children';
+import type { EndpointSet } from '../endpoints/endpoint-set';
+import { combinedWeights } from '../endpoints/endpoint-weights';
 import { GrpcJsChild } from '../grpc-js-policy/grpc-js-child';
-import type { Publication } from '../lb-batch';
+import type { Publication } from '../tree/lb-batch';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { parsePickFirstConfig, PICK_FIRST, PickFirstConfig } from './config';
 

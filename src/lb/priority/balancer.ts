@@ -1,8 +1,8 @@
 import { ConnectivityState, type Picker } from '../../grpc-js';
 import type { FeatureFlags } from '../../util/feature-flags';
-import { createPolicyType, isInstanceOf } from '../checked-policy';
+import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { createFailurePicker, failureText } from '../connectivity';
-import type { Publication } from '../lb-batch';
+import type { Publication } from '../tree/lb-batch';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { PriorityChild } from './child';
 import { choosePriority } from './choose-priority';

@@ -2,7 +2,7 @@ import type { LbConfig } from '../../resources/extension-points';
 import { parseObject, readBoolean, readEntries, readList } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
 import type { LbChildParser } from '../lb-policy';
-import { childPolicyToJson } from '../policy-json';
+import { childPolicyToJson } from '../registry/policy-json';
 
 export const PRIORITY = 'priority_experimental';
 

@@ -1,17 +1,17 @@
-import { firstAddress } from '../endpoint-key';
+import { firstAddress } from '../endpoints/endpoint-key';
 import type { XxHash64 } from '../../hash/xx-hash';
 import type { Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
 import { ok } from '../../util/result';
-import { createPolicyType, isInstanceOf } from '../checked-policy';
+import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { failureText } from '../connectivity';
-import { sameEndpoints, type EndpointSet } from '../endpoint-set';
+import { type EndpointSet, sameEndpoints } from '../endpoints/endpoint-set';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
 import {
   createSingleChildPolicy,
   type OnlyChild,
   type SingleChildDelegate,
-} from '../single-child-policy';
+} from '../tree/single-child';
 import { chooseSubset, EndpointRanks } from './choose-subset';
 import { parseRandomSubsettingConfig, RANDOM_SUBSETTING, RandomSubsettingConfig } from './config';
 

@@ -1,6 +1,6 @@
 import type { LocalityEndpoints, XdsEndpoint, Locality } from '../../resources/endpoints/endpoints';
-import { allEndpoints } from '../endpoint-children';
-import { type EndpointSet, sameEndpoints } from '../endpoint-set';
+import { allEndpoints } from '../endpoints/endpoint-children';
+import { type EndpointSet, sameEndpoints } from '../endpoints/endpoint-set';
 
 /**
  * Chooses the endpoints of lowest rank, and leaves out localities without any. Unchanged parts are the objects of

@@ -6,7 +6,7 @@ import type { LbConfig } from '../../resources/extension-points';
 import { decodeMessage, enumName } from '../../resources/shared/any';
 import { type JsonFields, parseObject, readInteger, readString } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
-import type { LbConfigConverter } from '../converters/lb-config-converter';
+import type { LbConfigConverter } from '../registry/lb-config-converter';
 
 export const RING_HASH = 'ring_hash_experimental';
 

@@ -1,8 +1,8 @@
 import type { XxHash64 } from '../../hash/xx-hash';
 import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import { STEP_SIZE, type Steps } from '../../util/steps';
-import { firstAddress } from '../endpoint-key';
-import type { EndpointSet } from '../endpoint-set';
+import { firstAddress } from '../endpoints/endpoint-key';
+import type { EndpointSet } from '../endpoints/endpoint-set';
 import { chooseEntryCounts, type RingLimits } from './choose-entry-counts';
 import { Ring, type RingEntry } from './ring';
 import { type MembersChange, type RingMember, RingMembers } from './ring-members';

@@ -1,5 +1,5 @@
 import { ConnectivityState, type ChannelOptions } from '../../grpc-js';
-import { EndpointLeaf, type LeafListener } from '../endpoint-leaf';
+import { EndpointLeaf, type LeafListener } from '../endpoints/endpoint-leaf';
 import type { LbHost } from '../lb-policy';
 import type { LiveRing } from './live-ring';
 import type { RingMember } from './ring-members';

@@ -1,10 +1,10 @@
 import { ConnectivityState } from '../../grpc-js';
 import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import { STEP_SIZE, type Steps } from '../../util/steps';
-import { endpointKey, hashKey, sameKey } from '../endpoint-key';
-import type { EndpointLeaf } from '../endpoint-leaf';
-import type { EndpointSet } from '../endpoint-set';
-import { combineWeights } from '../endpoint-weights';
+import { endpointKey, hashKey, sameKey } from '../endpoints/endpoint-key';
+import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
+import type { EndpointSet } from '../endpoints/endpoint-set';
+import { combineWeights } from '../endpoints/endpoint-weights';
 import { SlotIndex } from './slot-index';
 import type { RingOwners } from './choose-entry-counts';
 import { PlaceOrder } from './place-order';

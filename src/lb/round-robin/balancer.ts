@@ -1,9 +1,9 @@
 import type { PickArgs, Picker, PickResult } from '../../grpc-js';
 import type { Random } from '../../util/random';
-import { createPolicyType, isInstanceOf } from '../checked-policy';
-import { ConnectedEndpoints, ReadyList, type ReadyItem } from '../connected-endpoints';
+import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
+import { ConnectedEndpoints, type ReadyItem, ReadyList } from '../endpoints/connected-endpoints';
 import { queuePicker } from '../connectivity';
-import type { EndpointLeaf } from '../endpoint-leaf';
+import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import type { LbHost, LbPolicy, LbPolicyType } from '../lb-policy';
 import { parseRoundRobinConfig, ROUND_ROBIN, RoundRobinConfig } from './config';
 

@@ -1,8 +1,11 @@
 import { Metadata, type PickArgs, type Subchannel } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
-import { createPolicyType, isInstanceOf } from '../checked-policy';
-import { ConnectedEndpoints, type ConnectedEndpointsDelegate } from '../connected-endpoints';
-import type { EndpointLeaf } from '../endpoint-leaf';
+import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
+import {
+  ConnectedEndpoints,
+  type ConnectedEndpointsDelegate,
+} from '../endpoints/connected-endpoints';
+import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import type { LbHost, LbPolicyType } from '../lb-policy';
 import {
   DEFAULT_SETTINGS,

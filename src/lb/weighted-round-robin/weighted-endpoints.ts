@@ -1,8 +1,8 @@
 import type { PickResult } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
-import { ReadyList, type ReadyItem } from '../connected-endpoints';
-import type { EndpointLeaf } from '../endpoint-leaf';
+import { type ReadyItem, ReadyList } from '../endpoints/connected-endpoints';
+import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import { readCallLoadReport } from '../orca/call-load-report';
 import type { WeightedRoundRobinConfig } from './config';
 import { scaleWeights, StrideScheduler } from './stride-scheduler';

@@ -1,7 +1,7 @@
 import { ConnectivityState, type Picker } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
-import { createPolicyType, isInstanceOf } from '../checked-policy';
-import { ChildPolicy } from '../child-policy';
+import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
+import { ChildPolicy } from '../tree/child-policy';
 import {
   aggregateConnectivity,
   createFailurePicker,
@@ -9,9 +9,9 @@ import {
   failureText,
   queuePicker,
 } from '../connectivity';
-import type { Publication } from '../lb-batch';
+import type { Publication } from '../tree/lb-batch';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
-import { namedChildUpdate } from '../lb-update';
+import { namedChildUpdate } from '../tree/lb-update';
 import {
   parseWeightedTargetConfig,
   WEIGHTED_TARGET,

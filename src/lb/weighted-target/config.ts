@@ -2,7 +2,7 @@ import type { LbConfig } from '../../resources/extension-points';
 import { parseObject, readEntries, readInteger } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
 import type { LbChildParser } from '../lb-policy';
-import { childPolicyToJson, readChildPolicy } from '../policy-json';
+import { childPolicyToJson, readChildPolicy } from '../registry/policy-json';
 
 export const WEIGHTED_TARGET = 'weighted_target_experimental';
 

@@ -1,14 +1,14 @@
 import { ok } from '../../util/result';
-import { createPolicyType, isInstanceOf } from '../checked-policy';
+import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { failureText } from '../connectivity';
-import type { EndpointSet } from '../endpoint-set';
+import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
-import { childUpdate } from '../lb-update';
+import { childUpdate } from '../tree/lb-update';
 import {
   createSingleChildPolicy,
   type OnlyChild,
   type SingleChildDelegate,
-} from '../single-child-policy';
+} from '../tree/single-child';
 import { parseWrrLocalityConfig, WRR_LOCALITY, WrrLocalityConfig } from './config';
 import { createLocalityTargets, type LocalityTargets } from './locality-targets';
 

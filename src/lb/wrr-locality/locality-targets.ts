@@ -1,6 +1,6 @@
 import { localityName, type LocalityEndpoints } from '../../resources/endpoints/endpoints';
 import type { LbConfig } from '../../resources/extension-points';
-import type { EndpointSet } from '../endpoint-set';
+import type { EndpointSet } from '../endpoints/endpoint-set';
 import { WeightedTargetConfig, type WeightedTarget } from '../weighted-target/config';
 
 /** Localities as the targets of weighted_target. */

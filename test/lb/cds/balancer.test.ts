@@ -5,7 +5,7 @@ import { CdsConfig } from '../../../src/lb/cds/config';
 import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balancer';
 import { CallCounterMap } from '../../../src/lb/cluster-impl/call-counter';
 import { CLUSTER_IMPL, ClusterImplConfig } from '../../../src/lb/cluster-impl/config';
-import { emptyEndpointSet } from '../../../src/lb/endpoint-set';
+import { emptyEndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import type { LbPolicy } from '../../../src/lb/lb-policy';
 import { priorityPolicy } from '../../../src/lb/priority/balancer';
 import { PRIORITY, PriorityConfig } from '../../../src/lb/priority/config';

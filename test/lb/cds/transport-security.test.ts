@@ -4,7 +4,7 @@ import { CdsConfig } from '../../../src/lb/cds/config';
 import { UnusedTlsReports } from '../../../src/lb/cds/transport-security';
 import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balancer';
 import { CallCounterMap } from '../../../src/lb/cluster-impl/call-counter';
-import { emptyEndpointSet } from '../../../src/lb/endpoint-set';
+import { emptyEndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import type { LbPolicy, LbPolicyType } from '../../../src/lb/lb-policy';
 import { priorityPolicy } from '../../../src/lb/priority/balancer';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';

@@ -4,7 +4,7 @@ import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balanc
 import { CallCounterMap } from '../../../src/lb/cluster-impl/call-counter';
 import { ClusterImplConfig, type ClusterImplOptions } from '../../../src/lb/cluster-impl/config';
 import { queuePicker } from '../../../src/lb/connectivity';
-import { emptyEndpointSet } from '../../../src/lb/endpoint-set';
+import { emptyEndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import { FakeClock } from '../../support/fake-clock';
 import { LbHarness, describePick, pick } from '../../support/lb-harness';
 import { StubPolicyType, type StubPolicy } from '../../support/lb-stub-policy';

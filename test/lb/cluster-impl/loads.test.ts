@@ -5,7 +5,7 @@ import { OrcaLoadReport } from '../../../src/generated/xds/data/orca/v3/orca_loa
 import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balancer';
 import { CallCounterMap } from '../../../src/lb/cluster-impl/call-counter';
 import { ClusterImplConfig, type ClusterImplOptions } from '../../../src/lb/cluster-impl/config';
-import type { EndpointSet } from '../../../src/lb/endpoint-set';
+import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import { LrsHarness, SERVER } from '../../load-reporting/harness';
 import { LbHarness, makeEndpointSet, makeLocality, pick } from '../../support/lb-harness';
 import { StubPolicyType } from '../../support/lb-stub-policy';

@@ -1,4 +1,4 @@
-import { createLocalityIndex, type AddressIndex } from '../../../src/lb/address-index';
+import { type AddressIndex, createLocalityIndex } from '../../../src/lb/endpoints/address-index';
 import type { Locality } from '../../../src/resources/endpoints/endpoints';
 import { makeEndpoint, makeEndpointSet, makeLocality } from '../../support/lb-harness';
 

@@ -1,7 +1,7 @@
 import { ConnectivityState } from '../../../src/grpc-js';
 import { clusterManagerPolicy } from '../../../src/lb/cluster-manager/balancer';
 import { ClusterManagerConfig } from '../../../src/lb/cluster-manager/config';
-import { emptyEndpointSet } from '../../../src/lb/endpoint-set';
+import { emptyEndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import type { LbPolicy } from '../../../src/lb/lb-policy';
 import { LbHarness, describePick, pick } from '../../support/lb-harness';
 import { StubPolicyType, type StubPolicy } from '../../support/lb-stub-policy';

@@ -4,7 +4,7 @@ import {
   DEFAULT_SETTINGS,
   WeightedRoundRobinConfig,
 } from '../../../src/lb/weighted-round-robin/config';
-import { LbPolicyRegistry } from '../../../src/lb/lb-policy-registry';
+import { LbPolicyRegistry } from '../../../src/lb/registry/lb-policy-registry';
 import { Violations } from '../../../src/util/violations';
 
 const TYPE =

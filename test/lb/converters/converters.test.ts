@@ -6,7 +6,7 @@ import { TypedStruct } from '../../../src/generated/xds/type/v3/typed_struct';
 import { PickFirstConfig, pickFirstConverter } from '../../../src/lb/pick-first/config';
 import { createRoundRobinConfig, roundRobinConverter } from '../../../src/lb/round-robin/config';
 import { WrrLocalityConfig, wrrLocalityConverter } from '../../../src/lb/wrr-locality/config';
-import { LbPolicyRegistry } from '../../../src/lb/lb-policy-registry';
+import { LbPolicyRegistry } from '../../../src/lb/registry/lb-policy-registry';
 import { createPickFirstPolicyType } from '../../../src/lb/pick-first/balancer';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
 import { wrrLocalityPolicy } from '../../../src/lb/wrr-locality/balancer';

@@ -5,7 +5,7 @@ import {
   RandomSubsettingConfig,
   randomSubsettingConverter,
 } from '../../../src/lb/random-subsetting/config';
-import { LbPolicyRegistry } from '../../../src/lb/lb-policy-registry';
+import { LbPolicyRegistry } from '../../../src/lb/registry/lb-policy-registry';
 import type { TypedBytes } from '../../../src/resources/extension-points';
 import { Violations } from '../../../src/util/violations';
 

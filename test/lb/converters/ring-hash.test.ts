@@ -10,7 +10,7 @@ import {
 } from '../../../src/generated/envoy/extensions/load_balancing_policies/ring_hash/v3/ring_hash';
 import { XxHash64 } from '../../../src/hash/xx-hash';
 import { RingHashConfig, ringHashConverter } from '../../../src/lb/ring-hash/config';
-import { LbPolicyRegistry } from '../../../src/lb/lb-policy-registry';
+import { LbPolicyRegistry } from '../../../src/lb/registry/lb-policy-registry';
 import { createRingHashPolicyType } from '../../../src/lb/ring-hash/balancer';
 import { parseClusterLbPolicy } from '../../../src/resources/cluster/cluster-lb-policy-parser';
 import { readFeatureFlags } from '../../../src/util/feature-flags';

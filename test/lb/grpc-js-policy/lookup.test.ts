@@ -1,5 +1,5 @@
 import { GrpcJsConfig, grpcJsPolicyLookup } from '../../../src/lb/grpc-js-policy/balancer';
-import { LbPolicyRegistry } from '../../../src/lb/lb-policy-registry';
+import { LbPolicyRegistry } from '../../../src/lb/registry/lb-policy-registry';
 import { Violations } from '../../../src/util/violations';
 
 const registry = new LbPolicyRegistry({

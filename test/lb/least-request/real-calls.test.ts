@@ -1,6 +1,6 @@
 import { Client, credentials, Metadata, status, type ServiceError } from '@grpc/grpc-js';
 import { leastRequestPolicy } from '../../../src/lb/least-request/balancer';
-import { LbPolicyRegistry } from '../../../src/lb/lb-policy-registry';
+import { LbPolicyRegistry } from '../../../src/lb/registry/lb-policy-registry';
 import { registerRegistry } from '../../support/register-registry';
 import { systemClock } from '../../../src/util/clock';
 import { silentLogger } from '../../../src/util/logger';

@@ -4,7 +4,7 @@ import * as http2 from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { CallCredentials, Metadata, Status } from '../../../src/grpc-js';
 import type { Subchannel } from '../../../src/grpc-js';
-import { LbPolicyRegistry } from '../../../src/lb/lb-policy-registry';
+import { LbPolicyRegistry } from '../../../src/lb/registry/lb-policy-registry';
 import { authorityOf, openOobStream, type OobStreamStatus } from '../../../src/lb/orca/oob-stream';
 import { registerRegistry } from '../../support/register-registry';
 import { createWeightedRoundRobinPolicyTypes } from '../../../src/lb/weighted-round-robin/balancer';

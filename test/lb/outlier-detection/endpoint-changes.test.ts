@@ -1,6 +1,5 @@
 import { endpointChanges } from '../../../src/lb/outlier-detection/observed-endpoints';
-import type { EndpointSet } from '../../../src/lb/endpoint-set';
-import { emptyEndpointSet } from '../../../src/lb/endpoint-set';
+import { emptyEndpointSet, type EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import type { XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
 import { makeEndpoint, makeEndpointSet, makeLocality } from '../../support/lb-harness';
 

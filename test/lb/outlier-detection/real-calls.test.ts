@@ -7,7 +7,7 @@ import {
   type sendUnaryData,
   type ServerUnaryCall,
 } from '@grpc/grpc-js';
-import { LbPolicyRegistry } from '../../../src/lb/lb-policy-registry';
+import { LbPolicyRegistry } from '../../../src/lb/registry/lb-policy-registry';
 import { outlierDetectionPolicies } from '../../../src/lb/outlier-detection/balancer';
 import { registerRegistry } from '../../support/register-registry';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';

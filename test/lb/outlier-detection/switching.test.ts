@@ -7,8 +7,8 @@ import type { PickResult } from '../../../src/grpc-js';
 import type { XxHash64 } from '../../../src/hash/xx-hash';
 import { cdsPolicy } from '../../../src/lb/cds/balancer';
 import { CdsConfig } from '../../../src/lb/cds/config';
-import { createPolicyRegistry } from '../../../src/lb/create-policy-registry';
-import { emptyEndpointSet } from '../../../src/lb/endpoint-set';
+import { createPolicyRegistry } from '../../../src/lb/registry/create-policy-registry';
+import { emptyEndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import { outlierDetectionPolicies } from '../../../src/lb/outlier-detection/balancer';
 import { NO_DETECTION, OutlierDetectionLbConfig } from '../../../src/lb/outlier-detection/config';
 import {

@@ -5,7 +5,7 @@ import { cdsPolicy } from '../../../src/lb/cds/balancer';
 import { CdsConfig } from '../../../src/lb/cds/config';
 import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balancer';
 import { CallCounterMap } from '../../../src/lb/cluster-impl/call-counter';
-import { emptyEndpointSet } from '../../../src/lb/endpoint-set';
+import { emptyEndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import { outlierDetectionPolicies } from '../../../src/lb/outlier-detection/balancer';
 import { priorityPolicy } from '../../../src/lb/priority/balancer';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';

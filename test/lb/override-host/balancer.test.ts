@@ -1,6 +1,6 @@
 import { ConnectivityState } from '../../../src/grpc-js';
 import type { OverrideHost } from '../../../src/lb/call-attributes';
-import { emptyEndpointSet, type EndpointSet } from '../../../src/lb/endpoint-set';
+import { emptyEndpointSet, type EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import { overrideHostPolicy } from '../../../src/lb/override-host/balancer';
 import { OverrideHostConfig } from '../../../src/lb/override-host/config';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';

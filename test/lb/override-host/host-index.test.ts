@@ -1,7 +1,7 @@
-import { formatAddress } from '../../../src/lb/endpoint-key';
+import { formatAddress } from '../../../src/lb/endpoints/endpoint-key';
 import { subchannelAddressToString } from '../../../src/grpc-js';
-import type { EndpointSet } from '../../../src/lb/endpoint-set';
-import { createHostIndex } from '../../../src/lb/address-index';
+import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
+import { createHostIndex } from '../../../src/lb/endpoints/address-index';
 import { makeEndpoint, makeEndpointSet, makeLocality } from '../../support/lb-harness';
 
 const A = '10.0.0.1:80';

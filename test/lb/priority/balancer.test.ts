@@ -1,6 +1,6 @@
 import { ConnectivityState } from '../../../src/grpc-js';
 import { createFailurePicker, queuePicker } from '../../../src/lb/connectivity';
-import { emptyEndpointSet, type EndpointSet } from '../../../src/lb/endpoint-set';
+import { emptyEndpointSet, type EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import type { LbHost, LbPolicy, LbPolicyType } from '../../../src/lb/lb-policy';
 import { createPriorityPolicyType, priorityPolicy } from '../../../src/lb/priority/balancer';
 import { PriorityConfig, type PriorityChildConfig } from '../../../src/lb/priority/config';

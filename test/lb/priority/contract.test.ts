@@ -1,4 +1,4 @@
-import { emptyEndpointSet } from '../../../src/lb/endpoint-set';
+import { emptyEndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import { priorityPolicy } from '../../../src/lb/priority/balancer';
 import { PriorityConfig } from '../../../src/lb/priority/config';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';

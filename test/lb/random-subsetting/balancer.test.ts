@@ -1,7 +1,7 @@
 import { ConnectivityState } from '../../../src/grpc-js';
 import { XxHash64 } from '../../../src/hash/xx-hash';
-import { allEndpoints } from '../../../src/lb/endpoint-children';
-import type { EndpointSet } from '../../../src/lb/endpoint-set';
+import { allEndpoints } from '../../../src/lb/endpoints/endpoint-children';
+import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import type { LbPolicy } from '../../../src/lb/lb-policy';
 import { createRandomSubsettingPolicyType } from '../../../src/lb/random-subsetting/balancer';
 import { RandomSubsettingConfig } from '../../../src/lb/random-subsetting/config';

@@ -1,5 +1,5 @@
-import type { EndpointSet } from '../../../src/lb/endpoint-set';
-import { allEndpoints } from '../../../src/lb/endpoint-children';
+import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
+import { allEndpoints } from '../../../src/lb/endpoints/endpoint-children';
 import { chooseSubset } from '../../../src/lb/random-subsetting/choose-subset';
 import { makeEndpoint, makeEndpointSet, makeLocality } from '../../support/lb-harness';
 

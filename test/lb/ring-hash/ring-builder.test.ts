@@ -2,7 +2,7 @@ import type { XxHash64 } from '../../../src/hash/xx-hash';
 import { RingBuilder } from '../../../src/lb/ring-hash/ring-builder';
 import type { Ring } from '../../../src/lb/ring-hash/ring';
 import type { RingMember } from '../../../src/lb/ring-hash/ring-members';
-import type { EndpointSet } from '../../../src/lb/endpoint-set';
+import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import type { XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
 import { runSteps } from '../../../src/util/steps';
 import {

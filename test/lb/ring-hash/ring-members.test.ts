@@ -1,5 +1,5 @@
-import { addressKey } from '../../../src/lb/endpoint-key';
-import { combinedWeights } from '../../../src/lb/endpoint-weights';
+import { addressKey } from '../../../src/lb/endpoints/endpoint-key';
+import { combinedWeights } from '../../../src/lb/endpoints/endpoint-weights';
 import { RingMembers, type RingMember } from '../../../src/lb/ring-hash/ring-members';
 import { ringKey, ringSortKey } from '../../../src/lb/ring-hash/ring-builder';
 import type { XdsEndpoint } from '../../../src/resources/endpoints/endpoints';

@@ -1,6 +1,6 @@
 // The policy under a plain channel of grpc-js, with backends that report over real sockets.
 
-import { LbPolicyRegistry } from '../../../src/lb/lb-policy-registry';
+import { LbPolicyRegistry } from '../../../src/lb/registry/lb-policy-registry';
 import { OobReports } from '../../../src/lb/orca/oob-reports';
 import { openOobStream } from '../../../src/lb/orca/oob-stream';
 import { registerRegistry } from '../../support/register-registry';

@@ -1,6 +1,6 @@
 import { OrcaLoadReport } from '../../../src/generated/xds/data/orca/v3/orca_load_report';
 import { Metadata, Status } from '../../../src/grpc-js';
-import { EndpointLeaf } from '../../../src/lb/endpoint-leaf';
+import { EndpointLeaf } from '../../../src/lb/endpoints/endpoint-leaf';
 import {
   WeightedEndpoint,
   WeightedEndpoints,

@@ -1,5 +1,5 @@
 import { ConnectivityState } from '../../../src/grpc-js';
-import type { EndpointSet } from '../../../src/lb/endpoint-set';
+import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import { weightedTargetPolicy } from '../../../src/lb/weighted-target/balancer';
 import { WeightedTargetConfig } from '../../../src/lb/weighted-target/config';
 import { err, ok } from '../../../src/util/result';

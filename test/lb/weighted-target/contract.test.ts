@@ -1,4 +1,4 @@
-import type { EndpointSet } from '../../../src/lb/endpoint-set';
+import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
 import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
 import { weightedTargetPolicy } from '../../../src/lb/weighted-target/balancer';

@@ -1,7 +1,7 @@
 import { weightedTargetPolicy } from '../../../src/lb/weighted-target/balancer';
 import { wrrLocalityPolicy } from '../../../src/lb/wrr-locality/balancer';
 import { parseWrrLocalityConfig, WrrLocalityConfig } from '../../../src/lb/wrr-locality/config';
-import { LbPolicyRegistry } from '../../../src/lb/lb-policy-registry';
+import { LbPolicyRegistry } from '../../../src/lb/registry/lb-policy-registry';
 import { err, ok } from '../../../src/util/result';
 import { Violations } from '../../../src/util/violations';
 import { LbHarness, makeEndpointSet, makeLocality, pickError } from '../../support/lb-harness';

@@ -1,5 +1,5 @@
-import { hashText } from '../util/hash-bag';
-import type { SocketAddress, XdsEndpoint } from '../resources/endpoints/endpoints';
+import type { SocketAddress, XdsEndpoint } from '../../resources/endpoints/endpoints';
+import { hashText } from '../../util/hash-bag';
 
 /** Returns the identity of an endpoint: its addresses in any order (gRFC A61). */
 export function endpointKey(endpoint: XdsEndpoint): string {

@@ -1,10 +1,10 @@
-import type { GrpcEndpoint, SubchannelAddress } from '../grpc-js';
+import type { GrpcEndpoint, SubchannelAddress } from '../../grpc-js';
 import {
-  noMetadata,
   type LocalityEndpoints,
+  noMetadata,
   type SocketAddress,
   type XdsEndpoint,
-} from '../resources/endpoints/endpoints';
+} from '../../resources/endpoints/endpoints';
 import { endpointKey, sameAddresses } from './endpoint-key';
 import { emptyEndpointSet, type EndpointSet } from './endpoint-set';
 

@@ -1,4 +1,4 @@
-import type { LocalityEndpoints } from '../resources/endpoints/endpoints';
+import type { LocalityEndpoints } from '../../resources/endpoints/endpoints';
 
 /**
  * The endpoints of a policy, as the shared immutable objects of `XdsConfig`. A policy with named children (priority)

@@ -1,9 +1,9 @@
-import type { LbConfig, LbConfigParser, TypedBytes } from '../resources/extension-points';
-import { readExtension } from '../resources/shared/extension-parser';
-import { readMap } from '../util/json-fields';
-import type { Violations } from '../util/violations';
-import { addUnsupported, type LbConfigConverter } from './converters/lb-config-converter';
-import type { LbChildParser, LbPolicyLookup, LbPolicyType } from './lb-policy';
+import type { LbConfig, LbConfigParser, TypedBytes } from '../../resources/extension-points';
+import { readExtension } from '../../resources/shared/extension-parser';
+import { readMap } from '../../util/json-fields';
+import type { Violations } from '../../util/violations';
+import type { LbChildParser, LbPolicyLookup, LbPolicyType } from '../lb-policy';
+import { addUnsupported, type LbConfigConverter } from './lb-config-converter';
 
 export interface LbPolicyRegistryOptions {
   readonly policies: readonly LbPolicyType[];

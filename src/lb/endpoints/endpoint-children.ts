@@ -1,10 +1,10 @@
-import type { ChannelOptions } from '../grpc-js';
-import type { XdsEndpoint } from '../resources/endpoints/endpoints';
-import { STEP_SIZE, type Steps } from '../util/steps';
+import type { ChannelOptions } from '../../grpc-js';
+import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
+import { STEP_SIZE, type Steps } from '../../util/steps';
+import type { LbHost } from '../lb-policy';
 import { endpointKey } from './endpoint-key';
 import { EndpointLeaf, type LeafListener } from './endpoint-leaf';
 import type { EndpointSet } from './endpoint-set';
-import type { LbHost } from './lb-policy';
 
 /** The changes by an update of the children. */
 export interface EndpointChildrenChange {

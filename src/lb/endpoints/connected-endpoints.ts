@@ -1,13 +1,14 @@
-import { ConnectivityState, type ChannelOptions, type Picker } from '../grpc-js';
-import type { LbConfig } from '../resources/extension-points';
-import type { Steps } from '../util/steps';
-import { ConnectivityTally, createFailurePicker, failureText, queuePicker } from './connectivity';
+import { ConnectivityState } from '../../grpc-js';
+import type { ChannelOptions, Picker } from '../../grpc-js';
+import type { LbConfig } from '../../resources/extension-points';
+import type { Steps } from '../../util/steps';
+import { ConnectivityTally, createFailurePicker, failureText, queuePicker } from '../connectivity';
+import type { LbHost, LbPolicy, LbUpdate } from '../lb-policy';
+import type { Publication } from '../tree/lb-batch';
+import { SteppedUpdates } from '../tree/time-slices';
 import { EndpointChildren } from './endpoint-children';
 import type { EndpointLeaf } from './endpoint-leaf';
 import type { EndpointSet } from './endpoint-set';
-import type { Publication } from './lb-batch';
-import type { LbHost, LbPolicy, LbUpdate } from './lb-policy';
-import { SteppedUpdates } from './time-slices';
 
 /** An item of a `ReadyList`. */
 export interface ReadyItem {

@@ -1,4 +1,4 @@
-import { SerialQueue } from '../util/serial-queue';
+import { SerialQueue } from '../../util/serial-queue';
 
 /** Requests of a policy to publish a picker, at most once a batch. */
 export interface Publication {

@@ -1,6 +1,6 @@
-import type { Clock } from '../util/clock';
-import { createHandle, type Handle } from '../util/handle';
-import type { Steps } from '../util/steps';
+import type { Clock } from '../../util/clock';
+import { createHandle, type Handle } from '../../util/handle';
+import type { Steps } from '../../util/steps';
 import type { LbBatch } from './lb-batch';
 
 /** The time for which steps run without a break. */

@@ -1,7 +1,7 @@
-import type { LbConfig } from '../resources/extension-points';
-import type { JsonFields } from '../util/json-fields';
-import type { Violations } from '../util/violations';
-import type { LbChildParser } from './lb-policy';
+import type { LbConfig } from '../../resources/extension-points';
+import type { JsonFields } from '../../util/json-fields';
+import type { Violations } from '../../util/violations';
+import type { LbChildParser } from '../lb-policy';
 
 /** Returns a config as JSON of gRPC service configs, `{ name: config }`. A policy without `toJson` has no settings. */
 export function policyToJson(config: LbConfig): Readonly<Record<string, object>> {

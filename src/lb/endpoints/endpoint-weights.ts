@@ -1,4 +1,4 @@
-import { runSteps, STEP_SIZE, type Steps } from '../util/steps';
+import { runSteps, STEP_SIZE, type Steps } from '../../util/steps';
 import type { EndpointSet } from './endpoint-set';
 
 /** 1 as an unsigned fixed-point number with 31 bits after the point, as in gRFC A113. */

@@ -1,7 +1,7 @@
-import { ConnectivityState } from '../grpc-js';
-import type { LbConfig } from '../resources/extension-points';
-import { createFailurePicker, queuePicker } from './connectivity';
-import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from './lb-policy';
+import { ConnectivityState } from '../../grpc-js';
+import type { LbConfig } from '../../resources/extension-points';
+import { createFailurePicker, queuePicker } from '../connectivity';
+import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 
 /** A kind of policy that is updated with configs of its own type only. */
 export interface CheckedPolicyType<Config extends LbConfig> extends LbPolicyType<Config> {

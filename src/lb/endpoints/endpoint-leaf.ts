@@ -1,19 +1,11 @@
-import {
-  ConnectivityState,
-  LeafLoadBalancer,
-  Metadata,
-  type ChannelOptions,
-  type GrpcEndpoint,
-  type LbHelper,
-  type Picker,
-  type Subchannel,
-} from '../grpc-js';
-import { GatedSubchannel } from '../grpc-js/subchannel-wrappers';
-import type { XdsEndpoint } from '../resources/endpoints/endpoints';
-import type { ConnectionAttempt } from './connection-attempts';
-import { createFailurePicker, queuePicker, withoutResolutionNote } from './connectivity';
+import { ConnectivityState, LeafLoadBalancer, Metadata } from '../../grpc-js';
+import type { ChannelOptions, GrpcEndpoint, LbHelper, Picker, Subchannel } from '../../grpc-js';
+import { GatedSubchannel } from '../../grpc-js/subchannel-wrappers';
+import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
+import type { ConnectionAttempt } from '../connections/connection-attempts';
+import { createFailurePicker, queuePicker, withoutResolutionNote } from '../connectivity';
+import type { LbHost } from '../lb-policy';
 import { sameAddresses } from './endpoint-key';
-import type { LbHost } from './lb-policy';
 
 type HostLeaf = InstanceType<typeof LeafLoadBalancer>;
 

@@ -1,7 +1,7 @@
-import type { LbConfig } from '../resources/extension-points';
-import { ok, type Result } from '../util/result';
-import { emptyEndpointSet, sameEndpoints, type EndpointSet } from './endpoint-set';
-import type { LbUpdate } from './lb-policy';
+import type { LbConfig } from '../../resources/extension-points';
+import { ok, type Result } from '../../util/result';
+import { emptyEndpointSet, type EndpointSet, sameEndpoints } from '../endpoints/endpoint-set';
+import type { LbUpdate } from '../lb-policy';
 
 /**
  * Creates the update of a child: that of the parent with another config and, if given, other endpoints.

@@ -1,4 +1,4 @@
-import type { Locality, LocalityEndpoints, XdsEndpoint } from '../resources/endpoints/endpoints';
+import type { Locality, LocalityEndpoints, XdsEndpoint } from '../../resources/endpoints/endpoints';
 import { formatAddress } from './endpoint-key';
 import type { EndpointSet } from './endpoint-set';
 

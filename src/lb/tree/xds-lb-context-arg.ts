@@ -1,5 +1,5 @@
-import type { ChannelOptions } from '../grpc-js';
-import type { XdsLbContext } from './lb-policy';
+import type { ChannelOptions } from '../../grpc-js';
+import type { XdsLbContext } from '../lb-policy';
 
 /**
  * The resolver attribute with the {@link XdsLbContext}. Because of the prefix, grpc-js does not add it to the options of

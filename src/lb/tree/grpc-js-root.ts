@@ -2,7 +2,7 @@ import {
   CHANNEL_ARGS_CONFIG_SELECTOR_KEY,
   ConnectivityState,
   SUBCHANNEL_ARGS_EXCLUDE_KEY_PREFIX,
-} from '../grpc-js';
+} from '../../grpc-js';
 import type {
   ChannelOptions,
   GrpcEndpoint,
@@ -10,19 +10,19 @@ import type {
   LoadBalancer,
   StatusOr,
   TypedLoadBalancingConfig,
-} from '../grpc-js';
-import type { LbConfig } from '../resources/extension-points';
-import type { Clock } from '../util/clock';
-import { errorMessage } from '../util/error-message';
-import type { Handle } from '../util/handle';
-import { ok } from '../util/result';
-import { Violations } from '../util/violations';
-import { FlatEndpoints } from './flat-endpoints';
+} from '../../grpc-js';
+import type { LbConfig } from '../../resources/extension-points';
+import type { Clock } from '../../util/clock';
+import { errorMessage } from '../../util/error-message';
+import type { Handle } from '../../util/handle';
+import { ok } from '../../util/result';
+import { Violations } from '../../util/violations';
+import { FlatEndpoints } from '../endpoints/flat-endpoints';
+import type { LbEnvironment, LbPolicy, LbPolicyType } from '../lb-policy';
+import type { LbPolicyRegistry } from '../registry/lb-policy-registry';
+import { policyToJson } from '../registry/policy-json';
+import type { LbPolicyRoots } from '../registry/register-lb-policies';
 import { LbBatch } from './lb-batch';
-import type { LbEnvironment, LbPolicy, LbPolicyType } from './lb-policy';
-import type { LbPolicyRegistry } from './lb-policy-registry';
-import { policyToJson } from './policy-json';
-import type { LbPolicyRoots } from './register-lb-policies';
 import { getXdsLbContext } from './xds-lb-context-arg';
 
 /** The environment that all trees share; each has a batch of its own. */

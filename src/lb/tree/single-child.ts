@@ -1,10 +1,16 @@
-import { ConnectivityState } from '../grpc-js';
-import type { ChannelOptions, LbHelper, Picker, Subchannel, SubchannelAddress } from '../grpc-js';
-import type { LbConfig } from '../resources/extension-points';
+import { ConnectivityState } from '../../grpc-js';
+import type {
+  ChannelOptions,
+  LbHelper,
+  Picker,
+  Subchannel,
+  SubchannelAddress,
+} from '../../grpc-js';
+import type { LbConfig } from '../../resources/extension-points';
+import { createFailurePicker } from '../connectivity';
+import type { LbHost, LbPolicy, LbUpdate } from '../lb-policy';
 import { ChildPolicy, type ChildPolicyOptions } from './child-policy';
-import { createFailurePicker } from './connectivity';
 import type { Publication } from './lb-batch';
-import type { LbHost, LbPolicy, LbUpdate } from './lb-policy';
 
 /** The state of a child, and the calls that its parent forwards. `ChildPolicy` is one. */
 export interface ForwardedChild {

@@ -1,5 +1,5 @@
-import { connectionBackoff, firstBackoffStep, type BackoffStep } from '../util/backoff';
-import type { Random } from '../util/random';
+import { type BackoffStep, connectionBackoff, firstBackoffStep } from '../../util/backoff';
+import type { Random } from '../../util/random';
 
 /** Node's names of the two errors, with their meaning (errno(3)). */
 const CODES: ReadonlyMap<string, string> = new Map([

@@ -1,7 +1,13 @@
-import { ConnectivityState } from '../grpc-js';
-import type { ChannelOptions, LbHelper, Picker, Subchannel, SubchannelAddress } from '../grpc-js';
-import { createFailurePicker, queuePicker } from './connectivity';
-import type { LbEnvironment, LbHost, LbPolicy, LbUpdate } from './lb-policy';
+import { ConnectivityState } from '../../grpc-js';
+import type {
+  ChannelOptions,
+  LbHelper,
+  Picker,
+  Subchannel,
+  SubchannelAddress,
+} from '../../grpc-js';
+import { createFailurePicker, queuePicker } from '../connectivity';
+import type { LbEnvironment, LbHost, LbPolicy, LbUpdate } from '../lb-policy';
 import { sameUpdate } from './lb-update';
 
 export interface ChildPolicyOptions {

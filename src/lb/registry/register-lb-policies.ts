@@ -1,7 +1,7 @@
-import { isLoadBalancerNameRegistered, registerLoadBalancerType } from '../grpc-js';
-import type { LbHelper, LoadBalancer, TypedLoadBalancingConfig } from '../grpc-js';
-import { constructorOf } from '../grpc-js/host-adapters';
-import type { FeatureFlags } from '../util/feature-flags';
+import { isLoadBalancerNameRegistered, registerLoadBalancerType } from '../../grpc-js';
+import type { LbHelper, LoadBalancer, TypedLoadBalancingConfig } from '../../grpc-js';
+import { constructorOf } from '../../grpc-js/host-adapters';
+import type { FeatureFlags } from '../../util/feature-flags';
 
 /** Creates the roots of trees by the name of the policy. */
 export interface LbPolicyRoots {
