@@ -45,7 +45,7 @@ function checkNames(
 ): string | undefined {
   if (autoSniSanValidation && serverName !== '') {
     const isNamed = names.some(
-      ({ type, value }) => type === 'dns' && matchesDnsName(value, serverName, true),
+      ({ type, value }) => type === 'dns' && matchesDnsName(value, serverName),
     );
     if (isNamed) return undefined;
     return `${describeNames(names)} do not include the server name "${serverName}"`;

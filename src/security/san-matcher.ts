@@ -7,26 +7,24 @@ export function matchesSan(name: SubjectAltName, matchers: readonly SanMatcher[]
   return matchers.some(({ type, matcher }) => {
     if (type !== 'any' && type !== name.type) return false;
     if (name.type === 'dns' && matcher.kind === 'exact') {
-      return matchesDnsName(name.value, matcher.text, matcher.ignoreCase);
+      return matchesDnsName(name.value, matcher.text);
     }
     return matchesString(matcher, name.value);
   });
 }
 
 /**
- * Whether a DNS name of a certificate stands for a host name. Its leftmost label may be `*`, which stands for one label.
- * The case counts unless `ignoreCase` is set, except in names with a wildcard.
+ * Whether a DNS name of a certificate stands for a host name, in any case. Its leftmost label may be `*`, which stands for one
+ * label; a name with any other `*` stands for none (as in grpc-go).
  */
-export function matchesDnsName(pattern: string, hostname: string, ignoreCase: boolean): boolean {
-  const name = withoutFinalDot(pattern);
-  const host = withoutFinalDot(hostname);
-  if (!name.startsWith('*.')) {
-    return ignoreCase ? name.toLowerCase() === host.toLowerCase() : name === host;
-  }
-  const suffix = name.slice(1).toLowerCase();
-  if (suffix === '.' || suffix.includes('*')) return false;
+export function matchesDnsName(pattern: string, hostname: string): boolean {
+  const name = withoutFinalDot(pattern.toLowerCase());
+  const host = withoutFinalDot(hostname.toLowerCase());
+  if (!name.includes('*')) return name !== '' && name === host;
+  const suffix = name.slice(1);
+  if (!/^\*\.[^*]+$/.test(name)) return false;
   const dot = host.indexOf('.');
-  return dot > 0 && host.slice(dot).toLowerCase() === suffix;
+  return dot > 0 && host.slice(dot) === suffix;
 }
 
 function withoutFinalDot(name: string): string {

@@ -1,4 +1,4 @@
-import { SocketAddress } from 'node:net';
+import { isIP, isIPv4, SocketAddress } from 'node:net';
 import type { SanType } from '../resources/cluster/cluster';
 
 /** A subject alternative name of a certificate. */
@@ -23,15 +23,17 @@ const MAX_NAMES = 10_000;
  * A value with special characters is a JSON string, in which a comma is escaped
  * (https://nodejs.org/api/crypto.html#x509subjectaltname). Names of other types are skipped.
  */
-export function parseSubjectAltNames(text: string | undefined): readonly SubjectAltName[] {
+export function parseSubjectAltNames(text: string | null | undefined): readonly SubjectAltName[] {
   const names: SubjectAltName[] = [];
-  if (text === undefined) return names;
+  // Node.js gives null for all names if the text of one is not valid, such as a directory name that is not UTF-8.
+  if (typeof text !== 'string') return names;
   for (const part of text.split(', ', MAX_NAMES)) {
     const colon = part.indexOf(':');
     const type = TYPES.get(part.slice(0, colon));
     const value = type && unquote(part.slice(colon + 1));
     if (type === undefined || value === undefined || value === '') continue;
-    names.push({ type, value: type === 'ip' ? canonicalAddress(value) : value });
+    if (type !== 'ip') names.push({ type, value });
+    else if (isIP(value) !== 0) names.push({ type, value: canonicalAddress(value) });
   }
   return names;
 }
@@ -47,11 +49,6 @@ function unquote(value: string): string | undefined {
 }
 
 /** Returns an address in the text of RFC 5952, such as `2001:db8::1`. OpenSSL writes every group of IPv6 in upper case. */
-function canonicalAddress(text: string): string {
-  if (!text.includes(':')) return text;
-  try {
-    return new SocketAddress({ address: text, family: 'ipv6' }).address;
-  } catch {
-    return text;
-  }
+function canonicalAddress(address: string): string {
+  return isIPv4(address) ? address : new SocketAddress({ address, family: 'ipv6' }).address;
 }

@@ -33,6 +33,7 @@ import { createEdgeTargets } from './edge-targets';
 import { createPolicyTarget } from './policy-target';
 import { JsonMutations } from './json-mutations';
 import { checkRouting } from './routing';
+import { createSanTarget } from './san-target';
 import { bootstrapSample } from './samples/bootstrap';
 import { lbConfigSamples } from './samples/lb-configs';
 import { encodedSamples } from './samples/messages';
@@ -129,6 +130,7 @@ export function createTargets(random: Random, hash: XxHash64): readonly FuzzTarg
     createAggregateTarget(random),
     createCallTarget({ random, json, hash }),
     createPolicyTarget(random, hash),
+    createSanTarget(random),
     {
       name: 'resource name',
       make: () =>
