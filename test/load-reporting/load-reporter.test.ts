@@ -14,12 +14,12 @@ describe('load reports', () => {
     expect(lrs.logger.errors.filter((text) => text.startsWith('unexpected'))).toEqual([]);
   });
 
-  it('open no stream while no cluster asks for them', () => {
+  it('open no stream while no cluster requires them', () => {
     lrs.clock.advance(TEN_SECONDS);
     expect(lrs.streamCount).toBe(0);
   });
 
-  it('begin by saying who reports, that all clusters can be asked for, and nothing else', () => {
+  it('begin with the node and the feature of all clusters, and nothing else', () => {
     lrs.acquire();
     expect(lrs.stream.method).toBe(
       '/envoy.service.load_stats.v3.LoadReportingService/StreamLoadStats',
@@ -83,7 +83,7 @@ describe('load reports', () => {
     expect(lrs.reports).toHaveLength(10);
   });
 
-  it('tell drops by category, and those without one only in the total', () => {
+  it('list drops by category, and those without one only in the total', () => {
     const { load } = lrs.acquire({ edsServiceName: 'service' });
     lrs.order({ intervalMs: TEN_SECONDS });
     for (const category of ['lb', 'lb', 'throttle', undefined]) load.countDrop(category);
@@ -91,7 +91,7 @@ describe('load reports', () => {
     expect(lrs.report).toEqual(['c/service over 10000 ms, dropped 4 (lb 2, throttle 1)']);
   });
 
-  it('add up what all users of a cluster count, and tell services of one cluster apart', () => {
+  it('add up the counts of all users of a cluster, and separate the services of one cluster', () => {
     const loads = ['s1', 's1', 's2'].map((edsServiceName) => lrs.acquire({ edsServiceName }).load);
     lrs.order({ intervalMs: TEN_SECONDS });
     for (const load of loads) {

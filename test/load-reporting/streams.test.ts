@@ -90,7 +90,7 @@ describe('the stream of load reports', () => {
     expect(lrs.logger.errors).toEqual([]);
   });
 
-  it('says once more who reports, and waits to be told what is wanted', () => {
+  it('sends the node again, and waits for a response', () => {
     const { load } = lrs.acquire();
     lrs.order({ intervalMs: TEN_SECONDS });
     lrs.clock.advance(TEN_SECONDS);
@@ -143,7 +143,7 @@ describe('the stream of load reports', () => {
     expect(lrs.reports).toEqual([[]]);
   });
 
-  describe('when nobody has anything to report any more', () => {
+  describe('when there is nothing to report any more', () => {
     it('ends with a last report, once the server has taken it', () => {
       const hold = lrs.acquire();
       lrs.order({ intervalMs: TEN_SECONDS });
@@ -191,7 +191,7 @@ describe('the stream of load reports', () => {
       expect(lrs.report).toEqual(['c over 0 ms, dropped 1 (late 1)']);
     });
 
-    it('ends at once if the server has not asked for reports yet', () => {
+    it('ends at once if there was no LRS response yet', () => {
       lrs.acquire().release();
       expect(lrs.stream.isOpen).toBe(false);
       expectNothingLeft();
@@ -227,7 +227,7 @@ describe('the stream of load reports', () => {
       expectNothingLeft();
     });
 
-    it('goes on if somebody comes while the last report is on its way', () => {
+    it('continues if a cluster is used while the last report is in flight', () => {
       const hold = lrs.acquire();
       lrs.order({ intervalMs: TEN_SECONDS });
       hold.load.countDrop(undefined);
@@ -240,7 +240,7 @@ describe('the stream of load reports', () => {
       expect(lrs.reports).toEqual([['c over 0 ms, dropped 1'], ['c over 10000 ms, dropped 1']]);
     });
 
-    it('is followed by another one if somebody comes after that', () => {
+    it('is followed by another one if a cluster is used after that', () => {
       const hold = lrs.acquire();
       lrs.order({ intervalMs: TEN_SECONDS });
       hold.release();
@@ -291,7 +291,7 @@ describe('the stream of load reports', () => {
     expect(lrs.report).toEqual(['c over 10000 ms, dropped 2']);
   });
 
-  it('keeps nothing of clusters that came and went, wanted or not', () => {
+  it('keeps nothing of clusters that were released, requested or not', () => {
     lrs.acquire({ cluster: 'stays' });
     lrs.order({ clusters: ['stays', 'c0'], intervalMs: TEN_SECONDS });
     for (let i = 0; i < 100; i++) {

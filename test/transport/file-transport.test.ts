@@ -140,7 +140,7 @@ describe('a transport over files', () => {
       );
     });
 
-    it('what is asked for, when it is read', () => {
+    it('the requested resources, when `read` is called', () => {
       write('f.json', { version_info: '7', clusters: clusters('a', 'b', 'c') });
       const { stream, recorder } = open('f.json');
       ask(stream, CLUSTER, ['c', 'a']);
@@ -149,7 +149,7 @@ describe('a transport over files', () => {
       expect(recorder.events).toEqual(['sent', 'Cluster 7: a c']);
     });
 
-    it('nothing before the call that asks for it has returned', () => {
+    it('nothing before the call of `read` has returned', () => {
       write('f.json', { clusters: clusters('a') });
       const { stream, recorder } = open('f.json');
       stream.read();
@@ -163,7 +163,7 @@ describe('a transport over files', () => {
       expect(recorder.events).toHaveLength(2);
     });
 
-    it('what is asked for in addition, and nothing when less is asked for', () => {
+    it('names that are added, and nothing when names are removed', () => {
       write('f.json', { version_info: '1', clusters: clusters('a', 'b') });
       const { stream, recorder } = open('f.json');
       read(stream, 5);
@@ -531,7 +531,7 @@ describe('a transport over files', () => {
     });
   });
 
-  it('skips what is not known if that is wanted', () => {
+  it('skips unknown fields with ignore_unknown_fields', () => {
     const cluster = { ...edsClusterJson('a'), brand_new: 1 };
     write('f.json', {
       resources: [

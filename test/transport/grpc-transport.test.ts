@@ -90,7 +90,7 @@ describe('GrpcTransport', () => {
     expect(recorder.messages).toEqual(['re: hello']);
   });
 
-  it('speaks over a Unix socket', async () => {
+  it('connects over a Unix socket', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'transport-'));
     cleanups.push(() => rmSync(folder, { recursive: true }));
     const server = await new ByteServer(
@@ -317,7 +317,7 @@ describe('GrpcTransport', () => {
     expect(recorder.events).toEqual(['closed']);
   });
 
-  it('lets a connected stream be after the time to connect', async () => {
+  it('does not end a connected stream after the connect timeout', async () => {
     const clock = new FakeClock();
     const { stream, recorder } = open(connectTo((await echo()).address, { clock }));
     stream.send(bytes('one'));

@@ -151,7 +151,7 @@ describe('a transport over HTTP', () => {
       (length) => length >= count,
     );
 
-  it('asks for each type at its path and gives the answer as a response', async () => {
+  it('posts each type at its path and passes on the response', async () => {
     const server = await serve(({ path }) =>
       path === LISTENERS ? { body: listeners('1', 'a') } : { body: { version_info: '2' } },
     );
@@ -217,7 +217,7 @@ describe('a transport over HTTP', () => {
     expect(recorder.versions).toEqual(['1']);
   });
 
-  it('asks at once, and as if it had nothing, for names that are new', async () => {
+  it('requests new names at once, without a version', async () => {
     const server = await serve(({ headers, body }) =>
       headers['if-none-match'] !== undefined || body['version_info'] !== undefined
         ? { status: 304 }
@@ -236,7 +236,7 @@ describe('a transport over HTTP', () => {
     expect(recorder.names).toEqual(['a', 'a', 'b']);
   });
 
-  it('asks for names that come while it waits for an answer after that answer', async () => {
+  it('requests names that are added while a request is in flight after its response', async () => {
     const server = await serve(({ body }) => ({ body: listeners('1', ...names(body)) }));
     const { stream, recorder } = open(server.uri);
     ask(stream, { resourceNames: ['a'] });
@@ -247,7 +247,7 @@ describe('a transport over HTTP', () => {
     expect(recorder.names).toEqual(['a', 'a', 'b']);
   });
 
-  it('tells the server what was wrong with its answer', async () => {
+  it('sends the rejection of a response', async () => {
     const server = await serve(() => ({ body: { ...listeners('bad', 'a'), nonce: 'n7' } }));
     const { stream, recorder } = open(server.uri);
     stream.read();
@@ -267,7 +267,7 @@ describe('a transport over HTTP', () => {
     });
   });
 
-  it('tells the server what was wrong with its answer when another request follows the rejection', async () => {
+  it('sends the rejection of a response when another request follows it', async () => {
     const server = await serve(() => ({ body: { ...listeners('bad', 'a'), nonce: 'n7' } }));
     const { stream, recorder } = open(server.uri);
     stream.read();
@@ -307,7 +307,7 @@ describe('a transport over HTTP', () => {
     expect(server.bodies(LISTENERS).at(-1)).not.toHaveProperty('error_detail');
   });
 
-  it('asks for nothing more of a type before the last answer has been read', async () => {
+  it('sends no request of a type before the last response has been read', async () => {
     let version = 0;
     const server = await serve(() => ({ body: listeners(String(++version), 'a') }));
     const { stream, recorder } = open(server.uri);
@@ -324,7 +324,7 @@ describe('a transport over HTTP', () => {
     expect(recorder.versions).toEqual(['1']);
   });
 
-  it('asks no more when nothing is wanted or the stream is closed', async () => {
+  it('sends no request when there are no names or the stream is closed', async () => {
     const server = await serve(() => ({ body: listeners('1', 'a') }));
     const { stream, recorder } = open(server.uri);
     stream.read();
@@ -399,7 +399,7 @@ describe('a transport over HTTP', () => {
       expect(await untilClosed(recorder)).toEqual(expected);
     });
 
-    it('when there is nobody at the address', async () => {
+    it('when nothing listens at the address', async () => {
       const server = await serve(() => undefined);
       server.stop();
       const { stream, recorder } = open(server.uri);
@@ -499,7 +499,7 @@ describe('a transport over HTTP', () => {
       });
     });
 
-    it('trusts nobody else', async () => {
+    it('trusts no other certificate', async () => {
       const server = await serveTls();
       const { stream, recorder } = open(server.uri, tls({}));
       ask(stream, {});

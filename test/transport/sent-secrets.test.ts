@@ -40,7 +40,7 @@ describe('tokens that were sent to a server', () => {
     expect(secrets.redact(text)).toBe(text);
   });
 
-  it('are forgotten when eight newer ones were sent', () => {
+  it('are dropped when eight newer ones were sent', () => {
     const secrets = new SentSecrets();
     const tokenOf = (i: number) => `${i}-${OPAQUE}`;
     for (let i = 0; i < 9; i++) secrets.note(headers({ 'x-token': tokenOf(i) }));

@@ -71,7 +71,7 @@ describe('acknowledging responses', () => {
     ]);
   });
 
-  it('tells watchers of the same error once, however often it is sent', () => {
+  it('notifies watchers of the same error once, however often it is sent', () => {
     const h = new Harness();
     const watcher = h.watch(h.listener, 'a');
     h.send(h.listener, '1', { a: '!bad' });
@@ -87,7 +87,7 @@ describe('acknowledging responses', () => {
     ]);
   });
 
-  it('tells and logs an error again that comes back after a good version', () => {
+  it('notifies and logs an error again that recurs after a valid version', () => {
     const h = new Harness();
     const watcher = h.watch(h.listener, 'a');
     for (const value of ['!bad', 'good', '!bad']) h.send(h.listener, '1', { a: value });
@@ -197,7 +197,7 @@ describe('acknowledging responses', () => {
     ]);
   });
 
-  it('ignores resources that nobody asked for without decoding them', () => {
+  it('ignores resources that were not requested without decoding them', () => {
     const h = new Harness();
     h.watch(h.listener, 'a');
     h.send(h.listener, '1', { a: 'one', other: '!bad', more: 'two' });

@@ -149,7 +149,7 @@ describe('readResponse', () => {
     expect(violations).toEqual([`T "a": type_url is "x", expected "${type.typeUrl}"`]);
   });
 
-  it('knows when it cannot tell which resource is broken', () => {
+  it('is not complete when it is not known which resource is broken', () => {
     const broken = { typeUrl: type.typeUrl, value: Buffer.from('?') };
     expect(read([broken], ['a']).isComplete).toBe(false);
     expect(read([wrap('a', broken)], ['a']).isComplete).toBe(true);
@@ -162,7 +162,7 @@ describe('readResponse', () => {
     expect([...read([sent], [wanted]).events.keys()]).toEqual([wanted]);
   });
 
-  it('ignores a name that could not have been asked for', () => {
+  it('ignores a name that could not have been requested', () => {
     const { events, violations } = read([type.resource('xdstp:nonsense', 'one')], ['a']);
     expect([events.size, violations]).toEqual([0, []]);
   });
@@ -190,7 +190,7 @@ describe('errors about resources (gRFC A88)', () => {
       errorDetail: { code: 5, message: `no ${name}`, details: [] },
     }));
 
-  it('count for what is wanted and was not sent', () => {
+  it('apply to requested resources that were not sent', () => {
     const { events, violations } = read(
       [type.resource('sent', 'one')],
       ['sent', 'missing'],

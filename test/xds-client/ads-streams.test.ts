@@ -4,7 +4,7 @@ import { Harness, RecordingWatcher } from './harness';
 const SERVER = 'management server xds.test:1 (node "node-1")';
 
 describe('requests', () => {
-  it('says who is asking in the first request of a stream only', () => {
+  it('sends the node in the first request of a stream only', () => {
     const h = new Harness();
     h.watch(h.listener, 'a');
     h.watch(h.endpoints, 'e');
@@ -105,7 +105,7 @@ describe('requests', () => {
     expect(h.stream.requests.map(({ typeUrl }) => typeUrl)).toEqual([h.endpoints.typeUrl]);
   });
 
-  it('asks for nothing anew when a watch is replaced by another one for the same name', () => {
+  it('sends no request when a watch is replaced by another one of the same name', () => {
     const h = new Harness();
     h.watch(h.listener, 'other');
     const before = h.watch(h.endpoints, 'e');
@@ -124,7 +124,7 @@ describe('requests', () => {
   });
 
   // A server sends a resource again only if it sees its name leave the list and return.
-  it('lets the server see that a name was given up even if it is wanted again before that was said', () => {
+  it('sends a removed name as removed even if it is watched again before the request was sent', () => {
     const h = new Harness();
     h.watch(h.endpoints, 'stays');
     const gone = h.watch(h.endpoints, 'e');
@@ -149,7 +149,7 @@ describe('requests', () => {
 });
 
 describe('a stream that ends before any response', () => {
-  it('is an error for everybody who waits, and is retried with growing delays', () => {
+  it('is an error for every pending resource, and is retried with growing delays', () => {
     const h = new Harness();
     const watcher = h.watch(h.listener, 'a');
     const delays: number[] = [];
@@ -167,7 +167,7 @@ describe('a stream that ends before any response', () => {
     expect(watcher.errors[0]?.kind).toBe('unreachable');
   });
 
-  it('is told and logged once, again for another reason, and once more when it is over', () => {
+  it('is notified and logged once, again for another reason, and once more when it is over', () => {
     const h = new Harness();
     const watcher = h.watch(h.listener, 'a');
     h.stream.end();
@@ -277,7 +277,7 @@ describe('a stream that ends after a response', () => {
     }
   });
 
-  it('asks again for every resource, with the last version and without a nonce', () => {
+  it('requests every resource again, with the last version and without a nonce', () => {
     const h = new Harness();
     h.watch(h.listener, 'a');
     h.watch(h.listener, 'b');
@@ -343,7 +343,7 @@ describe('a stream that ends after a response', () => {
 });
 
 describe('what a replaced stream still says', () => {
-  it('is not heard', () => {
+  it('is ignored', () => {
     const h = new Harness();
     const watcher = h.watch(h.listener, 'a');
     const old = h.stream;

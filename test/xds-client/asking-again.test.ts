@@ -14,9 +14,9 @@ function usedStream(options: HarnessOptions = {}): Harness {
   return h;
 }
 
-describe('a resource that is asked for in the course of a stream and does not come', () => {
+describe('a resource that is requested in the course of a stream and not received', () => {
   // 1. It is asked for. 2. It is overdue, and asked for on a new stream. 3. It comes.
-  it('is asked for again on a new stream, together with everything else', () => {
+  it('is requested again on a new stream, together with everything else', () => {
     const h = usedStream();
     const watcher = h.watch(h.endpoints, 'lost');
     h.clock.advance(OVERDUE_MS - 1);
@@ -36,7 +36,7 @@ describe('a resource that is asked for in the course of a stream and does not co
     expect(h.server.openConnections).toBe(1);
   });
 
-  it('is concluded to be missing when it would have been anyhow, and asked for once only', () => {
+  it('is concluded to be missing at the same time as without the new stream, and requested again once only', () => {
     const h = usedStream();
     const watcher = h.watch(h.endpoints, 'lost');
     h.clock.advance(14_999);
@@ -116,7 +116,7 @@ describe('a resource that is asked for in the course of a stream and does not co
     },
   );
 
-  it('is not asked for again when it has come or is not wanted any more', () => {
+  it('is not requested again when it was received or is not watched any more', () => {
     const h = usedStream();
     h.watch(h.endpoints, 'comes');
     const goes = h.watch(h.endpoints, 'goes');
@@ -126,7 +126,7 @@ describe('a resource that is asked for in the course of a stream and does not co
     expect(h.server.streams).toHaveLength(1);
   });
 
-  it('is asked for again on an incremental stream, too, which tells what it has', () => {
+  it('is requested again on an incremental stream, too, with the versions that are cached', () => {
     const h = new DeltaHarness();
     h.watch(h.listener, 'there');
     h.sendDelta(h.listener, '1', { there: 'one' });
@@ -161,7 +161,7 @@ describe('no second stream is opened for', () => {
     expect(h.server.streams).toHaveLength(1);
   });
 
-  it('what is asked for on a stream that has never answered', () => {
+  it('a resource that is requested on a stream without a response', () => {
     const h = new Harness();
     h.watch(h.endpoints, 'a');
     h.watch(h.endpoints, 'b');

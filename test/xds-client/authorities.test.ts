@@ -50,7 +50,7 @@ describe('names with an authority (gRFC A47)', () => {
       ]),
     });
 
-  it('are asked for at the servers of their authority, over one connection per server', () => {
+  it('are requested from the servers of their authority, over one connection per server', () => {
     const h = harness();
     h.watch(h.listener, 'plain');
     h.watch(h.listener, `xdstp://same/${TYPE}/x`);

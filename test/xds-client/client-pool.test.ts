@@ -57,7 +57,7 @@ describe('a client pool', () => {
     expect(clients.clients()).toHaveLength(2);
   });
 
-  it('closes a client when the last holder lets go, once', () => {
+  it('closes a client with the last release, once', () => {
     const clients = pool();
     const first = clients.acquire(bootstrap(), 'xds:a');
     const second = clients.acquire(bootstrap(), 'xds:a');

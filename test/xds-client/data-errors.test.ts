@@ -97,7 +97,7 @@ describe('with data error handling (gRFC A88)', () => {
     },
   );
 
-  it('an error about a resource that nobody watches is ignored', () => {
+  it('an error about a resource that is not watched is ignored', () => {
     const h = harness();
     const watcher = h.watch(h.endpoints, 'a');
     sendError(h, 'b', StatusCode.NOT_FOUND, 'sorry');

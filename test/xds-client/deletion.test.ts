@@ -98,7 +98,7 @@ describe('with ignore_resource_deletion', () => {
     expect(h.logger.infos).toEqual(['Listener "a": sent again after its removal']);
   });
 
-  it('its end is logged when nobody watches it any more', () => {
+  it('its end is logged when it is not watched any more', () => {
     const h = new Harness({ servers });
     const watcher = h.watch(h.listener, 'a');
     h.send(h.listener, '1', { a: 'one' });

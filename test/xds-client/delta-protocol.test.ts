@@ -125,7 +125,7 @@ describe('the incremental variant', () => {
     expect(wanted.spell()).toEqual(expected);
   });
 
-  it('says who is asking in the first request only', () => {
+  it('sends the node in the first request only', () => {
     const wanted = new Wanted();
     wanted.add('a');
     expect(wanted.drain().map(({ node }) => node?.id)).toEqual(['node-1']);
@@ -177,7 +177,7 @@ describe('the incremental variant', () => {
     ]);
   });
 
-  it('tells which types have been requested', () => {
+  it('returns which types have been requested', () => {
     const wanted = new Wanted();
     const isRequested = (typeUrl: string) => {
       const response = DeltaDiscoveryResponse.fromPartial({ typeUrl });
@@ -191,7 +191,7 @@ describe('the incremental variant', () => {
     expect(isRequested('another')).toBe(false);
   });
 
-  it('tells a new stream once what there is already', () => {
+  it('sends the cached versions once on a new stream', () => {
     const wanted = new Wanted();
     wanted.add('a', 'b');
     expect(wanted.drain()).toMatchObject([{ initialResourceVersions: new Map() }]);

@@ -6,7 +6,7 @@ const SERVER = 'management server xds.test:1 (node "node-1")';
 const ADS = '/envoy.service.discovery.v3.AggregatedDiscoveryService';
 
 describe('an incremental stream', () => {
-  it('asks for what is wanted, and passes on and acknowledges what comes', () => {
+  it('requests what is watched, and passes on and acknowledges what is received', () => {
     const h = new DeltaHarness();
     const watcher = h.watch(h.listener, 'a');
     expect(h.stream.method).toBe(`${ADS}/DeltaAggregatedResources`);
@@ -90,7 +90,7 @@ describe('an incremental stream', () => {
     expect(watcher.told).toEqual(['value one']);
   });
 
-  it('gives a resource to whoever asked for it by an alias', () => {
+  it('passes on a resource that was requested by an alias', () => {
     const h = new DeltaHarness();
     const own = h.watch(h.listener, 'a');
     const alias = h.watch(h.listener, 'alias');
@@ -104,7 +104,7 @@ describe('an incremental stream', () => {
     expect(h.stream.deltaRequest).toMatchObject({ responseNonce: 'n1', errorDetail: undefined });
   });
 
-  it('says in one request what is wanted and what no longer is', () => {
+  it('sends added and removed names in one request', () => {
     const h = new DeltaHarness();
     const a = h.watch(h.listener, 'a');
     h.stream.clearRequests();
@@ -231,7 +231,7 @@ describe('a resource that an incremental server does not send', () => {
 
 describe('an incremental stream that replaces another one', () => {
   // a is there, b is known to be missing, c was rejected, d was given up.
-  it('says which versions of what is still wanted there are', () => {
+  it('sends the versions of the resources that are still watched', () => {
     const h = new DeltaHarness();
     for (const name of ['a', 'b', 'c']) h.watch(h.listener, name);
     const d = h.watch(h.listener, 'd');
@@ -298,7 +298,7 @@ describe('an incremental stream that replaces another one', () => {
     expect(watcher.take()).toEqual([]);
   });
 
-  it('asks the primary for everything after another server has stood in for it', () => {
+  it('requests everything from the primary after a fallback', () => {
     const servers = [
       serverConfig('xds.test:1', ['grpc_xds_delta']),
       serverConfig('xds.test:2', ['grpc_xds_delta']),
@@ -326,7 +326,7 @@ describe('an incremental stream that replaces another one', () => {
 });
 
 describe('grpc_xds_delta', () => {
-  it('speaks the incremental variant with istiod, too', () => {
+  it('uses the incremental variant with istiod, too', () => {
     const h = new DeltaHarness({ metadata: new Map([['GENERATOR', 'grpc']]) });
     h.watch(h.listener, 'a');
     h.stream.respondDelta({
@@ -340,7 +340,7 @@ describe('grpc_xds_delta', () => {
 describe('grpc_xds_delta_auto', () => {
   const servers = [serverConfig('xds.test:1', ['grpc_xds_delta_auto'])];
 
-  it('speaks the incremental variant with a server that has it', () => {
+  it('uses the incremental variant with a server that implements it', () => {
     const h = new Harness({ servers });
     h.watch(h.listener, 'a');
     expect(h.stream.isDelta).toBe(true);
@@ -365,7 +365,7 @@ describe('grpc_xds_delta_auto', () => {
   });
 
   // The metadata that makes istiod generate resources for gRPC.
-  it('speaks state of the world from the start with the node metadata of istiod', () => {
+  it('uses state of the world from the start with the node metadata of istiod', () => {
     const h = new Harness({ servers, metadata: new Map([['GENERATOR', 'grpc']]) });
     h.watch(h.listener, 'a');
     expect(h.server.streams.map(({ isDelta }) => isDelta)).toEqual([false]);
@@ -375,7 +375,7 @@ describe('grpc_xds_delta_auto', () => {
     ['another generator', new Map([['GENERATOR', 'event']])],
     ['a generator that is no text', new Map([['GENERATOR', 1]])],
     ['other metadata', new Map([['generator', 'grpc']])],
-  ])('speaks the incremental variant with %s', (_what, metadata) => {
+  ])('uses the incremental variant with %s', (_what, metadata) => {
     const h = new Harness({ servers, metadata });
     h.watch(h.listener, 'a');
     expect(h.stream.isDelta).toBe(true);
@@ -398,7 +398,7 @@ describe('grpc_xds_delta_auto', () => {
     expect([watcher.told, h.logger.errors]).toEqual([['value one'], []]);
   });
 
-  it('speaks the incremental variant with a server of any other name', () => {
+  it('uses the incremental variant with a server of any other name', () => {
     const h = new Harness({ servers });
     const watcher = h.watch(h.listener, 'a');
     h.stream.respondDelta({

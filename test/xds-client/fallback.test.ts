@@ -34,14 +34,14 @@ class FallbackHarness extends Harness {
 }
 
 describe('fallback (gRFC A71)', () => {
-  it('asks the first server only, as long as it can be reached', () => {
+  it('uses the first server only, as long as it can be reached', () => {
     const h = new FallbackHarness();
     h.watch(h.endpoints, 'a');
     h.clock.advance(60_000);
     expect(h.second.streams).toEqual([]);
   });
 
-  it('turns to the second server at startup, without an error, and asks it for everything', () => {
+  it('uses the second server at startup, without an error, and requests everything from it', () => {
     const h = new FallbackHarness();
     const a = h.watch(h.endpoints, 'a');
     const b = h.watch(h.listener, 'b');
@@ -91,7 +91,7 @@ describe('fallback (gRFC A71)', () => {
     expect(h.second.streams).toEqual([]);
   });
 
-  it('begins when something new is wanted while the server is down', () => {
+  it('begins when a new resource is watched while the server is down', () => {
     const h = new FallbackHarness();
     const a = h.watch(h.endpoints, 'a');
     h.reply('primary', '1', { a: 'one' });
@@ -110,7 +110,7 @@ describe('fallback (gRFC A71)', () => {
     ]);
   });
 
-  it('tells of an error only when every server is down, and of each of them', () => {
+  it('notifies of an error only when every server is down, with the reason of each', () => {
     const h = new FallbackHarness({ servers });
     const a = h.watch(h.endpoints, 'a');
     h.primary.stream.end(14, 'refused by primary');
@@ -162,7 +162,7 @@ describe('fallback (gRFC A71)', () => {
   });
 
   // It would otherwise see no reason to send what it believes is still held.
-  it('does not tell the first server that it still has its version', () => {
+  it('does not send its version to the first server again', () => {
     const h = new FallbackHarness();
     h.watch(h.endpoints, 'a');
     h.watch(h.endpoints, 'b');
@@ -247,7 +247,7 @@ describe('fallback (gRFC A71)', () => {
     expect(plain.told).toEqual(['value other']);
   });
 
-  it('keeps what it tells up to date for each server', () => {
+  it('keeps the error up to date for each server', () => {
     const h = new FallbackHarness();
     const a = h.watch(h.endpoints, 'a');
     h.primary.stream.end(14, 'first reason');

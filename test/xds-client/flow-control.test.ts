@@ -44,18 +44,21 @@ describe('flow control', () => {
   it.each([
     ['is invalid', '!bad'],
     ['lacks its resource', undefined],
-  ])('reads on after a response that every watcher was told %s, and not before', (_what, value) => {
-    const h = new Harness();
-    const reads: number[] = [];
-    const note = () => reads.push(h.stream.credits);
-    for (let i = 0; i < 2; i++) h.watch(h.listener, 'a', new RecordingWatcher(note));
-    h.watch(h.listener, 'b');
-    h.send(h.listener, '1', { a: 'one', b: 'two' });
-    reads.length = 0;
-    h.send(h.listener, '2', value === undefined ? { b: 'two' } : { a: value, b: 'two' });
-    expect(reads).toEqual([0, 0]);
-    expect(h.stream.credits).toBe(1);
-  });
+  ])(
+    'reads on after every watcher was notified of a response that %s, and not before',
+    (_what, value) => {
+      const h = new Harness();
+      const reads: number[] = [];
+      const note = () => reads.push(h.stream.credits);
+      for (let i = 0; i < 2; i++) h.watch(h.listener, 'a', new RecordingWatcher(note));
+      h.watch(h.listener, 'b');
+      h.send(h.listener, '1', { a: 'one', b: 'two' });
+      reads.length = 0;
+      h.send(h.listener, '2', value === undefined ? { b: 'two' } : { a: value, b: 'two' });
+      expect(reads).toEqual([0, 0]);
+      expect(h.stream.credits).toBe(1);
+    },
+  );
 
   it('keeps reading while a request cannot be sent, and answers the newest response then', () => {
     const h = new Harness();

@@ -46,7 +46,7 @@ describe('close', () => {
     expect(watcher.told).toEqual([]);
   });
 
-  it('may happen in the middle of an update, which nobody is told of any more', () => {
+  it('may happen in the middle of an update, of which no watcher is notified any more', () => {
     const h = new Harness();
     const second = new RecordingWatcher();
     h.watch(h.listener, 'a', new RecordingWatcher(() => h.client.close()));

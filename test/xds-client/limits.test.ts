@@ -79,7 +79,7 @@ describe('a resource that changes without a pause', () => {
     ]);
   });
 
-  it('is passed on to all when somebody begins to watch it, and then to nobody twice', () => {
+  it('is passed on to all watchers when one is added, and to none of them twice', () => {
     const { h, watcher } = flooded();
     h.send(h.endpoints, 'x', { a: 'late' });
     const newcomer = h.watch(h.endpoints, 'a');
@@ -156,7 +156,7 @@ describe('a name that is too long', () => {
     expect(watcher.told).toEqual(['value two']);
   });
 
-  it('is not asked for, and not repeated as a whole', () => {
+  it('is not requested, and not shown as a whole', () => {
     const h = new Harness();
     const watcher = new RecordingWatcher();
     h.client.watch(h.listener, name, watcher);

@@ -3,7 +3,7 @@ import { Harness, serverConfig } from './harness';
 const SERVER = 'management server xds.test:1 (node "node-1")';
 const UNANSWERED = 'and has not answered this node at all: is node.id known to the server?';
 
-describe('a resource that was asked for and does not come', () => {
+describe('a resource that is requested and not received', () => {
   it('is concluded not to exist 15 s after the request was sent', () => {
     const h = new Harness();
     const watcher = h.watch(h.listener, 'a');
@@ -113,7 +113,7 @@ describe('a resource that was asked for and does not come', () => {
     ]);
   });
 
-  it('is no longer waited for once nobody wants it', () => {
+  it('is no longer waited for without a watch', () => {
     const h = new Harness();
     h.watch(h.endpoints, 'other');
     h.send(h.endpoints, '1', { other: 'one' });
@@ -148,7 +148,7 @@ describe('a resource that was asked for and does not come', () => {
     expect(h.clock.pendingTimers).toBe(0);
   });
 
-  it('may still come after it was given up, and is told then', () => {
+  it('is passed on when it is received after the timeout', () => {
     const h = new Harness();
     const watcher = h.watch(h.listener, 'a');
     h.clock.advance(15_000);

@@ -71,7 +71,7 @@ describe.each([
     expect(server.rejections).toBeLessThan(13);
   });
 
-  it('is heard at once when it sends something good, and forgiven after a while', () => {
+  it('is read at once when it sends a valid resource, and its backoff ends after a while', () => {
     const h = create();
     const watcher = h.watch(h.endpoints, 'a');
     const server = new StubbornServer(h, () => send(h, '!bad'));
@@ -107,7 +107,7 @@ describe.each([
     }
   });
 
-  it('is told of new names without delay', () => {
+  it('receives new names without delay', () => {
     const h = create();
     h.watch(h.endpoints, 'a');
     const server = new StubbornServer(h, () => send(h, '!bad'));
@@ -155,7 +155,7 @@ describe('a server that does not wait for the answer before it sends the same ag
 });
 
 describe('different resources that are rejected', () => {
-  it('are told one by one, a moment apart, even if they are wrong in the same way', () => {
+  it('are rejected one by one, a moment apart, even if they are invalid in the same way', () => {
     const h = new Harness();
     h.watch(h.endpoints, 'a');
     for (let round = 0; round < 10; round++) {

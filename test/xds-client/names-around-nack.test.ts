@@ -68,7 +68,7 @@ describe.each([
     expect(watcher.told).toEqual(['value two']);
   });
 
-  it('is still told what is rejected', () => {
+  it('still receives the NACKs', () => {
     const { h, server } = reject(3);
     h.watch(h.endpoints, 'new');
     server.advance(1000);
@@ -78,7 +78,7 @@ describe.each([
     expect(rejections.length).toBeGreaterThan(1);
   });
 
-  it('is not asked without end for a name that does not exist', () => {
+  it('does not receive requests without end for a name that does not exist', () => {
     const { h, server } = reject(2);
     h.watch(h.endpoints, 'missing');
     server.advance(3000);
@@ -110,7 +110,7 @@ describe('a server that responds to every request for another version', () => {
   it.each([
     ['every name is there', 'new', 12],
     ['a name is missing', 'missing', 26],
-  ])('is not asked in a loop when %s', (_what, name, most) => {
+  ])('does not receive requests in a loop when %s', (_what, name, most) => {
     const { h, server } = reject();
     const before = server.requests;
     h.watch(h.endpoints, name);
@@ -118,7 +118,7 @@ describe('a server that responds to every request for another version', () => {
     expect(server.requests - before).toBeLessThanOrEqual(most);
   });
 
-  it('is asked at most four times for each of many names that do not exist, besides the NACKs', () => {
+  it('receives each of many names that do not exist at most four times, besides the NACKs', () => {
     const { h, server } = reject();
     const before = server.requests;
     for (let index = 0; index < 100; index++) {

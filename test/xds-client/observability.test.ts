@@ -8,7 +8,7 @@ const SERVER = 'management server xds.test:1 (node "node-1")';
 const base = { nodeId: 'node-1', serverUri: 'xds.test:1' };
 
 describe('a wait of five seconds', () => {
-  it('is told in the log once, with what waitingFor says', () => {
+  it('is logged once, with the text of waitingFor', () => {
     const h = new Harness();
     h.watch(h.listener, 'a');
     h.clock.advance(4999);
@@ -22,7 +22,7 @@ describe('a wait of five seconds', () => {
     expect(h.logger.infos.filter((text) => text.includes('waiting for'))).toHaveLength(1);
   });
 
-  it('is told of a server that cannot be reached, with the next attempt', () => {
+  it('is logged for a server that cannot be reached, with the next attempt', () => {
     const h = new Harness();
     h.watch(h.listener, 'a');
     for (const delayMs of [1000, 1600, 2400]) {
@@ -34,7 +34,7 @@ describe('a wait of five seconds', () => {
     ]);
   });
 
-  it('is not told of what came in time, was let go, or was asked for later', () => {
+  it('is not logged for what was received in time, released, or requested later', () => {
     const h = new Harness();
     h.watch(h.endpoints, 'there');
     const dropped = h.watch(h.endpoints, 'dropped');
@@ -50,7 +50,7 @@ describe('a wait of five seconds', () => {
     ]);
   });
 
-  it('is told again when the same name is waited for again', () => {
+  it('is logged again when the same name is pending again', () => {
     const h = new Harness();
     h.watch(h.listener, 'other');
     h.watch(h.endpoints, 'a').release();
@@ -72,7 +72,7 @@ describe('a wait of five seconds', () => {
     expect(h.logger.infos[10]).toBe('20 more resources are also pending');
   });
 
-  it('is an event for those who want one', () => {
+  it('is published on the diagnostics channel', () => {
     const recorder = new DiagnosticRecorder('grpc-xds:resource-waiting');
     const h = new Harness();
     h.watch(h.listener, 'a');

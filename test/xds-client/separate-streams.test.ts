@@ -56,7 +56,7 @@ describe('with grpc_xds_separate_streams', () => {
   });
 
   // 1. Both streams fail, one after the other. 2. One of them works again. 3. The other one does, too.
-  it('the server is down while any of its streams is, which is told and logged once', () => {
+  it('the server is down while any of its streams is, which is notified and logged once', () => {
     const h = harness();
     const a = h.watch(h.listener, 'a');
     const e = h.watch(h.endpoints, 'e');

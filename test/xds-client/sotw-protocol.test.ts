@@ -56,7 +56,7 @@ describe('SotwProtocol', () => {
     expect(new Wanted().drain()).toEqual([]);
   });
 
-  it('tells which names of a request are asked for the first time', () => {
+  it('returns which names of a request are new', () => {
     const wanted = new Wanted();
     wanted.add('a');
     expect(wanted.drain()).toEqual([[['a'], ['a']]]);
@@ -73,7 +73,7 @@ describe('SotwProtocol', () => {
     expect(wanted.drain()).toEqual([]);
   });
 
-  it('asks once for a name that comes, goes and comes between two requests', () => {
+  it('requests a name once that is added, removed and added between two requests', () => {
     const wanted = new Wanted();
     wanted.add('a');
     wanted.drop('a');
@@ -81,7 +81,7 @@ describe('SotwProtocol', () => {
     expect(wanted.drain()).toEqual([[['a'], ['a']]]);
   });
 
-  it('lets a name go before it asks for it again', () => {
+  it('sends a request without a name before it requests it again', () => {
     const wanted = new Wanted();
     wanted.add('a');
     wanted.add('b');
@@ -94,7 +94,7 @@ describe('SotwProtocol', () => {
     ]);
   });
 
-  it('lets the only name go with an empty list before it asks for it again', () => {
+  it('sends an empty list before it requests the only name again', () => {
     const wanted = new Wanted();
     wanted.add('a');
     wanted.drain();
@@ -106,7 +106,7 @@ describe('SotwProtocol', () => {
     ]);
   });
 
-  it('answers a response even if nothing is wanted any more', () => {
+  it('answers a response even if no name is left', () => {
     const wanted = new Wanted();
     wanted.add('a');
     wanted.drain();

@@ -54,7 +54,7 @@ describe.each(VARIANTS)('a time to live ($name)', ({ features, send }) => {
   const harness = (extra: readonly string[] = []) =>
     new Harness({ servers: [serverConfig('xds.test:1', [...features, ...extra])] });
 
-  it('ends the use of a resource that is not renewed, and is told to its watchers', () => {
+  it('ends the use of a resource that is not renewed, and notifies its watchers', () => {
     const h = harness();
     const watcher = h.watch(h.endpoints, 'a');
     send(h, h.endpoints, [{ name: 'a', value: 'one', ttl: 2.5 }]);
@@ -71,7 +71,7 @@ describe.each(VARIANTS)('a time to live ($name)', ({ features, send }) => {
     expect(h.clock.pendingTimers).toBe(0);
   });
 
-  it('begins anew with every heartbeat, which decodes nothing and tells nobody', () => {
+  it('begins anew with every heartbeat, which decodes nothing and notifies no watcher', () => {
     const h = harness();
     const watcher = h.watch(h.listener, 'a');
     const other = h.watch(h.listener, 'without');
@@ -144,7 +144,7 @@ describe.each(VARIANTS)('a time to live ($name)', ({ features, send }) => {
     expect(watcher.errors).toHaveLength(1);
   });
 
-  it('is forgotten with the resource', () => {
+  it('is released with the resource', () => {
     const h = harness();
     h.watch(h.endpoints, 'other');
     send(h, h.endpoints, [{ name: 'other', value: 'one' }]);
@@ -155,7 +155,7 @@ describe.each(VARIANTS)('a time to live ($name)', ({ features, send }) => {
   });
 
   // 1. It expires. 2. The server goes on sending heartbeats. 3. It is asked for, once, and comes.
-  it('that is over makes the client ask for what the server believes it has', () => {
+  it('that is over makes the client request again what the server believes to be cached', () => {
     const h = harness();
     const watcher = h.watch(h.listener, 'a');
     h.watch(h.listener, 'b');
@@ -181,7 +181,7 @@ describe.each(VARIANTS)('a time to live ($name)', ({ features, send }) => {
     expect(watcher.take()).toEqual(['value one']);
   });
 
-  it('ends while no server can be reached, and that is reason enough to ask the next one', () => {
+  it('ends while no server can be reached, which is a reason to fall back', () => {
     const servers = [serverConfig('xds.test:1', features), serverConfig('xds.test:2', features)];
     const h = new Harness({ servers });
     const watcher = h.watch(h.listener, 'a');

@@ -5,7 +5,7 @@ import { TestResourceType } from './test-resource';
 const SERVER = 'management server xds.test:1 (node "node-1")';
 
 describe('watching', () => {
-  it('tells two watchers of one resource the same', () => {
+  it('notifies two watchers of one resource of the same', () => {
     const h = new Harness();
     const first = h.watch(h.listener, 'a');
     const second = h.watch(h.listener, 'a');
@@ -17,7 +17,7 @@ describe('watching', () => {
     expect(second.values[0]).toBe(first.values[0]);
   });
 
-  it('tells watchers of different resources what is theirs', () => {
+  it('notifies each watcher of its resource', () => {
     const h = new Harness();
     const [a, b, c] = ['a', 'b', 'c'].map((name) => h.watch(h.listener, name));
     h.send(h.listener, '1', { c: 'three', b: 'two', a: 'one' });
@@ -34,7 +34,7 @@ describe('watching', () => {
     expect(endpoints.told).toEqual(['value endpoints']);
   });
 
-  it('tells only of what changed, and decodes nothing else', () => {
+  it('notifies only of what changed, and decodes nothing else', () => {
     const h = new Harness();
     const a = h.watch(h.endpoints, 'a');
     const b = h.watch(h.endpoints, 'b');
@@ -100,7 +100,7 @@ describe('watching', () => {
 });
 
 describe('a watcher of a resource that cannot be had', () => {
-  it('is told whose node it is, whatever is wrong', () => {
+  it('receives the node id in every error', () => {
     const h = new Harness();
     const rejected = h.watch(h.listener, 'rejected');
     const removed = h.watch(h.listener, 'removed');
@@ -125,7 +125,7 @@ describe('a watcher of a resource that cannot be had', () => {
 });
 
 describe('a watcher that comes late', () => {
-  it('is told the value at once and asks for nothing', () => {
+  it('is notified of the value at once, without a request', () => {
     const h = new Harness();
     const first = h.watch(h.listener, 'a');
     h.send(h.listener, '1', { a: 'one' });
@@ -137,7 +137,7 @@ describe('a watcher that comes late', () => {
     expect(first.told).toEqual(['value one']);
   });
 
-  it('is told the value and what is wrong beside it', () => {
+  it('is notified of the value and the ambient error', () => {
     const h = new Harness();
     const first = h.watch(h.listener, 'a');
     h.send(h.listener, '1', { a: 'one' });
@@ -149,7 +149,7 @@ describe('a watcher that comes late', () => {
     expect(first.told).toHaveLength(2);
   });
 
-  it('is told of a resource known to be missing', () => {
+  it('is notified of a resource known not to exist', () => {
     const h = new Harness();
     const first = h.watch(h.listener, 'a');
     h.clock.advance(15_000);
@@ -157,7 +157,7 @@ describe('a watcher that comes late', () => {
     expect(first.told).toHaveLength(1);
   });
 
-  it('is told of a resource that was rejected', () => {
+  it('is notified of a resource that was rejected', () => {
     const h = new Harness();
     const first = h.watch(h.listener, 'a');
     h.send(h.listener, '1', { a: '!bad' });
@@ -165,7 +165,7 @@ describe('a watcher that comes late', () => {
     expect(first.told).toHaveLength(1);
   });
 
-  it('is told that the server cannot be reached, for a new resource as well', () => {
+  it('is notified that the server cannot be reached, for a new resource as well', () => {
     const h = new Harness();
     const first = h.watch(h.listener, 'a');
     h.stream.end();
@@ -180,7 +180,7 @@ describe('a watcher that comes late', () => {
     ]);
   });
 
-  it('is told nothing yet of a resource that is still waited for', () => {
+  it('is not notified of a pending resource', () => {
     const h = new Harness();
     h.watch(h.listener, 'a');
     expect(h.watch(h.listener, 'a').told).toEqual([]);
@@ -188,7 +188,7 @@ describe('a watcher that comes late', () => {
 });
 
 describe('a watcher that calls back', () => {
-  it('may watch and release while it is told', () => {
+  it('may watch and release while it is notified', () => {
     const h = new Harness();
     const inner = new RecordingWatcher();
     const handles: Handle[] = [];
@@ -209,7 +209,7 @@ describe('a watcher that calls back', () => {
     expect(h.client.snapshot().resources.map(({ watchers }) => watchers)).toEqual([1, 2]);
   });
 
-  it('is not told what was on its way when it let go', () => {
+  it('is not notified after its release of what was in the queue', () => {
     const h = new Harness();
     const second = new RecordingWatcher();
     const handles: Handle[] = [];
@@ -231,7 +231,7 @@ describe('a watcher that calls back', () => {
     expect(h.stream.request).toMatchObject({ typeUrl: h.listener.typeUrl, resourceNames: [] });
   });
 
-  it('is told after `watch` has returned when it is called from the queue', () => {
+  it('is notified after `watch` has returned when it is called from the queue', () => {
     const h = new Harness();
     h.watch(h.listener, 'a');
     h.send(h.listener, '1', { a: 'one' });
@@ -243,7 +243,7 @@ describe('a watcher that calls back', () => {
     expect(order).toEqual(['returned', 'told']);
   });
 
-  it('hurts nobody by throwing', () => {
+  it('does not affect others by throwing', () => {
     const h = new Harness();
     h.expectsBugs = true;
     h.watch(
