@@ -5,7 +5,7 @@ import { Violations } from '../util/violations';
 import { endingBehaviours } from './contract/ending';
 import { failingBehaviours } from './contract/failing';
 import { servingBehaviours } from './contract/serving';
-import { type LbPolicyContract, Subject } from './contract/subject';
+import { type LbPolicyContract, Subject, type Behaviours } from './contract/subject';
 import { updatingBehaviours } from './contract/updating';
 import { singleLocality } from './lb-endpoints';
 
@@ -66,13 +66,13 @@ export interface ContractCase {
 
 /** Creates all tests of a policy. Each creates its own policy. */
 export function createContractCases(contract: LbPolicyContract): readonly ContractCase[] {
-  const behaviours = [
+  const behaviours: Behaviours = {
     ...servingBehaviours(contract),
     ...updatingBehaviours(contract),
     ...failingBehaviours,
     ...endingBehaviours,
-  ];
-  return behaviours.map(([name, check]) => ({
+  };
+  return Object.entries(behaviours).map(([name, check]) => ({
     name,
     run: async () => check(new Subject(contract)),
   }));

@@ -7,8 +7,8 @@ import type { FakeSubchannel } from '../fake-lb-host';
 import { makeEndpoint } from '../lb-endpoints';
 import { LbHarness, type PartialUpdate, describePick, pick } from '../lb-harness';
 
-/** A required behaviour of policies. `check` throws an `AssertionError` if the policy lacks it. */
-export type Behaviour = readonly [name: string, check: (subject: Subject) => void | Promise<void>];
+/** Required behaviours of policies by name. Each throws an `AssertionError` if the policy lacks it. */
+export type Behaviours = Readonly<Record<string, (subject: Subject) => void | Promise<void>>>;
 
 /** A policy and its updates and calls. */
 export interface LbPolicyContract {
