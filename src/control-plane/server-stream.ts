@@ -10,8 +10,10 @@ export interface MessageCodec<Message> {
 /** Returns the definition of a method with a stream in each direction. */
 export function createStreamMethod<Request, Response>(
   path: string,
-  request: MessageCodec<Request>,
-  response: MessageCodec<Response>,
+  {
+    request,
+    response,
+  }: { readonly request: MessageCodec<Request>; readonly response: MessageCodec<Response> },
 ): MethodDefinition<Request, Response> {
   return {
     path,

@@ -54,20 +54,18 @@ export class HttpFilterRegistry implements HttpFilterParser {
     const extension = readExtension(config, violations);
     if (extension === undefined) return undefined;
     const filter = this.byConfigType.get(extension.typeName);
-    if (filter !== undefined) {
-      return this.remember(filter.parseConfig(extension, violations, depth), filter);
-    }
-    return violations.add(`unsupported HTTP filter ${extension.typeName}`);
+    if (filter === undefined)
+      return violations.add(`unsupported HTTP filter ${extension.typeName}`);
+    return this.remember(filter.parseConfig(extension, violations, depth), filter);
   }
 
   parseOverride(config: TypedBytes, violations: Violations): HttpFilterConfig | undefined {
     const extension = readExtension(config, violations);
     if (extension === undefined) return undefined;
     const filter = this.byOverrideType.get(extension.typeName);
-    if (filter !== undefined) {
-      return this.remember(filter.parseOverride(extension, violations), filter);
-    }
-    return violations.add(`unsupported HTTP filter override ${extension.typeName}`);
+    if (filter === undefined)
+      return violations.add(`unsupported HTTP filter override ${extension.typeName}`);
+    return this.remember(filter.parseOverride(extension, violations), filter);
   }
 
   /** Whether both were parsed by the same filter. */

@@ -57,8 +57,14 @@ class ProblemSearch {
   visitMessage(desc: DescMessage, json: JsonValue, path: Path): void {
     if (desc.typeName === 'google.protobuf.Any') this.visitAny(json, path);
     else if (desc.typeName.startsWith('google.protobuf.')) this.visitWellKnown(desc, json, path);
-    else if (isJsonObject(json)) this.visitFields(desc, json, path);
-    else this.add(path, `expected an object, got ${describeJson(json)}`);
+    else if (this.isObject(json, path)) this.visitFields(desc, json, path);
+  }
+
+  /** Whether a value is an object; adds an error otherwise. */
+  private isObject(json: JsonValue, path: Path): json is JsonObject {
+    const isObject = isJsonObject(json);
+    if (!isObject) this.add(path, `expected an object, got ${describeJson(json)}`);
+    return isObject;
   }
 
   private visitFields(desc: DescMessage, json: JsonObject, path: Path): void {
@@ -101,18 +107,14 @@ class ProblemSearch {
     value: JsonValue,
     path: Path,
   ): void {
-    if (field.fieldKind === 'message') {
-      this.visitMessage(field.message, value, path);
-    } else if (field.fieldKind === 'list' && field.listKind === 'message') {
+    if (field.fieldKind === 'message') this.visitMessage(field.message, value, path);
+    else if (field.fieldKind === 'list' && field.listKind === 'message')
       this.visitList(field.message, value, path);
-    } else if (field.fieldKind === 'map' && field.mapKind === 'message') {
+    else if (field.fieldKind === 'map' && field.mapKind === 'message')
       this.visitMap(field.message, value, path);
-    } else if (field.fieldKind === 'enum' && typeof value === 'string') {
-      this.visitEnum(
-        field.enum.values.map((each) => each.name),
-        value,
-        path,
-      );
+    else if (field.fieldKind === 'enum' && typeof value === 'string') {
+      const names = field.enum.values.map((each) => each.name);
+      this.visitEnum(names, value, path);
     } else {
       this.tryRead(desc, { [key]: value }, path);
     }
@@ -130,10 +132,7 @@ class ProblemSearch {
   }
 
   private visitMap(element: DescMessage, value: JsonValue, path: Path): void {
-    if (!isJsonObject(value)) {
-      this.add(path, `expected an object, got ${describeJson(value)}`);
-      return;
-    }
+    if (!this.isObject(value, path)) return;
     for (const [key, item] of Object.entries(value)) {
       if (this.isOver) return;
       this.visitMessage(element, item, [...path, key]);
@@ -146,11 +145,7 @@ class ProblemSearch {
   }
 
   private visitAny(json: JsonValue, path: Path): void {
-    if (!isJsonObject(json)) {
-      this.add(path, `expected an object, got ${describeJson(json)}`);
-      return;
-    }
-    if (Object.keys(json).length === 0) return;
+    if (!this.isObject(json, path) || Object.keys(json).length === 0) return;
     const { '@type': typeUrl, ...content } = json;
     if (typeof typeUrl !== 'string') {
       this.add(path, '"@type" is missing');

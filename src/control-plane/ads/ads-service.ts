@@ -3,7 +3,13 @@ import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import type { ClientState } from '../client-state';
 import { createStreamMethod } from '../server-stream';
-import { clusterKind, endpointKind, listenerKind, routeKind } from '../snapshot/resource-kind';
+import {
+  clusterKind,
+  endpointKind,
+  listenerKind,
+  routeKind,
+  type ResourceKind,
+} from '../snapshot/resource-kind';
 import { SnapshotChanges } from '../snapshot/snapshot-change';
 import { AdsStream, type AdsStreamContext, type DiscoveryStream } from './ads-stream';
 import {
@@ -24,32 +30,16 @@ interface DiscoveryService {
 }
 
 const services: readonly DiscoveryService[] = [
-  {
-    service: 'envoy.service.discovery.v3.AggregatedDiscoveryService',
-    suffix: 'AggregatedResources',
-    typeUrl: undefined,
-  },
-  {
-    service: 'envoy.service.listener.v3.ListenerDiscoveryService',
-    suffix: 'Listeners',
-    typeUrl: listenerKind.typeUrl,
-  },
-  {
-    service: 'envoy.service.route.v3.RouteDiscoveryService',
-    suffix: 'Routes',
-    typeUrl: routeKind.typeUrl,
-  },
-  {
-    service: 'envoy.service.cluster.v3.ClusterDiscoveryService',
-    suffix: 'Clusters',
-    typeUrl: clusterKind.typeUrl,
-  },
-  {
-    service: 'envoy.service.endpoint.v3.EndpointDiscoveryService',
-    suffix: 'Endpoints',
-    typeUrl: endpointKind.typeUrl,
-  },
+  discoveryService('discovery.v3.AggregatedDiscoveryService', 'AggregatedResources'),
+  discoveryService('listener.v3.ListenerDiscoveryService', 'Listeners', listenerKind),
+  discoveryService('route.v3.RouteDiscoveryService', 'Routes', routeKind),
+  discoveryService('cluster.v3.ClusterDiscoveryService', 'Clusters', clusterKind),
+  discoveryService('endpoint.v3.EndpointDiscoveryService', 'Endpoints', endpointKind),
 ];
+
+function discoveryService(name: string, suffix: string, kind?: ResourceKind): DiscoveryService {
+  return { service: `envoy.service.${name}`, suffix, typeUrl: kind?.typeUrl };
+}
 
 /** The options of `AdsService`. */
 export interface AdsServiceOptions extends AdsStreamContext {
@@ -75,12 +65,8 @@ export class AdsService {
       const path = `/${service.service}`;
       server.addService(
         {
-          [sotw]: createStreamMethod(`${path}/${sotw}`, sotwVariant.request, sotwVariant.response),
-          [delta]: createStreamMethod(
-            `${path}/${delta}`,
-            deltaVariant.request,
-            deltaVariant.response,
-          ),
+          [sotw]: createStreamMethod(`${path}/${sotw}`, sotwVariant),
+          [delta]: createStreamMethod(`${path}/${delta}`, deltaVariant),
         },
         {
           [sotw]: this.createHandler(service, sotwVariant),

@@ -89,6 +89,7 @@ export const sotwVariant: ProtocolVariant<DiscoveryRequest, DiscoveryResponse> =
       features.has(clientFeatures.resourceInSotw) ||
       features.has(clientFeatures.supportsResourceInSotw);
     const hasTtl = canWrap && features.has(clientFeatures.resourceTtl);
+    const toWrapped = (resource: SnapshotResource) => wrap(toHeartbeat(resource, true));
     const toAny = (resource: SnapshotResource) => {
       const hasOwnTtl = hasTtl && resource.ttlMs !== undefined;
       const isWrapped = hasOwnTtl || (canWrap && options.wrapResources);
@@ -111,11 +112,7 @@ export const sotwVariant: ProtocolVariant<DiscoveryRequest, DiscoveryResponse> =
         return subscriptions.onRequest(request);
       },
       encode: (response) => encode(response, response.resources.map(toAny)),
-      encodeHeartbeat: (response) =>
-        encode(
-          response,
-          response.resources.map((resource) => wrap(toHeartbeat(resource, true))),
-        ),
+      encodeHeartbeat: (response) => encode(response, response.resources.map(toWrapped)),
     };
   },
 };
@@ -128,9 +125,12 @@ export const deltaVariant: ProtocolVariant<DeltaDiscoveryRequest, DeltaDiscovery
   createProtocol(options) {
     const subscriptions = createDeltaSubscriptions(options.snapshot, options.imitate);
     const hasTtl = options.features.has(clientFeatures.resourceTtl);
-    const encode = (response: PlannedResponse, resources: Resource[]): DeltaDiscoveryResponse => ({
+    const encode = (
+      response: PlannedResponse,
+      toMessage: (resource: SnapshotResource, hasTtl: boolean) => Resource,
+    ): DeltaDiscoveryResponse => ({
       systemVersionInfo: response.version,
-      resources,
+      resources: response.resources.map((resource) => toMessage(resource, hasTtl)),
       typeUrl: response.typeUrl,
       removedResources: [...response.removed],
       removedResourceNames: [],
@@ -146,16 +146,9 @@ export const deltaVariant: ProtocolVariant<DeltaDiscoveryRequest, DeltaDiscovery
         options.onDeltaRequest(request);
         return subscriptions.onRequest(request);
       },
-      encode: (response) =>
-        encode(
-          response,
-          response.resources.map((resource) => toResource(resource, hasTtl)),
-        ),
-      encodeHeartbeat: (response) =>
-        encode(
-          response,
-          response.resources.map((resource) => toHeartbeat(resource, true)),
-        ),
+      encode: (response) => encode(response, toResource),
+      // Sent only to clients that support times to live.
+      encodeHeartbeat: (response) => encode(response, toHeartbeat),
     };
   },
 };

@@ -32,6 +32,7 @@ export interface LoadServiceOptions {
 }
 
 const path = '/envoy.service.load_stats.v3.LoadReportingService/StreamLoadStats';
+const codecs = { request: LoadStatsRequest, response: LoadStatsResponse };
 
 type LoadCall = ServerDuplexStream<LoadStatsRequest, LoadStatsResponse>;
 
@@ -48,7 +49,7 @@ export class LoadService {
   /** Adds the service to a server. */
   addTo(server: Server): void {
     server.addService(
-      { StreamLoadStats: createStreamMethod(path, LoadStatsRequest, LoadStatsResponse) },
+      { StreamLoadStats: createStreamMethod(path, codecs) },
       { StreamLoadStats: (call: LoadCall) => this.accept(call) },
     );
   }
