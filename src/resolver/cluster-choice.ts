@@ -1,8 +1,7 @@
 import type { PreparedFilter } from '../http-filters/http-filter';
 import type { ClusterSpecifier } from '../resources/route-config/route-config';
-import type { Handle } from '../util/handle';
 import type { Random } from '../util/random';
-import type { ClusterRef, ClusterRefs } from './cluster-refs';
+import type { ClusterRef } from './cluster-refs';
 
 /** One cluster of a route. */
 export interface RouteCluster {
@@ -12,30 +11,27 @@ export interface RouteCluster {
   readonly filters: readonly PreparedFilter[];
 }
 
-/** The clusters of one route, each with a reference, and the draw among them. */
-export class ClusterChoice implements Handle {
+/** The clusters of one route and the draw among them. */
+export class ClusterChoice {
+  readonly clusters: readonly RouteCluster[];
   /** Running sums of the weights, parallel to `clusters`. */
   private readonly thresholds: readonly number[];
 
-  private constructor(readonly clusters: readonly RouteCluster[]) {
-    let sum = 0;
-    this.thresholds = clusters.map(({ weight }) => (sum += weight));
-  }
-
   /**
-   * Acquires a reference to every cluster of a route.
+   * @param refOf Returns the reference to a cluster, which belongs to the owner of the choice.
    * @param filters The filters of each cluster, in the order of the clusters.
    */
-  static acquire(
+  constructor(
     specifier: ClusterSpecifier,
-    refs: ClusterRefs,
+    refOf: (cluster: string) => ClusterRef,
     filters: readonly (readonly PreparedFilter[])[],
-  ): ClusterChoice {
+  ) {
     const named = specifier.kind === 'cluster' ? [{ ...specifier, weight: 1 }] : specifier.clusters;
-    const clusters = named.map(({ name, weight }, i) => {
-      return { ref: refs.acquire(name), weight, filters: filters[i] ?? [] };
+    this.clusters = named.map(({ name, weight }, i) => {
+      return { ref: refOf(name), weight, filters: filters[i] ?? [] };
     });
-    return new ClusterChoice(clusters);
+    let sum = 0;
+    this.thresholds = named.map(({ weight }) => (sum += weight));
   }
 
   /** Draws one cluster by weight, regardless of its connectivity (gRFC A31). */
@@ -59,9 +55,5 @@ export class ClusterChoice implements Handle {
   /** Finds the cluster whose child in the cluster manager has this name, such as `cluster:foo` (gRFC A60). */
   find(childName: string): RouteCluster | undefined {
     return this.clusters.find(({ ref }) => ref.childName === childName);
-  }
-
-  release(): void {
-    for (const { ref } of this.clusters) ref.release();
   }
 }

@@ -84,21 +84,21 @@ interface ExplainInput {
  * timeout, retries and hash. Uses the compiled routes and the matchers of calls.
  */
 export function explainCall(input: ExplainInput): CallExplanation {
-  const { virtualHostName, routes: compiled } = input.table;
+  const { table } = input;
   const routes: RouteTrial[] = [];
   const decisions: RouteDecision[] = [];
   let remaining = 1;
-  for (const [index, candidate] of compiled.entries()) {
+  for (const [index, route] of table.routes.entries()) {
     if (remaining === 0) break;
-    const trial = tryRoute(index, candidate.route, input);
+    const trial = tryRoute(index, route, input);
     routes.push(trial);
     if (trial.mismatch !== undefined || trial.share === 0) continue;
     const share = remaining * trial.share;
-    const { name } = candidate.route;
-    decisions.push({ index, name, share, outcome: explainOutcome(candidate, input) });
+    const outcome = explainOutcome(table.compile(route), input);
+    decisions.push({ index, name: route.name, share, outcome });
     remaining -= share;
   }
-  return { virtualHost: virtualHostName, routes, decisions, unmatchedShare: remaining };
+  return { virtualHost: table.virtualHostName, routes, decisions, unmatchedShare: remaining };
 }
 
 function tryRoute(

@@ -1,11 +1,16 @@
 import type { XdsConfig } from '../dependency-manager/xds-config';
 import type { Metadata, MethodConfig } from '../grpc-js';
 import type { PreparedFilter } from '../http-filters/http-filter';
-import type { HashPolicy, RetryPolicy, Route } from '../resources/route-config/route-config';
+import type {
+  HashPolicy,
+  RetryPolicy,
+  Route,
+  VirtualHost,
+} from '../resources/route-config/route-config';
 import { createHandle, type Handle } from '../util/handle';
 import type { Random } from '../util/random';
 import { ClusterChoice } from './cluster-choice';
-import type { ClusterRefs } from './cluster-refs';
+import type { ClusterRef, ClusterRefs } from './cluster-refs';
 import { compileRouteFilters, type FilterPreparer } from './filter-chain';
 import { effectiveRetryPolicy, effectiveTimeoutMs, toMethodConfig } from './method-config';
 import { PathIndex } from './path-index';
@@ -29,46 +34,71 @@ export interface CompiledRoute {
 const MAX_UNINDEXED_ROUTES = 4;
 const USER_AGENT = 'user-agent';
 
-/** The compiled routes of one virtual host, with references to all their clusters while the table is used. */
+/**
+ * The routes of one virtual host. Each is compiled once, when a call first matches it: there may be thousands, and calls
+ * wait for the table. It has a reference to every cluster the routes name while it is used.
+ */
 export class RouteTable {
   readonly virtualHostName: string;
   /** In the order in which calls are matched against them. */
-  readonly routes: readonly CompiledRoute[];
+  readonly routes: readonly Route[];
   /** Whether a route or a hash policy reads `user-agent`, which grpc-js adds to a call after it is routed. */
   readonly readsUserAgent: boolean;
+  // Not the config itself: a table outlives the clusters of the config that it was made from.
+  private readonly virtualHost: VirtualHost;
+  private readonly maxStreamDurationMs: number | undefined;
+  /** The filters of each cluster of each route. */
+  private readonly filters = new Map<Route, readonly (readonly PreparedFilter[])[]>();
+  private readonly refs = new Map<string, ClusterRef>();
+  /** Only those that a call has matched. */
+  private readonly compiled = new Map<Route, CompiledRoute>();
   /** `undefined` for a small table, where trying every route is faster. */
   private readonly paths: PathIndex | undefined;
   private users = 0;
 
   /** @param preparer Creates the filters of the routes. */
   constructor(config: XdsConfig, clusters: ClusterRefs, preparer: FilterPreparer) {
-    const { virtualHost } = config;
+    const { virtualHost, listener } = config;
+    const { routes } = virtualHost;
+    this.virtualHost = virtualHost;
+    this.maxStreamDurationMs = listener.httpConnectionManager.maxStreamDurationMs;
     this.virtualHostName = virtualHost.name;
+    this.routes = routes;
     // All filters first: their creation may throw, and then no cluster must be referenced.
-    const filters = virtualHost.routes.map((route) => compileRouteFilters(config, route, preparer));
-    this.routes = virtualHost.routes.map((route, i) =>
-      compileRoute(route, config, clusters, filters[i] ?? []),
-    );
-    this.readsUserAgent = virtualHost.routes.some(readsUserAgent);
+    for (const route of routes) {
+      this.filters.set(route, compileRouteFilters(config, route, preparer));
+    }
+    for (const name of virtualHost.clusters) this.refs.set(name, clusters.acquire(name));
+    this.readsUserAgent = routes.some(readsUserAgent);
     this.paths =
-      this.routes.length > MAX_UNINDEXED_ROUTES
-        ? new PathIndex(virtualHost.routes.map((route) => route.match.path))
+      routes.length > MAX_UNINDEXED_ROUTES
+        ? new PathIndex(routes.map((route) => route.match.path))
         : undefined;
   }
 
   /** Finds the first route that matches. */
   find(path: string, metadata: Metadata, random: Random): CompiledRoute | undefined {
-    if (this.paths === undefined) {
-      for (const compiled of this.routes) {
-        if (matchesRoute(compiled.route.match, path, metadata, random)) return compiled;
-      }
-      return undefined;
+    const { routes, paths } = this;
+    const matches = ({ match }: Route) => matchesRoute(match, path, metadata, random);
+    if (paths === undefined) {
+      const route = routes.find(matches);
+      return route && this.compile(route);
     }
-    const position = this.paths.findFirst(path, (candidate) => {
-      const compiled = this.routes[candidate];
-      return compiled !== undefined && matchesRoute(compiled.route.match, path, metadata, random);
+    const position = paths.findFirst(path, (candidate) => {
+      const route = routes[candidate];
+      return route !== undefined && matches(route);
     });
-    return position === undefined ? undefined : this.routes[position];
+    const route = position === undefined ? undefined : routes[position];
+    return route && this.compile(route);
+  }
+
+  /** Returns one of the routes as compiled for calls. */
+  compile(route: Route): CompiledRoute {
+    const known = this.compiled.get(route);
+    if (known !== undefined) return known;
+    const compiled = this.compileRoute(route, this.filters.get(route) ?? []);
+    this.compiled.set(route, compiled);
+    return compiled;
   }
 
   /** Acquires the table; the last release releases the clusters. */
@@ -76,30 +106,34 @@ export class RouteTable {
     this.users++;
     return createHandle(() => {
       if (--this.users > 0) return;
-      for (const { choice } of this.routes) choice?.release();
+      for (const ref of this.refs.values()) ref.release();
     });
   }
-}
 
-function compileRoute(
-  route: Route,
-  { virtualHost, listener }: XdsConfig,
-  clusters: ClusterRefs,
-  filters: readonly (readonly PreparedFilter[])[],
-): CompiledRoute {
-  const { action } = route;
-  const { maxStreamDurationMs } = listener.httpConnectionManager;
-  const timeoutMs = effectiveTimeoutMs(route, maxStreamDurationMs);
-  const retryPolicy = effectiveRetryPolicy(route, virtualHost);
-  const forwards = action.kind === 'forward';
-  return {
-    route,
-    choice: forwards ? ClusterChoice.acquire(action.clusters, clusters, filters) : undefined,
-    hashPolicies: forwards ? action.hashPolicies : [],
-    timeoutMs,
-    retryPolicy,
-    methodConfig: toMethodConfig(timeoutMs, retryPolicy),
-  };
+  private compileRoute(
+    route: Route,
+    filters: readonly (readonly PreparedFilter[])[],
+  ): CompiledRoute {
+    const { action } = route;
+    const timeoutMs = effectiveTimeoutMs(route, this.maxStreamDurationMs);
+    const retryPolicy = effectiveRetryPolicy(route, this.virtualHost);
+    const forwards = action.kind === 'forward';
+    const refOf = (cluster: string) => this.refOf(cluster);
+    return {
+      route,
+      choice: forwards ? new ClusterChoice(action.clusters, refOf, filters) : undefined,
+      hashPolicies: forwards ? action.hashPolicies : [],
+      timeoutMs,
+      retryPolicy,
+      methodConfig: toMethodConfig(timeoutMs, retryPolicy),
+    };
+  }
+
+  private refOf(cluster: string): ClusterRef {
+    const ref = this.refs.get(cluster);
+    if (ref === undefined) throw new Error(`A route has no reference to cluster "${cluster}"`);
+    return ref;
+  }
 }
 
 function readsUserAgent({ match, action }: Route): boolean {

@@ -1,7 +1,7 @@
 import { Metadata } from '../../src/grpc-js';
 import { callAttributes } from '../../src/lb/call-attributes';
 import { ClusterChoice } from '../../src/resolver/cluster-choice';
-import { ClusterRefs } from '../../src/resolver/cluster-refs';
+import { ClusterRefs, type ClusterRef } from '../../src/resolver/cluster-refs';
 import { FilteredCall } from '../../src/resolver/routed-call';
 import { createHandle } from '../../src/util/handle';
 import { weighted } from '../support/xds-builders';
@@ -18,8 +18,21 @@ class Scene {
     (cluster) => ({ policyName: cluster }),
     () => {},
   );
+  private readonly acquired: ClusterRef[] = [];
   private nextHash = 7n;
-  readonly choice = ClusterChoice.acquire(weighted(['a', 1], ['b', 1]), this.refs, []);
+  readonly choice = new ClusterChoice(
+    weighted(['a', 1], ['b', 1]),
+    (name) => {
+      const ref = this.refs.acquire(name);
+      this.acquired.push(ref);
+      return ref;
+    },
+    [],
+  );
+
+  releaseRoute(): void {
+    for (const ref of this.acquired) ref.release();
+  }
 
   call(): FilteredCall {
     const drawn = this.choice.draw(() => 0);
@@ -66,7 +79,7 @@ describe('FilteredCall', () => {
     expect(call.chooseCluster('cluster:b')).toBe(true);
     expect([info.cluster, call.cluster]).toEqual(['b', 'cluster:b']);
     expect({ ...info }.cluster).toBe('b');
-    scene.choice.release();
+    scene.releaseRoute();
     expect([...scene.held]).toEqual(['b']);
     call.release();
     call.release();
@@ -77,7 +90,7 @@ describe('FilteredCall', () => {
     const scene = new Scene();
     const call = scene.call();
     expect(call.chooseCluster('cluster:a')).toBe(true);
-    scene.choice.release();
+    scene.releaseRoute();
     expect([...scene.held]).toEqual(['a']);
   });
 
@@ -90,7 +103,7 @@ describe('FilteredCall', () => {
   it('cannot go to a cluster that was removed with its route', () => {
     const scene = new Scene();
     const call = scene.call();
-    scene.choice.release();
+    scene.releaseRoute();
     expect(call.chooseCluster('cluster:b')).toBe(false);
     expect([...scene.held]).toEqual(['a']);
   });
@@ -100,7 +113,7 @@ describe('FilteredCall', () => {
     const call = scene.call();
     call.release();
     expect(call.chooseCluster('cluster:b')).toBe(false);
-    scene.choice.release();
+    scene.releaseRoute();
     expect([...scene.held]).toEqual([]);
   });
 });
