@@ -32,7 +32,6 @@ export interface BootstrapSupport extends CredentialsSupport {
   readonly certificateProviders: CertificateProviderSupport;
 }
 
-/** The features with members in the bootstrap. */
 export type BootstrapFlags = Pick<FeatureFlags, 'federation' | 'fallback' | 'endpointFallback'>;
 
 const ALL_ON: BootstrapFlags = { federation: true, fallback: true, endpointFallback: true };

@@ -59,7 +59,6 @@ export interface AuthorityConfig {
 export type JsonValue =
   null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
-/** The locality of the client. */
 export interface LocalityConfig {
   readonly region: string;
   readonly zone: string;

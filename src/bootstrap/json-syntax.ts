@@ -1,6 +1,5 @@
 import { assertNever } from '../util/assert-never';
 
-/** The expected tokens. */
 type Expected =
   | 'a value'
   | 'a value or "]"'
@@ -139,7 +138,6 @@ class Scanner {
     return this.expect(this.open.at(-1) ?? 'nothing more');
   }
 
-  /** Reads one character. */
   private take(expected: Expected): true {
     this.position++;
     return this.expect(expected);

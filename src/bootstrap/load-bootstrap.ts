@@ -10,7 +10,6 @@ import { findJsonError } from './json-syntax';
 /** A bootstrap has a few kilobytes, and metadata of the node. */
 const MAX_BOOTSTRAP_BYTES = 16 * 1024 * 1024;
 
-/** An error of the bootstrap. */
 export interface BootstrapError {
   readonly kind:
     /** None was given. */
@@ -24,7 +23,6 @@ export interface BootstrapError {
   readonly message: string;
 }
 
-/** The sources of a bootstrap. */
 export interface LoadBootstrapOptions {
   /** The option of the application: the bootstrap itself or its JSON text. Takes precedence over the environment. */
   readonly inline?: object | string | undefined;

@@ -46,7 +46,6 @@ export class GrpcListener {
     return this.acceptedCount;
   }
 
-  /** The number of open connections. */
   get open(): number {
     return this.sockets.size;
   }

@@ -1,7 +1,6 @@
 import type { MethodDefinition, ServerDuplexStream, status } from '@grpc/grpc-js';
 import { asBuffer } from '../util/as-buffer';
 
-/** The generated codec of a message. */
 export interface MessageCodec<Message> {
   encode(message: Message): { finish(): Uint8Array };
   decode(bytes: Uint8Array): Message;
@@ -61,7 +60,6 @@ export class ServerStream<Request, Response> {
     return this.call.getPeer();
   }
 
-  /** Sends a message. */
   write(message: Response): void {
     this.call.write(message);
   }

@@ -41,7 +41,6 @@ export class CallCredentialsRegistry implements CredentialSupport {
     return this.byName.has(type);
   }
 
-  /** The names of all types. */
   keys(): Iterable<string> {
     return this.byName.keys();
   }

@@ -37,7 +37,6 @@ export class ChannelCredentialsRegistry implements CredentialSupport {
     return this.byName.has(type);
   }
 
-  /** The names of all types. */
   keys(): Iterable<string> {
     return this.byName.keys();
   }
@@ -79,7 +78,6 @@ export class ChannelCredentialsRegistry implements CredentialSupport {
   }
 }
 
-/** Options of the built-in types. */
 interface BuiltInCredentialsOptions {
   /** The clock of certificate reloads. Default: that of the system. */
   readonly clock?: Clock;

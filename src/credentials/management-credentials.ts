@@ -8,7 +8,6 @@ import {
 } from '../grpc-js';
 import { err, ok, type Result } from '../util/result';
 
-/** The registries of channel and call credentials. */
 export interface CredentialSources {
   readonly channel: CredentialSupport & {
     create(credential: CredentialConfig): Result<ChannelCredentials, string>;

@@ -28,7 +28,6 @@ export interface ClusterInputs {
 
 const NONE: ClusterSource = { kind: 'none' };
 
-/** Returns the source of a cluster. */
 export function clusterSource(observed: Observed<ClusterResource> | undefined): ClusterSource {
   return observed?.kind === 'value' ? sourceOf(observed.value) : NONE;
 }

@@ -13,7 +13,6 @@ import type { DnsTarget } from './observations';
  */
 const MAX_AGGREGATE_STEPS = 1_000_000;
 
-/** The inputs of a walk. */
 export interface TopologyInputs {
   /** The clusters that the routes name, not more than the limit. */
   readonly fromRoutes: ReadonlySet<string>;

@@ -60,7 +60,6 @@ function leavesIn(result: ClusterResult | undefined): readonly string[] {
   return children?.kind === 'aggregate' ? children.leafClusters : [];
 }
 
-/** The clusters of a config. */
 export type ClusterMap = FixedKeysMap<string, ClusterResult>;
 
 /** Returns the marks of inputs that did not change. */

@@ -38,7 +38,6 @@ export interface ClientResourceTypes {
   readonly endpointCollection?: ResourceType<EndpointCollection>;
 }
 
-/** The options of a dependency manager. */
 export interface DependencyManagerOptions {
   readonly source: ResourceSource;
   readonly types: ClientResourceTypes;

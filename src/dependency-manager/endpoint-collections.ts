@@ -43,7 +43,6 @@ export function watchWithCollections(
 
 const none: ReadonlySet<string> = new Set();
 
-/** One assignment with its collections, for one watcher. */
 class CollectedEndpoints implements ResourceWatcher<EndpointsResource> {
   private readonly collections: WatchSet<string, Observed<EndpointCollection>>;
   private assignment: EndpointsResource | undefined;

@@ -4,7 +4,6 @@ import { errorMessage } from '../util/error-message';
 import type { Resolver } from '.';
 import type { CreateCall } from './subchannel-wrappers';
 
-/** Whether a value has these methods. */
 export function hasMethods<T extends object>(
   value: unknown,
   ...names: readonly (keyof T & string)[]

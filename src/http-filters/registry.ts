@@ -23,7 +23,6 @@ export class HttpFilterRegistry implements HttpFilterParser {
     for (const filter of filters) this.register(filter);
   }
 
-  /** Registers a filter under all of its types. */
   register(filter: HttpFilter): void {
     for (const type of filter.configTypes) this.byConfigType.set(type, filter);
     for (const type of filter.overrideTypes) this.byOverrideType.set(type, filter);

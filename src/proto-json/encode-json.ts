@@ -47,7 +47,6 @@ function loadRegistry(): FileRegistry {
   return registry;
 }
 
-/** Whether the schema has a message. */
 export function hasMessage(messageName: string): boolean {
   return loadRegistry().getMessage(messageName) !== undefined;
 }

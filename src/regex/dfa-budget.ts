@@ -70,7 +70,6 @@ export class BoundedDfa {
     if (added !== 0) this.budget.add(this.ref, added);
   }
 
-  /** Removes the states. */
   clear(): void {
     this.dfa?.clearCache();
     this.bytes = 0;

@@ -7,7 +7,6 @@ import type { ClusterRef } from './cluster-refs';
 export interface RouteCluster {
   readonly ref: ClusterRef;
   readonly weight: number;
-  /** The filters of its calls. */
   readonly filters: readonly PreparedFilter[];
 }
 

@@ -7,9 +7,7 @@ interface SharedCluster {
   readonly cluster: string;
   /** The name of the cluster's child in the cluster manager, such as `cluster:foo`. */
   readonly childName: string;
-  /** The config of that child. */
   readonly lbConfig: LbConfig;
-  /** The number of references. */
   count: number;
   readonly onUnused: () => void;
 }

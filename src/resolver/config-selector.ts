@@ -16,7 +16,6 @@ import { createCallFilterFactories, FilteredCall, RoutedCall } from './routed-ca
 import { RequestHasher, type HashLimits, type TextHash } from './request-hash';
 import type { CompiledRoute, RouteTable } from './route-table';
 
-/** The options of a config selector. */
 export interface ConfigSelectorOptions {
   readonly table: RouteTable;
   /** The target, for errors. */

@@ -188,12 +188,10 @@ interface LiveConfig {
 export class LiveConfigs {
   private readonly configs = new Map<object, LiveConfig>();
 
-  /** Sets the config of a resolution. */
   set(resolution: object, live: LiveConfig): void {
     this.configs.set(resolution, live);
   }
 
-  /** Removes the config of a resolution. */
   delete(resolution: object): void {
     this.configs.delete(resolution);
   }

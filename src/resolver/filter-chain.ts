@@ -12,7 +12,6 @@ import type {
 
 /** The used part of the filter registry. */
 export interface FilterPreparer {
-  /** Whether the override is one of the filter that the config belongs to. */
   isOverrideOf(override: HttpFilterConfig, config: HttpFilterConfig): boolean;
   /** Creates the factory of a config. @returns `undefined` if the filter does nothing. */
   prepare(
@@ -21,7 +20,6 @@ export interface FilterPreparer {
   ): CallFilterFactory | undefined;
 }
 
-/** The inputs of a chain. */
 export interface FilterChainInput {
   /** The filters of the listener, in order. */
   readonly filters: readonly HttpFilterInstance[];

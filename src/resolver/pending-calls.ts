@@ -149,7 +149,6 @@ class PendingCall {
   private resolve: (filter: Filter) => void = () => {};
   private reject: (status: object) => void = () => {};
   private config: CallConfig | undefined;
-  /** The filters of the route as one. */
   private filter: Filter | undefined;
 
   constructor(

@@ -8,7 +8,6 @@ import { headerValue } from './route-matcher';
 /** Hashes a text to 64 bits (XXH64 with seed 0, gRFC A42); `undefined` while the engine is not ready. */
 export type TextHash = (text: string) => bigint | undefined;
 
-/** The inputs of the hash of one call. */
 export interface RequestHashInput {
   readonly policies: readonly HashPolicy[];
   readonly metadata: Metadata;
@@ -83,7 +82,6 @@ export class RequestHasher {
 
   constructor(private readonly options: RequestHasherOptions) {}
 
-  /** Reads the inputs of a call's hash. */
   read(input: RequestHashInput): PendingHash {
     if (input.policies.length === 0) return this.randomHash;
     const sources = readHashSources(input);

@@ -75,7 +75,6 @@ export interface ResolvedConfig {
   readonly failure: string | undefined;
 }
 
-/** The options of a resolution. */
 export interface ResolutionOptions {
   readonly bootstrap: Bootstrap;
   /** The target, as a URI. */

@@ -13,7 +13,6 @@ import type { LbEnvironment, LbHost } from '../lb/lb-policy';
 
 type ChannelzChild = Parameters<LbHelper['addChannelzChild']>[0];
 
-/** A state published by a policy. */
 export interface PublishedState {
   readonly state: ConnectivityState;
   readonly picker: Picker;
@@ -70,7 +69,6 @@ export class FakeLbHost implements LbHost {
     return this.channelzChildren.size;
   }
 
-  /** The subchannels with references. */
   get held(): readonly FakeSubchannel[] {
     return this.subchannels.filter((subchannel) => subchannel.refs > 0);
   }

@@ -43,12 +43,10 @@ export function makeLocality(
   };
 }
 
-/** Makes a set of localities without children. */
 export function makeEndpointSet(...localities: LocalityEndpoints[]): EndpointSet {
   return { localities, children: undefined };
 }
 
-/** Makes a set with one locality of the given endpoints. */
 export function singleLocality(...endpoints: (string | XdsEndpoint)[]): EndpointSet {
   return makeEndpointSet(makeLocality('r', endpoints));
 }

@@ -69,7 +69,6 @@ export class LbHarness {
     this.batch.run(() => policy.update(this.completeUpdate(update)));
   }
 
-  /** Adds the defaults to an update. */
   completeUpdate(update: PartialUpdate): LbUpdate {
     return { options: this.options, xds: undefined, resolutionNote: '', ...update };
   }
@@ -86,7 +85,6 @@ export class LbHarness {
     return found;
   }
 
-  /** The state published last. */
   get last(): PublishedState {
     const last = this.host.published.at(-1);
     if (last === undefined) throw new Error('Nothing was published');

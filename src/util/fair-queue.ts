@@ -32,7 +32,6 @@ export class FairQueue<Item extends Owned> {
     return true;
   }
 
-  /** Removes and returns the next item. */
   take(): Item | undefined {
     for (const [owner, items] of this.byOwner) {
       for (const item of items) {

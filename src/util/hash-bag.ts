@@ -54,7 +54,6 @@ export class HashBag {
     return found;
   }
 
-  /** Adds one occurrence. */
   add(hash: number): void {
     if (++this.count * 2 > this.table.length) this.grow();
     insert(this.table, stored(hash));

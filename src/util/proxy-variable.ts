@@ -3,7 +3,6 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** An environment variable that makes grpc-js use a proxy. */
 export interface ProxyVariable {
-  /** The name of the environment variable. */
   readonly name: string;
   /** Host and port, without the user information of the variable. */
   readonly address: string;

@@ -32,7 +32,6 @@ export class RefCountedMap<K, V> {
     return this.entriesByKey.get(key)?.value;
   }
 
-  /** All acquired values. */
   *values(): IterableIterator<V> {
     for (const entry of this.entriesByKey.values()) yield entry.value;
   }

@@ -58,7 +58,6 @@ export class AdsService {
     this.heartbeatTimer = new HeartbeatTimer(options.clock, () => this.heartbeat());
   }
 
-  /** Adds the services to a server. */
   addTo(server: Server): void {
     for (const service of services) {
       const [sotw, delta] = [`Stream${service.suffix}`, `Delta${service.suffix}`];

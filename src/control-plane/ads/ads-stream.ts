@@ -32,7 +32,6 @@ export interface AdsStreamContext {
   onDeltaRequest(client: ClientIdentity, request: DeltaClientRequest): void;
 }
 
-/** The options of one stream. */
 export interface AdsStreamOptions<Request extends AnyRequest, Response> {
   /** Number of the stream. */
   readonly streamId: number;

@@ -20,7 +20,6 @@ import {
   type TypeUpdate,
 } from './subscriptions';
 
-/** An incremental request. */
 export interface DeltaRequest extends SubscriptionRequest {
   readonly subscribe: readonly string[];
   readonly unsubscribe: readonly string[];

@@ -46,7 +46,6 @@ export type Acknowledgement =
   | { readonly kind: 'acked'; readonly version: string }
   | { readonly kind: 'nacked'; readonly version: string; readonly message: string };
 
-/** The result of a request. */
 export interface RequestOutcome {
   /** Undefined if the request neither acknowledges nor rejects a response for the first time. */
   readonly acknowledgement: Acknowledgement | undefined;
@@ -70,7 +69,6 @@ export interface TypeSubscription<Request> {
   readonly responses: SentResponses;
   /** Whether a request precedes the last response and is to be ignored. */
   isStale(nonce: string): boolean;
-  /** Applies a request. */
   onRequest(
     request: Request,
     snapshot: Snapshot,

@@ -46,7 +46,6 @@ export class LoadService {
     private readonly options: LoadServiceOptions,
   ) {}
 
-  /** Adds the service to a server. */
   addTo(server: Server): void {
     server.addService(
       { StreamLoadStats: createStreamMethod(path, codecs) },
@@ -109,7 +108,6 @@ export class LoadService {
 /** The options of `LoadStream`. */
 interface LoadStreamOptions {
   readonly streamId: number;
-  /** Returns the current response to a node. */
   createResponse(node: ClientNode): LoadStatsResponse;
   onReport(client: ClientIdentity, report: LoadReport): void;
   /** Called once, when the stream has ended. */

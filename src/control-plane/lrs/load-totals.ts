@@ -123,7 +123,6 @@ export class LoadTotals {
     this.lastReports.delete(streamId);
   }
 
-  /** Removes all loads. */
   clear(): void {
     this.byNode.clear();
     this.lastReports.clear();
@@ -176,11 +175,9 @@ function onlyInProgress(load: ClusterLoad): ClusterLoad {
   };
 }
 
-/** Sums of loads by cluster and locality. */
 class LoadSum {
   private readonly clusters = new Map<string, ClusterLoad>();
 
-  /** Adds the load of one cluster. */
   add(load: ClusterLoad): void {
     const key = JSON.stringify([load.cluster, load.serviceName]);
     const sum = this.clusters.get(key);

@@ -15,7 +15,6 @@ import {
 } from './composite-parser';
 import { describeMatcher, createHeaderReader, findAction, type Matcher } from './matcher';
 
-/** Options of the composite filter. */
 export interface CompositeFilterOptions {
   /** The filters that may be nested, the composite filter included. */
   readonly filters: HttpFilterRegistry;

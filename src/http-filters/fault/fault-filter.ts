@@ -7,7 +7,6 @@ import { asConfig, type CallFilterFactory, type HttpFilter } from '../http-filte
 import { chooseFault, type Fault } from './choose-fault';
 import { FaultConfig, HTTP_FAULT, parseFaultConfig } from './fault-parser';
 
-/** Options of the fault filter. */
 interface FaultFilterOptions {
   readonly clock: Clock;
   readonly random: Random;
@@ -15,7 +14,6 @@ interface FaultFilterOptions {
   readonly activeFaults?: ActiveFaults;
 }
 
-/** The options of the filter with one config. */
 interface FaultContext {
   readonly config: FaultConfig;
   readonly clock: Clock;
@@ -40,7 +38,6 @@ export function createFaultFilter(options: FaultFilterOptions): HttpFilter {
   };
 }
 
-/** Whether the config can affect any call. */
 function canInject({ delay, abort, maxActiveFaults }: FaultConfig): boolean {
   const isPossible = (fault: FaultConfig['delay'] | FaultConfig['abort']) =>
     fault !== undefined && fault.share.perMillion > 0;

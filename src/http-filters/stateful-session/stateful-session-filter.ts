@@ -18,7 +18,6 @@ import {
   parseSessionOverride,
 } from './session-parser';
 
-/** Options of the stateful session filter. */
 export interface StatefulSessionFilterOptions {
   readonly logger: Logger;
 }
@@ -71,7 +70,6 @@ function createSessionCall(
   return new SessionCall(cookie, affinity, host && encodeSessionHost(host));
 }
 
-/** The filter of one call. */
 class SessionCall implements CallFilter {
   private hasHeaders = false;
 

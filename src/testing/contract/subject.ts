@@ -10,10 +10,8 @@ import { LbHarness, type PartialUpdate, describePick, pick } from '../lb-harness
 /** Required behaviours of policies by name. Each throws an `AssertionError` if the policy lacks it. */
 export type Behaviours = Readonly<Record<string, (subject: Subject) => void | Promise<void>>>;
 
-/** A policy and its updates and calls. */
 export interface LbPolicyContract {
   readonly type: LbPolicyType;
-  /** The policies of children. */
   readonly policies?: readonly LbPolicyType[] | LbPolicyLookup;
   /**
    * Makes an update with these endpoints, or with this error. It keeps the identity of the endpoints.
@@ -21,7 +19,6 @@ export interface LbPolicyContract {
   makeUpdate(endpoints: Result<readonly XdsEndpoint[], string>, note: string): PartialUpdate;
   /** The attributes of calls, as set by the config selector. */
   readonly attributes?: object;
-  /** The headers of calls. */
   readonly headers?: ReadonlyMap<string, string>;
   /** Number of picks that connect to every endpoint, if only picks do that; default 0. */
   readonly picksToConnect?: number;
@@ -106,17 +103,14 @@ export class Subject {
     return update;
   }
 
-  /** Runs the task as one batch. */
   run(task: () => void): void {
     this.harness.batch.run(task);
   }
 
-  /** Picks for a call and returns its connection. */
   pickConnection(): FakeSubchannel {
     return this.harness.subchannel(this.pickAddress());
   }
 
-  /** Whether the policy references a subchannel to the address. */
   references(address: string): boolean {
     return this.harness.host.held.some((subchannel) => subchannel.getAddress() === address);
   }
@@ -137,7 +131,6 @@ export class Subject {
     return this.harness.host.subchannels.reduce((sum, s) => sum + s.connectRequests, 0);
   }
 
-  /** All counters. */
   get counts(): readonly number[] {
     const { host } = this.harness;
     const { created, published, reresolutionRequests } = host;
@@ -148,7 +141,6 @@ export class Subject {
     return pick(picker, this.contract.attributes ?? {}, this.metadata);
   }
 
-  /** Picks for a call and returns its address. */
   pickAddress(): string {
     const result = this.pick();
     if (result.subchannel === null) assert.fail(`No subchannel picked: ${describePick(result)}`);
