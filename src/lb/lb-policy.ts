@@ -44,7 +44,7 @@ export interface XdsLbContext {
   readonly nodeId: string;
   /** The clusters of the target. A policy watches the cluster that it needs. */
   readonly clusters: ClusterStore;
-  /** The certificates of the bootstrap, for clusters that ask for TLS (gRFC A29). */
+  /** The certificates of the bootstrap, for clusters with TLS (gRFC A29). */
   readonly certificates: CertificateSource;
   /** Receives load reports (gRFC A27); `undefined` if load is not reported. */
   readonly loads: LoadReporter | undefined;

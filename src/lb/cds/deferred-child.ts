@@ -16,7 +16,7 @@ interface Waiting {
  * A child that is created when the first call needs it, and is IDLE until then. Most processes use few of their
  * clusters, and a usable cluster costs time and memory.
  *
- * To be used from the tree's batch, like the policies themselves.
+ * Must be used in the batch of the tree, like the policies themselves.
  */
 export class DeferredChild {
   private readonly child: ChildPolicy;

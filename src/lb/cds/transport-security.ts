@@ -54,7 +54,7 @@ export class UnusedTlsReports {
   }
 }
 
-/** How the connections of one cluster are secured, compared with what the control plane asks for (gRFC A29). */
+/** Compares the security of one cluster's connections with the TLS in its config (gRFC A29). */
 export class TransportSecurity {
   private policy: TlsPolicy | undefined;
   /** The credentials of the channel; `undefined` until there is a subchannel to see them on. */
@@ -70,7 +70,7 @@ export class TransportSecurity {
     private readonly logger: Logger,
   ) {}
 
-  /** Whether the control plane asks for TLS that the credentials of the channel do not provide. */
+  /** Whether the cluster configures TLS that the credentials of the channel do not provide. */
   get isUnused(): boolean {
     return this.policy !== undefined && this.credentials !== undefined && !this.isEffective;
   }

@@ -1,6 +1,6 @@
 import { ConnectivityState, type Picker } from '../../grpc-js';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
+import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { childUpdate } from '../tree/lb-update';
 import {
   createSingleChildPolicy,

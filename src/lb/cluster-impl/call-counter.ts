@@ -29,7 +29,7 @@ export class CallCounterMap {
 
   private create(key: string): CallCounter {
     const counter: CallCounter = new CallCounter(this.clock, () => {
-      // A call that starts late may still use a counter that was already replaced by another one.
+      // A call that was picked before may still use a counter that has been replaced by another one.
       if (this.counters.get(key) === counter) this.counters.delete(key);
     });
     this.counters.set(key, counter);

@@ -1,7 +1,7 @@
 import { Status, type Subchannel } from '../../grpc-js';
 import type { CallListener } from '../../grpc-js/subchannel-wrappers';
-import type { LoadReporter, LoadSource, LoadReference } from '../../load-reporting/load-reporter';
 import type { LocalityLoad } from '../../load-reporting/cluster-load';
+import type { LoadReporter, LoadSource, LoadReference } from '../../load-reporting/load-reporter';
 import { addMetrics, type MetricRules } from '../../load-reporting/metrics';
 import { localityName } from '../../resources/endpoints/endpoints';
 import type { Handle } from '../../util/handle';
@@ -38,7 +38,7 @@ export class ClusterLoads implements Handle {
   private readonly index = createLocalityIndex();
   private readonly byLocality = new Map<string, LocalityLoad>();
 
-  constructor(private readonly hold: LoadReference) {}
+  constructor(private readonly reference: LoadReference) {}
 
   /**
    * Applies the endpoints of the cluster.
@@ -51,7 +51,7 @@ export class ClusterLoads implements Handle {
 
   /** Counts a dropped call. @param category `undefined` if the call was over the limit of concurrent requests. */
   countDrop(category: string | undefined): void {
-    this.hold.load.countDrop(category);
+    this.reference.load.countDrop(category);
   }
 
   /** Returns the counts of the calls on a subchannel. */
@@ -60,15 +60,15 @@ export class ClusterLoads implements Handle {
     const name = localityName(locality);
     let load = this.byLocality.get(name);
     if (load === undefined) {
-      load = this.hold.load.createLocality(locality);
+      load = this.reference.load.createLocality(locality);
       this.byLocality.set(name, load);
     }
-    return new CallLoad(load, this.hold.metrics);
+    return new CallLoad(load, this.reference.metrics);
   }
 
   /** Ends the counting of new calls; those in flight are counted to their end. */
   release(): void {
-    this.hold.release();
+    this.reference.release();
   }
 }
 

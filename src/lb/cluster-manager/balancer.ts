@@ -1,11 +1,11 @@
 import { ConnectivityState, type Picker } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
 import type { Steps } from '../../util/steps';
+import { ConnectivityTally } from '../connectivity';
+import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { ChildPolicy } from '../tree/child-policy';
-import { ConnectivityTally } from '../connectivity';
 import type { Publication } from '../tree/lb-batch';
-import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { childUpdate } from '../tree/lb-update';
 import { CLUSTER_MANAGER, ClusterManagerConfig, parseClusterManagerConfig } from './config';
 import { ClusterManagerPicker } from './picker';

@@ -1,16 +1,16 @@
-import { ConnectionGroups, connectionState, LeafConnection } from './connections';
 import { ConnectivityState, type Picker } from '../../grpc-js';
 import { abandon, isPromiseLike } from '../../http-filters/call-filter';
 import type { LbConfig } from '../../resources/extension-points';
-import { runSteps } from '../../util/steps';
 import { errorMessage } from '../../util/error-message';
+import { runSteps } from '../../util/steps';
 import { createFailurePicker, createIdlePicker, failureText, queuePicker } from '../connectivity';
 import { EndpointChildren } from '../endpoints/endpoint-children';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import type { EndpointSet } from '../endpoints/endpoint-set';
-import type { Publication } from '../tree/lb-batch';
 import type { LbHost, LbPolicy, LbUpdate } from '../lb-policy';
+import type { Publication } from '../tree/lb-batch';
 import { sameUpdate } from '../tree/lb-update';
+import { ConnectionGroups, connectionState, LeafConnection } from './connections';
 import type {
   CustomLbPolicy,
   LbPicker,

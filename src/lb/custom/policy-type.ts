@@ -2,10 +2,10 @@ import { abandon, isPromiseLike } from '../../http-filters/call-filter';
 import type { LbConfig } from '../../resources/extension-points';
 import { errorMessage } from '../../util/error-message';
 import type { Violations } from '../../util/violations';
-import { createPolicyType } from '../tree/checked-policy';
-import type { LbConfigConverter } from '../registry/lb-config-converter';
 import type { LbPolicyType } from '../lb-policy';
+import type { LbConfigConverter } from '../registry/lb-config-converter';
 import type { LbPolicyRegistry } from '../registry/lb-policy-registry';
+import { createPolicyType } from '../tree/checked-policy';
 import { CustomBalancer, CustomConfig } from './balancer';
 import type { LbPolicyConfigInput, LbPolicyDefinition } from './definition';
 

@@ -54,7 +54,7 @@ export class ReadyList<Item extends ReadyItem> implements Iterable<Item> {
   }
 }
 
-/** What a policy that connects to every endpoint does besides that. */
+/** The part of a policy besides connecting to every endpoint. */
 export interface ConnectedEndpointsDelegate<Config extends LbConfig, Endpoint> {
   /** Applies a config. The endpoints of the same update follow. */
   configure?(config: Config): void;

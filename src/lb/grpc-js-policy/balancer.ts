@@ -8,11 +8,11 @@ import type { LbConfig } from '../../resources/extension-points';
 import { errorMessage } from '../../util/error-message';
 import { isObject } from '../../util/json-fields';
 import { ok, type Result } from '../../util/result';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { createFailurePicker, failureText } from '../connectivity';
 import { allEndpoints } from '../endpoints/endpoint-children';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { LbHost, LbPolicy, LbPolicyLookup, LbPolicyType, LbUpdate } from '../lb-policy';
+import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { sameUpdate } from '../tree/lb-update';
 import { GrpcJsChild } from './grpc-js-child';
 

@@ -1,6 +1,6 @@
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { ConnectedEndpoints, ReadyList } from '../endpoints/connected-endpoints';
 import type { LbHost, LbPolicy, LbPolicyType } from '../lb-policy';
+import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import {
   DEFAULT_CHOICE_COUNT,
   LEAST_REQUEST,

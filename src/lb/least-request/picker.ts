@@ -1,7 +1,7 @@
 import type { PickArgs, Picker, PickResult } from '../../grpc-js';
 import type { Random } from '../../util/random';
-import type { ReadyList } from '../endpoints/connected-endpoints';
 import { queuePicker } from '../connectivity';
+import type { ReadyList } from '../endpoints/connected-endpoints';
 import type { CountedEndpoint } from './counted-endpoint';
 
 /** A list of items with a load. */

@@ -3,12 +3,12 @@ import { OrcaLoadReportRequest } from '../../generated/xds/service/orca/v3/orca'
 import { Status, type Metadata, type Subchannel } from '../../grpc-js';
 import { putCallInBackground } from '../../grpc-js/host-internals';
 import type { CallListener, CreateCall } from '../../grpc-js/subchannel-wrappers';
+import { msToDuration } from '../../util/duration';
 import { errorMessage } from '../../util/error-message';
 import type { Handle } from '../../util/handle';
 import { decodeLoadReport } from './call-load-report';
-import { msToDuration } from '../../util/duration';
 
-/** How a stream ended. */
+/** The status with which a stream ended. */
 export interface OobStreamStatus {
   readonly code: number;
   readonly details: string;

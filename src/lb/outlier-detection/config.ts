@@ -1,7 +1,7 @@
+import type { OutlierDetectionConfig } from '../../resources/cluster/cluster';
+import type { LbConfig } from '../../resources/extension-points';
 import { formatDurationString } from '../../util/duration';
 import { parseObject, readDurationMs, readInteger, type JsonFields } from '../../util/json-fields';
-import type { LbConfig } from '../../resources/extension-points';
-import type { OutlierDetectionConfig } from '../../resources/cluster/cluster';
 import type { Violations } from '../../util/violations';
 import type { LbChildParser } from '../lb-policy';
 import { childPolicyToJson, readChildPolicy } from '../registry/policy-json';

@@ -1,9 +1,9 @@
 import type { ChannelOptions, Picker, Subchannel, SubchannelAddress } from '../../grpc-js';
 import type { LocalityEndpoints } from '../../resources/endpoints/endpoints';
 import { ok } from '../../util/result';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
+import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { childUpdate } from '../tree/lb-update';
 import {
   createSingleChildPolicy,

@@ -1,7 +1,7 @@
-import { formatDurationString } from '../../util/duration';
-import { parseObject, readDurationMs, readList, readRequiredString } from '../../util/json-fields';
 import type { HealthStatus } from '../../resources/endpoints/endpoints';
 import type { LbConfig } from '../../resources/extension-points';
+import { formatDurationString } from '../../util/duration';
+import { parseObject, readDurationMs, readList, readRequiredString } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
 import type { LbChildParser } from '../lb-policy';
 import { childPolicyToJson, readChildPolicy } from '../registry/policy-json';

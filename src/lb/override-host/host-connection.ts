@@ -1,8 +1,8 @@
-import { formatAddress } from '../endpoints/endpoint-key';
 import { ConnectivityState, PickResultType, type PickResult, type Subchannel } from '../../grpc-js';
 import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
+import { formatAddress } from '../endpoints/endpoint-key';
 
 type StateListener = Parameters<Subchannel['addConnectivityStateListener']>[0];
 

@@ -1,8 +1,8 @@
-import { formatAddress } from '../endpoints/endpoint-key';
 import type { ChannelOptions, Subchannel } from '../../grpc-js';
 import type { HealthStatus, XdsEndpoint } from '../../resources/endpoints/endpoints';
 import type { Handle } from '../../util/handle';
 import { type AddressIndex, createHostIndex } from '../endpoints/address-index';
+import { formatAddress } from '../endpoints/endpoint-key';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { LbHost } from '../lb-policy';
 import { HostConnection } from './host-connection';

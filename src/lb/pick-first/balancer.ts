@@ -4,7 +4,6 @@ import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import type { FeatureFlags } from '../../util/feature-flags';
 import type { Random } from '../../util/random';
 import { ok } from '../../util/result';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import {
   createFailurePicker,
   failureText,
@@ -15,8 +14,9 @@ import { allEndpoints } from '../endpoints/endpoint-children';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import { combinedWeights } from '../endpoints/endpoint-weights';
 import { GrpcJsChild } from '../grpc-js-policy/grpc-js-child';
-import type { Publication } from '../tree/lb-batch';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
+import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
+import type { Publication } from '../tree/lb-batch';
 import { parsePickFirstConfig, PICK_FIRST, PickFirstConfig } from './config';
 
 /** The options that all pick_first policies of a process share. */

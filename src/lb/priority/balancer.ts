@@ -1,9 +1,9 @@
 import { ConnectivityState, type Picker } from '../../grpc-js';
 import type { FeatureFlags } from '../../util/feature-flags';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { createFailurePicker, failureText } from '../connectivity';
-import type { Publication } from '../tree/lb-batch';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
+import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
+import type { Publication } from '../tree/lb-batch';
 import { PriorityChild } from './child';
 import { choosePriority } from './choose-priority';
 import { parsePriorityConfig, PRIORITY, PriorityConfig } from './config';

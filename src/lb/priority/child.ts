@@ -1,7 +1,7 @@
 import { ConnectivityState } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
-import { ChildPolicy } from '../tree/child-policy';
 import type { LbHost, LbUpdate } from '../lb-policy';
+import { ChildPolicy } from '../tree/child-policy';
 import { namedChildUpdate } from '../tree/lb-update';
 import type { PriorityState } from './choose-priority';
 import type { PriorityChildConfig } from './config';

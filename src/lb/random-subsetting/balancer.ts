@@ -1,12 +1,12 @@
-import { firstAddress } from '../endpoints/endpoint-key';
 import type { XxHash64 } from '../../hash/xx-hash';
 import type { Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
 import { ok } from '../../util/result';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { failureText } from '../connectivity';
+import { firstAddress } from '../endpoints/endpoint-key';
 import { type EndpointSet, sameEndpoints } from '../endpoints/endpoint-set';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
+import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import {
   createSingleChildPolicy,
   type OnlyChild,

@@ -5,9 +5,9 @@ import { endpointKey, hashKey, sameKey } from '../endpoints/endpoint-key';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import { combineWeights } from '../endpoints/endpoint-weights';
-import { SlotIndex } from './slot-index';
 import type { RingOwners } from './choose-entry-counts';
 import { PlaceOrder } from './place-order';
+import { SlotIndex } from './slot-index';
 
 /** An endpoint with entries in the ring. */
 export class RingMember {

@@ -1,10 +1,10 @@
 import type { PickArgs, Picker, PickResult } from '../../grpc-js';
 import type { Random } from '../../util/random';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
-import { ConnectedEndpoints, type ReadyItem, ReadyList } from '../endpoints/connected-endpoints';
 import { queuePicker } from '../connectivity';
+import { ConnectedEndpoints, type ReadyItem, ReadyList } from '../endpoints/connected-endpoints';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import type { LbHost, LbPolicy, LbPolicyType } from '../lb-policy';
+import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { parseRoundRobinConfig, ROUND_ROBIN, RoundRobinConfig } from './config';
 
 /** Connects to every endpoint and uses those that are READY in turn (gRFC A61). */

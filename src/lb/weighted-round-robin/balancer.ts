@@ -1,12 +1,12 @@
 import { Metadata, type PickArgs, type Subchannel } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import {
   ConnectedEndpoints,
   type ConnectedEndpointsDelegate,
 } from '../endpoints/connected-endpoints';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import type { LbHost, LbPolicyType } from '../lb-policy';
+import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import {
   DEFAULT_SETTINGS,
   parseWeightedRoundRobinConfig,
@@ -14,9 +14,12 @@ import {
   WeightedRoundRobinConfig,
   type WeightedRoundRobinParsing,
 } from './config';
-import { WeightedRoundRobinPicker } from './picker';
+import {
+  WeightedEndpoint,
+  WeightedEndpoints,
+  WeightedRoundRobinPicker,
+} from './weighted-endpoints';
 import type { LoadReport } from './utilization';
-import { WeightedEndpoint, WeightedEndpoints } from './weighted-endpoints';
 
 /** A source of out-of-band load reports (gRFC A51). */
 export interface OobReportSource {

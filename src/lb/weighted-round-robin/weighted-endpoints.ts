@@ -1,6 +1,8 @@
-import type { PickResult } from '../../grpc-js';
+import { PickResultType } from '../../grpc-js';
+import type { PickArgs, PickResult, Picker } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
+import { queuePicker } from '../connectivity';
 import { type ReadyItem, ReadyList } from '../endpoints/connected-endpoints';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import { readCallLoadReport } from '../orca/call-load-report';
@@ -131,5 +133,34 @@ export class EndpointWeight {
     const { blackoutPeriodMs } = settings;
     if (blackoutPeriodMs > 0 && nowMs - this.nonEmptySinceMs < blackoutPeriodMs) return 0;
     return this.weight;
+  }
+}
+
+/**
+ * Picks endpoints by weight: those that are READY, with their weights, at the moment of the pick. Starts at random, so
+ * that many clients with the same list do not all begin with the same endpoint.
+ */
+export class WeightedRoundRobinPicker implements Picker {
+  /** @param readsCalls Returns whether the reports that come with calls are used. */
+  constructor(
+    private readonly endpoints: WeightedEndpoints,
+    private readonly readsCalls: () => boolean,
+  ) {
+    endpoints.shuffle();
+  }
+
+  pick(args: PickArgs): PickResult {
+    const endpoint = this.endpoints.next();
+    // `undefined` between the loss of the last endpoint and the next picker.
+    if (endpoint === undefined) return queuePicker.pick(args);
+    const result = endpoint.leaf.picker.pick(args);
+    if (result.pickResultType !== PickResultType.COMPLETE || !this.readsCalls()) return result;
+    return {
+      pickResultType: result.pickResultType,
+      subchannel: result.subchannel,
+      status: null,
+      onCallStarted: result.onCallStarted,
+      onCallEnded: endpoint.observe(result.onCallEnded),
+    };
   }
 }

@@ -1,7 +1,5 @@
 import { ConnectivityState, type Picker } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
-import { ChildPolicy } from '../tree/child-policy';
 import {
   aggregateConnectivity,
   createFailurePicker,
@@ -9,8 +7,10 @@ import {
   failureText,
   queuePicker,
 } from '../connectivity';
-import type { Publication } from '../tree/lb-batch';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
+import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
+import { ChildPolicy } from '../tree/child-policy';
+import type { Publication } from '../tree/lb-batch';
 import { namedChildUpdate } from '../tree/lb-update';
 import {
   parseWeightedTargetConfig,

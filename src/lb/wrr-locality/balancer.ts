@@ -1,8 +1,8 @@
 import { ok } from '../../util/result';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { failureText } from '../connectivity';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
+import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { childUpdate } from '../tree/lb-update';
 import {
   createSingleChildPolicy,

@@ -3,8 +3,8 @@ import type { LbConfig } from '../../resources/extension-points';
 import { decodeMessage } from '../../resources/shared/any';
 import { parseObject } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
-import { convertPolicyList, type LbConfigConverter } from '../registry/lb-config-converter';
 import type { LbChildParser } from '../lb-policy';
+import { convertPolicyList, type LbConfigConverter } from '../registry/lb-config-converter';
 import { childPolicyToJson, readChildPolicy } from '../registry/policy-json';
 
 export const WRR_LOCALITY = 'xds_wrr_locality_experimental';
