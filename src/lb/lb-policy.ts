@@ -83,15 +83,21 @@ export interface LbPolicyType<Config extends LbConfig = LbConfig> {
    * before. Default: `false`.
    */
   readonly connectsOnDemand?: boolean;
-  /**
-   * Validates the gRPC JSON config.
-   *
-   * @param children Parses the configs of child policies.
-   * @returns `undefined` after adding a violation.
-   */
-  parseConfig(json: unknown, violations: Violations, children: LbChildParser): Config | undefined;
+  readonly parseConfig: ParseLbConfig<Config>;
   create(host: LbHost): LbPolicy<Config>;
 }
+
+/**
+ * Validates the gRPC JSON config of a policy.
+ *
+ * @param parser Parses the configs of child policies.
+ * @returns `undefined` after adding a violation.
+ */
+export type ParseLbConfig<Config> = (
+  json: unknown,
+  violations: Violations,
+  parser: LbChildParser,
+) => Config | undefined;
 
 /** Parses the child policies inside a JSON config. */
 export interface LbChildParser {

@@ -1,7 +1,6 @@
 import type { LbConfig } from '../../resources/extension-points';
 import { parseObject, readBoolean, readRequiredString } from '../../util/json-fields';
-import type { Violations } from '../../util/violations';
-import type { LbChildParser } from '../lb-policy';
+import type { ParseLbConfig } from '../lb-policy';
 import { childPolicyToJson, readChildPolicy } from '../registry/policy-json';
 
 export const CDS = 'cds_experimental';
@@ -29,12 +28,8 @@ export class CdsConfig implements LbConfig {
 }
 
 /** Validates the JSON config `{ cluster, isDynamic, childPolicy }`; `childPolicy` is an extension of this package. */
-export function parseCdsConfig(
-  json: unknown,
-  violations: Violations,
-  parser: LbChildParser,
-): CdsConfig | undefined {
-  return parseObject(json, violations, (fields) => {
+export const parseCdsConfig: ParseLbConfig<CdsConfig> = (json, violations, parser) =>
+  parseObject(json, violations, (fields) => {
     const cluster = readRequiredString(fields, 'cluster', violations);
     const isDynamic = readBoolean(fields, 'isDynamic', false, violations);
     const lbConfig = fields.has('childPolicy')
@@ -42,4 +37,3 @@ export function parseCdsConfig(
       : undefined;
     return cluster === undefined ? undefined : new CdsConfig(cluster, isDynamic, lbConfig);
   });
-}

@@ -8,7 +8,7 @@ import {
   readString,
 } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
-import type { LbChildParser } from '../lb-policy';
+import type { ParseLbConfig } from '../lb-policy';
 import { childPolicyToJson, readChildPolicy } from '../registry/policy-json';
 import type { LoadReporting } from './cluster-loads';
 
@@ -61,12 +61,12 @@ export class ClusterImplConfig implements LbConfig {
  * fields and the rest is read from the `XdsConfig`; here `cds_experimental` fills in all fields, so that the policy
  * depends only on its config.
  */
-export function parseClusterImplConfig(
-  json: unknown,
-  violations: Violations,
-  parser: LbChildParser,
-): ClusterImplConfig | undefined {
-  return parseObject(json, violations, (fields) => {
+export const parseClusterImplConfig: ParseLbConfig<ClusterImplConfig> = (
+  json,
+  violations,
+  parser,
+) =>
+  parseObject(json, violations, (fields) => {
     const cluster = readRequiredString(fields, 'cluster', violations);
     const edsServiceName = readString(fields, 'edsServiceName', violations) ?? '';
     const maxRequests = readInteger(
@@ -83,7 +83,6 @@ export function parseClusterImplConfig(
     }
     return new ClusterImplConfig({ cluster, edsServiceName, maxRequests, drops, childPolicy });
   });
-}
 
 function parseDrop(json: unknown, violations: Violations): DropCategory | undefined {
   return parseObject(json, violations, (fields) => {

@@ -1,8 +1,7 @@
 import type { LbConfig } from '../../resources/extension-points';
 import { parseObject, readEntries } from '../../util/json-fields';
-import type { Violations } from '../../util/violations';
-import type { LbChildParser } from '../lb-policy';
-import { childPolicyToJson, readChildPolicy } from '../registry/policy-json';
+import type { ParseLbConfig } from '../lb-policy';
+import { childPolicyToJson, entriesToJson, readChildPolicy } from '../registry/policy-json';
 
 export const CLUSTER_MANAGER = 'xds_cluster_manager_experimental';
 
@@ -14,24 +13,20 @@ export class ClusterManagerConfig implements LbConfig {
   constructor(readonly children: ReadonlyMap<string, LbConfig>) {}
 
   toJson(): object {
-    const children = Array.from(this.children, ([name, config]): [string, object] => [
-      name,
-      { childPolicy: childPolicyToJson(config) },
-    ]);
-    return { children: Object.fromEntries<object>(children) };
+    const toJson = (config: LbConfig) => ({ childPolicy: childPolicyToJson(config) });
+    return { children: entriesToJson(this.children, toJson) };
   }
 }
 
 /** Validates the JSON config `{ children: { name: { childPolicy } } }`. */
-export function parseClusterManagerConfig(
-  json: unknown,
-  violations: Violations,
-  parser: LbChildParser,
-): ClusterManagerConfig | undefined {
-  return parseObject(json, violations, (fields) => {
+export const parseClusterManagerConfig: ParseLbConfig<ClusterManagerConfig> = (
+  json,
+  violations,
+  parser,
+) =>
+  parseObject(json, violations, (fields) => {
     const children = readEntries(fields, 'children', violations, (child, at) =>
       parseObject(child, at, (childFields) => readChildPolicy(childFields, at, parser)),
     );
     return new ClusterManagerConfig(children);
   });
-}

@@ -3,7 +3,7 @@ import type { LbConfig } from '../../resources/extension-points';
 import { formatDurationString } from '../../util/duration';
 import { parseObject, readDurationMs, readList, readRequiredString } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
-import type { LbChildParser } from '../lb-policy';
+import type { ParseLbConfig } from '../lb-policy';
 import { childPolicyToJson, readChildPolicy } from '../registry/policy-json';
 
 export const OVERRIDE_HOST = 'xds_override_host_experimental';
@@ -49,12 +49,12 @@ export class OverrideHostConfig implements LbConfig {
  * `overrideHostStatus` is read from the `XdsConfig`; here `cds_experimental` fills in all fields, so that the policy
  * depends only on its config.
  */
-export function parseOverrideHostConfig(
-  json: unknown,
-  violations: Violations,
-  parser: LbChildParser,
-): OverrideHostConfig | undefined {
-  return parseObject(json, violations, (fields) => {
+export const parseOverrideHostConfig: ParseLbConfig<OverrideHostConfig> = (
+  json,
+  violations,
+  parser,
+) =>
+  parseObject(json, violations, (fields) => {
     const cluster = readRequiredString(fields, 'clusterName', violations);
     const names = readList(fields, 'overrideHostStatus', violations);
     const statuses = parseStatuses(names, violations.at('overrideHostStatus'));
@@ -73,7 +73,6 @@ export function parseOverrideHostConfig(
       childPolicy,
     });
   });
-}
 
 function parseStatuses(
   names: readonly unknown[],

@@ -1,8 +1,8 @@
 import type { LbConfig } from '../../resources/extension-points';
 import { parseObject, readBoolean, readEntries, readList } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
-import type { LbChildParser } from '../lb-policy';
-import { childPolicyToJson } from '../registry/policy-json';
+import type { ParseLbConfig } from '../lb-policy';
+import { childPolicyToJson, entriesToJson } from '../registry/policy-json';
 
 export const PRIORITY = 'priority_experimental';
 
@@ -21,17 +21,11 @@ export class PriorityConfig implements LbConfig {
   constructor(readonly priorities: ReadonlyMap<string, PriorityChildConfig>) {}
 
   toJson(): object {
-    const children = Array.from(this.priorities, ([name, child]): [string, object] => [
-      name,
-      {
-        config: childPolicyToJson(child.config),
-        ignoreReresolutionRequests: child.ignoreReresolutionRequests,
-      },
-    ]);
-    return {
-      children: Object.fromEntries<object>(children),
-      priorities: [...this.priorities.keys()],
-    };
+    const children = entriesToJson(this.priorities, ({ config, ignoreReresolutionRequests }) => ({
+      config: childPolicyToJson(config),
+      ignoreReresolutionRequests,
+    }));
+    return { children, priorities: [...this.priorities.keys()] };
   }
 }
 
@@ -39,32 +33,22 @@ export class PriorityConfig implements LbConfig {
  * Validates the JSON config `{ children: { name: { config, ignoreReresolutionRequests } }, priorities: [name] }`. Children
  * that are not listed as priorities are validated and left out.
  */
-export function parsePriorityConfig(
-  json: unknown,
-  violations: Violations,
-  parser: LbChildParser,
-): PriorityConfig | undefined {
-  return parseObject(json, violations, (fields) => {
+export const parsePriorityConfig: ParseLbConfig<PriorityConfig> = (json, violations, parser) =>
+  parseObject(json, violations, (fields) => {
     const children = readEntries(fields, 'children', violations, (child, at) => ({
       config: parseChild(child, at, parser),
     }));
     const listed = readList(fields, 'priorities', violations);
     return new PriorityConfig(selectPriorities(listed, violations.at('priorities'), children));
   });
-}
 
-function parseChild(
-  json: unknown,
-  violations: Violations,
-  parser: LbChildParser,
-): PriorityChildConfig | undefined {
-  return parseObject(json, violations, (fields) => {
+const parseChild: ParseLbConfig<PriorityChildConfig> = (json, violations, parser) =>
+  parseObject(json, violations, (fields) => {
     const config = parser.parseList(fields.get('config'), violations.at('config'));
     const name = 'ignoreReresolutionRequests';
     const ignoreReresolutionRequests = readBoolean(fields, name, false, violations);
     return config && { config, ignoreReresolutionRequests };
   });
-}
 
 /** @param children All children, those without `config` being invalid and reported already. */
 function selectPriorities(

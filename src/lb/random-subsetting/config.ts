@@ -2,8 +2,7 @@ import { RandomSubsetting } from '../../generated/envoy/extensions/load_balancin
 import type { LbConfig } from '../../resources/extension-points';
 import { decodeMessage } from '../../resources/shared/any';
 import { parseObject, readInteger } from '../../util/json-fields';
-import type { Violations } from '../../util/violations';
-import type { LbChildParser } from '../lb-policy';
+import type { ParseLbConfig } from '../lb-policy';
 import { convertPolicyList, type LbConfigConverter } from '../registry/lb-config-converter';
 import { childPolicyToJson, readChildPolicy } from '../registry/policy-json';
 
@@ -26,19 +25,18 @@ export class RandomSubsettingConfig implements LbConfig {
 }
 
 /** Validates the JSON config `{ subsetSize, childPolicy }`, both of which are required. */
-export function parseRandomSubsettingConfig(
-  json: unknown,
-  violations: Violations,
-  parser: LbChildParser,
-): RandomSubsettingConfig | undefined {
-  return parseObject(json, violations, (fields) => {
+export const parseRandomSubsettingConfig: ParseLbConfig<RandomSubsettingConfig> = (
+  json,
+  violations,
+  parser,
+) =>
+  parseObject(json, violations, (fields) => {
     const bounds = { min: 1, max: 2 ** 32 - 1 };
     const subsetSize = readInteger(fields.get('subsetSize'), bounds, violations.at('subsetSize'));
     const childPolicy = readChildPolicy(fields, violations, parser);
     if (subsetSize === undefined || childPolicy === undefined) return undefined;
     return new RandomSubsettingConfig(subsetSize, childPolicy);
   });
-}
 
 /** Converts the xDS config of `random_subsetting_experimental` (gRFC A68). */
 export const randomSubsettingConverter: LbConfigConverter = {

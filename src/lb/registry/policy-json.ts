@@ -13,6 +13,16 @@ export function childPolicyToJson(config: LbConfig): readonly object[] {
   return [policyToJson(config)];
 }
 
+/** Returns a JSON object with the JSON of each entry. */
+export function entriesToJson<T>(
+  entries: ReadonlyMap<string, T>,
+  toJson: (entry: T) => object,
+): object {
+  return Object.fromEntries<object>(
+    Array.from(entries, ([name, entry]): [string, object] => [name, toJson(entry)]),
+  );
+}
+
 /** Reads the field `childPolicy`; `undefined` after adding a violation, also if it is absent. */
 export function readChildPolicy(
   fields: JsonFields,

@@ -13,14 +13,10 @@ import { ChildPolicy, type ChildPolicyOptions } from './child-policy';
 import type { Publication } from './lb-batch';
 
 /** The state of a child, and the calls that its parent forwards. `ChildPolicy` is one. */
-export interface ForwardedChild {
-  readonly state: ConnectivityState;
-  readonly picker: Picker;
-  readonly errorMessage: string | null;
-  exitIdle(): void;
-  resetBackoff(): void;
-  destroy(): void;
-}
+export type ForwardedChild = Pick<
+  ChildPolicy,
+  'state' | 'picker' | 'errorMessage' | 'exitIdle' | 'resetBackoff' | 'destroy'
+>;
 
 /** The only child of a policy, and the publication of its state or of a failure. */
 export interface OnlyChild<Child extends ForwardedChild = ChildPolicy> {

@@ -1,8 +1,7 @@
 import type { LbConfig } from '../../resources/extension-points';
 import { parseObject, readEntries, readInteger } from '../../util/json-fields';
-import type { Violations } from '../../util/violations';
-import type { LbChildParser } from '../lb-policy';
-import { childPolicyToJson, readChildPolicy } from '../registry/policy-json';
+import type { ParseLbConfig } from '../lb-policy';
+import { childPolicyToJson, entriesToJson, readChildPolicy } from '../registry/policy-json';
 
 export const WEIGHTED_TARGET = 'weighted_target_experimental';
 
@@ -21,41 +20,32 @@ export class WeightedTargetConfig implements LbConfig {
   constructor(readonly targets: ReadonlyMap<string, WeightedTarget>) {}
 
   toJson(): object {
-    const targets = Array.from(
-      this.targets,
-      ([name, { weight, childPolicy }]): [string, object] => [
-        name,
-        { weight, childPolicy: childPolicyToJson(childPolicy) },
-      ],
-    );
-    return { targets: Object.fromEntries<object>(targets) };
+    const targets = entriesToJson(this.targets, ({ weight, childPolicy }) => ({
+      weight,
+      childPolicy: childPolicyToJson(childPolicy),
+    }));
+    return { targets };
   }
 }
 
 /** Validates the JSON config `{ targets: { name: { weight, childPolicy } } }`. */
-export function parseWeightedTargetConfig(
-  json: unknown,
-  violations: Violations,
-  parser: LbChildParser,
-): WeightedTargetConfig | undefined {
-  return parseObject(json, violations, (fields) => {
+export const parseWeightedTargetConfig: ParseLbConfig<WeightedTargetConfig> = (
+  json,
+  violations,
+  parser,
+) =>
+  parseObject(json, violations, (fields) => {
     const targets = readEntries(fields, 'targets', violations, (target, at) =>
       parseTarget(target, at, parser),
     );
     return new WeightedTargetConfig(targets);
   });
-}
 
-function parseTarget(
-  json: unknown,
-  violations: Violations,
-  parser: LbChildParser,
-): WeightedTarget | undefined {
-  return parseObject(json, violations, (fields) => {
+const parseTarget: ParseLbConfig<WeightedTarget> = (json, violations, parser) =>
+  parseObject(json, violations, (fields) => {
     const bounds = { min: 1, max: MAX_WEIGHT };
     const weight = readInteger(fields.get('weight'), bounds, violations.at('weight'));
     const childPolicy = readChildPolicy(fields, violations, parser);
     if (weight === undefined || childPolicy === undefined) return undefined;
     return { weight, childPolicy };
   });
-}

@@ -2,8 +2,7 @@ import { WrrLocality } from '../../generated/envoy/extensions/load_balancing_pol
 import type { LbConfig } from '../../resources/extension-points';
 import { decodeMessage } from '../../resources/shared/any';
 import { parseObject } from '../../util/json-fields';
-import type { Violations } from '../../util/violations';
-import type { LbChildParser } from '../lb-policy';
+import type { ParseLbConfig } from '../lb-policy';
 import { convertPolicyList, type LbConfigConverter } from '../registry/lb-config-converter';
 import { childPolicyToJson, readChildPolicy } from '../registry/policy-json';
 
@@ -22,16 +21,15 @@ export class WrrLocalityConfig implements LbConfig {
 }
 
 /** Validates the JSON config `{ childPolicy }`. */
-export function parseWrrLocalityConfig(
-  json: unknown,
-  violations: Violations,
-  parser: LbChildParser,
-): WrrLocalityConfig | undefined {
-  return parseObject(json, violations, (fields) => {
+export const parseWrrLocalityConfig: ParseLbConfig<WrrLocalityConfig> = (
+  json,
+  violations,
+  parser,
+) =>
+  parseObject(json, violations, (fields) => {
     const childPolicy = readChildPolicy(fields, violations, parser);
     return childPolicy && new WrrLocalityConfig(childPolicy);
   });
-}
 
 /** Converts the xDS config of `xds_wrr_locality_experimental` (gRFC A52). */
 export const wrrLocalityConverter: LbConfigConverter = {
