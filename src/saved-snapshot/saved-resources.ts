@@ -6,7 +6,7 @@ import type { Logger } from '../util/logger';
 import { readRegularFile } from '../util/read-regular-file';
 import { RefCountedMap } from '../util/ref-counted-map';
 import { err, ok, type Result } from '../util/result';
-import type { ParseResourceName } from '../xds-client/resource-name';
+import type { ResourceName } from '../xds-client/resource-name';
 import type { ElementLimit, ResourceType } from '../xds-client/resource-type';
 import { decodeSnapshot, MAX_SNAPSHOT_BYTES, type SavedResource } from './snapshot-file';
 
@@ -62,18 +62,13 @@ export class SavedFile {
 
   /**
    * Finds a resource and decodes it.
-   * @param parseName Parses the name.
    * @returns the value; `undefined` if the file does not have it; else why it cannot be used.
    */
   find(
     type: ResourceType<unknown>,
-    name: string,
-    parseName: ParseResourceName,
+    { authority, canonical }: ResourceName,
   ): Result<SavedValue | undefined, string> {
     if (!this.resources.ok) return this.resources;
-    const parsed = parseName(name, type.typeUrl);
-    if (!parsed.ok) return parsed;
-    const { authority, canonical } = parsed.value;
     const key = keyOf(type.typeUrl, canonical);
     const resource = this.resources.value.get(key);
     if (resource === undefined) return ok(undefined);

@@ -1,6 +1,6 @@
 import type { ClientEvents, ResourceSnapshot } from '../xds-client/client-snapshot';
 import { diagnostics, type ResourceEventBase } from '../xds-client/diagnostics';
-import type { ParseResourceName } from '../xds-client/resource-name';
+import type { ParseResourceName, ResourceName } from '../xds-client/resource-name';
 import type { ResourceType } from '../xds-client/resource-type';
 import type { ResourceWatcher, XdsError } from '../xds-client/resource-watcher';
 import type { WatchClient } from '../xds-client/xds-client';
@@ -129,6 +129,7 @@ function withSaved(
  * receives the error of the servers.
  */
 class SavedStartWatch implements ResourceWatcher<unknown> {
+  private readonly parsed: ResourceName;
   private watcher: ResourceWatcher<unknown> | undefined;
   private file: (Handle & { readonly value: SavedFile }) | undefined;
   private saved: ResourceSnapshot['accepted'];
@@ -143,6 +144,9 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
     private readonly context: SavedStartContext,
   ) {
     this.watcher = watcher;
+    const parsed = context.parseName(name, type.typeUrl);
+    // The watcher of a bad name receives an error of the client, and no saved resource.
+    this.parsed = parsed.ok ? parsed.value : { authority: undefined, canonical: name };
   }
 
   /** The saved resource in use; `undefined` if none is. */
@@ -152,8 +156,7 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
 
   /** Type URL and canonical name. */
   get key(): string {
-    const parsed = this.context.parseName(this.name, this.type.typeUrl);
-    return `${this.type.typeUrl} ${parsed.ok ? parsed.value.canonical : this.name}`;
+    return `${this.type.typeUrl} ${this.parsed.canonical}`;
   }
 
   onResourceChanged(update: Result<unknown, XdsError>, change: unknown): void {
@@ -205,10 +208,9 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
 
   /** @param cause Why each server cannot be used. */
   private useSaved(cause: string): void {
-    const { type, name } = this;
-    const { saved, parseName } = this.context;
+    const { saved } = this.context;
     this.file ??= saved.acquire();
-    const found = this.file.value.find(type, name, parseName);
+    const found = this.file.value.find(this.type, this.parsed);
     if (!found.ok || found.value === undefined) {
       const reason = found.ok ? 'does not have it' : `cannot be used: ${found.error}`;
       const message = `${cause}; ${saved.description} ${reason}`;

@@ -1,32 +1,25 @@
 import type { Clock } from '../../util/clock';
-import type { Random } from '../../util/random';
 import type { Result } from '../../util/result';
 import type { SerialQueue } from '../../util/serial-queue';
 import type { ServerSnapshot } from '../client-snapshot';
 import { ReconnectingStream } from '../reconnecting-stream';
-import type { TimeBudget } from '../budgets';
 import type { XdsTransport } from '../transport';
-import { AdsSession, type AdsSessionOwner } from './ads-session';
+import { AdsSession, type AdsSessionOptions, type AdsSessionOwner } from './ads-session';
 import type { AdsStreamHandler, ResourceKey } from './verdict';
-import type { VariantChoice } from './protocol-variant';
-import type { AdsProtocol, RequestSource } from './subscriptions';
+import type { AdsProtocol } from './subscriptions';
 
 /** Constructor options of an ADS stream. */
-export interface AdsStreamOptions {
+export interface AdsStreamOptions extends Pick<
+  AdsSessionOptions,
+  'source' | 'variant' | 'time' | 'random' | 'resourceTimeoutMs'
+> {
   readonly handler: AdsStreamHandler;
-  /** The resources to request. */
-  readonly source: RequestSource;
   /** Returns the connection, which is made if there is none. */
   readonly connect: () => Result<XdsTransport, string>;
   /** Returns the full path of the method of a variant. */
   readonly method: (verb: AdsProtocol['verb']) => string;
-  readonly variant: VariantChoice;
   readonly queue: SerialQueue;
-  /** Responses are read only while there is time left in it. */
-  readonly time: TimeBudget;
   readonly clock: Clock;
-  readonly random: Random;
-  readonly resourceTimeoutMs: number;
 }
 
 /** The state of a stream as far as others may know it. */

@@ -3,10 +3,10 @@ import {
   DeltaDiscoveryRequest,
   DeltaDiscoveryResponse,
 } from '../../generated/envoy/service/discovery/v3/discovery';
-import { errorMessage } from '../../util/error-message';
-import { err, ok, type Result } from '../../util/result';
+import { ok, type Result } from '../../util/result';
 import { itemFromWrapper, type AdsResponse } from './ads-response';
 import {
+  decodeResponse,
   errorDetail,
   NodeOnce,
   type AdsProtocol,
@@ -120,12 +120,9 @@ class DeltaSubscriptions implements Subscriptions {
   confirmName(): void {}
 
   parse(bytes: Uint8Array): Result<AdsResponse, string> {
-    let response: DeltaDiscoveryResponse;
-    try {
-      response = DeltaDiscoveryResponse.decode(bytes);
-    } catch (error) {
-      return err(`sent a response that cannot be decoded: ${errorMessage(error)}`);
-    }
+    const decoded = decodeResponse(DeltaDiscoveryResponse, bytes);
+    if (!decoded.ok) return decoded;
+    const response = decoded.value;
     const { typeUrl, nonce, systemVersionInfo: version, resourceErrors: errors } = response;
     const isRequested = this.types.get(typeUrl)?.sent !== undefined;
     const items = response.resources.map(itemFromWrapper);

@@ -3,11 +3,11 @@ import {
   DiscoveryRequest,
   DiscoveryResponse,
 } from '../../generated/envoy/service/discovery/v3/discovery';
-import { errorMessage } from '../../util/error-message';
-import { err, ok, type Result } from '../../util/result';
+import { ok, type Result } from '../../util/result';
 import { MAX_NAME_REPEATS } from '../limits';
 import { itemFromAny, type AdsResponse } from './ads-response';
 import {
+  decodeResponse,
   errorDetail,
   NodeOnce,
   type AdsProtocol,
@@ -100,12 +100,9 @@ class SotwSubscriptions implements Subscriptions {
   }
 
   parse(bytes: Uint8Array): Result<AdsResponse, string> {
-    let response: DiscoveryResponse;
-    try {
-      response = DiscoveryResponse.decode(bytes);
-    } catch (error) {
-      return err(`sent a response that cannot be decoded: ${errorMessage(error)}`);
-    }
+    const decoded = decodeResponse(DiscoveryResponse, bytes);
+    if (!decoded.ok) return decoded;
+    const response = decoded.value;
     const { typeUrl, nonce, versionInfo: version, resources, resourceErrors: errors } = response;
     const isRequested = this.types.get(typeUrl)?.sent !== undefined;
     const items = resources.map((element) => itemFromAny(element, version));

@@ -1,6 +1,7 @@
 import type { Node } from '../../generated/envoy/config/core/v3/base';
 import type { Status } from '../../generated/google/rpc/status';
-import type { Result } from '../../util/result';
+import { errorMessage } from '../../util/error-message';
+import { err, ok, type Result } from '../../util/result';
 import { StatusCode } from '../../util/status-code';
 import type { AdsResponse } from './ads-response';
 
@@ -83,6 +84,18 @@ export class NodeOnce {
     const { node } = this;
     this.node = undefined;
     return node;
+  }
+}
+
+/** Decodes a response. @returns the message, or why the stream must end, to follow the name of the server. */
+export function decodeResponse<T>(
+  codec: { decode(bytes: Uint8Array): T },
+  bytes: Uint8Array,
+): Result<T, string> {
+  try {
+    return ok(codec.decode(bytes));
+  } catch (error) {
+    return err(`sent a response that cannot be decoded: ${errorMessage(error)}`);
   }
 }
 
