@@ -5,12 +5,12 @@ import { loadRuntime } from './runtime/load-runtime';
 import type { CertificateProviderDefinition } from './security/define-certificate-provider';
 
 /**
- * Makes a type of channel credentials known that a bootstrap may name for a management server (gRFC A27,
- * `xds_servers[].channel_creds[].type`). To be called before the first channel with an `xds:` target is made, which
- * reads the bootstrap; it stays in force whatever bootstrap a later call to `register` brings.
+ * Registers a type of channel credentials for management servers (gRFC A27, `xds_servers[].channel_creds[].type` of the
+ * bootstrap). Call it before the first channel with an `xds:` target is created, which reads the bootstrap. It also
+ * applies to the bootstrap of a later call to `register`.
  *
- * A type takes the place of one registered before under that name, those of this package included. It is for
- * servers that speak gRPC; those with an `https:` URI take the type `tls` only.
+ * A type replaces an earlier one of the same name, also one of this package. It applies to servers that speak gRPC;
+ * servers with an `https:` URI support only the type `tls`.
  *
  * @throws Error if the name of the type is empty.
  */
@@ -21,12 +21,12 @@ export function registerChannelCredentials<Config>(
 }
 
 /**
- * Registers a kind of certificate provider that `certificate_providers` in the bootstrap may name (gRFC A29). To be called
- * before the first channel with an `xds:` target is made, which reads the bootstrap: an instance whose plugin is not
- * registered is ignored, with a line in the log, and a cluster that names it is rejected. It stays in force whatever
- * bootstrap a later call to `register` brings.
+ * Registers a kind of certificate provider for `certificate_providers` of the bootstrap (gRFC A29). Call it before the
+ * first channel with an `xds:` target is created, which reads the bootstrap: an instance of an unregistered plugin is
+ * ignored, with a line in the log, and a cluster that names it is rejected. It also applies to the bootstrap of a later
+ * call to `register`.
  *
- * A provider takes the place of one registered before under that name, those of this package included.
+ * A provider replaces an earlier one of the same name, also one of this package.
  *
  * @throws Error if the name is empty.
  */
@@ -37,12 +37,10 @@ export function registerCertificateProvider<Config>(
 }
 
 /**
- * Makes an HTTP filter of the application known to all `xds:` channels of the process (gRFC A39). To be called before
- * the first call on such a channel: a listener that names an unknown filter is rejected, and is not read again until
- * it changes.
+ * Registers an HTTP filter of the application for all `xds:` channels of the process (gRFC A39). Call it before the first
+ * call on such a channel: a listener that names an unknown filter is rejected, and is not parsed again until it changes.
  *
- * A filter takes the place of one registered before for the same type, those of this package included. Only the
- * router cannot be replaced.
+ * A filter replaces an earlier one of the same type, also one of this package, except the router.
  *
  * @throws Error if the definition names no types, or that of the router.
  */
@@ -53,11 +51,11 @@ export function registerHttpFilter<Config, Override = Config>(
 }
 
 /**
- * Makes a load-balancing policy of the application known to all `xds:` channels of the process (gRFC A52). To be called
- * before the first call on such a channel: a cluster is not read again until it changes.
+ * Registers a load-balancing policy of the application for all `xds:` channels of the process (gRFC A52). Call it before
+ * the first call on such a channel: a cluster is not parsed again until it changes.
  *
- * A policy takes the place of one registered before under the same name, those of this package included. Only the
- * policies the tree itself is made of cannot be replaced.
+ * A policy replaces an earlier one of the same name, also one of this package, except the policies of the tree above
+ * the endpoints.
  *
  * @throws Error if the definition has no name, or that of a policy that cannot be replaced.
  */

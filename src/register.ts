@@ -25,27 +25,26 @@ export interface RegisterOptions {
    */
   readonly bootstrap?: object | string;
   /**
-   * A file to keep the resources in that were last accepted, so that the process can start when no management
-   * server can be reached. They are used until a server answers, and everything said about them says that they
-   * are stale. Written a second after a change at the earliest. A file that is damaged, or was saved for another
-   * node or other servers, is not used. Default: the environment variable `GRPC_XDS_SNAPSHOT_PATH`, or else
-   * nothing is kept.
+   * A file for the resources last accepted, so that the process can start while no management server is reachable.
+   * They are used until a server responds, and are marked as stale in statuses, logs and CSDS. Written at least
+   * a second after a change. A file that is damaged, or was saved for another node or other servers, is not used. Default: the
+   * environment variable `GRPC_XDS_SNAPSHOT_PATH`, or else no file.
    */
   readonly snapshotPath?: string;
   /**
-   * Bounds on what the control plane, backends and callers can make this process spend. They are in force from the
-   * first channel on, and are those of the whole process. Default: see docs/limits.md.
+   * Upper bounds on the resources that the control plane, backends and callers can use in this process. They apply to
+   * the whole process from its first channel on. Default: see docs/limits.md.
    */
   readonly limits?: Partial<Limits>;
 }
 
-/** What this process was set up with. */
+/** The registration of this process. */
 interface Registration {
-  /** Those of the latest call. */
+  /** The options of the latest call. */
   options: RegisterOptions;
   /** Loaded for the first channel. */
   runtime: XdsRuntime | undefined;
-  /** Makes `xds:` targets be resolved by this package, whichever package registered the scheme before. */
+  /** Registers the scheme `xds:`, also after another package did. */
   takeScheme(): void;
 }
 
@@ -59,11 +58,11 @@ const OPTIONS: Readonly<Record<keyof RegisterOptions, true>> = {
 let registration: Registration | undefined;
 
 /**
- * Makes `xds:` targets work in `@grpc/grpc-js` (gRFC A27). To be called once, before the first channel for such
- * a target is made, which is when most of the code is loaded. A later call replaces the bootstrap for the channels
- * made from then on, and takes the scheme back from a package that registered it in between.
+ * Registers the scheme `xds:` with `@grpc/grpc-js` (gRFC A27). Call it once, before the first channel for such a target
+ * is created, which loads most of the code. A later call replaces the bootstrap for the channels created from then on,
+ * and registers the scheme again after another package did.
  *
- * Never throws for a bootstrap that is bad or missing: calls fail with a status that says what is wrong.
+ * Never throws for an invalid or missing bootstrap: calls fail with a status that has the error.
  *
  * @throws TypeError if an option or a limit is unknown, or a limit is not a positive whole number.
  * @throws Error if `@grpc/grpc-js` lacks what this package needs, with both versions.
@@ -95,9 +94,8 @@ function checkOptions(options: unknown): void {
 }
 
 /**
- * Says what would become of a call and why: which routes of the target do not match and for what reason, which one
- * takes it, and with what clusters, filters, timeout, retries and hash. It goes by the config and the matchers that
- * calls go by.
+ * Explains the routing of a call: which routes of the target do not match and why, which one takes it, and its clusters,
+ * filters, timeout, retries and hash. Uses the config and the matchers of calls.
  *
  * @param target As the channel was given it, such as `xds:///echo.example.com`.
  * @param method Full path, such as `/package.Service/Method`.
@@ -112,7 +110,7 @@ export function explainCall(
   return registration?.runtime?.explainCall(target, method, headers);
 }
 
-/** Registers everything but the scheme with grpc-js; the code behind it is loaded when a channel needs it. */
+/** Registers everything but the scheme with grpc-js; most code is loaded when a channel needs it. */
 function announce(options: RegisterOptions): Registration {
   const logger = createGrpcLogger(currentTracers());
   const copies = new CopyWatch({ modules: loadedModules, clock: systemClock, logger });
@@ -139,13 +137,13 @@ function announce(options: RegisterOptions): Registration {
   return current;
 }
 
-/** A channel that goes to a proxy never gets to a resolver, so that nothing else can say why its calls fail. */
+/** Logs a proxy: a channel that uses it never creates a resolver, so nothing else can report why its calls fail. */
 function reportProxy(logger: Logger): void {
   const proxy = currentProxyVariable();
   if (proxy !== undefined) logger.error(() => describeProxyVariable(proxy));
 }
 
-/** Makes CSDS one of the services that `addAdminServicesToServer` of the host library adds (gRFCs A38, A40). */
+/** Adds CSDS to the services of `addAdminServicesToServer` of the host library (gRFCs A38, A40). */
 function offerStatus(observe: ObserveClients): void {
   registerAdminService(
     () => loadCsds().csdsDefinition,
@@ -153,7 +151,7 @@ function offerStatus(observe: ObserveClients): void {
   );
 }
 
-/** Most processes have no admin services, and need not wait for the code. */
+/** Loads CSDS on first use, since most processes have no admin services. */
 function loadCsds(): typeof Csds {
   // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- the only way to load a module late without waiting for it; the type is that of the module
   return require('./admin/csds');

@@ -30,7 +30,7 @@ describe('register()', () => {
     expect(() => register()).not.toThrow();
   });
 
-  it('takes the scheme back from a package that registered it in between', () => {
+  it('registers the scheme again after another package did', () => {
     register();
     const other = jest.fn();
     registerXdsResolver(() => {

@@ -34,7 +34,7 @@ export class InterceptedSubchannel extends experimental.BaseSubchannelWrapper {
   }
 
   override addDataWatcher(watcher: DataWatcher): void {
-    // It would be handed the pretended one.
+    // The wrapper would pass the replacement.
     this.child.addDataWatcher(watcher);
   }
 }

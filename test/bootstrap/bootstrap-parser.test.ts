@@ -405,7 +405,7 @@ describe('parseBootstrap', () => {
     ).toEqual(['xds.test:443', 'other.test:443']);
   });
 
-  it('ignores certificate providers of unknown plugins, and says so', () => {
+  it('ignores certificate providers of unknown plugins, and logs it', () => {
     const { certificateProviders, warnings } = parse({
       xds_servers: [server],
       certificate_providers: {

@@ -81,7 +81,7 @@ describe('FileCertificates', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('says which file cannot be read or used, and leaves it to the caller to log it', () => {
+  it('returns the error of the file that cannot be read or used, without logging it', () => {
     const none = path('none.pem');
     const { roots, identity } = ownFiles();
     if (roots === undefined || identity === undefined) throw new Error('no files');
@@ -118,7 +118,7 @@ describe('FileCertificates', () => {
     expect(cas).toHaveLength(2);
   });
 
-  it('keeps the last good certificates while the files are bad, and says so once', () => {
+  it('keeps the last valid certificates while the files are invalid, and logs it once', () => {
     const { cas } = listen(loaded());
     put('client.key', 'server.key');
     clock.advance(3 * 600_000);

@@ -126,7 +126,7 @@ describe('a management server with TLS', () => {
       return { spiffe_trust_bundle_map_file: path, ca_certificate_file: fixture('ca.pem') };
     }
 
-    it('is trusted by its SPIFFE ID, whatever its host name', async () => {
+    it('is trusted by its SPIFFE ID under any host name', async () => {
       const own = await serve(
         authorities.a.sign('server', { names: ['URI:spiffe://a.test/server'] }),
       );

@@ -160,7 +160,7 @@ describe('ConfigStore, when all is there', () => {
     expect(cluster?.ok === true && cluster.value.resource).toBe(clusterC);
   });
 
-  it('takes routes from the listener itself, without a watch', () => {
+  it('uses the inline routes of a listener, without a watch', () => {
     const inline = inlineListener('svc', routesOfC);
     const result = build({ listener: value(inline), routeConfigs: {} });
     expect(configOf(result).routeConfig).toBe(routesOfC);
@@ -617,7 +617,7 @@ describe('ConfigStore after a previous config', () => {
     expect(again({}, first)).toBe(previous);
   });
 
-  it('gives the previous config itself whatever order the clusters come in', () => {
+  it('returns the previous config itself for any order of the clusters', () => {
     const change = {
       clusters: { c: value(clusterC), d: value(edsCluster('d')) },
       endpoints: { c: value(endpointsOfC), d: value(endpoints('d')) },

@@ -171,7 +171,7 @@ describe('XdsDependencyManager: the first config', () => {
 });
 
 describe('XdsDependencyManager: updates', () => {
-  it('rebuilds once for however many reports come in one run', () => {
+  it('rebuilds once for all reports in one run of the queue', () => {
     const scene = new Scene()
       .serveListener()
       .serveRoutes([
@@ -190,7 +190,7 @@ describe('XdsDependencyManager: updates', () => {
     expect(scene.clusterNames).toEqual(['b']);
   });
 
-  it('computes a cluster once for however many reports come in one run', () => {
+  it('computes a cluster once for all reports in one run of the queue', () => {
     const scene = new Scene().complete();
     const { count, serveAgain } = scene.countReads('a');
     scene.source.run(() => {

@@ -55,7 +55,7 @@ describe('a message written as proto3-JSON', () => {
     },
   );
 
-  it('is refused if it is nested more deeply than any resource', () => {
+  it('is rejected if it is nested more deeply than any resource', () => {
     const deep: JsonValue = JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`);
     for (const json of [{ name: deep }, { unknown: deep }, { a: [{ b: deep }] }]) {
       expect(encodeJson(LISTENER, json)).toEqual({

@@ -312,7 +312,7 @@ describe('a filter fails its call', () => {
   });
 });
 
-describe('a call that ends while a filter holds it back', () => {
+describe('a call that ends while a filter delays it', () => {
   /** A filter that continues or fails the call on demand. */
   function holding() {
     const settle = { goOn: () => {}, fail: () => {} };

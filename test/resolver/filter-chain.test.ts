@@ -128,7 +128,7 @@ describe('the filter chain of a route', () => {
     expect(compile(filters, byName(['a', override(5)]), byName(['a', off]))).toEqual(['a [1,5]']);
   });
 
-  it('takes any name for a name', () => {
+  it('accepts any name', () => {
     const filters = [filter('__proto__', 1), filter('constructor', 2), router];
     expect(compile(filters, none, byName(['constructor', override(5)]))).toEqual([
       '__proto__ [1,null]',

@@ -36,7 +36,7 @@ function setUp(routes: readonly Route[]) {
 }
 
 describe('RouteTable', () => {
-  it('acquires one reference to each cluster, however many routes name it, and releases it', () => {
+  it('acquires one reference to each cluster for all its routes, and releases it', () => {
     const names = (i: number) =>
       i % 2 === 0
         ? 'a'
