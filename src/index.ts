@@ -35,6 +35,11 @@ export type {
 } from './security/define-certificate-provider';
 export { registerCertificateProvider } from './extend';
 
+// For the identity of the other side of a call.
+export { peerIdentity } from './security/peer-identity';
+export type { AuthenticatedCall, PeerIdentity } from './security/peer-identity';
+export type { SubjectAltName } from './security/subject-alt-names';
+
 // For HTTP filters of the application.
 export { CallFailedError } from './http-filters/call-filter';
 export type { CallAffinity, CallFailure, CallFilter, CallInfo } from './http-filters/call-filter';

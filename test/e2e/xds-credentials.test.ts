@@ -6,13 +6,20 @@ import { join } from 'node:path';
 import {
   CallCredentials,
   type ChannelCredentials,
+  Client,
   credentials,
   Metadata,
   Server,
   ServerCredentials,
   type ServerUnaryCall,
 } from '@grpc/grpc-js';
-import { createXdsChannelCredentials, register, XdsChannelCredentials } from '../../src';
+import {
+  createXdsChannelCredentials,
+  peerIdentity,
+  register,
+  XdsChannelCredentials,
+  type PeerIdentity,
+} from '../../src';
 import { Status } from '../../src/grpc-js';
 import { EchoBackend, EchoClient, echoMethod } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
@@ -226,6 +233,28 @@ describe('a channel with xDS credentials', () => {
     expect(code).toBe(Status.UNAUTHENTICATED);
     expect(details).toContain('call credentials are not sent over an insecure connection');
     expect(plain.calls).toBe(before);
+  });
+
+  it('shows the identity of the server to the application', async () => {
+    mesh.serve(resources(secure.port, transportSocket([])));
+    const client = new Client(`xds:///${SERVICE}`, xds());
+    const identity = await new Promise<PeerIdentity | undefined>((resolve, reject) => {
+      const { path, requestSerialize, responseDeserialize } = echoMethod;
+      const call = client.makeUnaryRequest(
+        ...[path, requestSerialize, responseDeserialize, Buffer.from('hello')],
+        (error) => (error === null ? undefined : reject(error)),
+      );
+      call.on('metadata', () => resolve(peerIdentity(call)));
+    });
+    client.close();
+    expect(identity).toEqual({
+      spiffeId: 'spiffe://td/backend',
+      subjectAltNames: [
+        { type: 'uri', value: 'spiffe://td/backend' },
+        { type: 'dns', value: 'backend.example' },
+      ],
+      subject: { CN: 'backend' },
+    });
   });
 
   it('is refused without fallback credentials', () => {

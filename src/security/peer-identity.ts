@@ -1,0 +1,40 @@
+import { trustDomainOf } from './spiffe-id';
+import { parseSubjectAltNames, type SubjectAltName } from './subject-alt-names';
+
+/** A call of a client or of a server of `@grpc/grpc-js`, as far as its peer is concerned. */
+export interface AuthenticatedCall {
+  getAuthContext(): {
+    readonly sslPeerCertificate?: { readonly subject?: object; readonly subjectaltname?: string };
+  } | null;
+}
+
+/** The identity of the other side of a call, as its certificate states it. */
+export interface PeerIdentity {
+  /** The SPIFFE id, such as `spiffe://example.org/ns/default/sa/web`; `undefined` unless there is exactly one. */
+  readonly spiffeId: string | undefined;
+  /** Addresses in the text of RFC 5952. Names of other types are left out. */
+  readonly subjectAltNames: readonly SubjectAltName[];
+  /** The attributes of the subject, such as `{ CN: 'web' }`. */
+  readonly subject: Readonly<Record<string, string | readonly string[]>>;
+}
+
+/**
+ * Returns the identity that the peer of a call has proved by its certificate. To be called once the call has a
+ * connection: for clients, from the first response metadata on.
+ *
+ * @returns `undefined` if the connection is not secured by TLS, or the peer presented no certificate.
+ */
+export function peerIdentity(call: AuthenticatedCall): PeerIdentity | undefined {
+  const certificate = call.getAuthContext()?.sslPeerCertificate;
+  // Node.js gives an empty object for a peer without a certificate.
+  if (certificate?.subject === undefined) return undefined;
+  const subjectAltNames = parseSubjectAltNames(certificate.subjectaltname);
+  const uris = subjectAltNames.filter(({ type }) => type === 'uri');
+  const [uri] = uris;
+  const isSpiffe = uris.length === 1 && uri !== undefined && trustDomainOf(uri.value) !== undefined;
+  return {
+    spiffeId: isSpiffe ? uri.value : undefined,
+    subjectAltNames,
+    subject: Object.fromEntries(Object.entries(certificate.subject)),
+  };
+}
