@@ -30,6 +30,8 @@ export interface EndpointLeafOptions {
  * first one starts, the leaf is IDLE.
  */
 export class EndpointLeaf {
+  /** See `ReadyItem`. */
+  readyIndex = -1;
   private currentEndpoint: XdsEndpoint;
   private currentState = ConnectivityState.IDLE;
   private currentPicker: Picker = queuePicker;

@@ -10,28 +10,25 @@ export interface Loads {
   loadAt(index: number): number;
 }
 
-export interface LeastRequestPickerOptions {
-  readonly ready: ReadyList<CountedEndpoint>;
-  /** Returns how many endpoints are compared, by the latest config. */
-  readonly choiceCount: () => number;
-  readonly random: Random;
-}
-
 /** Picks the least busy of a few random endpoints, of those that are READY at the moment of the pick. */
 export class LeastRequestPicker implements Picker, Loads {
-  constructor(private readonly options: LeastRequestPickerOptions) {}
+  /** @param choiceCount Returns how many endpoints are compared, by the latest config. */
+  constructor(
+    private readonly ready: ReadyList<CountedEndpoint>,
+    private readonly choiceCount: () => number,
+    private readonly random: Random,
+  ) {}
 
   get size(): number {
-    return this.options.ready.size;
+    return this.ready.size;
   }
 
   loadAt(index: number): number {
-    return this.options.ready.at(index)?.load ?? 0;
+    return this.ready.at(index)?.load ?? 0;
   }
 
   pick(args: PickArgs): PickResult {
-    const { ready, choiceCount, random } = this.options;
-    const endpoint = ready.at(chooseLeastLoaded(this, choiceCount(), random));
+    const endpoint = this.ready.at(chooseLeastLoaded(this, this.choiceCount(), this.random));
     // `undefined` between the loss of the last endpoint and the next picker.
     return (endpoint ?? queuePicker).pick(args);
   }

@@ -1,7 +1,7 @@
 import type { PickArgs, Picker, PickResult } from '../../grpc-js';
 import type { Random } from '../../util/random';
 import { queuePicker } from '../connectivity';
-import { ConnectedEndpoints, type ReadyItem, ReadyList } from '../endpoints/connected-endpoints';
+import { ConnectedEndpoints, ReadyList } from '../endpoints/connected-endpoints';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import type { LbHost, LbPolicy, LbPolicyType } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
@@ -15,14 +15,10 @@ export const roundRobinPolicy: LbPolicyType = createPolicyType({
   create: createRoundRobin,
 });
 
-interface ReadyLeaf extends ReadyItem {
-  readonly leaf: EndpointLeaf;
-}
-
 function createRoundRobin(host: LbHost): LbPolicy<RoundRobinConfig> {
-  const ready = new ReadyList<ReadyLeaf>();
-  return new ConnectedEndpoints<RoundRobinConfig, ReadyLeaf>(host, {
-    createEndpoint: (leaf) => ({ leaf, readyIndex: -1 }),
+  const ready = new ReadyList<EndpointLeaf>();
+  return new ConnectedEndpoints<RoundRobinConfig, EndpointLeaf>(host, {
+    createEndpoint: (leaf) => leaf,
     onReady: (endpoint) => ready.add(endpoint),
     onNotReady: (endpoint) => ready.remove(endpoint),
     createPicker: () => new RoundRobinPicker(ready, host.environment.random),
@@ -37,7 +33,7 @@ class RoundRobinPicker implements Picker {
   private next: number;
 
   constructor(
-    private readonly ready: ReadyList<ReadyLeaf>,
+    private readonly ready: ReadyList<EndpointLeaf>,
     random: Random,
   ) {
     this.next = Math.floor(random() * ready.size);
@@ -46,7 +42,7 @@ class RoundRobinPicker implements Picker {
   pick(args: PickArgs): PickResult {
     if (this.next >= this.ready.size) this.next = 0;
     // Empty between the loss of the last endpoint and the next picker.
-    const picker = this.ready.at(this.next)?.leaf.picker ?? queuePicker;
+    const picker = this.ready.at(this.next)?.picker ?? queuePicker;
     this.next++;
     return picker.pick(args);
   }
