@@ -1,4 +1,5 @@
 import { credentials, Metadata, status } from '@grpc/grpc-js';
+import { createXdsChannelCredentials } from 'grpc-xds';
 import { testing } from '../lib/test-protos.mjs';
 import { AccumulatedStats, CallWatchers } from './call-stats.mjs';
 
@@ -18,10 +19,12 @@ export class CallSender {
 
   constructor(flags) {
     this.#flags = flags;
+    const insecure = credentials.createInsecure();
+    const channelCredentials = flags.secure_mode ? createXdsChannelCredentials(insecure) : insecure;
     this.#clients = Array.from(
       { length: flags.num_channels },
       () =>
-        new testing.TestService(flags.server, credentials.createInsecure(), {
+        new testing.TestService(flags.server, channelCredentials, {
           'grpc.use_local_subchannel_pool': 1,
         }),
     );

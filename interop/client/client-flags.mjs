@@ -48,7 +48,7 @@ export const parseClientFlags = (argv) => {
   addSwitch(command, 'fail_on_failed_rpcs', 'exit with 1 when a call fails after one succeeded');
   addSwitch(command, 'fail_on_failed_rpc', 'the same');
   addSwitch(command, 'print_response', 'print the end of every call');
-  addSwitch(command, 'secure_mode', 'take credentials from the control plane (not supported yet)');
+  addSwitch(command, 'secure_mode', 'take credentials from the control plane');
   addSwitch(command, 'enable_csm_observability', 'accepted; nothing is exported yet');
   return parseFlags(command, argv);
 };

@@ -1,5 +1,5 @@
 import { register, registerLbPolicy } from 'grpc-xds';
-import { createMaintenanceServer, endOnSignal, listen, SECURE_MODE_TEXT } from '../lib/serving.mjs';
+import { createMaintenanceServer, endOnSignal, listen } from '../lib/serving.mjs';
 import { CallSender } from './call-sender.mjs';
 import { parseClientFlags } from './client-flags.mjs';
 import { addClientServices } from './client-services.mjs';
@@ -8,10 +8,6 @@ import { rpcBehaviorPolicy } from './rpc-behavior-policy.mjs';
 /** The xDS test client: sends calls until it is stopped. */
 export const runClient = async (argv) => {
   const flags = parseClientFlags(argv);
-  if (flags.secure_mode) {
-    console.error(SECURE_MODE_TEXT);
-    process.exit(2);
-  }
   register();
   registerLbPolicy(rpcBehaviorPolicy);
   const sender = new CallSender(flags);

@@ -41,6 +41,6 @@ export const endOnSignal = (...servers) => {
   }
 };
 
-/** Why `--secure_mode` is refused: silence would make a test of security pass without any. */
+/** Why `--secure_mode` of the server is refused: silence would make a test of security pass without any. */
 export const SECURE_MODE_TEXT =
-  'secure_mode: credentials that the control plane configures are not supported yet';
+  'secure_mode: servers cannot take credentials from the control plane yet';
