@@ -4,8 +4,11 @@ import { errorMessage } from '../util/error-message';
 import { err, ok, type Result } from '../util/result';
 import type { Identity } from './certificate-provider';
 
+const BEGIN = '-----BEGIN';
 /** A block of PEM, or what is left of one that has no end. */
 const BLOCK = /-----BEGIN ([^\n-]*)-----[^]*?(?:-----END \1-----|$)/g;
+/** What is left of a block whose first line is damaged. */
+const STRAY = /-----END|(?:BEGIN|END) [A-Z0-9 ]+-----/;
 const CERTIFICATE_LABELS: ReadonlySet<string> = new Set([
   'CERTIFICATE',
   'X509 CERTIFICATE',
@@ -21,7 +24,8 @@ const CERTIFICATE_LABELS: ReadonlySet<string> = new Set([
 export function parsePemCertificates(text: string): Result<readonly string[], string> {
   const certificates: string[] = [];
   for (const [block, label = ''] of text.matchAll(BLOCK)) {
-    if (!block.endsWith(`-----END ${label}-----`)) return err('a PEM block has no end');
+    const isClosed = block.endsWith(`-----END ${label}-----`) && block.lastIndexOf(BEGIN) === 0;
+    if (!isClosed) return err('a PEM block has no end');
     if (!CERTIFICATE_LABELS.has(label)) continue;
     try {
       certificates.push(new X509Certificate(block).toString());
@@ -29,7 +33,9 @@ export function parsePemCertificates(text: string): Result<readonly string[], st
       return err(`certificate ${certificates.length + 1}: ${errorMessage(error)}`);
     }
   }
-  if (text.replace(BLOCK, '').includes('-----BEGIN')) return err('a PEM block has no end');
+  const rest = text.replace(BLOCK, '');
+  if (rest.includes(BEGIN)) return err('a PEM block has no end');
+  if (STRAY.test(rest)) return err('a PEM block has no beginning');
   return certificates.length === 0 ? err('no certificate in PEM found') : ok(certificates);
 }
 

@@ -29,6 +29,7 @@ import { serverWith } from '../resources/decode-json';
 import { FakeClock } from '../support/fake-clock';
 import { createAggregateTarget } from './aggregate-target';
 import { createCallTarget } from './call-target';
+import { createCertificateFileTargets } from './certificate-file-targets';
 import { createEdgeTargets } from './edge-targets';
 import { createPolicyTarget } from './policy-target';
 import { JsonMutations } from './json-mutations';
@@ -131,6 +132,7 @@ export function createTargets(random: Random, hash: XxHash64): readonly FuzzTarg
     createCallTarget({ random, json, hash }),
     createPolicyTarget(random, hash),
     createSanTarget(random),
+    ...createCertificateFileTargets({ wire, json }),
     {
       name: 'resource name',
       make: () =>

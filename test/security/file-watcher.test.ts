@@ -493,6 +493,21 @@ describe('file_watcher', () => {
     expect(changes).toBe(1);
   });
 
+  it('takes a Secret of Kubernetes that is replaced, without waiting for the interval', async () => {
+    mount();
+    const watching = watch(wholeConfig(), systemClock);
+    mountVersion('..v2', second, otherRoot.certificate);
+    await eventually(
+      () => watching.current,
+      ({ roots, identity }) =>
+        roots?.ok === true &&
+        roots.value.certificates[0] === otherRoot.certificate &&
+        identity?.ok === true &&
+        identity.value.privateKey === second.privateKey,
+    );
+    expect([changes, logged]).toEqual([1, []]);
+  });
+
   it('reads nothing and has no timers after the last watch', () => {
     const watching = watch();
     watching.release();

@@ -42,12 +42,27 @@ describe('parsePemCertificates', () => {
       `${root.certificate}-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----`,
       /^certificate 2: /,
     ],
-    ['a block in a block', truncated(root.certificate) + other.certificate, /^certificate 1: /],
+    ['a block in a block', truncated(root.certificate) + other.certificate, /no end/],
     ['a truncated header', `${root.certificate}-----BEGIN CERTIF`, /no end/],
     [
       'a label that is not closed by the same',
       root.certificate.replace('END CERTIFICATE', 'END X509 CRL'),
       /no end/,
+    ],
+    [
+      'a block whose end is damaged, and which ends with the next one',
+      root.certificate.replace('END CERT', 'END\0CERT') + other.certificate,
+      /no end/,
+    ],
+    [
+      'a block whose first line is damaged',
+      root.certificate + other.certificate.replace('BEGIN', 'BEG1N'),
+      /no beginning/,
+    ],
+    [
+      'two blocks that share their dashes',
+      root.certificate.trimEnd() + other.certificate.slice('-----'.length),
+      /no beginning/,
     ],
     ['nothing', '', /no certificate/],
     ['text', 'not a certificate', /no certificate/],

@@ -68,7 +68,7 @@ function matches(nameType: RawName['type'], name: string, matcher: ReferenceMatc
 function matchesDomain(host: string, pattern: string): boolean {
   const labelsOf = (name: string) => name.toLowerCase().replace(/\.$/, '').split('.').reverse();
   const [wanted, given] = [labelsOf(host), labelsOf(pattern)];
-  if (given.join('') === '' || wanted.length !== given.length) return false;
+  if (given.includes('') || wanted.length !== given.length) return false;
   const last = given.length - 1;
   return given.every((label, index) => {
     if (!label.includes('*')) return label === wanted[index];
