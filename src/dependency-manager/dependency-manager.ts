@@ -7,26 +7,17 @@ import { createHandle, type Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import { err, ok, type Result } from '../util/result';
 import type { ResourceType } from '../xds-client/resource-type';
-import type { ResourceWatcher } from '../xds-client/resource-watcher';
 import { ConfigStore } from './config-store';
 import type { DnsWatch, DnsWatcherFactory } from './dns-watch';
 import { watchWithCollections } from './endpoint-collections';
 import { waiting, type DnsTarget, type NeededWatches, type Observed } from './observations';
-import { createResourceWatches, WatchSet, type WatchResource } from './watch-set';
+import {
+  createResourceWatches,
+  WatchSet,
+  type ResourceSource,
+  type WatchResource,
+} from './watch-set';
 import type { ClusterResult, ClusterStore, ClusterWatcher, XdsConfig } from './xds-config';
-
-/** Where resources come from: the XdsClient, seen by its users. */
-export interface ResourceSource {
-  /** Watches one resource. The watcher is never called before `watch` has returned, if called from `run`. */
-  watch<T>(type: ResourceType<T>, name: string, watcher: ResourceWatcher<T>): Handle;
-  /** Runs the task in the source's queue, after everything already in it. */
-  run(task: () => void): void;
-  /**
-   * One line for each pending resource, and one with the number of those beyond `atMost`. Absent if the source has no
-   * such list.
-   */
-  waitingFor?(atMost: number): readonly string[];
-}
 
 /** The four kinds of resources of a client. */
 export interface ClientResourceTypes {
@@ -86,25 +77,23 @@ export class XdsDependencyManager implements ClusterStore {
   constructor(private readonly options: DependencyManagerOptions) {
     this.store = this.createStore();
     const { store } = this;
-    this.listeners = this.watchesOf(this.watchOf(options.types.listener), () => store.markRoots());
-    this.routeConfigs = this.watchesOf(this.watchOf(options.types.routeConfig), () =>
-      store.markRoots(),
-    );
-    this.clusters = this.watchesOf(this.watchOf(options.types.cluster), (name) =>
-      store.mark('clusters', name),
-    );
+    const { listener, routeConfig, cluster } = options.types;
+    const markRoots = () => store.markRoots();
+    this.listeners = this.watchesOf(this.watchOf(listener), markRoots);
+    this.routeConfigs = this.watchesOf(this.watchOf(routeConfig), markRoots);
+    this.clusters = this.watchesOf(this.watchOf(cluster), (name) => store.mark('clusters', name));
     this.endpoints = this.watchesOf(this.watchEndpoints(), (name) => store.mark('endpoints', name));
     this.dns = this.dnsWatchesOf();
   }
 
-  /** Begins watching. */
+  /** Starts watching. */
   start(): void {
     this.options.source.run(() => {
       if (!this.closed) this.listeners.reconcile(new Set([this.options.listenerName]));
     });
   }
 
-  /** Ends every watch. No update is published afterwards. */
+  /** Releases every watch. No update is published afterwards. */
   close(): void {
     this.closed = true;
     this.options.source.run(() => {
@@ -153,7 +142,7 @@ export class XdsDependencyManager implements ClusterStore {
     this.queueUpdate();
   }
 
-  /** One update for however much was recorded in the current run of the queue. */
+  /** Queues one update for all reports in the current run of the queue. */
   private queueUpdate(): void {
     if (this.updateQueued || this.closed) return;
     this.updateQueued = true;
@@ -166,7 +155,7 @@ export class XdsDependencyManager implements ClusterStore {
   private update(): void {
     const { needed, outcome, rejection } = this.store.update();
     this.reportRejection(rejection);
-    // While something is still missing the old config stays in use, and so do its watches.
+    // While a resource is pending, the previous config and its watches stay in use.
     if (outcome.kind === 'incomplete') {
       this.reconcile(needed, this.neededByConfig);
       return;
@@ -202,7 +191,7 @@ export class XdsDependencyManager implements ClusterStore {
     }
   }
 
-  /** @param kept What else stays watched, if it is. */
+  /** @param kept Names whose watches are not released. */
   private reconcile(needed: NeededWatches, kept: NeededWatches | undefined): void {
     this.routeConfigs.reconcile(needed.routeConfigs, kept?.routeConfigs);
     this.clusters.reconcile(needed.clusters, kept?.clusters);
@@ -224,7 +213,7 @@ export class XdsDependencyManager implements ClusterStore {
     this.published = update;
   }
 
-  /** Calls the watchers of clusters, all of them in one task of each batch: however many changed, there is one picker. */
+  /** Calls the watchers of clusters, all in one task of each batch, so that each policy publishes one picker. */
   private notify(clusters: ReadonlySet<string>): void {
     const due: ClusterWatcher[] = [];
     for (const name of clusters) due.push(...(this.watchers.get(name) ?? []));

@@ -76,7 +76,7 @@ class HostDnsWatch implements DnsWatch {
     if (endpoints.ok) {
       const next = toEndpointsResource(path, endpoints.value);
       // The same answer again keeps its identity, so nothing downstream does any work.
-      this.latest = latest !== undefined && sameAddresses(latest, next) ? latest : next;
+      this.latest = latest !== undefined && hasSameAddresses(latest, next) ? latest : next;
       this.onResult(ok(this.latest));
     } else {
       const reason = sanitizeText(this.cause ?? endpoints.error.details);
@@ -111,7 +111,7 @@ function isSocketAddress(address: SubchannelAddress): address is SubchannelAddre
   return 'host' in address;
 }
 
-function sameAddresses(a: EndpointsResource, b: EndpointsResource): boolean {
+function hasSameAddresses(a: EndpointsResource, b: EndpointsResource): boolean {
   const left = addressesOf(a);
   const right = addressesOf(b);
   return (

@@ -8,24 +8,24 @@ import {
   PreviousEndpoints,
   shareLocality,
 } from '../resources/endpoints/endpoint-reuse';
-import { createHandle, type Handle } from '../util/handle';
+import { createHandle } from '../util/handle';
 import { ok, type Result } from '../util/result';
 import type { ResourceType } from '../xds-client/resource-type';
 import type { ResourceWatcher, XdsError } from '../xds-client/resource-watcher';
 import type { Observed } from './observations';
-import { createResourceWatches, type WatchResource, type WatchSet } from './watch-set';
-
-/** The source of watches. */
-interface WatchSource {
-  watch<T>(type: ResourceType<T>, name: string, watcher: ResourceWatcher<T>): Handle;
-}
+import {
+  createResourceWatches,
+  type ResourceSource,
+  type WatchResource,
+  type WatchSet,
+} from './watch-set';
 
 /**
  * Watches assignments together with the collections of their localities (gRFC A95): a watcher is notified of an
  * assignment when it is complete, and again when any part changes.
  */
 export function watchWithCollections(
-  source: WatchSource,
+  source: Pick<ResourceSource, 'watch'>,
   endpoints: ResourceType<EndpointsResource>,
   collections: ResourceType<EndpointCollection>,
 ): WatchResource<EndpointsResource> {

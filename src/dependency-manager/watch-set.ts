@@ -1,4 +1,5 @@
 import type { Handle } from '../util/handle';
+import type { ResourceType } from '../xds-client/resource-type';
 import type { ResourceWatcher } from '../xds-client/resource-watcher';
 import { waiting, type Observed } from './observations';
 
@@ -81,6 +82,19 @@ export class WatchSet<K, T> {
     };
     this.entries.set(name, entry);
   }
+}
+
+/** The source of resources: the used part of the XdsClient. */
+export interface ResourceSource {
+  /** Watches one resource. The watcher is never called before `watch` has returned, if called from `run`. */
+  watch<T>(type: ResourceType<T>, name: string, watcher: ResourceWatcher<T>): Handle;
+  /** Runs the task in the source's queue, after everything already in it. */
+  run(task: () => void): void;
+  /**
+   * One line for each pending resource, and one with the number of those beyond `atMost`. Absent if the source has no
+   * such list.
+   */
+  waitingFor?(atMost: number): readonly string[];
 }
 
 /** Starts a watch of a resource of one type. */

@@ -125,7 +125,7 @@ export function encodeJson(
     registry: options.keepUnknownTypes === true ? withEveryType(known) : known,
     ignoreUnknownFields: options.ignoreUnknownFields ?? false,
   };
-  if (holdsTrailingText(json)) {
+  if (hasTrailingText(json)) {
     const problems = explainJson(desc, json, readOptions);
     if (problems.length > 0) return err(problems);
   }
@@ -150,8 +150,8 @@ function isDeeperThan(levels: number, json: JsonValue): boolean {
 const textAfterDuration = /^-?\d+(\.\d+)?s./s;
 
 /** Whether some text is like `1s500ms`, which the reader would accept as the duration `1s`. */
-function holdsTrailingText(json: JsonValue): boolean {
+function hasTrailingText(json: JsonValue): boolean {
   if (typeof json === 'string') return textAfterDuration.test(json);
   if (typeof json !== 'object' || json === null) return false;
-  return Object.values(json).some(holdsTrailingText);
+  return Object.values(json).some(hasTrailingText);
 }

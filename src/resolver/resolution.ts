@@ -4,8 +4,8 @@ import {
   XdsDependencyManager,
   type ClientResourceTypes,
   type DependencyManagerOptions,
-  type ResourceSource,
 } from '../dependency-manager/dependency-manager';
+import type { ResourceSource } from '../dependency-manager/watch-set';
 import type { DnsWatcherFactory } from '../dependency-manager/dns-watch';
 import type { XdsConfig } from '../dependency-manager/xds-config';
 import type { ChannelOptions } from '../grpc-js';

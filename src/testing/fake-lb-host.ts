@@ -75,7 +75,10 @@ export class FakeLbHost implements LbHost {
 
   private pooled(address: SubchannelAddress, options: ChannelOptions): FakeSubchannel | undefined {
     for (const candidate of this.pool) {
-      if (isDeepStrictEqual(candidate.address, address) && sameOptions(candidate.options, options))
+      if (
+        isDeepStrictEqual(candidate.address, address) &&
+        hasSameOptions(candidate.options, options)
+      )
         return candidate;
     }
     return undefined;
@@ -93,7 +96,7 @@ export class FakeLbHost implements LbHost {
 }
 
 /** Compares option values by identity, as grpc-js does. */
-function sameOptions(a: ChannelOptions, b: ChannelOptions): boolean {
+function hasSameOptions(a: ChannelOptions, b: ChannelOptions): boolean {
   const keys = Object.keys(a);
   return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
 }

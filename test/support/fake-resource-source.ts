@@ -1,7 +1,5 @@
-import type {
-  ClientResourceTypes,
-  ResourceSource,
-} from '../../src/dependency-manager/dependency-manager';
+import type { ClientResourceTypes } from '../../src/dependency-manager/dependency-manager';
+import type { ResourceSource } from '../../src/dependency-manager/watch-set';
 import { createHandle, type Handle } from '../../src/util/handle';
 import { err, ok } from '../../src/util/result';
 import { SerialQueue } from '../../src/util/serial-queue';

@@ -69,7 +69,7 @@ function findInNode<Action extends object>(
 ): Action | undefined {
   if (node.kind === 'list') {
     for (const { predicate, onMatch } of node.entries) {
-      const found = holds(predicate, read) ? follow(onMatch, read) : undefined;
+      const found = isSatisfied(predicate, read) ? follow(onMatch, read) : undefined;
       if (found !== undefined) return found;
     }
     return undefined;
@@ -102,18 +102,18 @@ function follow<Action extends object>(
   return onMatch.kind === 'action' ? onMatch.action : findAction(onMatch.matcher, read);
 }
 
-function holds(predicate: Predicate, read: HeaderReader): boolean {
+function isSatisfied(predicate: Predicate, read: HeaderReader): boolean {
   switch (predicate.kind) {
     case 'header': {
       const value = read(predicate.name);
       return value !== undefined && matchesString(predicate.matcher, value);
     }
     case 'any':
-      return predicate.members.some((member) => holds(member, read));
+      return predicate.members.some((member) => isSatisfied(member, read));
     case 'all':
-      return predicate.members.every((member) => holds(member, read));
+      return predicate.members.every((member) => isSatisfied(member, read));
     case 'not':
-      return !holds(predicate.member, read);
+      return !isSatisfied(predicate.member, read);
     default:
       return assertNever(predicate);
   }
