@@ -54,8 +54,9 @@ export interface CustomCertificateProvider {
 
 /**
  * Receives certificates. Each call replaces those of the last one for the handshakes that begin from then on; connections
- * stay. What is not valid, and an `Error`, which says why there are none now, replace nothing: it is logged, and is the
- * reason why handshakes fail if there never were any. Calls after the end of the watch have no effect.
+ * stay. Certificates that are not valid, and an `Error`, which is the reason why none are available, replace nothing: the
+ * reason is logged, and handshakes fail with it if no certificates were supplied before. Calls after the end of the watch have
+ * no effect.
  */
 export interface CertificateWatcher {
   /** Called with the trusted authorities. Need not be called if no cluster takes its authorities from this provider. */

@@ -49,7 +49,7 @@ export class LastGood<T> {
     return true;
   }
 
-  /** Records why there is no newer value. @returns whether the result is another one. */
+  /** Records a failure to replace the value, with its reason. @returns whether the result is another one. */
   fail(text: string): boolean {
     if (this.problem?.text === text) return false;
     const { subject, clock, logger, logsFirstFailure } = this.options;

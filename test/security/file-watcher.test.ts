@@ -180,7 +180,7 @@ describe('file_watcher', () => {
     expect(roots).toEqual(rootsOf(root.certificate, otherRoot.certificate));
   });
 
-  it('says which field is missing', () => {
+  it('names the field that is missing', () => {
     const withoutCa = watch(identityConfig());
     expect(withoutCa.current.roots).toEqual(failure('has no ca_certificate_file'));
     expect(withoutCa.current.identity).toEqual(identityOf(first));

@@ -163,7 +163,7 @@ describe('matchesSan', () => {
   });
 
   it.each(cases.filter(([type, kind]) => type !== 'ip' && kind !== 'regex'))(
-    'ignores the case of a name of type %s by %s %j only if it is told to, or if it is an exact domain name',
+    'ignores the case of a name of type %s by %s %j only with ignore_case, or as an exact domain name',
     (type, kind, text) => {
       const names = certificates[type];
       const isDomain = type === 'dns' && kind === 'exact';

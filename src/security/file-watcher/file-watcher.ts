@@ -4,8 +4,8 @@ import { parseCertificateFiles, type CertificateFilesConfig } from './config';
 
 /**
  * Creates the certificate provider `file_watcher` (gRFC A29): `certificate_file` with `private_key_file`,
- * `ca_certificate_file`, `spiffe_trust_bundle_map_file` (gRFC A87), `refresh_interval`. The names of certificates have no
- * meaning: there is one set of files.
+ * `ca_certificate_file`, `spiffe_trust_bundle_map_file` (gRFC A87), `refresh_interval`. Names of certificates have no
+ * meaning: every name has the same files.
  */
 export function createFileWatcher({
   spiffeBundles,

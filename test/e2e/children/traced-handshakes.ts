@@ -1,0 +1,126 @@
+// Handshakes that succeed and fail, with certificates that rotate and are broken in between. The process that starts this one
+// has all traces on, and looks for secrets in them. Prints what CSDS shows, and the results of the calls.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  addAdminServicesToServer,
+  credentials,
+  Server,
+  ServerCredentials,
+  setLogger,
+} from '@grpc/grpc-js';
+import { createXdsChannelCredentials, register } from '../../../src';
+import { EchoBackend, EchoClient } from '../../support/echo-backend';
+import { eventually } from '../../support/eventually';
+import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../../support/mesh';
+import { StatusClient } from '../../support/status-client';
+import { edsClusterJson } from '../../support/xds-json';
+
+/** Certificates in PEM, as the other process made them. */
+interface Material {
+  readonly ca: string;
+  readonly server: readonly [certificate: string, key: string];
+  readonly clients: readonly (readonly [certificate: string, key: string])[];
+}
+
+async function main({ ca, server, clients }: Material): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'traced-handshakes-'));
+  const path = (name: string) => join(folder, name);
+  const write = (name: string, text = '') => writeFileSync(path(name), text);
+  const [first, second] = clients;
+  write('ca.pem', ca);
+  write('cert.pem', first?.[0]);
+  write('key.pem', first?.[1]);
+  const mesh = await Mesh.start();
+  const pair = { cert_chain: Buffer.from(server[0]), private_key: Buffer.from(server[1]) };
+  const backend = await EchoBackend.start(
+    'b',
+    ServerCredentials.createSsl(Buffer.from(ca), [pair], true),
+  );
+  serve(mesh, backend.port, 'spiffe://a.test/server');
+  register({
+    bootstrap: {
+      ...bootstrapFor(mesh.address),
+      certificate_providers: {
+        mesh: {
+          plugin_name: 'file_watcher',
+          config: {
+            ...{ certificate_file: path('cert.pem'), private_key_file: path('key.pem') },
+            ...{ ca_certificate_file: path('ca.pem'), refresh_interval: '1s' },
+          },
+        },
+      },
+    },
+  });
+  const connect = () => {
+    const secured = createXdsChannelCredentials(credentials.createInsecure());
+    return new EchoClient(`xds:///${SERVICE}`, {}, secured);
+  };
+  const results: string[] = [await connect().say()];
+  write('key.pem', second?.[1]);
+  write('ca.pem', ca.slice(0, 100));
+  await eventually(
+    () => logged.length,
+    (count) => count >= 2,
+  );
+  results.push(await connect().say());
+  write('cert.pem', second?.[0]);
+  write('ca.pem', ca);
+  results.push(await connect().say());
+  serve(mesh, backend.port, 'spiffe://a.test/other');
+  const refused = connect();
+  const refusal = await eventually(
+    () => refused.say().catch((error: Error) => error.message),
+    (text) => text !== 'b',
+  );
+  results.push(refusal);
+  process.stdout.write(JSON.stringify({ results, csds: await fetchStatus() }));
+  rmSync(folder, { recursive: true });
+  process.exit(0);
+}
+
+function serve(mesh: Mesh, port: number, exact: string): void {
+  const instance = { instance_name: 'mesh' };
+  const transport_socket = {
+    name: 'envoy.transport_sockets.tls',
+    typed_config: {
+      '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext',
+      common_tls_context: {
+        tls_certificate_provider_instance: instance,
+        validation_context: {
+          ca_certificate_provider_instance: instance,
+          match_subject_alt_names: [{ exact }],
+        },
+      },
+    },
+  };
+  mesh.serve({
+    ...simpleResources([port]),
+    clusters: [edsClusterJson('echo', { transport_socket })],
+  });
+}
+
+async function fetchStatus(): Promise<unknown> {
+  const admin = new Server();
+  addAdminServicesToServer(admin);
+  const port = await new Promise<number>((resolve, reject) => {
+    admin.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+      error === null ? resolve(bound) : reject(error),
+    );
+  });
+  return new StatusClient(`127.0.0.1:${port}`).fetch();
+}
+
+/** Lines of the log about files that cannot be used. */
+const logged: string[] = [];
+setLogger({
+  error(line: string) {
+    if (line.includes('failing since')) logged.push(line);
+    process.stderr.write(`${line}\n`);
+  },
+});
+
+let input = '';
+process.stdin.on('data', (chunk) => (input += String(chunk)));
+process.stdin.on('end', () => void main(JSON.parse(input) as Material));
