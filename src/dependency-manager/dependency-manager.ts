@@ -6,11 +6,13 @@ import type { RouteConfigResource } from '../resources/route-config/route-config
 import { createHandle, type Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import { err, ok, type Result } from '../util/result';
+import type { TimeSlices } from '../util/time-slices';
 import type { ResourceType } from '../xds-client/resource-type';
 import { ConfigStore } from './config-store';
 import type { DnsWatch, DnsWatcherFactory } from './dns-watch';
 import { watchWithCollections } from './endpoint-collections';
 import { waiting, type DnsTarget, type NeededWatches, type Observed } from './observations';
+import { UpdateSchedule } from './update-schedule';
 import {
   createResourceWatches,
   WatchSet,
@@ -41,6 +43,7 @@ export interface DependencyManagerOptions {
   readonly clientNote: string;
   readonly limits: Pick<Limits, 'maxClustersPerTarget'>;
   readonly logger: Logger;
+  readonly timeSlices: TimeSlices;
   /**
    * Receives each new config, or why the target cannot be used, before the watchers of the clusters that changed are
    * called. Called from the source's queue.
@@ -63,6 +66,7 @@ export class XdsDependencyManager implements ClusterStore {
   private readonly dns: Watches<DnsTarget, EndpointsResource>;
   private readonly dnsWatches = new Set<DnsWatch>();
   private readonly store: ConfigStore;
+  private readonly schedule: UpdateSchedule;
   /** The number of subscriptions per cluster. */
   private readonly subscribed = new Map<string, number>();
   private readonly watchers = new Map<string, Set<ClusterWatcher>>();
@@ -71,10 +75,16 @@ export class XdsDependencyManager implements ClusterStore {
   private rejection: string | undefined;
   /** The watches behind the last config. */
   private neededByConfig: NeededWatches | undefined;
-  private updateQueued = false;
   private closed = false;
 
   constructor(private readonly options: DependencyManagerOptions) {
+    const { source, timeSlices } = options;
+    this.schedule = new UpdateSchedule({
+      ...{ source, timeSlices },
+      update: () => {
+        if (!this.closed) this.update();
+      },
+    });
     this.store = this.createStore();
     const { store } = this;
     const { listener, routeConfig, cluster } = options.types;
@@ -98,6 +108,7 @@ export class XdsDependencyManager implements ClusterStore {
     this.closed = true;
     this.options.source.run(() => {
       for (const watches of this.allWatches()) watches.clear();
+      this.schedule.close();
     });
   }
 
@@ -139,17 +150,7 @@ export class XdsDependencyManager implements ClusterStore {
 
   private onSubscribedChanged(): void {
     this.store.markRoots();
-    this.queueUpdate();
-  }
-
-  /** Queues one update for all reports in the current run of the queue. */
-  private queueUpdate(): void {
-    if (this.updateQueued || this.closed) return;
-    this.updateQueued = true;
-    this.options.source.run(() => {
-      this.updateQueued = false;
-      if (!this.closed) this.update();
-    });
+    this.schedule.onChange();
   }
 
   private update(): void {
@@ -257,10 +258,11 @@ export class XdsDependencyManager implements ClusterStore {
   }
 
   private watchesOf<T>(watch: WatchResource<T>, mark: (name: string) => void): Watches<string, T> {
-    return createResourceWatches(watch, (name) => {
+    const onReport = (name: string) => {
       mark(name);
-      this.queueUpdate();
-    });
+      this.schedule.onChange();
+    };
+    return createResourceWatches(watch, onReport, (steps) => this.schedule.runInSlices(steps));
   }
 
   private dnsWatchesOf(): Watches<DnsTarget, EndpointsResource> {
@@ -278,8 +280,9 @@ export class XdsDependencyManager implements ClusterStore {
       },
       (name) => {
         this.store.mark('dns', name);
-        this.queueUpdate();
+        this.schedule.onChange();
       },
+      (steps) => this.schedule.runInSlices(steps),
     );
   }
 

@@ -1,7 +1,9 @@
 import type { Handle } from '../util/handle';
+import { runSteps, type Steps } from '../util/steps';
 import type { ResourceType } from '../xds-client/resource-type';
 import type { ResourceWatcher } from '../xds-client/resource-watcher';
 import { waiting, type Observed } from './observations';
+import { MAX_AT_ONCE } from './update-schedule';
 
 /** One watch with its last report. */
 interface Entry<T> {
@@ -15,17 +17,27 @@ export interface NeededNames<K> {
   entries(): Iterable<readonly [string, K]>;
 }
 
+/** The number of watches that are started in one step. */
+const STEP = 64;
+
+/** Runs steps in other turns of the event loop. @returns drops the steps that are left. */
+export type RunInSlices = (steps: Steps<void>) => Handle;
+
 /** The watches of one kind: starts the needed ones, releases the others, and keeps the last report of each. */
 export class WatchSet<K, T> {
   private readonly entries = new Map<string, Entry<T>>();
   /** The names of the last `reconcile`. */
   private watched: NeededNames<K> | undefined;
   private kept: NeededNames<K> | undefined;
+  /** Starts the watches that are needed and not started yet. */
+  private starting: Handle | undefined;
 
   /**
    * @param initial The observation of a watch without a report.
    * @param start Begins a watch; `report` may be called at any time until the handle is released.
    * @param onReport Called after each report, with the name.
+   * @param runInSlices Starts the watches when there are many; see `UpdateSchedule.runInSlices`. Default: however many
+   * there are, they are started at once.
    */
   constructor(
     private readonly initial: T,
@@ -35,6 +47,7 @@ export class WatchSet<K, T> {
       report: (next: (before: T) => T) => void,
     ) => Handle,
     private readonly onReport: (name: string) => void,
+    private readonly runInSlices?: RunInSlices,
   ) {}
 
   /** Returns the last report of a name; `undefined` if it is not watched. */
@@ -43,7 +56,8 @@ export class WatchSet<K, T> {
   }
 
   /**
-   * Starts the missing watches and releases those that are not needed.
+   * Starts the missing watches and releases those that are not needed. Many watches are started in later turns of the
+   * event loop, unless they are not needed any more by then.
    * @param needed Immutable: the same object again has no effect.
    * @param kept Names whose watches are not released, since the config is incomplete. Immutable.
    */
@@ -51,8 +65,13 @@ export class WatchSet<K, T> {
     if (needed === this.watched && kept === this.kept) return;
     this.watched = needed;
     this.kept = kept;
+    this.starting?.release();
+    this.starting = undefined;
     this.releaseOthers(needed, kept);
-    for (const [name, key] of needed.entries()) if (!this.entries.has(name)) this.add(name, key);
+    const missing: (readonly [string, K])[] = [];
+    for (const entry of needed.entries()) if (!this.entries.has(entry[0])) missing.push(entry);
+    if (missing.length > MAX_AT_ONCE) this.starting = this.runInSlices?.(this.addInSteps(missing));
+    if (this.starting === undefined) runSteps(this.addInSteps(missing));
   }
 
   /** Releases every watch. */
@@ -61,6 +80,15 @@ export class WatchSet<K, T> {
     this.entries.clear();
     this.watched = undefined;
     this.kept = undefined;
+    this.starting?.release();
+    this.starting = undefined;
+  }
+
+  private *addInSteps(missing: readonly (readonly [string, K])[]): Steps<void> {
+    for (const [index, [name, key]] of missing.entries()) {
+      if (index % STEP === STEP - 1) yield;
+      this.add(name, key);
+    }
   }
 
   private releaseOthers(needed: NeededNames<K>, kept: NeededNames<K> | undefined): void {
@@ -95,6 +123,8 @@ export interface ResourceSource {
    * such list.
    */
   waitingFor?(atMost: number): readonly string[];
+  /** Sends no requests and reads no responses until the handle is released. Absent if the source does neither. */
+  holdRequests?(): Handle;
 }
 
 /** Starts a watch of a resource of one type. */
@@ -107,6 +137,7 @@ export type WatchResource<T> = (name: string, watcher: ResourceWatcher<T>) => Ha
 export function createResourceWatches<T>(
   watch: WatchResource<T>,
   onReport: (name: string) => void,
+  runInSlices?: RunInSlices,
 ): WatchSet<string, Observed<T>> {
   return new WatchSet<string, Observed<T>>(
     waiting,
@@ -122,5 +153,6 @@ export function createResourceWatches<T>(
           report((before) => (before.kind === 'value' ? { ...before, ambient } : before)),
       }),
     onReport,
+    runInSlices,
   );
 }

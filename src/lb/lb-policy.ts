@@ -11,7 +11,7 @@ import type { Violations } from '../util/violations';
 import type { ConnectionAttempts } from './connections/connection-attempts';
 import type { EndpointSet } from './endpoints/endpoint-set';
 import type { LbBatch } from './tree/lb-batch';
-import type { TimeSlices } from './tree/time-slices';
+import type { TimeSlices } from '../util/time-slices';
 
 /** The environment that all policies of a channel share. */
 export interface LbEnvironment {

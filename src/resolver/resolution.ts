@@ -21,6 +21,7 @@ import type { Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';
 import type { Result } from '../util/result';
+import type { TimeSlices } from '../util/time-slices';
 import { diagnostics } from '../xds-client/diagnostics';
 import { ClusterRefs } from './cluster-refs';
 import type { FilterPreparer } from './filter-chain';
@@ -50,6 +51,8 @@ export interface XdsResolverDependencies {
   /** Counts the steps of the regular expressions that a call is matched against. */
   readonly regexes: RegexMeter;
   readonly liveConfigs: LiveConfigs;
+  /** Not those of the policies: requests are held while watches are started, so that those do not wait for policies. */
+  readonly timeSlices: TimeSlices;
   readonly certificates: CertificateProviders;
   readonly createDns: (options: ChannelOptions) => DnsWatcherFactory;
   readonly clock: Clock;
@@ -172,6 +175,7 @@ export class Resolution {
       clientNote: `xDS node "${bootstrap.node.id}"`,
       limits: shared.limits,
       logger: shared.logger,
+      timeSlices: shared.timeSlices,
       onUpdate: (update) => {
         if (!this.isClosed) this.onUpdate(update);
       },

@@ -17,7 +17,7 @@ import { processLbPolicies } from '../lb/custom/policy-type';
 import { RegistryRoots } from '../lb/tree/grpc-js-root';
 import type { LbPolicyRegistry } from '../lb/registry/lb-policy-registry';
 import type { LbPolicyRoots } from '../lb/registry/register-lb-policies';
-import { TimeSlices } from '../lb/tree/time-slices';
+import { TimeSlices } from '../util/time-slices';
 import { LoadReporter } from '../load-reporting/load-reporter';
 import { RegexMeter } from '../regex/regex-meter';
 import { explainCall, type CallExplanation, LiveConfigs } from '../resolver/explain-call';
@@ -161,6 +161,7 @@ export class XdsRuntime {
       httpFilters: processHttpFilters,
       hash: (text) => (hash.isReady ? hash.hash(text) : undefined),
       liveConfigs: this.liveConfigs,
+      timeSlices: new TimeSlices(this.environment.clock),
       certificates: this.certificates,
       acquireClient: (bootstrap, target) => {
         const pooled = this.clients.acquire(bootstrap, target);

@@ -80,6 +80,10 @@ class SavedStartClient implements WatchClient {
     this.client.run(task);
   }
 
+  holdRequests(): Handle {
+    return this.client.holdRequests();
+  }
+
   /** A saved resource in use counts as accepted, with a version that says that it is stale. */
   *resources(): IterableIterator<ResourceSnapshot> {
     const inUse = this.resourcesInUse();

@@ -16,7 +16,7 @@ import type {
   LbPolicyType,
   LbUpdate,
 } from '../lb/lb-policy';
-import { TimeSlices } from '../lb/tree/time-slices';
+import { TimeSlices } from '../util/time-slices';
 import type { LbConfig } from '../resources/extension-points';
 import { silentLogger } from '../util/logger';
 import type { Random } from '../util/random';

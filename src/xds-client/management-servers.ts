@@ -2,7 +2,7 @@ import type { Bootstrap, ServerConfig } from '../bootstrap/bootstrap';
 import type { Node } from '../generated/envoy/config/core/v3/base';
 import type { Clock } from '../util/clock';
 import { errorMessage } from '../util/error-message';
-import type { Handle } from '../util/handle';
+import { createHandle, type Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';
 import { RefCountedMap } from '../util/ref-counted-map';
@@ -70,6 +70,7 @@ export class ManagementServers {
   private readonly time: TimeBudget;
   /** When the present work in the queue began, on the monotonic clock. */
   private startedAtMs = 0;
+  private holds = 0;
   private readonly toSweep = new Set<Sweepable>();
 
   constructor(private readonly options: ManagementServersOptions) {
@@ -113,6 +114,18 @@ export class ManagementServers {
     this.toSweep.add(client);
   }
 
+  /**
+   * Sends no requests and reads no responses until the handle is released: the names that are added in several runs of
+   * the queue are then requested together.
+   */
+  holdRequests(): Handle {
+    this.holds++;
+    return createHandle(() => {
+      this.holds--;
+      this.queue.run(() => {});
+    });
+  }
+
   private createChannel(server: ServerConfig): ServerChannel {
     const { transportFactory, clock, random, logger, events, dataErrorHandling } = this.options;
     return new ServerChannel({
@@ -139,6 +152,7 @@ export class ManagementServers {
     const now = this.options.clock.monotonicMs();
     this.time.spend(now - this.startedAtMs, now);
     this.startedAtMs = now;
+    if (this.holds > 0) return;
     for (const channel of this.channels.values()) channel.flush();
   }
 }

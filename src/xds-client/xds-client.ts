@@ -20,7 +20,7 @@ export interface XdsClientOptions extends ManagementServersOptions {
 /** A client as its users see it. */
 export type WatchClient = Pick<
   XdsClient,
-  'node' | 'watch' | 'run' | 'resources' | 'waitingFor' | 'close'
+  'node' | 'watch' | 'run' | 'holdRequests' | 'resources' | 'waitingFor' | 'close'
 >;
 
 /** The part of the bootstrap about one authority. */
@@ -71,6 +71,11 @@ export class XdsClient {
   /** Runs a task in the client's queue: now, or after everything that is in it already. */
   run(task: () => void): void {
     this.servers.queue.run(task);
+  }
+
+  /** See `ManagementServers.holdRequests`. */
+  holdRequests(): Handle {
+    return this.servers.holdRequests();
   }
 
   /** The resources that are watched when the iteration begins. Each is copied when it is reached. */

@@ -1,4 +1,6 @@
 import { XdsDependencyManager } from '../../src/dependency-manager/dependency-manager';
+import { FakeClock } from '../support/fake-clock';
+import { TimeSlices } from '../../src/util/time-slices';
 import type { XdsConfig } from '../../src/dependency-manager/xds-config';
 import { silentLogger } from '../../src/util/logger';
 import { err, type Result } from '../../src/util/result';
@@ -25,6 +27,7 @@ const NEXT_STEP =
 
 /** A target `svc` in a world whose server is the test. */
 class Scene {
+  readonly clock = new FakeClock();
   readonly source = new FakeResourceSource();
   readonly dns = new FakeDns();
   readonly updates: Result<XdsConfig, string>[] = [];
@@ -40,6 +43,7 @@ class Scene {
     clientNote: NOTE,
     limits: { maxClustersPerTarget: 100 },
     logger: { ...silentLogger, error: (text) => this.errors.push(text()) },
+    timeSlices: new TimeSlices(this.clock),
     onUpdate: (update) => {
       this.updates.push(update);
       this.onUpdate();

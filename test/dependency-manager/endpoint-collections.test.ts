@@ -1,4 +1,6 @@
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
+import { FakeClock } from '../support/fake-clock';
+import { TimeSlices } from '../../src/util/time-slices';
 import { silentLogger } from '../../src/util/logger';
 import { XdsDependencyManager } from '../../src/dependency-manager/dependency-manager';
 import type { XdsConfig } from '../../src/dependency-manager/xds-config';
@@ -44,6 +46,7 @@ function assignment(...collections: readonly string[]): EndpointsResource {
 }
 
 class Scene {
+  readonly clock = new FakeClock();
   readonly source = new FakeResourceSource();
   readonly updates: Result<XdsConfig, string>[] = [];
   readonly manager = new XdsDependencyManager({
@@ -54,6 +57,7 @@ class Scene {
     host: 'svc',
     clientNote: 'xDS node "n1"',
     ...{ limits: DEFAULT_LIMITS, logger: silentLogger },
+    timeSlices: new TimeSlices(this.clock),
     onUpdate: (update) => this.updates.push(update),
   });
 

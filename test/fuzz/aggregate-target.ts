@@ -2,6 +2,8 @@ import {
   XdsDependencyManager,
   type DependencyManagerOptions,
 } from '../../src/dependency-manager/dependency-manager';
+import { FakeClock } from '../support/fake-clock';
+import { TimeSlices } from '../../src/util/time-slices';
 import type { XdsConfig } from '../../src/dependency-manager/xds-config';
 import type { ClusterResource } from '../../src/resources/cluster/cluster';
 import type { Handle } from '../../src/util/handle';
@@ -38,6 +40,7 @@ const FEW_CLUSTERS = 20;
 
 /** A target whose control plane is the test. */
 class World {
+  readonly clock = new FakeClock();
   readonly source = new FakeResourceSource();
   readonly errors: string[] = [];
   updates = 0;
@@ -56,6 +59,7 @@ class World {
       ...{ listenerName: 'svc', host: 'svc', clientNote: 'note' },
       limits: { maxClustersPerTarget },
       logger: { ...silentLogger, error: (text) => this.errors.push(text()) },
+      timeSlices: new TimeSlices(this.clock),
       onUpdate: (update) => {
         this.updates++;
         this.last = update;

@@ -1,4 +1,4 @@
-import { SteppedUpdates } from '../../src/lb/tree/time-slices';
+import { SteppedUpdates } from '../../src/util/time-slices';
 import type { Steps } from '../../src/util/steps';
 import { LbHarness } from '../support/lb-harness';
 

@@ -1,4 +1,5 @@
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
+import { TimeSlices } from '../../src/util/time-slices';
 import {
   Client,
   credentials,
@@ -176,6 +177,7 @@ class Scene {
       hash: () => undefined,
       regexes: new RegexMeter(Infinity, silentLogger),
       liveConfigs: new LiveConfigs(),
+      timeSlices: new TimeSlices(systemClock),
       certificates: new CertificateProviders({
         types: new CertificateProviderRegistry(),
         clock: systemClock,

@@ -1,4 +1,5 @@
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
+import { TimeSlices } from '../../src/util/time-slices';
 import type { Bootstrap } from '../../src/bootstrap/bootstrap';
 import { Status, type CallConfig, type ChannelOptions, type Filter } from '../../src/grpc-js';
 import { Metadata } from '../../src/grpc-js';
@@ -87,6 +88,7 @@ class Scene {
         hash: () => undefined,
         regexes: new RegexMeter(Infinity, silentLogger),
         liveConfigs: this.liveConfigs,
+        timeSlices: new TimeSlices(this.clock),
         certificates: new CertificateProviders({
           types: new CertificateProviderRegistry(),
           clock: this.clock,

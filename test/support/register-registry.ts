@@ -3,7 +3,7 @@ import { ConnectionAttempts } from '../../src/lb/connections/connection-attempts
 import { RegistryRoots, type SharedLbEnvironment } from '../../src/lb/tree/grpc-js-root';
 import type { LbPolicyRegistry } from '../../src/lb/registry/lb-policy-registry';
 import { registerLbPolicies } from '../../src/lb/registry/register-lb-policies';
-import { TimeSlices } from '../../src/lb/tree/time-slices';
+import { TimeSlices } from '../../src/util/time-slices';
 
 /** Makes the policies of a registry known to grpc-js. @returns The names that were taken. */
 export function registerRegistry(

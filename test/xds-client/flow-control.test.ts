@@ -23,6 +23,25 @@ describe('flow control', () => {
     expect(h.stream.requests).toHaveLength(2);
   });
 
+  it('sends and reads nothing while requests are held, and then requests all names together', () => {
+    const h = new Harness();
+    h.watch(h.listener, 'a');
+    const holds = [h.client.holdRequests(), h.clientOf('xds:///other').holdRequests()];
+    h.watch(h.listener, 'b');
+    h.send(h.listener, '1', { a: 'one' });
+    h.watch(h.listener, 'c');
+    holds[0]?.release();
+    holds[0]?.release();
+    h.clock.flush();
+    expect([h.stream.credits, h.stream.requests.length]).toEqual([0, 1]);
+    holds[1]?.release();
+    h.clock.flush();
+    expect(h.stream.credits).toBe(1);
+    expect(h.stream.requests.slice(1).map(({ resourceNames }) => resourceNames)).toEqual([
+      ['a', 'b', 'c'],
+    ]);
+  });
+
   it('deals with responses that wait in the order they were sent', () => {
     const h = new Harness();
     const watcher = h.watch(h.listener, 'a');

@@ -5,7 +5,7 @@ import type { Steps } from '../../util/steps';
 import { ConnectivityTally, createFailurePicker, failureText, queuePicker } from '../connectivity';
 import type { LbHost, LbPolicy, LbUpdate } from '../lb-policy';
 import type { Publication } from '../tree/lb-batch';
-import { SteppedUpdates } from '../tree/time-slices';
+import { SteppedUpdates } from '../../util/time-slices';
 import { EndpointChildren } from './endpoint-children';
 import type { EndpointLeaf } from './endpoint-leaf';
 import type { EndpointSet } from './endpoint-set';

@@ -10,7 +10,7 @@ import {
   type OnlyChild,
   type SingleChildDelegate,
 } from '../tree/single-child';
-import { SteppedUpdates } from '../tree/time-slices';
+import { SteppedUpdates } from '../../util/time-slices';
 import {
   failurePercentageEjections,
   successRateEjections,

@@ -1,16 +1,7 @@
 import { LbBatch } from '../../src/lb/tree/lb-batch';
-import { TimeSlices } from '../../src/lb/tree/time-slices';
-import { FakeClock } from '../../src/testing/fake-clock';
+import { TimeSlices } from '../../src/util/time-slices';
 import type { Steps } from '../../src/util/steps';
-
-/** Steps take time by themselves. */
-class SlowClock extends FakeClock {
-  spentMs = 0;
-
-  override monotonicMs(): number {
-    return super.monotonicMs() + this.spentMs;
-  }
-}
+import { SlowClock } from '../support/slow-clock';
 
 function setUp() {
   const clock = new SlowClock();
@@ -33,7 +24,8 @@ function setUp() {
     clock.advance(1);
     return log.join(' ');
   };
-  return { clock, errors, log, start, steps, turn };
+  const batch = new LbBatch((error) => errors.push(error));
+  return { batch, clock, errors, log, slices, start, steps, turn };
 }
 
 describe('TimeSlices', () => {
@@ -50,6 +42,18 @@ describe('TimeSlices', () => {
     expect(log.join(' ')).toBe('a1 a2 a3');
     expect(turn()).toBe('a4 a5 a6');
     expect(turn()).toBe('a7');
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('runs no step in this turn if the task is to start later', () => {
+    const { batch, clock, log, slices, steps, turn } = setUp();
+    const task = slices.startLater({ batch, steps: steps('a', 7, 3) });
+    slices.startLater({ batch, steps: steps('b', 9, 3) }).release();
+    expect(log).toEqual([]);
+    expect(turn()).toBe('a1 a2 a3');
+    expect(turn()).toBe('a4 a5 a6');
+    task.release();
+    expect(turn()).toBe('');
     expect(clock.pendingTimers).toBe(0);
   });
 

@@ -1,17 +1,21 @@
-import type { Clock } from '../../util/clock';
-import { createHandle, type Handle } from '../../util/handle';
-import type { Steps } from '../../util/steps';
-import type { LbBatch } from './lb-batch';
+import type { Clock } from './clock';
+import { createHandle, type Handle } from './handle';
+import type { Steps } from './steps';
 
 /** The time for which steps run without a break. */
 const SLICE_MS = 8;
 /** The shortest delay of a timer. */
 const BREAK_MS = 1;
 
+/** A queue in which steps run. */
+interface StepQueue {
+  run(task: () => void): void;
+}
+
 /** A task that takes too long for one turn of the event loop. */
 export interface SlicedTask {
-  /** The batch in which the steps run. */
-  readonly batch: LbBatch;
+  /** The batch or the queue in which the steps run. */
+  readonly batch: StepQueue;
   readonly steps: Steps<void>;
 }
 
@@ -40,6 +44,17 @@ export class TimeSlices {
     if (startMs - this.workEndMs >= BREAK_MS) this.workedMs = 0;
     this.advance(task, startMs);
     this.count(startMs);
+    this.schedule();
+    return createHandle(() => this.delete(task));
+  }
+
+  /**
+   * Runs the steps from the next turn of the event loop on.
+   *
+   * @returns a handle whose release drops the steps that are left.
+   */
+  startLater(task: SlicedTask): Handle {
+    this.tasks.add(task);
     this.schedule();
     return createHandle(() => this.delete(task));
   }
@@ -84,7 +99,7 @@ export class TimeSlices {
 }
 
 export interface SteppedUpdatesOptions<Update> {
-  readonly environment: { readonly batch: LbBatch; readonly timeSlices: TimeSlices };
+  readonly environment: { readonly batch: StepQueue; readonly timeSlices: TimeSlices };
   readonly apply: (update: Update) => Steps<void>;
 }
 

@@ -1,0 +1,95 @@
+import { createHandle, type Handle } from '../util/handle';
+import type { Steps } from '../util/steps';
+import type { TimeSlices } from '../util/time-slices';
+
+/** The number of changes that one turn of the event loop applies, and of watches that it starts. */
+export const MAX_AT_ONCE = 256;
+
+/** The constructor options of an update schedule. */
+export interface UpdateScheduleOptions {
+  /** The source of the changes; see `ResourceSource`. */
+  readonly source: {
+    run(task: () => void): void;
+    holdRequests?(): Handle;
+  };
+  readonly timeSlices: TimeSlices;
+  /** Applies all changes. Called from the queue of the source. */
+  readonly update: () => void;
+}
+
+/**
+ * Decides when changes are applied: all those of one run of the source's queue together, in the same run if they are few
+ * and in a later turn of the event loop if they are many. Until then the source sends no requests, as if the run had not
+ * ended.
+ */
+export class UpdateSchedule {
+  /** The number of changes that were not applied yet. */
+  private changes = 0;
+  private isQueued = false;
+  private isClosed = false;
+  /** Work in other turns. Changes are applied after it. */
+  private readonly slices = new Set<Handle>();
+
+  constructor(private readonly options: UpdateScheduleOptions) {}
+
+  /** Counts a change, and applies it when the current run of the queue has no more. */
+  onChange(): void {
+    this.changes++;
+    this.queueUpdate();
+  }
+
+  /**
+   * Runs steps in slices of the next turns, and applies changes only after the last.
+   * @returns drops the steps that are left.
+   */
+  runInSlices(steps: Steps<void>): Handle {
+    const { source, timeSlices } = this.options;
+    const hold = source.holdRequests?.();
+    const work = createHandle(() => {
+      this.slices.delete(work);
+      task.release();
+      this.queueUpdate();
+      hold?.release();
+    });
+    this.slices.add(work);
+    const task = timeSlices.startLater({ batch: source, steps: endWith(steps, work) });
+    return work;
+  }
+
+  /** Drops what is left. Called in the queue of the source. */
+  close(): void {
+    this.isClosed = true;
+    for (const work of this.slices) work.release();
+  }
+
+  private queueUpdate(): void {
+    if (this.isQueued || this.isClosed) return;
+    this.isQueued = true;
+    this.options.source.run(() => this.applyChanges());
+  }
+
+  private applyChanges(): void {
+    this.isQueued = false;
+    if (this.isClosed || this.changes === 0 || this.slices.size > 0) return;
+    if (this.changes > MAX_AT_ONCE) {
+      this.runInSlices(this.countAsOne());
+      return;
+    }
+    this.changes = 0;
+    this.options.update();
+  }
+
+  /** However many changes there are by the next turn, they are applied in it. */
+  private *countAsOne(): Steps<void> {
+    yield;
+    this.changes = 1;
+  }
+}
+
+function* endWith(steps: Steps<void>, work: Handle): Steps<void> {
+  try {
+    yield* steps;
+  } finally {
+    work.release();
+  }
+}

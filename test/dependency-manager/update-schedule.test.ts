@@ -1,0 +1,115 @@
+import { UpdateSchedule } from '../../src/dependency-manager/update-schedule';
+import { createHandle } from '../../src/util/handle';
+import { SerialQueue } from '../../src/util/serial-queue';
+import type { Steps } from '../../src/util/steps';
+import { TimeSlices } from '../../src/util/time-slices';
+import { SlowClock } from '../support/slow-clock';
+
+function setUp() {
+  const clock = new SlowClock();
+  const log: string[] = [];
+  const errors: unknown[] = [];
+  let holds = 0;
+  const queue = new SerialQueue(
+    (error) => errors.push(error),
+    () => log.push(holds > 0 ? 'drained, held' : 'drained'),
+  );
+  const source = {
+    run: (task: () => void) => queue.run(task),
+    holdRequests() {
+      holds++;
+      return createHandle(() => holds--);
+    },
+  };
+  const timeSlices = new TimeSlices(clock);
+  const update = () => log.push('update');
+  const schedule = new UpdateSchedule({ source, timeSlices, update });
+  const change = (times: number) =>
+    queue.run(() => {
+      for (let i = 0; i < times; i++) schedule.onChange();
+    });
+  /** Each step takes a turn. */
+  function* steps(count: number): Steps<void> {
+    for (let i = 1; i <= count; i++) {
+      log.push(`step ${i}`);
+      clock.spentMs += 10;
+      yield;
+    }
+  }
+  return { change, clock, errors, log, queue, schedule, steps };
+}
+
+describe('UpdateSchedule', () => {
+  it('applies few changes in the run of the queue in which they occur', () => {
+    const { change, clock, log } = setUp();
+    change(256);
+    expect(log).toEqual(['update', 'drained']);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('applies many changes in the next turn, and holds requests until then', () => {
+    const { change, clock, log } = setUp();
+    change(257);
+    change(1);
+    expect(log.splice(0)).toEqual(['drained, held', 'drained, held']);
+    clock.advance(1);
+    expect(log).toEqual(['update', 'drained']);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('applies changes in the next turn although there are many more by then', () => {
+    const { change, clock, log } = setUp();
+    change(257);
+    change(1000);
+    log.length = 0;
+    clock.advance(1);
+    expect(log).toEqual(['update', 'drained']);
+  });
+
+  it('applies changes after the last step of sliced work, and holds requests until then', () => {
+    const { change, clock, log, queue, schedule, steps } = setUp();
+    queue.run(() => schedule.runInSlices(steps(2)));
+    change(1);
+    expect(log.splice(0)).toEqual(['drained, held', 'drained, held']);
+    clock.advance(1);
+    expect(log.splice(0)).toEqual(['step 1', 'drained, held']);
+    clock.advance(1);
+    expect(log.splice(0)).toEqual(['step 2', 'drained, held']);
+    clock.advance(1);
+    expect(log).toEqual(['update', 'drained']);
+  });
+
+  it('applies changes at once when sliced work is released', () => {
+    const { change, clock, log, queue, schedule, steps } = setUp();
+    let work = createHandle(() => {});
+    queue.run(() => (work = schedule.runInSlices(steps(2))));
+    change(1);
+    log.length = 0;
+    queue.run(() => work.release());
+    expect(log).toEqual(['update', 'drained']);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('holds requests no longer when sliced work throws', () => {
+    const { clock, errors, log, queue, schedule } = setUp();
+    function* failing(): Steps<void> {
+      yield;
+      throw new Error('bug');
+    }
+    queue.run(() => schedule.runInSlices(failing()));
+    clock.advance(1);
+    expect(errors).toEqual([new Error('bug')]);
+    expect(log.at(-1)).toBe('drained');
+  });
+
+  it('applies nothing and holds nothing once closed', () => {
+    const { change, clock, log, queue, schedule, steps } = setUp();
+    change(1000);
+    queue.run(() => schedule.runInSlices(steps(2)));
+    log.length = 0;
+    queue.run(() => schedule.close());
+    change(1);
+    expect(log).toEqual(['drained', 'drained']);
+    expect(clock.pendingTimers).toBe(0);
+  });
+});
