@@ -91,15 +91,11 @@ function createType(policyName: string): LbPolicyType {
     name: policyName,
     isConfig: isInstanceOf(GrpcJsConfig),
     parseConfig(json, violations) {
-      if (!isObject(json)) {
-        violations.add('must be an object');
-        return undefined;
-      }
+      if (!isObject(json)) return violations.add('must be an object');
       try {
         return new GrpcJsConfig(policyName, parseLoadBalancingConfig({ [policyName]: json }));
       } catch (error) {
-        violations.add(errorMessage(error));
-        return undefined;
+        return violations.add(errorMessage(error));
       }
     },
     create: createGrpcJsPolicy,

@@ -51,9 +51,8 @@ export const leastRequestConverter: LbConfigConverter = {
     if (message === undefined) return undefined;
     const { choiceCount = DEFAULT_CHOICE_COUNT } = message;
     if (choiceCount >= DEFAULT_CHOICE_COUNT) return new LeastRequestConfig(choiceCount);
-    violations
+    return violations
       .at('choice_count')
       .add(`must be at least ${DEFAULT_CHOICE_COUNT}, not ${choiceCount}`);
-    return undefined;
   },
 };

@@ -33,10 +33,7 @@ export function convertPolicyList(
   for (const [i, { typedExtensionConfig }] of list.policies.entries()) {
     const at = violations.at('policies').index(i).at('typed_extension_config');
     const typedConfig = typedExtensionConfig?.typedConfig;
-    if (typedConfig === undefined) {
-      at.at('typed_config').add('field not present');
-      return undefined;
-    }
+    if (typedConfig === undefined) return at.at('typed_config').add('field not present');
     const config = parser.fromProto(typedConfig, depth, at.at('typed_config'));
     if (config !== 'unsupported') return config;
     unsupported.push(nameOf(typedConfig));

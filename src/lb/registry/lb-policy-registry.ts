@@ -59,10 +59,7 @@ export class LbPolicyRegistry implements LbPolicyLookup, LbChildParser, LbConfig
 
   private parseListAt(depth: number, json: unknown, violations: Violations): LbConfig | undefined {
     if (isTooDeep(depth, violations)) return undefined;
-    if (!Array.isArray(json)) {
-      violations.add('must be a list of load-balancing policies');
-      return undefined;
-    }
+    if (!Array.isArray(json)) return violations.add('must be a list of load-balancing policies');
     const entries: readonly unknown[] = json;
     const unknownNames: string[] = [];
     for (const [i, entry] of entries.entries()) {
@@ -124,9 +121,7 @@ function readChoice(
   const fields = readMap(entry, violations);
   if (fields === undefined) return undefined;
   const [only, ...others] = fields;
-  if (only === undefined || others.length > 0) {
-    violations.add('must have one field, the name of a load-balancing policy');
-    return undefined;
-  }
+  if (only === undefined || others.length > 0)
+    return violations.add('must have one field, the name of a load-balancing policy');
   return { name: only[0], config: only[1] };
 }

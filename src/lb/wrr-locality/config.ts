@@ -38,10 +38,7 @@ export const wrrLocalityConverter: LbConfigConverter = {
     const message = decodeMessage(WrrLocality, value, violations);
     if (message === undefined) return undefined;
     const at = violations.at('endpoint_picking_policy');
-    if (message.endpointPickingPolicy === undefined) {
-      at.add('field not present');
-      return undefined;
-    }
+    if (message.endpointPickingPolicy === undefined) return at.add('field not present');
     const context = { parser, depth: depth + 1, violations: at };
     const childPolicy = convertPolicyList(message.endpointPickingPolicy, context);
     return childPolicy && new WrrLocalityConfig(childPolicy);

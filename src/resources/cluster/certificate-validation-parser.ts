@@ -67,13 +67,11 @@ export function parseValidation(
       return withoutMatchers(parseInstance(type.value, context, at));
     }
     case 'validationContextSdsSecretConfig':
-      violations
+      return violations
         .at('validation_context_sds_secret_config')
         .add('unsupported: use ca_certificate_provider_instance in validation_context');
-      return undefined;
     case undefined:
-      violations.add('must have validation_context or combined_validation_context');
-      return undefined;
+      return violations.add('must have validation_context or combined_validation_context');
     default:
       return assertNever(type);
   }
@@ -86,10 +84,9 @@ export function parseInstance(
   violations: Violations,
 ): CertificateInstance | undefined {
   if (certificateProviders.has(instanceName)) return { instanceName, certificateName };
-  violations
+  return violations
     .at('instance_name')
     .add(`${JSON.stringify(instanceName)} is not in certificate_providers of the bootstrap`);
-  return undefined;
 }
 
 function withoutMatchers(instance: CertificateInstance | undefined): Validation | undefined {
@@ -114,8 +111,7 @@ function parseContext(
   if (context.readSystemRoots && message.systemRootCerts !== undefined) {
     return { rootCertificates: { kind: 'system' }, sanMatchers };
   }
-  at.add('field not present');
-  return undefined;
+  return at.add('field not present');
 }
 
 function checkUnsupported(message: CertificateValidationContext, violations: Violations): void {
@@ -159,10 +155,7 @@ function parseTyped(
     violations.at('san_type').add(`must be EMAIL, DNS, URI or IP_ADDRESS, but is ${found}`);
   }
   const at = violations.at('matcher');
-  if (message === undefined) {
-    at.add('field not present');
-    return undefined;
-  }
+  if (message === undefined) return at.add('field not present');
   const matcher = parseStringMatcher(message, regexes, at);
   return type && matcher && { type, matcher };
 }

@@ -33,10 +33,9 @@ export function parseClusterDiscovery(
     return parseLogicalDns(cluster.loadAssignment, violations.at('load_assignment'));
   }
   const found = type === undefined ? 'missing' : enumName(Cluster_DiscoveryType, type);
-  violations
+  return violations
     .at('type')
     .add(`must be EDS or LOGICAL_DNS, unless cluster_type makes an aggregate, but is ${found}`);
-  return undefined;
 }
 
 function parseEds(
@@ -45,10 +44,7 @@ function parseEds(
   violations: Violations,
 ): ClusterDiscovery | undefined {
   const at = violations.at('eds_cluster_config');
-  if (edsClusterConfig === undefined) {
-    at.add('field not present');
-    return undefined;
-  }
+  if (edsClusterConfig === undefined) return at.add('field not present');
   const { edsConfig, serviceName } = edsClusterConfig;
   checkConfigSource(edsConfig, ['ads', 'self'], at.at('eds_config'));
   // The name of a cluster is not the name of an assignment under the new naming scheme (gRFC A47).
@@ -62,10 +58,7 @@ function parseLogicalDns(
   assignment: ClusterLoadAssignment | undefined,
   violations: Violations,
 ): ClusterDiscovery | undefined {
-  if (assignment === undefined) {
-    violations.add('field not present');
-    return undefined;
-  }
+  if (assignment === undefined) return violations.add('field not present');
   const localitiesAt = violations.at('endpoints');
   const locality = theOnly(assignment.endpoints, 'locality', localitiesAt);
   const endpointsAt = localitiesAt.index(0).at('lb_endpoints');
@@ -74,17 +67,11 @@ function parseLogicalDns(
   const identifier = lbEndpoint.hostIdentifier;
   const address = identifier?.$case === 'endpoint' ? identifier.value.address?.address : undefined;
   const at = endpointsAt.index(0).at('endpoint').at('address').at('socket_address');
-  if (address?.$case !== 'socketAddress') {
-    at.add('field not present');
-    return undefined;
-  }
+  if (address?.$case !== 'socketAddress') return at.add('field not present');
   const { address: host, portSpecifier, resolverName } = address.value;
   if (host === '') at.at('address').add('must not be empty');
   if (resolverName !== '') at.at('resolver_name').add('must be empty');
-  if (portSpecifier?.$case !== 'portValue') {
-    at.at('port_value').add('field not present');
-    return undefined;
-  }
+  if (portSpecifier?.$case !== 'portValue') return at.at('port_value').add('field not present');
   const port = portSpecifier.value;
   if (port > MAX_PORT) at.at('port_value').add(`must not exceed ${MAX_PORT}, but is ${port}`);
   return { kind: 'logical-dns', host, port };
@@ -93,8 +80,7 @@ function parseLogicalDns(
 function theOnly<T>(list: readonly T[], noun: string, violations: Violations): T | undefined {
   const [only] = list;
   if (list.length === 1) return only;
-  violations.add(`a LOGICAL_DNS cluster must have exactly one ${noun}, not ${list.length}`);
-  return undefined;
+  return violations.add(`a LOGICAL_DNS cluster must have exactly one ${noun}, not ${list.length}`);
 }
 
 function parseAggregate(

@@ -57,20 +57,18 @@ function legacyPolicy(
         return inEachLocality({ least_request_experimental: { choiceCount } });
       }
       const reason = `must be at least ${MIN_CHOICE_COUNT}, not ${choiceCount}`;
-      violations.at('least_request_lb_config').at('choice_count').add(reason);
-      return undefined;
+      return violations.at('least_request_lb_config').at('choice_count').add(reason);
     }
     case Cluster_LbPolicy.RING_HASH: {
       const settings = lbConfig?.$case === 'ringHashLbConfig' ? lbConfig.value : undefined;
       return ringHash(settings, violations.at('ring_hash_lb_config'));
     }
     default:
-      violations
+      return violations
         .at('lb_policy')
         .add(
           `must be ROUND_ROBIN, LEAST_REQUEST or RING_HASH, not ${enumName(Cluster_LbPolicy, lbPolicy)}`,
         );
-      return undefined;
   }
 }
 
@@ -124,20 +122,16 @@ function parseLbPolicyList(
   for (const [i, { typedExtensionConfig }] of policies.entries()) {
     const at = policiesAt.index(i).at('typed_extension_config').at('typed_config');
     const typedConfig = typedExtensionConfig?.typedConfig;
-    if (typedConfig === undefined) {
-      at.add('field not present');
-      return undefined;
-    }
+    if (typedConfig === undefined) return at.add('field not present');
     const config = lbConfigs.fromProto(typedConfig, depth, at);
     if (config !== 'unsupported') return config;
     unsupported.push(nameOf(typedConfig));
   }
-  policiesAt.add(
+  return policiesAt.add(
     unsupported.length === 0
       ? 'names no load-balancing policy'
       : `names no supported load-balancing policy, only ${unsupported.join(', ')}`,
   );
-  return undefined;
 }
 
 /** Returns the name of the policy, in a TypedStruct or as a message of its own. */

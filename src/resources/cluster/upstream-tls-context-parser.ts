@@ -39,10 +39,7 @@ export function parseUpstreamTls(
   if (message === undefined) return undefined;
   const common = message.commonTlsContext;
   const commonAt = at.at('common_tls_context');
-  if (common === undefined) {
-    commonAt.add('field not present');
-    return undefined;
-  }
+  if (common === undefined) return commonAt.add('field not present');
   checkUnsupported(common, commonAt);
   const identity = parseIdentity(common, context, commonAt);
   const validation = parseValidation(common, context, commonAt);

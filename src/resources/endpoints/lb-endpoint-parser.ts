@@ -54,10 +54,8 @@ export class LbEndpointParser {
     if (health === undefined) return undefined;
     if (health === 'DRAINING' && !this.reading.keepDraining) return undefined;
     if (weight === 0) violations.at('load_balancing_weight').add('must be at least 1, not 0');
-    if (hostIdentifier?.$case !== 'endpoint') {
-      violations.at('endpoint').add('field not present');
-      return undefined;
-    }
+    if (hostIdentifier?.$case !== 'endpoint')
+      return violations.at('endpoint').add('field not present');
     const endpoint = hostIdentifier.value;
     const addresses = this.parseAddresses(endpoint, violations.at('endpoint'));
     const hashKey = message.metadata && readHashKey(message.metadata);
@@ -121,15 +119,9 @@ function parseAddress(
   address: Address | undefined,
   violations: Violations,
 ): SocketAddress | 'unusable' | undefined {
-  if (address === undefined) {
-    violations.add('field not present');
-    return undefined;
-  }
+  if (address === undefined) return violations.add('field not present');
   const specifier = address.address;
-  if (specifier === undefined) {
-    violations.at('socket_address').add('field not present');
-    return undefined;
-  }
+  if (specifier === undefined) return violations.at('socket_address').add('field not present');
   if (specifier.$case !== 'socketAddress') return 'unusable';
   const { address: host, portSpecifier } = specifier.value;
   const port = portSpecifier?.$case === 'portValue' ? portSpecifier.value : undefined;

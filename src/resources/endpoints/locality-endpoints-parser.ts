@@ -36,10 +36,7 @@ export function* parseLocalityEndpoints(
 ): Steps<ParsedLocality | undefined> {
   const { locality, loadBalancingWeight: weight, priority, lbConfig } = message;
   if (weight === undefined || weight === 0) return undefined;
-  if (locality === undefined) {
-    violations.at('locality').add('field not present');
-    return undefined;
-  }
+  if (locality === undefined) return violations.at('locality').add('field not present');
   const previous = context.previous.find(priority, locality);
   if (context.endpointCollections && lbConfig?.$case === 'ledsClusterLocalityConfig') {
     const at = violations.at('leds_cluster_locality_config');

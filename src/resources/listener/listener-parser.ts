@@ -47,8 +47,7 @@ function parseListener(
 ): ListenerResource | undefined {
   if (apiListener === undefined) {
     if (address !== undefined) return { kind: 'socket-listener', name };
-    violations.add('must have api_listener, as a listener for clients, or address');
-    return undefined;
+    return violations.add('must have api_listener, as a listener for clients, or address');
   }
   const at = violations.at('api_listener').at('api_listener');
   const message = unpackAny(apiListener.apiListener, httpConnectionManagerType, at);
@@ -103,11 +102,9 @@ function parseRoutes(
       return { kind: 'inline', routeConfig: parseRouteConfig(specifier.value, context, at) };
     }
     case 'scopedRoutes':
-      violations.at('scoped_routes').add('unsupported: use rds or route_config');
-      return undefined;
+      return violations.at('scoped_routes').add('unsupported: use rds or route_config');
     case undefined:
-      violations.add('must have rds or route_config');
-      return undefined;
+      return violations.add('must have rds or route_config');
     default:
       return assertNever(specifier);
   }

@@ -62,8 +62,7 @@ function parseIntervals(
   const max = maxInterval && parsePositive(maxInterval, maxAt);
   if (base === undefined || (maxInterval !== undefined && max === undefined)) return undefined;
   if (max === undefined || max >= base) return createIntervals(base, max);
-  maxAt.add(`must not be less than base_interval, which is ${base} ms, but is ${max} ms`);
-  return undefined;
+  return maxAt.add(`must not be less than base_interval, which is ${base} ms, but is ${max} ms`);
 }
 
 function createIntervals(base: number, max: number | undefined): Intervals {
@@ -78,6 +77,5 @@ function parsePositive(
 ): number | undefined {
   const ms = durationToMs(duration, violations);
   if (ms !== 0) return ms;
-  violations.add('must be more than 0');
-  return undefined;
+  return violations.add('must be more than 0');
 }

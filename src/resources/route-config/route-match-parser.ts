@@ -67,8 +67,7 @@ function parsePath(
       return regex && { kind: 'regex', regex };
     }
     default:
-      violations.add('must have prefix, path or safe_regex');
-      return undefined;
+      return violations.add('must have prefix, path or safe_regex');
   }
 }
 
@@ -127,11 +126,10 @@ function parseCondition(
     case 'presentMatch':
       return { kind: 'present', present: specifier.value };
     case undefined:
-      violations.add(
+      return violations.add(
         'must have exact_match, safe_regex_match, range_match, present_match, prefix_match, ' +
           'suffix_match, contains_match or string_match',
       );
-      return undefined;
     default:
       return assertNever(specifier);
   }
@@ -146,6 +144,5 @@ function parseRange(
   violations: Violations,
 ): HeaderCondition | undefined {
   if (end >= start) return { kind: 'range', start, end };
-  violations.add(`end ${end.toString()} must not be less than start ${start.toString()}`);
-  return undefined;
+  return violations.add(`end ${end.toString()} must not be less than start ${start.toString()}`);
 }

@@ -104,8 +104,7 @@ function parseClusterSpecifier(
   switch (clusterSpecifier?.$case) {
     case 'cluster':
       if (clusterSpecifier.value !== '') return { kind: 'cluster', name: clusterSpecifier.value };
-      violations.at('cluster').add('must not be empty');
-      return undefined;
+      return violations.at('cluster').add('must not be empty');
     case 'weightedClusters':
       return parseWeightedClusters(
         clusterSpecifier.value,
@@ -116,8 +115,7 @@ function parseClusterSpecifier(
       const name = clusterSpecifier.value;
       if (plugins.has(name)) return 'unusable';
       const reason = `no entry of cluster_specifier_plugins is named ${JSON.stringify(name)}`;
-      violations.at('cluster_specifier_plugin').add(reason);
-      return undefined;
+      return violations.at('cluster_specifier_plugin').add(reason);
     }
     default:
       return 'unusable';
@@ -163,12 +161,11 @@ function parseWeightedClusters(
   if (totalWeight > 0 && totalWeight <= MAX_TOTAL_WEIGHT) {
     return { kind: 'weighted', clusters: weighted, totalWeight };
   }
-  at.add(
+  return at.add(
     totalWeight === 0
       ? 'must have a cluster with a weight greater than 0'
       : `the sum of the weights must not exceed ${MAX_TOTAL_WEIGHT}, but is ${totalWeight}`,
   );
-  return undefined;
 }
 
 function parseCluster(

@@ -41,8 +41,7 @@ export function decodeMessage<T>(
   } catch (error) {
     reason = errorMessage(error);
   }
-  violations.add(`malformed message: ${reason}`);
-  return undefined;
+  return violations.add(`malformed message: ${reason}`);
 }
 
 /** Visits the fields of a message, but not those within them. Throws if there are other bytes. */
@@ -67,15 +66,11 @@ export function unpackAny<T>(
   type: AnyType<T>,
   violations: Violations,
 ): T | undefined {
-  if (any === undefined) {
-    violations.add('field not present');
-    return undefined;
-  }
+  if (any === undefined) return violations.add('field not present');
   const actual = typeNameOf(any.typeUrl);
   if (actual !== type.typeName) {
     const found = actual === '' ? 'a message without a type' : actual;
-    violations.add(`must be ${type.typeName}, not ${found}`);
-    return undefined;
+    return violations.add(`must be ${type.typeName}, not ${found}`);
   }
   return decodeMessage(type.decoder, any.value, violations);
 }

@@ -24,24 +24,15 @@ export function readExtension(
   config: TypedBytes | undefined,
   violations: Violations,
 ): ExtensionConfig | undefined {
-  if (config === undefined) {
-    violations.add('field not present');
-    return undefined;
-  }
+  if (config === undefined) return violations.add('field not present');
   const typeName = typeNameOf(config.typeUrl);
-  if (typeName === '') {
-    violations.add('must have a type');
-    return undefined;
-  }
+  if (typeName === '') return violations.add('must have a type');
   const decoder = typedStructs.get(typeName);
   if (decoder === undefined) return { kind: 'message', typeName, bytes: config.value };
   const struct = decodeMessage(decoder, config.value, violations);
   if (struct === undefined) return undefined;
   const innerName = typeNameOf(struct.typeUrl);
-  if (innerName === '') {
-    violations.at('type_url').add('must name a message type');
-    return undefined;
-  }
+  if (innerName === '') return violations.at('type_url').add('must name a message type');
   const json = struct.value === undefined ? {} : structToJson(struct.value);
   return { kind: 'json', typeName: innerName, json };
 }

@@ -32,9 +32,8 @@ export function parseUnit(
     case FractionalPercent_DenominatorType.MILLION:
       return 1;
     default:
-      violations
+      return violations
         .at('denominator')
         .add(`must be HUNDRED, TEN_THOUSAND or MILLION, not ${denominator}`);
-      return undefined;
   }
 }

@@ -14,8 +14,7 @@ export function parseRegex(
   const at = violations.at('regex');
   if (regex !== '') return regexes.compile(regex, at);
   // An empty pattern matches empty text only, which is never intended.
-  at.add('must not be empty');
-  return undefined;
+  return at.add('must not be empty');
 }
 
 /** Creates a comparison with one text; `undefined` after adding a violation. Only `exact` may have an empty one. */
@@ -25,10 +24,7 @@ export function parseTextMatcher(
   ignoreCase: boolean,
   violations: Violations,
 ): StringMatcher | undefined {
-  if (text === '' && kind !== 'exact') {
-    violations.add('must not be empty');
-    return undefined;
-  }
+  if (text === '' && kind !== 'exact') return violations.add('must not be empty');
   return { kind, text: ignoreCase ? text.toLowerCase() : text, ignoreCase };
 }
 
@@ -55,8 +51,7 @@ export function parseStringMatcher(
     }
     case 'custom':
     case undefined:
-      violations.add('must have exact, prefix, suffix, contains or safe_regex');
-      return undefined;
+      return violations.add('must have exact, prefix, suffix, contains or safe_regex');
     default:
       return assertNever(matchPattern);
   }
