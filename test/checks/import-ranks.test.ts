@@ -39,7 +39,7 @@ const files = new Map([
     "import '../generated/google/rpc/status';\nimport '../util/result';",
   ],
   ['src/xds-client/typed.ts', "import '../generated/envoy/config/cluster/v3/cluster';"],
-  ['src/xds-client/client-events.ts', 'export const events = 1;'],
+  ['src/xds-client/client-snapshot.ts', 'export const snapshot = 1;'],
   ['src/resources/cluster.ts', "import '../generated/envoy/config/cluster/v3/cluster';"],
   ['src/resources/cluster-parser.ts', "import '../generated/envoy/config/cluster/v3/cluster';"],
   ['src/resources/channel.ts', "import '../grpc-js';"],
@@ -52,7 +52,7 @@ const files = new Map([
   ['src/proto-json/yaml-document.ts', "import 'yaml';"],
   ['src/resolver/resolver.ts', 'export type Resolver = string;'],
   ['src/resolver/control.ts', "import '../control-plane/index';"],
-  ['src/admin/csds.ts', "import '../xds-client/client-events';"],
+  ['src/admin/csds.ts', "import '../xds-client/client-snapshot';"],
   ['src/admin/nosy.ts', "import '../xds-client/xds-client';"],
   [
     'src/control-plane/index.ts',

@@ -82,7 +82,7 @@ const priorities: readonly Row[] = [
   ],
   ['RemoveReadyLowestChild', PRIORITY, 'destroys a removed child at once, even if it was ready'],
   // By gRFC A115, what is removed from the configuration is not kept.
-  ['ReadyChildRemovedButInCache', PRIORITY, 'creates a removed child anew when it comes back'],
+  ['ReadyChildRemovedButInCache', PRIORITY, 'creates a removed child again when it is added again'],
   [
     'ChildPolicyChange',
     PRIORITY,
@@ -96,12 +96,12 @@ const priorities: readonly Row[] = [
   [
     'IgnoreReresolutionRequest',
     PRIORITY,
-    'passes on a request for re-resolution unless told to ignore it',
+    'forwards a request for re-resolution unless configured to ignore it',
   ],
   [
     'IgnoreReresolutionRequestTwoChildren',
     CDS,
-    'asks for re-resolution for the DNS leaf and not for the other',
+    'requests re-resolution for the DNS leaf and not for the other',
   ],
   [
     'HighPriorityInitIdle',
@@ -185,7 +185,7 @@ const aggregates: readonly Row[] = [
     MANAGER,
     'keeps the last answer over an error, with a note, until there is another answer',
   ],
-  ['BadEDS_BadDNS', CDS, 'says what is wrong with the last leaf when none can be used'],
+  ['BadEDS_BadDNS', CDS, 'reports the error of the last leaf when none can be used'],
   [
     'BadEDS_BadDNS',
     AGGREGATES,
@@ -208,7 +208,7 @@ const aggregates: readonly Row[] = [
     'keeps a leaf that cannot be had as a leaf, with its error among the clusters',
   ],
   ['NoLeafCluster', LEAVES, 'is an error when there are only cycles: %j'],
-  ['MaxDepth', LEAVES, 'follows a path of the greatest length allowed'],
+  ['MaxDepth', LEAVES, 'follows a path of the maximum length'],
 ];
 
 const endpoints: readonly Row[] = [
