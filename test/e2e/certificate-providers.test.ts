@@ -16,23 +16,31 @@ import { logVerbosity, Status } from '../../src/grpc-js';
 import type { CertificateWatcher } from '../../src/security/define-certificate-provider';
 import { EchoClient, echoMethod } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../support/mesh';
+import { bootstrapFor, Mesh } from '../support/mesh';
 import { TestCertificates, type TestCertificate } from '../support/test-certificates';
-import { edsClusterJson } from '../support/xds-json';
+import {
+  edsClusterJson,
+  endpointsJson,
+  listenerJson,
+  routeConfigJson,
+  routeToCluster,
+} from '../support/xds-json';
 
 const certificates = new TestCertificates();
 const root = certificates.authority('root');
 const serverCertificate = root.sign('server', { names: ['URI:spiffe://a.test/server'] });
 
 /** A server that requires a certificate, and answers a call with the common name in it. */
-async function startBackend(): Promise<{ readonly server: Server; readonly port: number }> {
+async function startBackend({
+  certificateChain,
+  privateKey,
+}: TestCertificate): Promise<{ readonly server: Server; readonly port: number }> {
   const server = new Server();
   const say = (call: ServerUnaryCall<Buffer, Buffer>, callback: (e: null, b: Buffer) => void) => {
     const name = call.getAuthContext().sslPeerCertificate?.subject.CN;
     callback(null, Buffer.from(String(name)));
   };
   server.addService({ say: echoMethod }, { say });
-  const { certificateChain, privateKey } = serverCertificate;
   const pair = { cert_chain: Buffer.from(certificateChain), private_key: Buffer.from(privateKey) };
   const secured = ServerCredentials.createSsl(Buffer.from(root.certificate), [pair], true);
   const port = await new Promise<number>((resolve, reject) => {
@@ -50,7 +58,7 @@ describe('certificates of a provider', () => {
   const clients: EchoClient[] = [];
 
   beforeAll(async () => {
-    backend = await startBackend();
+    backend = await startBackend(serverCertificate);
   });
   afterAll(() => {
     backend.server.forceShutdown();
@@ -59,6 +67,16 @@ describe('certificates of a provider', () => {
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'certificate-providers-'));
     mesh = await Mesh.start();
+    serve({ echo: backend.port });
+  });
+  afterEach(() => {
+    for (const client of clients.splice(0)) client.close();
+    mesh.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  /** Serves a service for each cluster, `echo` being the default one, at a port. */
+  function serve(ports: Readonly<Record<string, number>>): void {
     const instance = { instance_name: 'mesh' };
     const transport_socket = {
       name: 'envoy.transport_sockets.tls',
@@ -70,21 +88,21 @@ describe('certificates of a provider', () => {
         },
       },
     };
+    const names = Object.keys(ports);
     mesh.serve({
-      ...simpleResources([backend.port]),
-      clusters: [edsClusterJson('echo', { transport_socket })],
+      listeners: names.map((name) => listenerJson(name)),
+      routes: names.map((name) => routeConfigJson(`${name}-routes`, [routeToCluster(name)])),
+      clusters: names.map((name) => edsClusterJson(name, { transport_socket })),
+      endpoints: Object.entries(ports).map(([name, port]) =>
+        endpointsJson(name, [{ zone: 'a', ports: [port] }]),
+      ),
     });
-  });
-  afterEach(() => {
-    for (const client of clients.splice(0)) client.close();
-    mesh.stop();
-    rmSync(folder, { recursive: true });
-  });
+  }
 
-  /** A client with a connection of its own, in a process whose bootstrap has these providers. */
-  function connect(): EchoClient {
+  /** A client with a connection of its own. */
+  function connect(service = 'echo'): EchoClient {
     const secured = createXdsChannelCredentials(credentials.createInsecure());
-    const client = new EchoClient(`xds:///${SERVICE}`, {}, secured);
+    const client = new EchoClient(`xds:///${service}`, {}, secured);
     clients.push(client);
     return client;
   }
@@ -105,11 +123,11 @@ describe('certificates of a provider', () => {
   });
 
   /** Replaces one file after the other, as the agent of Istio does. */
-  function write({ certificateChain, privateKey }: TestCertificate): void {
+  function write({ certificateChain, privateKey }: TestCertificate, ca = root.certificate): void {
     const texts = {
       'key.pem': privateKey,
       'cert.pem': certificateChain,
-      'ca.pem': root.certificate,
+      'ca.pem': ca,
     };
     for (const [name, text] of Object.entries(texts)) {
       writeFileSync(path('next'), text, { mode: 0o600 });
@@ -140,6 +158,45 @@ describe('certificates of a provider', () => {
     await load;
     // The connection of before has served all of them.
     expect(new Set(answers)).toEqual(new Set(['client 0']));
+  }, 60_000);
+
+  it('may have another authority, with both of them in between, while no call fails', async () => {
+    // 1. Servers and clients have certificates of the first authority.
+    const nextRoot = certificates.authority('next root');
+    const next = await startBackend(nextRoot.sign('next server'));
+    serve({ echo: backend.port, next: next.port });
+    const identity = root.sign('client');
+    write(identity);
+    use('file_watcher', fileConfig());
+    const steady = connect();
+    expect(await steady.say()).toBe('client');
+    let isOver = false;
+    const load = (async () => {
+      while (!isOver) await steady.say();
+    })();
+    const answerOf = (service: string) =>
+      connect(service)
+        .say()
+        .catch((error: Error) => error.message);
+    expect(await answerOf('next')).toMatch(/not signed by a trusted authority|is not trusted/);
+    // 2. New connections trust both authorities.
+    write(identity, root.certificate + nextRoot.certificate);
+    await eventually(
+      () => answerOf('next'),
+      (answer) => answer === 'client',
+    );
+    expect(await answerOf('echo')).toBe('client');
+    // 3. New connections trust only the next one. The connection of before serves on.
+    write(identity, nextRoot.certificate);
+    const refusal = await eventually(
+      () => answerOf('echo'),
+      (answer) => answer !== 'client',
+    );
+    expect(refusal).toMatch(/not signed by a trusted authority|is not trusted/);
+    expect(await answerOf('next')).toBe('client');
+    isOver = true;
+    await load;
+    next.server.forceShutdown();
   }, 60_000);
 
   it('are in use as soon as the files are there', async () => {
