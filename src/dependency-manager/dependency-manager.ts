@@ -6,13 +6,14 @@ import type { RouteConfigResource } from '../resources/route-config/route-config
 import { createHandle, type Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import { err, ok, type Result } from '../util/result';
+import type { Steps } from '../util/steps';
 import type { TimeSlices } from '../util/time-slices';
 import type { ResourceType } from '../xds-client/resource-type';
 import { ConfigStore } from './config-store';
 import type { DnsWatch, DnsWatcherFactory } from './dns-watch';
 import { watchWithCollections } from './endpoint-collections';
 import { waiting, type DnsTarget, type NeededWatches, type Observed } from './observations';
-import { UpdateSchedule } from './update-schedule';
+import { MAX_AT_ONCE, UpdateSchedule } from './update-schedule';
 import {
   createResourceWatches,
   WatchSet,
@@ -167,11 +168,23 @@ export class XdsDependencyManager implements ClusterStore {
       this.publish(err(outcome.message));
       return;
     }
-    this.reportAggregates(outcome.changedClusters);
+    const { config, changedClusters } = outcome;
+    this.reportAggregates(changedClusters);
+    const isLarge = changedClusters.size > MAX_AT_ONCE;
+    if (isLarge) this.schedule.runInSlices(this.publishInStep(config, changedClusters));
+    else this.publishConfig(config, changedClusters);
+  }
+
+  private *publishInStep(config: XdsConfig, changedClusters: ReadonlySet<string>): Steps<void> {
+    yield;
+    this.publishConfig(config, changedClusters);
+  }
+
+  private publishConfig(config: XdsConfig, changedClusters: ReadonlySet<string>): void {
     try {
-      this.publish(ok(outcome.config));
+      this.publish(ok(config));
     } finally {
-      this.notify(outcome.changedClusters);
+      this.notify(changedClusters);
     }
   }
 

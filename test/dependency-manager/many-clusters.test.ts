@@ -1,5 +1,5 @@
 import { XdsDependencyManager } from '../../src/dependency-manager/dependency-manager';
-import type { XdsConfig } from '../../src/dependency-manager/xds-config';
+import type { ClusterResult, XdsConfig } from '../../src/dependency-manager/xds-config';
 import type { Handle } from '../../src/util/handle';
 import { silentLogger } from '../../src/util/logger';
 import type { Result } from '../../src/util/result';
@@ -40,7 +40,14 @@ function setUp(count: number) {
   const clock = new SlowClock();
   const source = new SlowSource(clock);
   const updates: Result<XdsConfig, string>[] = [];
-  const manager = new XdsDependencyManager({
+  /** It takes a while to look at each cluster of a new config. */
+  class SlowManager extends XdsDependencyManager {
+    override cluster(name: string): ClusterResult | undefined {
+      clock.spentMs += 1 / WATCHES_PER_MS;
+      return super.cluster(name);
+    }
+  }
+  const manager = new SlowManager({
     ...{ source, types: fakeTypes, dns: new FakeDns(), logger: silentLogger },
     ...{ listenerName: 'svc', host: 'svc', clientNote: 'node' },
     limits: { maxClustersPerTarget: CLUSTERS },
@@ -96,10 +103,45 @@ describe('a target with thousands of clusters', () => {
     expect(source.watched(fakeTypes.endpoints)).toHaveLength(CLUSTERS);
 
     serveEndpoints();
-    expect(updates).toEqual([]);
+    expect(updates).toHaveLength(0);
     turns(scene);
     expect(updates).toHaveLength(1);
     expect(updates[0]?.ok === true && updates[0].value.clusters.size).toBe(CLUSTERS);
+  });
+
+  /** All resources of all clusters have been received, but the config that follows from them is not published. */
+  function setUpReceived() {
+    const scene = setUp(CLUSTERS);
+    scene.serveRoutes();
+    turns(scene);
+    scene.serveClusters();
+    turns(scene);
+    scene.serveEndpoints();
+    return scene;
+  }
+
+  it('determines the config in one turn, publishes it in the next, and applies changes after that', () => {
+    const { clock, manager, source, updates } = setUpReceived();
+    expect(manager.cluster('c0')).toBeUndefined();
+    clock.advance(1);
+    expect(manager.cluster('c0')?.ok).toBe(true);
+    source.serve(fakeTypes.endpoints, 'c0', endpoints('c0', '10.0.0.2'));
+    expect(updates).toHaveLength(0);
+    clock.advance(1);
+    const sizes = updates.map((update) => update.ok && update.value.clusters.size);
+    expect(sizes).toEqual([CLUSTERS, CLUSTERS]);
+    const [first, second] = updates.map((update) => update.ok && update.value.clusters.get('c0'));
+    expect(first).not.toBe(second);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('publishes nothing once it is closed', () => {
+    const { clock, manager, updates } = setUpReceived();
+    clock.advance(1);
+    manager.close();
+    clock.advance(10);
+    expect(updates).toHaveLength(0);
+    expect(clock.pendingTimers).toBe(0);
   });
 
   it('starts the watches of a small target at once', () => {
