@@ -9,8 +9,9 @@ import { err, ok, type Result } from '../util/result';
 import type { Steps } from '../util/steps';
 import type { TimeSlices } from '../util/time-slices';
 import type { ResourceType } from '../xds-client/resource-type';
+import { ClusterWatchers } from './cluster-watchers';
 import { ConfigStore } from './config-store';
-import type { DnsWatch, DnsWatcherFactory } from './dns-watch';
+import { nextDnsObservation, type DnsWatch, type DnsWatcherFactory } from './dns-watch';
 import { watchWithCollections } from './endpoint-collections';
 import { waiting, type DnsTarget, type NeededWatches, type Observed } from './observations';
 import { MAX_AT_ONCE, UpdateSchedule } from './update-schedule';
@@ -70,7 +71,7 @@ export class XdsDependencyManager implements ClusterStore {
   private readonly schedule: UpdateSchedule;
   /** The number of subscriptions per cluster. */
   private readonly subscribed = new Map<string, number>();
-  private readonly watchers = new Map<string, Set<ClusterWatcher>>();
+  private readonly watchers = new ClusterWatchers();
   private published: Result<XdsConfig, string> | undefined;
   /** The rejection last logged. */
   private rejection: string | undefined;
@@ -118,13 +119,7 @@ export class XdsDependencyManager implements ClusterStore {
   }
 
   watchCluster(name: string, watcher: ClusterWatcher): Handle {
-    const watchers = this.watchers.get(name) ?? new Set();
-    watchers.add(watcher);
-    this.watchers.set(name, watchers);
-    return createHandle(() => {
-      watchers.delete(watcher);
-      if (watchers.size === 0 && this.watchers.get(name) === watchers) this.watchers.delete(name);
-    });
+    return this.watchers.add(name, watcher);
   }
 
   subscribeCluster(name: string): Handle {
@@ -184,7 +179,7 @@ export class XdsDependencyManager implements ClusterStore {
     try {
       this.publish(ok(config));
     } finally {
-      this.notify(changedClusters);
+      this.watchers.notify(changedClusters);
     }
   }
 
@@ -225,21 +220,6 @@ export class XdsDependencyManager implements ClusterStore {
     this.published = undefined;
     this.options.onUpdate(update);
     this.published = update;
-  }
-
-  /** Calls the watchers of clusters, all in one task of each batch, so that each policy publishes one picker. */
-  private notify(clusters: ReadonlySet<string>): void {
-    const due: ClusterWatcher[] = [];
-    for (const name of clusters) due.push(...(this.watchers.get(name) ?? []));
-    const batches = new Set(due.map(({ batch }) => batch));
-    let task = () => {
-      for (const watcher of due) watcher.onClusterChanged();
-    };
-    for (const batch of batches) {
-      const inner = task;
-      task = () => batch.run(inner);
-    }
-    task();
   }
 
   private createStore(): ConfigStore {
@@ -302,14 +282,4 @@ export class XdsDependencyManager implements ClusterStore {
   private allWatches(): readonly { clear(): void }[] {
     return [this.listeners, this.routeConfigs, this.clusters, this.endpoints, this.dns];
   }
-}
-
-/** An error after a result leaves the result in use (gRFC A37). */
-function nextDnsObservation(
-  before: Observed<EndpointsResource>,
-  result: Result<EndpointsResource, string>,
-): Observed<EndpointsResource> {
-  if (result.ok) return { kind: 'value', value: result.value, ambient: undefined };
-  const error = { kind: 'unreachable', message: result.error } as const;
-  return before.kind === 'value' ? { ...before, ambient: error } : { kind: 'error', error };
 }

@@ -14,7 +14,7 @@ import {
 import type { Handle } from '../util/handle';
 import { sanitizeText } from '../util/sanitize-text';
 import { err, ok, type Result } from '../util/result';
-import { dnsTargetKey, type DnsTarget } from './observations';
+import { dnsTargetKey, type DnsTarget, type Observed } from './observations';
 
 /** The resolution of a DNS name. */
 export interface DnsWatch extends Handle {
@@ -122,4 +122,14 @@ function hasSameAddresses(a: EndpointsResource, b: EndpointsResource): boolean {
 
 function addressesOf(resource: EndpointsResource): readonly SocketAddress[] {
   return resource.priorities[0]?.localities[0]?.endpoints[0]?.addresses ?? [];
+}
+
+/** Returns the observation after a result: an error leaves the last result in use (gRFC A37). */
+export function nextDnsObservation(
+  before: Observed<EndpointsResource>,
+  result: Result<EndpointsResource, string>,
+): Observed<EndpointsResource> {
+  if (result.ok) return { kind: 'value', value: result.value, ambient: undefined };
+  const error = { kind: 'unreachable', message: result.error } as const;
+  return before.kind === 'value' ? { ...before, ambient: error } : { kind: 'error', error };
 }

@@ -85,18 +85,25 @@ class World {
       for (const hold of before) hold.release();
     });
     this.served = new Map([...this.served, ...clusters]);
+    this.settle();
   }
 
   /** Serves a cluster again as it is. */
   repeat(name: string): void {
     const resource = this.resources.get(name);
     if (resource !== undefined) this.source.serve(fakeTypes.cluster, name, resource);
+    this.settle();
   }
 
   /** Ends everything. @returns how many watches are left. */
   close(): number {
     this.manager.close();
     return this.source.watchCount + this.dnsWatches;
+  }
+
+  /** Takes all turns that are due: a large target starts watches, and publishes, in several. */
+  private settle(): void {
+    while (this.clock.pendingTimers > 0) this.clock.advance(1);
   }
 
   private serveCluster(name: string, spec: ClusterSpec): void {
