@@ -1,4 +1,4 @@
-import { FixedKeysMap } from '../util/fixed-keys-map';
+import { FixedKeysMap } from './fixed-keys-map';
 import type { ClusterSource } from './build-cluster';
 import type { ClusterTopology } from './cluster-topology';
 import type { FoundRoutes } from './find-routes';

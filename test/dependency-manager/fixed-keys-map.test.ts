@@ -1,4 +1,4 @@
-import { FixedKeysMap } from '../../src/util/fixed-keys-map';
+import { FixedKeysMap } from '../../src/dependency-manager/fixed-keys-map';
 import { seededRandom } from '../support/seeded-random';
 
 interface Box {
