@@ -12,7 +12,7 @@ import { observedClient } from '../support/observed-client';
 
 const ALL = { excludeContents: false };
 
-/** A caller that reads its responses when it is told to. */
+/** A status stream whose reader can be slow: it reads only in `leave()`. */
 class Caller {
   readonly refusals: string[] = [];
   response: Buffer | undefined;

@@ -68,7 +68,7 @@ export function createCallTarget({ random, json, hash }: CallTargetOptions): Fuz
   };
 }
 
-/** Texts for the log are made, as they are where somebody reads it. */
+/** Makes every text for the log, so that an error in one of them is found. */
 const tracingLogger = { ...silentLogger, trace: (_: string, text: () => string) => void text() };
 
 /** `undefined` if the resources are not valid. */
