@@ -241,7 +241,7 @@ class Scene {
 
 const HOUR_MS = 3_600_000;
 
-/** Deadlines of an hour that come when they are told to, so that no test is too slow for its own. */
+/** Holds the timers of long deadlines until `come()`: a slow machine changes nothing. */
 function heldDeadlines(): { readonly come: () => void } {
   const waiting: (() => void)[] = [];
   const { setTimeout: original } = globalThis;
