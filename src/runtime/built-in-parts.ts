@@ -63,5 +63,7 @@ export function createRuntimeResourceTypes(
     retries: flags.retry,
     systemRootCerts: flags.systemRootCerts,
     sni: flags.sni,
+    gcpAuthentication: flags.gcpAuthentication,
+    httpConnect: flags.httpConnect,
   });
 }

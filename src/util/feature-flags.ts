@@ -45,8 +45,14 @@ export interface FeatureFlags {
   readonly endpointHashKeyBackwardCompat: boolean;
   /** gRFC A82, `GRPC_EXPERIMENTAL_XDS_SYSTEM_ROOT_CERTS`: the system's certificates. Default: on. */
   readonly systemRootCerts: boolean;
+  /**
+   * gRFC A83, `GRPC_EXPERIMENTAL_XDS_GCP_AUTHENTICATION_FILTER`: the GCP authentication filter. Default: on.
+   */
+  readonly gcpAuthentication: boolean;
   /** gRFC A85, `GRPC_EXPERIMENTAL_XDS_ORCA_LRS_PROPAGATION`: which backend metrics LRS has. Default: on. */
   readonly lrsPropagation: boolean;
+  /** gRFC A86, `GRPC_EXPERIMENTAL_XDS_HTTP_CONNECT`: connections through HTTP proxies. Default: on. */
+  readonly httpConnect: boolean;
   /** gRFC A87, `GRPC_EXPERIMENTAL_XDS_MTLS_SPIFFE`: SPIFFE trust bundle maps. Default: on. */
   readonly spiffeBundles: boolean;
   /** gRFC A88, `GRPC_EXPERIMENTAL_XDS_DATA_ERROR_HANDLING`: errors in resources. Default: off. */
@@ -97,7 +103,9 @@ export function readFeatureFlags(env: Environment): FeatureFlags {
     requestHashKey: on('GRPC_EXPERIMENTAL_RING_HASH_SET_REQUEST_HASH_KEY'),
     endpointHashKeyBackwardCompat: off('GRPC_XDS_ENDPOINT_HASH_KEY_BACKWARD_COMPAT'),
     systemRootCerts: on('GRPC_EXPERIMENTAL_XDS_SYSTEM_ROOT_CERTS'),
+    gcpAuthentication: on('GRPC_EXPERIMENTAL_XDS_GCP_AUTHENTICATION_FILTER'),
     lrsPropagation: on('GRPC_EXPERIMENTAL_XDS_ORCA_LRS_PROPAGATION'),
+    httpConnect: on('GRPC_EXPERIMENTAL_XDS_HTTP_CONNECT'),
     spiffeBundles: on('GRPC_EXPERIMENTAL_XDS_MTLS_SPIFFE'),
     dataErrorHandling: off('GRPC_EXPERIMENTAL_XDS_DATA_ERROR_HANDLING'),
     endpointFallback: off('GRPC_EXPERIMENTAL_XDS_ENDPOINT_FALLBACK'),

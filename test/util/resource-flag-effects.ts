@@ -101,6 +101,22 @@ const usesAdditionalAddresses: FlagEffect = (environment) => {
   return first?.addresses.length === 2;
 };
 
+/** A cluster whose metadata has a message of this type. */
+const metadataOf = (environment: PolicyEnvironment, type: string, value: Json) =>
+  clusterOf(environment, {
+    metadata: { typed_filter_metadata: { k: { '@type': `${TYPE}.${type}`, ...value } } },
+  })?.metadata?.get('k');
+
+const readsAudiences: FlagEffect = (environment) => {
+  const type = 'extensions.filters.http.gcp_authn.v3.Audience';
+  return metadataOf(environment, type, { url: 'x' })?.kind === 'audience';
+};
+
+const readsProxies: FlagEffect = (environment) => {
+  const value = { socket_address: { address: '127.0.0.1', port_value: 1 } };
+  return metadataOf(environment, 'config.core.v3.Address', value)?.kind === 'address';
+};
+
 /** The effects of flags on the validation of resources. */
 export const resourceFlagEffects = {
   retry: usesRetries,
@@ -112,4 +128,6 @@ export const resourceFlagEffects = {
     clusterOf(environment, policies('pick_first.v3.PickFirst')) !== undefined,
   systemRootCerts: usesSystemRoots,
   sni: usesSni,
+  gcpAuthentication: readsAudiences,
+  httpConnect: readsProxies,
 };

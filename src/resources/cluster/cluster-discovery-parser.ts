@@ -6,7 +6,7 @@ import {
 import type { ClusterLoadAssignment } from '../../generated/envoy/config/endpoint/v3/endpoint';
 import { ClusterConfig } from '../../generated/envoy/extensions/clusters/aggregate/v3/cluster';
 import type { Violations } from '../../util/violations';
-import { MAX_PORT } from '../endpoints/lb-endpoint-parser';
+import { MAX_PORT } from '../shared/address-parser';
 import type { ExtensionPoints } from '../extension-points';
 import { unpackAny, enumName } from '../shared/any';
 import { checkConfigSource } from '../shared/config-source-parser';

@@ -14,6 +14,7 @@ import { parseHealthStatus } from '../endpoints/lb-endpoint-parser';
 import { createParseContext, type ExtensionPoints, type ParseContext } from '../extension-points';
 import { unpackAny } from '../shared/any';
 import { checkConfigSource } from '../shared/config-source-parser';
+import { metadataTypesOf, parseMetadata } from '../shared/metadata-parser';
 import { createResourceType } from '../shared/resource-decoder';
 import type { ClusterResource, UpstreamTls } from './cluster';
 import { parseClusterDiscovery } from './cluster-discovery-parser';
@@ -56,7 +57,7 @@ function parseCluster(
   violations: Violations,
 ): ClusterResource | undefined {
   const { extensions, server } = context;
-  const { name, lrsServer, outlierDetection } = message;
+  const { name, lrsServer, outlierDetection, metadata } = message;
   const discovery = parseClusterDiscovery(message, extensions, violations);
   const lbConfig = parseClusterLbPolicy(message, extensions, violations);
   if (lrsServer !== undefined) checkConfigSource(lrsServer, ['self'], violations.at('lrs_server'));
@@ -67,6 +68,8 @@ function parseCluster(
   );
   const parsedOutlierDetection =
     outlierDetection && parseOutlierDetection(outlierDetection, violations.at('outlier_detection'));
+  const types = metadataTypesOf(extensions);
+  const parsedMetadata = metadata && parseMetadata(metadata, types, violations.at('metadata'));
   if (discovery === undefined || lbConfig === undefined) return undefined;
   return {
     name,
@@ -79,6 +82,7 @@ function parseCluster(
     overrideHostStatuses: parseOverrideHostStatuses(message.commonLbConfig),
     connectionIdleTimeoutMs,
     tls,
+    metadata: parsedMetadata,
   };
 }
 

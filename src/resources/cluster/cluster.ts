@@ -1,7 +1,8 @@
 import type { ServerConfig } from '../../bootstrap/bootstrap';
-import type { HealthStatus } from '../endpoints/endpoints';
+import type { HealthStatus, SocketAddress } from '../endpoints/endpoints';
 import type { LbConfig } from '../extension-points';
 import type { StringMatcher } from '../shared/string-matcher';
+import type { JsonObject } from '../shared/struct-json-parser';
 
 /** How the endpoints of a cluster are found (gRFC A37). */
 export type ClusterDiscovery =
@@ -31,7 +32,20 @@ export interface ClusterResource {
   readonly connectionIdleTimeoutMs: number;
   /** The TLS that the control plane asks for (gRFC A29); `undefined` if it asks for none. */
   readonly tls: UpstreamTls | undefined;
+  /** Absent if there is none (gRFC A83). */
+  readonly metadata?: ResourceMetadata | undefined;
 }
+
+/** A value of metadata, by its type (gRFC A83). */
+export type MetadataValue =
+  /** For whom identity tokens are issued; never empty. */
+  | { readonly kind: 'audience'; readonly url: string }
+  /** gRFC A86. */
+  | { readonly kind: 'address'; readonly address: SocketAddress }
+  | { readonly kind: 'json'; readonly json: JsonObject };
+
+/** The metadata of a resource, by key, such as the name of an HTTP filter. */
+export type ResourceMetadata = ReadonlyMap<string, MetadataValue>;
 
 /** Outlier detection as configured (gRFC A50), defaults filled in. Times in milliseconds. */
 export interface OutlierDetectionConfig {

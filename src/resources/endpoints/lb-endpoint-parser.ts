@@ -1,5 +1,3 @@
-import { isIP } from 'node:net';
-import type { Address } from '../../generated/envoy/config/core/v3/address';
 import type { Metadata } from '../../generated/envoy/config/core/v3/base';
 import { HealthStatus as HealthStatusMessage } from '../../generated/envoy/config/core/v3/health_check';
 import type {
@@ -7,6 +5,7 @@ import type {
   LbEndpoint,
 } from '../../generated/envoy/config/endpoint/v3/endpoint_components';
 import type { Violations } from '../../util/violations';
+import { parseAddress } from '../shared/address-parser';
 import { structToJson } from '../shared/struct-json-parser';
 import { sameMetadata } from './endpoint-reuse';
 import {
@@ -16,9 +15,6 @@ import {
   type XdsEndpoint,
   type EndpointMetadata,
 } from './endpoints';
-
-/** The highest port number. */
-export const MAX_PORT = 65_535;
 
 const HASH_KEY_METADATA = 'envoy.lb';
 
@@ -107,33 +103,6 @@ function readHashKey({ filterMetadata }: Metadata): string | undefined {
   const kind = filterMetadata.get(HASH_KEY_METADATA)?.fields.get('hash_key')?.kind;
   // An empty key would place all such endpoints at the same position of the ring.
   return kind?.$case === 'stringValue' && kind.value !== '' ? kind.value : undefined;
-}
-
-/**
- * Parses an address that needs no name resolution (gRFC A27).
- *
- * @returns `'unusable'` for a valid address of another kind: a unix socket or an internal listener of Envoy (see
- * docs/decisions/0014-unusable-addresses.md); `undefined` after adding a violation.
- */
-function parseAddress(
-  address: Address | undefined,
-  violations: Violations,
-): SocketAddress | 'unusable' | undefined {
-  if (address === undefined) return violations.add('field not present');
-  const specifier = address.address;
-  if (specifier === undefined) return violations.at('socket_address').add('field not present');
-  if (specifier.$case !== 'socketAddress') return 'unusable';
-  const { address: host, portSpecifier } = specifier.value;
-  const port = portSpecifier?.$case === 'portValue' ? portSpecifier.value : undefined;
-  const isLiteral = isIP(host) !== 0;
-  if (isLiteral && port !== undefined && port <= MAX_PORT) return { host, port };
-  const at = violations.at('socket_address');
-  if (!isLiteral) {
-    at.at('address').add(`must be a literal IP address, not ${JSON.stringify(host)}`);
-  }
-  if (port === undefined) at.at('port_value').add('field not present');
-  else if (port > MAX_PORT) at.at('port_value').add(`must not exceed ${MAX_PORT}, but is ${port}`);
-  return undefined;
 }
 
 /** Returns the health of an endpoint; `undefined` for states in which it gets no calls (gRFCs A27, A55). */
