@@ -1,7 +1,7 @@
 import { constants } from 'node:http2';
 import { ChannelCredentials } from '@grpc/grpc-js';
 import { errorMessage } from '../util/error-message';
-import type { Resolver } from '.';
+import type { ChannelOptions, Resolver, Subchannel } from '.';
 import type { CreateCall } from './subchannel-wrappers';
 
 export function hasMethods<T extends object>(
@@ -15,27 +15,61 @@ function property(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
 
-/** More layers of call credentials than any channel has. */
+/** More layers of call credentials than any channel has, and more wrappers than any subchannel. */
 const MAX_LAYERS = 100;
 
 /**
  * Returns the credentials of the channel of a subchannel, without the call credentials that were combined with them.
  * grpc-js shows them in the private wrapper that it puts around each subchannel of a channel
  * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/internal-channel.ts,
- * `ChannelSubchannelWrapper`), and inside the private class of combined credentials
- * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/channel-credentials.ts,
- * `ComposedChannelCredentialsImpl`).
+ * `ChannelSubchannelWrapper`), which may be wrapped again.
  *
  * @returns `undefined` where they cannot be seen.
  */
 export function channelCredentialsOf(subchannel: object): ChannelCredentials | undefined {
-  let credentials = property(property(subchannel, 'channel'), 'credentials');
+  let wrapped: unknown = subchannel;
+  for (let layer = 0; layer < MAX_LAYERS && wrapped !== undefined; layer++) {
+    const credentials = property(property(wrapped, 'channel'), 'credentials');
+    if (credentials !== undefined) return withoutCallCredentials(credentials);
+    wrapped = property(wrapped, 'child');
+  }
+  return undefined;
+}
+
+/**
+ * Returns channel credentials without the call credentials that were combined with them. grpc-js has them inside the
+ * private class of combined credentials
+ * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/channel-credentials.ts,
+ * `ComposedChannelCredentialsImpl`).
+ *
+ * @returns `undefined` if they are not credentials of this copy of grpc-js.
+ */
+export function withoutCallCredentials(composed: unknown): ChannelCredentials | undefined {
+  let credentials = composed;
   for (let layer = 0; layer < MAX_LAYERS; layer++) {
     const inner = property(credentials, 'channelCredentials');
     if (inner === undefined) break;
     credentials = inner;
   }
   return credentials instanceof ChannelCredentials ? credentials : undefined;
+}
+
+/**
+ * Returns the options that a subchannel was created with, which grpc-js keeps in a private field
+ * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/subchannel.ts).
+ *
+ * @returns `undefined` where they cannot be seen.
+ */
+export function subchannelOptionsOf(
+  subchannel: Pick<Subchannel, 'getRealSubchannel'>,
+): ChannelOptions | undefined {
+  const options = property(subchannel.getRealSubchannel(), 'options');
+  return isOptions(options) ? options : undefined;
+}
+
+/** Every member of the options is optional. */
+function isOptions(value: unknown): value is ChannelOptions {
+  return typeof value === 'object' && value !== null;
 }
 
 type Call = ReturnType<CreateCall>;

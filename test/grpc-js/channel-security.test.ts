@@ -17,6 +17,11 @@ describe('the credentials of the channel of a subchannel', () => {
     expect(channelCredentialsOf({ channel })).toBe(expected);
   });
 
+  it('are seen through the wrappers of policies', () => {
+    const child = { child: { channel: { credentials: ssl } } };
+    expect(channelCredentialsOf({ child })).toBe(ssl);
+  });
+
   it('cannot be seen on a subchannel without a channel', () => {
     expect(channelCredentialsOf({})).toBeUndefined();
   });

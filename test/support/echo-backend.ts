@@ -4,6 +4,7 @@ import {
   Metadata,
   Server,
   ServerCredentials,
+  type CallOptions,
   type ChannelOptions,
   type MethodDefinition,
   type ServiceError,
@@ -28,6 +29,9 @@ export class EchoBackend {
   calls = 0;
   /** Distinct client addresses seen: one per connection. */
   readonly peers = new Set<string>();
+  /** The `:authority` and the headers of the last call. */
+  authority = '';
+  metadata = new Metadata();
   private server: Server | undefined;
 
   constructor(
@@ -47,11 +51,13 @@ export class EchoBackend {
       { say: echoMethod },
       {
         say: (
-          call: { getPeer(): string },
+          call: { readonly metadata: Metadata; getPeer(): string; getHost(): string },
           callback: (error: null, answer: Buffer) => void,
         ): void => {
           this.calls++;
           this.peers.add(call.getPeer());
+          this.authority = call.getHost();
+          this.metadata = call.metadata;
           callback(null, Buffer.from(this.name));
         },
       },
@@ -78,6 +84,12 @@ export class EchoBackend {
   }
 }
 
+/** The settings of one call: a deadline from now on, headers, and those of grpc-js, such as `host`. */
+interface SayOptions extends Pick<CallOptions, 'credentials' | 'host'> {
+  readonly deadlineMs?: number;
+  readonly metadata?: Metadata;
+}
+
 /** A client of the test service. */
 export class EchoClient {
   private readonly client: Client;
@@ -91,8 +103,8 @@ export class EchoClient {
   }
 
   /** @returns who answered. Rejects with the `ServiceError` of a failed call. */
-  say(options: { deadlineMs?: number; metadata?: Metadata } = {}): Promise<string> {
-    const { deadlineMs = 10_000, metadata = new Metadata() } = options;
+  say(options: SayOptions = {}): Promise<string> {
+    const { deadlineMs = 10_000, metadata = new Metadata(), ...callOptions } = options;
     return new Promise((resolve, reject) => {
       this.client.makeUnaryRequest(
         echoMethod.path,
@@ -100,7 +112,7 @@ export class EchoClient {
         same,
         Buffer.from('hello'),
         metadata,
-        { deadline: Date.now() + deadlineMs },
+        { ...callOptions, deadline: Date.now() + deadlineMs },
         (error: ServiceError | null, answer?: Buffer) =>
           error === null ? resolve(String(answer)) : reject(error),
       );
@@ -108,9 +120,7 @@ export class EchoClient {
   }
 
   /** The error of a call that must fail. */
-  async failure(
-    options: { deadlineMs?: number; metadata?: Metadata } = {},
-  ): Promise<{ code: number; details: string }> {
+  async failure(options: SayOptions = {}): Promise<{ code: number; details: string }> {
     try {
       const answer = await this.say(options);
       throw new Error(`The call was answered by ${answer}`);

@@ -1,4 +1,5 @@
 import { ConnectivityState, type Picker } from '../../grpc-js';
+import { securityOf } from '../../security/connection-security';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { childUpdate } from '../tree/lb-update';
@@ -97,7 +98,7 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
     const loads = createLoads(options);
     applied?.counterRef.release();
     applied?.loads?.release();
-    const subchannels = new CountedSubchannels(counterRef.counter, loads);
+    const subchannels = new CountedSubchannels(counterRef.counter, loads, securityOf);
     return { config, limits, counterRef, subchannels, loads };
   }
 
@@ -105,7 +106,8 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
     const { loads, counterRef } = applied;
     if (loads === undefined || !endpoints.ok || !loads.update(endpoints.value)) return;
     // A connection may be kept when its endpoint changes locality; later calls on it count for the new one.
-    this.applied = { ...applied, subchannels: new CountedSubchannels(counterRef.counter, loads) };
+    const subchannels = new CountedSubchannels(counterRef.counter, loads, securityOf);
+    this.applied = { ...applied, subchannels };
     this.only.requestPublication();
   }
 }

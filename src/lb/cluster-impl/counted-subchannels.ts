@@ -5,7 +5,9 @@ import {
   type CallListener,
   type CreateCall,
 } from '../../grpc-js/subchannel-wrappers';
+import type { ConnectionSecurity } from '../../security/connection-security';
 import type { CallCounter } from './call-counter';
+import { refuseCallCredentials } from './call-credentials';
 import type { CallLoad } from './cluster-loads';
 
 /** Counts calls. */
@@ -31,23 +33,39 @@ interface LoadLookup {
 export class CountedSubchannels<Counter extends CallCount = CallCounter> {
   /** Created for the first call: most processes use few of their clusters. */
   private counted: WeakMap<Subchannel, InterceptedSubchannel> | undefined;
+  private refuses = false;
 
-  /** @param loads Absent if no load is reported. */
+  /**
+   * @param loads Absent if no load is reported.
+   * @param securityOf Returns what secures a subchannel; absent if another policy sees to call credentials.
+   */
   constructor(
     readonly counter: Counter,
     private readonly loads?: LoadLookup,
+    private readonly securityOf?: (subchannel: Subchannel) => ConnectionSecurity,
   ) {}
 
+  /** Whether a subchannel is insecure, and so refuses watched calls with call credentials. */
+  get refusesCallCredentials(): boolean {
+    return this.refuses;
+  }
+
   /** Returns the counted form of a picked subchannel; the same one each time. */
-  get(subchannel: Subchannel): Subchannel {
+  get(subchannel: Subchannel): InterceptedSubchannel {
     const known = this.counted?.get(subchannel);
     if (known !== undefined) return known;
-    const created = new InterceptedSubchannel(
-      subchannel,
-      createCountedCall(subchannel, this.counter, this.loads?.of(subchannel)),
-    );
+    const created = this.create(subchannel);
     (this.counted ??= new WeakMap()).set(subchannel, created);
     return created;
+  }
+
+  private create(subchannel: Subchannel): InterceptedSubchannel {
+    const createCall = createCountedCall(subchannel, this.counter, this.loads?.of(subchannel));
+    if (this.securityOf?.(subchannel).kind !== 'insecure') {
+      return new InterceptedSubchannel(subchannel, createCall);
+    }
+    this.refuses = true;
+    return new InterceptedSubchannel(subchannel, refuseCallCredentials(createCall));
   }
 }
 

@@ -1,6 +1,7 @@
 import { PickResultType, Status, type PickArgs, type Picker, type PickResult } from '../../grpc-js';
 import type { Random } from '../../util/random';
 import { createDropResult } from '../connectivity';
+import { watchCallCredentials } from './call-credentials';
 import type { ClusterLoads } from './cluster-loads';
 import type { ClusterImplOptions } from './config';
 import type { CountedSubchannels } from './counted-subchannels';
@@ -85,9 +86,11 @@ export class ClusterImplPicker implements Picker {
       return result;
     }
     counter.reserve(limits.maxRequests);
+    const subchannel = subchannels.get(result.subchannel);
+    if (subchannels.refusesCallCredentials) watchCallCredentials(args.metadata);
     return {
       pickResultType: PickResultType.COMPLETE,
-      subchannel: subchannels.get(result.subchannel),
+      subchannel,
       status: null,
       onCallStarted: result.onCallStarted,
       onCallEnded: result.onCallEnded,

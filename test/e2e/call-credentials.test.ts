@@ -1,0 +1,112 @@
+// Call credentials that are set on single calls: they are sent over TLS, and never over a connection that others can read.
+
+import {
+  CallCredentials,
+  credentials,
+  Metadata,
+  ServerCredentials,
+  type ChannelCredentials,
+} from '@grpc/grpc-js';
+import { createXdsChannelCredentials } from '../../src';
+import { Status } from '../../src/grpc-js';
+import { EchoBackend, EchoClient } from '../support/echo-backend';
+import { Mesh, SERVICE, simpleResources } from '../support/mesh';
+import { TestCertificates } from '../support/test-certificates';
+
+const certificates = new TestCertificates();
+const root = certificates.authority('root');
+const backendCertificate = root.sign('backend', { names: ['DNS:backend.example'] });
+
+const secret = (name = 'authorization') =>
+  CallCredentials.createFromMetadataGenerator((_options, callback) => {
+    const metadata = new Metadata();
+    metadata.set(name, 'secret');
+    callback(null, metadata);
+  });
+
+const REFUSED = {
+  code: Status.UNAUTHENTICATED,
+  details: expect.stringContaining('call credentials are not sent over an insecure connection'),
+};
+
+describe('call credentials of a single call', () => {
+  let mesh: Mesh;
+  let plain: EchoBackend;
+  let secured: EchoBackend;
+  const clients: EchoClient[] = [];
+
+  beforeAll(async () => {
+    mesh = await Mesh.start();
+    plain = await mesh.backend('plain');
+    const { certificateChain, privateKey } = backendCertificate;
+    const pair = {
+      cert_chain: Buffer.from(certificateChain),
+      private_key: Buffer.from(privateKey),
+    };
+    secured = await EchoBackend.start('secured', ServerCredentials.createSsl(null, [pair]));
+  });
+  afterEach(() => {
+    for (const client of clients.splice(0)) client.close();
+  });
+  afterAll(() => {
+    mesh.stop();
+    secured.stop();
+    certificates.close();
+  });
+
+  function connect(channelCredentials: ChannelCredentials): EchoClient {
+    const options = { 'grpc.ssl_target_name_override': 'backend.example' };
+    const client = new EchoClient(`xds:///${SERVICE}`, options, channelCredentials);
+    clients.push(client);
+    return client;
+  }
+
+  const tls = () => credentials.createSsl(Buffer.from(root.certificate));
+  const composed = secret().compose(secret('x-other'));
+
+  it.each([
+    ['insecure credentials', () => credentials.createInsecure()],
+    [
+      'xDS credentials with an insecure fallback',
+      () => createXdsChannelCredentials(credentials.createInsecure()),
+    ],
+    [
+      'xDS credentials in an insecure fallback',
+      () => createXdsChannelCredentials(createXdsChannelCredentials(credentials.createInsecure())),
+    ],
+  ])('fail it on a channel with %s, and nothing is sent', async (_name, create) => {
+    mesh.serve(simpleResources([plain.port]));
+    const client = connect(create());
+    expect(await client.say()).toBe('plain');
+    const before = plain.calls;
+    expect(await client.failure({ credentials: secret() })).toMatchObject(REFUSED);
+    expect(await client.failure({ credentials: secret('x-key') })).toMatchObject(REFUSED);
+    expect(await client.failure({ credentials: composed })).toMatchObject(REFUSED);
+    expect(plain.calls).toBe(before);
+    expect(await client.say()).toBe('plain');
+    expect(plain.metadata.getMap()).not.toHaveProperty('authorization');
+  });
+
+  it.each([
+    ['TLS credentials', tls],
+    ['xDS credentials with a TLS fallback', () => createXdsChannelCredentials(tls())],
+  ])('are sent on a channel with %s', async (_name, create) => {
+    mesh.serve(simpleResources([secured.port]));
+    const client = connect(create());
+    expect(await client.say({ credentials: composed })).toBe('secured');
+    expect(secured.metadata.getMap()).toMatchObject({
+      authorization: 'secret',
+      'x-other': 'secret',
+    });
+    expect(await client.say()).toBe('secured');
+    expect(secured.metadata.getMap()).not.toHaveProperty('authorization');
+  });
+
+  it('do not prevent the headers of the application from being sent', async () => {
+    mesh.serve(simpleResources([plain.port]));
+    const metadata = new Metadata();
+    metadata.set('authorization', 'of the application');
+    expect(await connect(credentials.createInsecure()).say({ metadata })).toBe('plain');
+    expect(plain.metadata.get('authorization')).toEqual(['of the application']);
+  });
+});
