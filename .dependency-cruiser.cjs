@@ -69,7 +69,7 @@ module.exports = {
       {
         path: inFolders(['generated']),
         pathNot:
-          '^src/generated/(envoy/service/discovery/|envoy/config/core/v3/base\\.ts|google/rpc/|google/protobuf/)',
+          '^src/generated/(envoy/service/discovery/|envoy/config/core/v3/base\\.ts|envoy/type/v3/semantic_version\\.ts|google/rpc/|google/protobuf/)',
       },
     ),
     forbid(

@@ -48,7 +48,8 @@ export function parseServers(
   return [...servers.values()];
 }
 
-function parseServer(
+/** Parses one server; `undefined` after adding a violation. */
+export function parseServer(
   json: unknown,
   support: CredentialsSupport,
   violations: Violations,

@@ -50,9 +50,15 @@ export const clientFeatures = {
 /** Converts a node; absent means empty. */
 export function readNode(message: Node = Node.create()): ClientNode {
   const { id, cluster, userAgentName, clientFeatures, locality } = message;
-  const userAgentVersion = message.userAgentVersionType?.value ?? '';
+  const userAgentVersion = readVersion(message.userAgentVersionType);
   const metadata = message.metadata === undefined ? {} : readStruct(message.metadata);
   return { id, cluster, userAgentName, userAgentVersion, clientFeatures, locality, metadata };
+}
+
+function readVersion(version: Node['userAgentVersionType']): string {
+  if (version?.$case !== 'userAgentBuildVersion') return version?.value ?? '';
+  const { majorNumber = 0, minorNumber = 0, patch = 0 } = version.value.version ?? {};
+  return `${majorNumber}.${minorNumber}.${patch}`;
 }
 
 function readStruct(struct: Struct): NodeMetadata {

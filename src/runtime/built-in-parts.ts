@@ -15,6 +15,7 @@ import { Re2Compiler } from '../regex/re2-compiler';
 import type { RegexMeter } from '../regex/regex-meter';
 import { createResourceTypes, type ResourceTypes } from '../resources/resource-types';
 import type { CertificateProviderRegistry } from '../security/certificate-provider-registry';
+import { createSds, type SdsOptions } from '../security/sds/sds';
 import { createFileWatcher } from '../security/file-watcher/file-watcher';
 
 /** Adds all credential types of this package. Those of the application take precedence. */
@@ -29,9 +30,13 @@ export function createCredentials(environment: PolicyEnvironment): ManagementCre
 /** Adds all certificate providers of this package. Those of the application take precedence. */
 export function addCertificateProviders(
   types: CertificateProviderRegistry,
-  { flags }: PolicyEnvironment,
+  {
+    flags,
+    ...ambient
+  }: PolicyEnvironment & Omit<SdsOptions, 'spiffeBundles' | 'dataErrorHandling'>,
 ): void {
   types.registerDefault(createFileWatcher(flags));
+  types.registerDefault(createSds({ ...ambient, ...flags }));
 }
 
 /** Adds all HTTP filters of this package. Those of the application take precedence. */

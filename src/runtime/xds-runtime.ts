@@ -35,6 +35,7 @@ import { PACKAGE_VERSION } from '../util/version';
 import { ClientPool, type ClientGroup } from '../xds-client/client-pool';
 import { mergeResources } from '../xds-client/client-snapshot';
 import { ManagementServers } from '../xds-client/management-servers';
+import type { UserAgent } from '../xds-client/node';
 import { SharedTransports } from '../xds-client/shared-transports';
 import type { XdsTransportFactory } from '../xds-client/transport';
 import { type WatchClient, XdsClient } from '../xds-client/xds-client';
@@ -50,6 +51,8 @@ export { registerChannelCredentials } from '../credentials/channel-creds-registr
 export { registerCertificateProvider } from '../security/certificate-provider-registry';
 export { registerHttpFilter } from '../http-filters/registry';
 export { registerLbPolicy } from '../lb/custom/policy-type';
+
+const USER_AGENT: UserAgent = { name: 'grpc-xds (Node.js)', version: PACKAGE_VERSION };
 
 /** See `RegisterOptions`. */
 export interface RuntimeOptions {
@@ -93,16 +96,21 @@ export class XdsRuntime {
     // After that: grpc-js has no use for policies that need our tree around them.
     processLbPolicies.addTo(policies);
     addHttpFilters(processHttpFilters, environment);
-    addCertificateProviders(processCertificateProviders, environment);
+    const credentials = createCredentials(environment);
+    this.credentials = credentials;
+    const transportFactory = new SharedTransports(
+      new TransportFactory({ ...environment, credentials }),
+    );
+    addCertificateProviders(processCertificateProviders, {
+      ...{ ...environment, transportFactory, userAgent: USER_AGENT },
+      support: credentials.support,
+    });
     this.certificates = new CertificateProviders({
       ...environment,
       types: processCertificateProviders,
     });
-    this.credentials = createCredentials(environment);
     this.loadBootstrap = this.createLoader(options);
-    const { credentials } = this;
-    const transports = new SharedTransports(new TransportFactory({ ...environment, credentials }));
-    this.clients = createClientPool(environment, transports);
+    this.clients = createClientPool(environment, transportFactory);
     this.resolverDependencies = this.createDependencies(policies);
   }
 
@@ -188,7 +196,6 @@ export function createClientPool(
   { clock, random, logger, flags, limits }: PolicyEnvironment,
   transportFactory: XdsTransportFactory,
 ): ClientPool<WatchClient, XdsClientGroup> {
-  const userAgent = { name: 'grpc-xds (Node.js)', version: PACKAGE_VERSION };
   const { dataErrorHandling, endpointFallback, federation } = flags;
   const { lrsPropagation: choosesMetrics } = flags;
   const { maxUpdateTimePercent } = limits;
@@ -199,7 +206,7 @@ export function createClientPool(
     const savedStart =
       config && loadSavedStart().createSavedStart({ config, bootstrap, clock, logger, read });
     const options = {
-      ...{ bootstrap, transportFactory, userAgent, clientFeatures },
+      ...{ bootstrap, transportFactory, userAgent: USER_AGENT, clientFeatures },
       ...{ dataErrorHandling, federation },
       ...{ clock, random, logger, maxUpdateTimePercent },
       ...(savedStart && { events: savedStart.events }),

@@ -15,6 +15,7 @@ export class CertificateProviderRegistry implements CertificateProviderSupport {
   register<Config>(type: CertificateProviderType<Config>): void {
     const erased: CertificateProviderType = {
       name: type.name,
+      isPerNode: type.isPerNode === true,
       parseConfig: (config, violations) => type.parseConfig(config, violations),
       // eslint-disable-next-line no-restricted-syntax -- the config is the result of the same type's parseConfig
       create: (config, context) => type.create(config as Config, context),

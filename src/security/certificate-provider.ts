@@ -1,3 +1,4 @@
+import type { NodeConfig } from '../bootstrap/bootstrap';
 import type { Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
@@ -54,6 +55,8 @@ export interface CertificateWatch extends Handle {
 export interface CertificateProviderContext {
   /** The instance in the bootstrap that is the first to use it; names the provider in messages. */
   readonly instanceName: string;
+  /** The node of that bootstrap. */
+  readonly node: NodeConfig;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -62,8 +65,10 @@ export interface CertificateProviderContext {
 export interface CertificateProviderType<Config = unknown> {
   /** `plugin_name`, such as `file_watcher`. */
   readonly name: string;
+  /** Whether what it supplies depends on the node: those of different nodes are not shared. Default: no. */
+  readonly isPerNode?: boolean;
   /** Validates the `config` of an instance. @returns `undefined` after adding a violation. */
   parseConfig(config: unknown, violations: Violations): Config | undefined;
-  /** Creates a provider, which starts to read at once. Instances with the same plugin and config share one. */
+  /** Creates a provider, which starts to read at once. Instances with the same plugin and config share one; see `isPerNode`. */
   create(config: Config, context: CertificateProviderContext): CertificateProvider;
 }

@@ -1,4 +1,4 @@
-import type { Bootstrap, CertificateProviderConfig } from '../bootstrap/bootstrap';
+import type { Bootstrap, CertificateProviderConfig, NodeConfig } from '../bootstrap/bootstrap';
 import type { Clock } from '../util/clock';
 import { createHandle, type Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
@@ -13,6 +13,13 @@ export interface CertificateProvidersOptions {
   readonly types: CertificateProviderRegistry;
   readonly clock: Clock;
   readonly logger: Logger;
+}
+
+/** An instance of a bootstrap. */
+interface UsedInstance {
+  readonly instanceName: string;
+  readonly instance: CertificateProviderConfig;
+  readonly node: NodeConfig;
 }
 
 interface SharedProvider {
@@ -43,7 +50,7 @@ export class CertificateProviders {
       watch: (instanceName, certificateName, onChanged) => {
         const instance = certificateProviders.get(instanceName);
         if (instance !== undefined) {
-          return this.watch(instanceName, instance, certificateName, onChanged);
+          return this.watch({ instanceName, instance, node }, certificateName, onChanged);
         }
         return failedWatch(
           `certificate provider instance "${instanceName}" is not among those of the bootstrap ${source}`,
@@ -53,8 +60,7 @@ export class CertificateProviders {
   }
 
   private watch(
-    instanceName: string,
-    instance: CertificateProviderConfig,
+    { instanceName, instance, node }: UsedInstance,
     certificateName: string,
     onChanged: () => void,
   ): CertificateWatch {
@@ -66,8 +72,9 @@ export class CertificateProviders {
       return failedWatch(`certificate provider instance "${instanceName}": ${reason}`);
     }
     const { clock, logger } = this.options;
-    const key = JSON.stringify([instance.pluginName, canonicalJson(instance.config)]);
-    const create = () => type.create(config, { instanceName, clock, logger });
+    const { pluginName } = instance;
+    const key = canonicalJson([pluginName, instance.config, type.isPerNode === true && node]);
+    const create = () => type.create(config, { instanceName, node, clock, logger });
     if (!this.factories.has(key)) this.factories.set(key, { key, create });
     const provider = this.providers.acquire(key);
     const watch = provider.value.watch(certificateName, onChanged);
@@ -97,9 +104,11 @@ function failedWatch(error: string): CertificateWatch {
 
 /** The same text for two values that differ only in the order of their members. */
 function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_key, part: unknown) =>
-    typeof part === 'object' && part !== null && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : part,
-  );
+  return JSON.stringify(value, (_key, part: unknown): unknown => {
+    if (typeof part !== 'object' || part === null || Array.isArray(part)) return part;
+    const entries: Iterable<readonly [unknown, unknown]> =
+      part instanceof Map ? part : Object.entries(part);
+    const members = [...entries].map(([name, member]) => [String(name), member] as const);
+    return Object.fromEntries(members.sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
 }

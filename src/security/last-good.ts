@@ -1,6 +1,6 @@
 import type { Clock } from '../util/clock';
 import type { Logger } from '../util/logger';
-import { err, type Result } from '../util/result';
+import { err, ok, type Result } from '../util/result';
 
 /** The environment of a {@link LastGood}. */
 export interface LastGoodOptions {
@@ -14,7 +14,7 @@ export interface LastGoodOptions {
   readonly logger: Logger;
 }
 
-/** A value made from bytes, which stays while later ones cannot be read or used. Each problem is logged once. */
+/** A value, often made from bytes, which stays while later ones cannot be read or used. Each problem is logged once. */
 export class LastGood<T> {
   private bytes: readonly Buffer[] | undefined;
   private problem: { readonly text: string; readonly sinceMs: number } | undefined;
@@ -49,6 +49,14 @@ export class LastGood<T> {
     return true;
   }
 
+  /** Replaces the value. @returns whether the result is another one. */
+  replace(value: T): boolean {
+    this.recover();
+    if (this.value?.ok === true && this.value.value === value) return false;
+    this.value = ok(value);
+    return true;
+  }
+
   /** Records a failure to replace the value, with its reason. @returns whether the result is another one. */
   fail(text: string): boolean {
     if (this.problem?.text === text) return false;
@@ -65,7 +73,8 @@ export class LastGood<T> {
     return true;
   }
 
-  private recover(): void {
+  /** Records that the last failure is over. */
+  recover(): void {
     if (this.problem === undefined) return;
     const { subject, noun, logger } = this.options;
     const { sinceMs } = this.problem;

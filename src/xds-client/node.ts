@@ -1,11 +1,14 @@
 import type { JsonValue, NodeConfig } from '../bootstrap/bootstrap';
 import type { Node } from '../generated/envoy/config/core/v3/base';
+import type { SemanticVersion } from '../generated/envoy/type/v3/semantic_version';
 import { NullValue, type Struct, type Value } from '../generated/google/protobuf/struct';
 
 /** The name of this program, as sent to management servers. */
 export interface UserAgent {
   readonly name: string;
   readonly version: string;
+  /** Sent in place of `version`, to servers that decide by it what a client can read. Default: none. */
+  readonly buildVersion?: SemanticVersion;
 }
 
 /**
@@ -35,9 +38,15 @@ export function createNode(
     metadata: config.metadata === undefined ? undefined : toStruct(config.metadata),
     locality: config.locality,
     userAgentName: userAgent.name,
-    userAgentVersionType: { $case: 'userAgentVersion', value: userAgent.version },
+    userAgentVersionType: versionOf(userAgent),
     clientFeatures: [...CLIENT_FEATURES, ...features],
   };
+}
+
+function versionOf({ version, buildVersion }: UserAgent): Node['userAgentVersionType'] {
+  return buildVersion === undefined
+    ? { $case: 'userAgentVersion', value: version }
+    : { $case: 'userAgentBuildVersion', value: { version: buildVersion } };
 }
 
 function toStruct(members: Iterable<readonly [string, JsonValue]>): Struct {

@@ -29,7 +29,8 @@ export interface ServerPolicy {
 /** The features by which a bootstrap chooses the variant of the protocol; they are this package's own. */
 const DELTA_FEATURE = 'grpc_xds_delta';
 const DELTA_AUTO_FEATURE = 'grpc_xds_delta_auto';
-const SEPARATE_STREAMS_FEATURE = 'grpc_xds_separate_streams';
+/** Each type has its own stream, of its own service. */
+export const SEPARATE_STREAMS_FEATURE = 'grpc_xds_separate_streams';
 
 const RESOURCE_TIMEOUT_MS = 15_000;
 const TRANSIENT_RESOURCE_TIMEOUT_MS = 30_000;

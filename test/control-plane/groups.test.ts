@@ -98,6 +98,23 @@ describe('groups of clients', () => {
   });
 
   it.each([
+    [{ user_agent_version: '1.2-dev' }, '1.2-dev'],
+    // As Envoy sends it.
+    [{ user_agent_build_version: { version: { major_number: 1, minor_number: 30 } } }, '1.30.0'],
+    [{ user_agent_build_version: {} }, '0.0.0'],
+  ])('are chosen by the version of the client, such as %j', async (node, expected) => {
+    const shown: string[] = [];
+    const { open } = await setUp({
+      groupOf: ({ userAgentVersion }) => {
+        shown.push(userAgentVersion);
+        return undefined;
+      },
+    });
+    await open(node).next();
+    expect(shown).toEqual([expected]);
+  });
+
+  it.each([
     ['of no group', nodeOf('any'), 'shared'],
     ['without a node', undefined, 'shared'],
     ['of a group', nodeOf('any', 'blue'), 'blue'],

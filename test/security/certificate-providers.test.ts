@@ -12,6 +12,7 @@ class RecordingPlugin implements CertificateProviderType<{ readonly id: unknown 
   constructor(
     readonly name = 'recording',
     readonly events: string[] = [],
+    readonly isPerNode = false,
   ) {}
 
   parseConfig(config: unknown) {
@@ -50,9 +51,9 @@ describe('CertificateProviders', () => {
     providers = new CertificateProviders({ types, clock: new FakeClock(), logger: silentLogger });
   });
 
-  function bootstrapOf(instances: object): Bootstrap {
+  function bootstrapOf(instances: object, node: object = {}): Bootstrap {
     const xds_servers = [{ server_uri: 'a', channel_creds: [{ type: 'insecure' }] }];
-    const json = { xds_servers, certificate_providers: instances };
+    const json = { xds_servers, node, certificate_providers: instances };
     const support = { channelCreds: new Set(['insecure']), callCreds: new Set<string>() };
     const parsed = parseBootstrap(json, '/etc/xds.json', {
       ...support,
@@ -99,6 +100,23 @@ describe('CertificateProviders', () => {
     expect(plugin.events.filter((event) => event.endsWith('created'))).toEqual(['a (1): created']);
     for (const watch of watches) watch.release();
     expect(plugin.events.filter((event) => event.endsWith('closed'))).toEqual(['a (1): closed']);
+  });
+
+  it('shares a provider that depends on the node among bootstraps with the same node', () => {
+    types.register(new RecordingPlugin('recording', plugin.events, true));
+    const nodes = [
+      { id: 'n', metadata: { x: 1, y: 2 } },
+      { id: 'n', metadata: { y: 2, x: 1 } },
+      { id: 'n', metadata: { x: 2, y: 2 } },
+      { id: 'm', metadata: { x: 1, y: 2 } },
+    ];
+    for (const [position, node] of nodes.entries()) {
+      const name = `i${position}`;
+      providers.of(bootstrapOf({ [name]: instance({ id: 1 }) }, node)).watch(name, '', ignore);
+    }
+    expect(plugin.events.filter((event) => event.endsWith('created'))).toEqual([
+      ...['i0 (1): created', 'i2 (1): created', 'i3 (1): created'],
+    ]);
   });
 
   it('shares no provider between lists in another order, and between plugins', () => {

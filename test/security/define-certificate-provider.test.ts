@@ -15,6 +15,7 @@ const first = root.sign('first');
 const second = root.sign('second');
 afterAll(() => certificates.close());
 
+const NO_NODE = { id: '', cluster: '', locality: undefined, metadata: undefined };
 const SUBJECT = 'certificate provider instance "mesh": ';
 const SINCE = '2023-11-14T22:13:20.000Z';
 
@@ -64,7 +65,7 @@ describe('a certificate provider of an application', () => {
     const type = defineCertificateProvider(definition);
     const config = type.parseConfig({ path: '/a', more: 1 }, Violations.root());
     if (config === undefined) throw new Error('an invalid config');
-    return type.create(config, { instanceName: 'mesh', clock, logger });
+    return type.create(config, { instanceName: 'mesh', node: NO_NODE, clock, logger });
   }
 
   function watch(name = ''): { watch: CertificateWatch; watcher: CertificateWatcher } {

@@ -28,6 +28,7 @@ const otherRoot = certificates.authority('other root');
 const first = root.sign('leaf');
 const second = root.sign('leaf');
 const INTERVAL_MS = 600_000;
+const NO_NODE = { id: '', cluster: '', locality: undefined, metadata: undefined };
 const SUBJECT = 'certificate provider instance "default": ';
 const SINCE = '2023-11-14T22:13:20.000Z';
 
@@ -155,7 +156,12 @@ describe('file_watcher', () => {
   function watch(config: object = wholeConfig(), usedClock: Clock = clock): CertificateWatch {
     const parsed = type.parseConfig(config, Violations.root());
     if (parsed === undefined) throw new Error('an invalid config');
-    const provider = type.create(parsed, { instanceName: 'default', clock: usedClock, logger });
+    const provider = type.create(parsed, {
+      instanceName: 'default',
+      node: NO_NODE,
+      clock: usedClock,
+      logger,
+    });
     const watching = provider.watch('ignored', () => changes++);
     watches.push(watching);
     return watching;

@@ -7,6 +7,7 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Any } from "../../../../google/protobuf/any";
 import { Struct } from "../../../../google/protobuf/struct";
 import { FractionalPercent } from "../../../type/v3/percent";
+import { SemanticVersion } from "../../../type/v3/semantic_version";
 
 export enum RoutingPriority {
   DEFAULT = 0,
@@ -20,13 +21,20 @@ export interface Locality {
   subZone: string;
 }
 
+export interface BuildVersion {
+  version: SemanticVersion | undefined;
+}
+
 export interface Node {
   id: string;
   cluster: string;
   metadata: Struct | undefined;
   locality: Locality | undefined;
   userAgentName: string;
-  userAgentVersionType: { $case: "userAgentVersion"; value: string } | undefined;
+  userAgentVersionType: { $case: "userAgentVersion"; value: string } | {
+    $case: "userAgentBuildVersion";
+    value: BuildVersion;
+  } | undefined;
   clientFeatures: string[];
 }
 
@@ -131,6 +139,48 @@ export const Locality: MessageFns<Locality> = {
   },
 };
 
+function createBaseBuildVersion(): BuildVersion {
+  return { version: undefined };
+}
+
+export const BuildVersion: MessageFns<BuildVersion> = {
+  encode(message: BuildVersion, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.version !== undefined) {
+      SemanticVersion.encode(message.version, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): BuildVersion {
+    const reader = enter(input);
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseBuildVersion();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag) {
+          case 10: {
+
+            message.version = SemanticVersion.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        skip(reader, tag);
+      }
+      leave(reader, end); return message;
+  },
+
+  create(base?: DeepPartial<BuildVersion>): BuildVersion {
+    return BuildVersion.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<BuildVersion>): BuildVersion {
+    const message = createBaseBuildVersion();
+    message.version = (object.version !== undefined && object.version !== null)
+      ? SemanticVersion.fromPartial(object.version)
+      : undefined;
+    return message;
+  },
+};
+
 function createBaseNode(): Node {
   return {
     id: "",
@@ -163,6 +213,9 @@ export const Node: MessageFns<Node> = {
     switch (message.userAgentVersionType?.$case) {
       case "userAgentVersion":
         writer.uint32(58).string(message.userAgentVersionType.value);
+        break;
+      case "userAgentBuildVersion":
+        BuildVersion.encode(message.userAgentVersionType.value, writer.uint32(66).fork()).join();
         break;
     }
     for (const v of message.clientFeatures) {
@@ -208,6 +261,14 @@ export const Node: MessageFns<Node> = {
             message.userAgentVersionType = { $case: "userAgentVersion", value: reader.string() };
             continue;
           }
+          case 66: {
+
+            message.userAgentVersionType = {
+              $case: "userAgentBuildVersion",
+              value: BuildVersion.decode(reader, reader.uint32()),
+            };
+            continue;
+          }
           case 82: {
 
             message.clientFeatures.push(reader.string());
@@ -237,6 +298,15 @@ export const Node: MessageFns<Node> = {
       case "userAgentVersion": {
         if (object.userAgentVersionType?.value !== undefined && object.userAgentVersionType?.value !== null) {
           message.userAgentVersionType = { $case: "userAgentVersion", value: object.userAgentVersionType.value };
+        }
+        break;
+      }
+      case "userAgentBuildVersion": {
+        if (object.userAgentVersionType?.value !== undefined && object.userAgentVersionType?.value !== null) {
+          message.userAgentVersionType = {
+            $case: "userAgentBuildVersion",
+            value: BuildVersion.fromPartial(object.userAgentVersionType.value),
+          };
         }
         break;
       }

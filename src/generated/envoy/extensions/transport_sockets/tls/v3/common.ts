@@ -17,6 +17,9 @@ export interface TlsCertificate {
   privateKey: DataSource | undefined;
 }
 
+export interface TlsSessionTicketKeys {
+}
+
 export interface CertificateProviderPluginInstance {
   instanceName: string;
   certificateName: string;
@@ -134,6 +137,37 @@ export const TlsCertificate: MessageFns<TlsCertificate> = {
     message.privateKey = (object.privateKey !== undefined && object.privateKey !== null)
       ? DataSource.fromPartial(object.privateKey)
       : undefined;
+    return message;
+  },
+};
+
+function createBaseTlsSessionTicketKeys(): TlsSessionTicketKeys {
+  return {};
+}
+
+export const TlsSessionTicketKeys: MessageFns<TlsSessionTicketKeys> = {
+  encode(_: TlsSessionTicketKeys, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TlsSessionTicketKeys {
+    const reader = enter(input);
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTlsSessionTicketKeys();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag) {
+        }
+        skip(reader, tag);
+      }
+      leave(reader, end); return message;
+  },
+
+  create(base?: DeepPartial<TlsSessionTicketKeys>): TlsSessionTicketKeys {
+    return TlsSessionTicketKeys.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<TlsSessionTicketKeys>): TlsSessionTicketKeys {
+    const message = createBaseTlsSessionTicketKeys();
     return message;
   },
 };

@@ -4,9 +4,23 @@
 /* eslint-disable */
 import { enter, leave, skip } from "../../../../../decoding";
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { CertificateValidationContext, TlsCertificate, TlsSessionTicketKeys } from "./common";
 
 export interface SdsSecretConfig {
   name: string;
+}
+
+export interface GenericSecret {
+}
+
+export interface Secret {
+  name: string;
+  type:
+    | { $case: "tlsCertificate"; value: TlsCertificate }
+    | { $case: "sessionTicketKeys"; value: TlsSessionTicketKeys }
+    | { $case: "validationContext"; value: CertificateValidationContext }
+    | { $case: "genericSecret"; value: GenericSecret }
+    | undefined;
 }
 
 function createBaseSdsSecretConfig(): SdsSecretConfig {
@@ -45,6 +59,143 @@ export const SdsSecretConfig: MessageFns<SdsSecretConfig> = {
   fromPartial(object: DeepPartial<SdsSecretConfig>): SdsSecretConfig {
     const message = createBaseSdsSecretConfig();
     message.name = object.name ?? "";
+    return message;
+  },
+};
+
+function createBaseGenericSecret(): GenericSecret {
+  return {};
+}
+
+export const GenericSecret: MessageFns<GenericSecret> = {
+  encode(_: GenericSecret, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GenericSecret {
+    const reader = enter(input);
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGenericSecret();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag) {
+        }
+        skip(reader, tag);
+      }
+      leave(reader, end); return message;
+  },
+
+  create(base?: DeepPartial<GenericSecret>): GenericSecret {
+    return GenericSecret.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<GenericSecret>): GenericSecret {
+    const message = createBaseGenericSecret();
+    return message;
+  },
+};
+
+function createBaseSecret(): Secret {
+  return { name: "", type: undefined };
+}
+
+export const Secret: MessageFns<Secret> = {
+  encode(message: Secret, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    switch (message.type?.$case) {
+      case "tlsCertificate":
+        TlsCertificate.encode(message.type.value, writer.uint32(18).fork()).join();
+        break;
+      case "sessionTicketKeys":
+        TlsSessionTicketKeys.encode(message.type.value, writer.uint32(26).fork()).join();
+        break;
+      case "validationContext":
+        CertificateValidationContext.encode(message.type.value, writer.uint32(34).fork()).join();
+        break;
+      case "genericSecret":
+        GenericSecret.encode(message.type.value, writer.uint32(42).fork()).join();
+        break;
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Secret {
+    const reader = enter(input);
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSecret();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag) {
+          case 10: {
+
+            message.name = reader.string();
+            continue;
+          }
+          case 18: {
+
+            message.type = { $case: "tlsCertificate", value: TlsCertificate.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 26: {
+
+            message.type = { $case: "sessionTicketKeys", value: TlsSessionTicketKeys.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 34: {
+
+            message.type = {
+              $case: "validationContext",
+              value: CertificateValidationContext.decode(reader, reader.uint32()),
+            };
+            continue;
+          }
+          case 42: {
+
+            message.type = { $case: "genericSecret", value: GenericSecret.decode(reader, reader.uint32()) };
+            continue;
+          }
+        }
+        skip(reader, tag);
+      }
+      leave(reader, end); return message;
+  },
+
+  create(base?: DeepPartial<Secret>): Secret {
+    return Secret.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<Secret>): Secret {
+    const message = createBaseSecret();
+    message.name = object.name ?? "";
+    switch (object.type?.$case) {
+      case "tlsCertificate": {
+        if (object.type?.value !== undefined && object.type?.value !== null) {
+          message.type = { $case: "tlsCertificate", value: TlsCertificate.fromPartial(object.type.value) };
+        }
+        break;
+      }
+      case "sessionTicketKeys": {
+        if (object.type?.value !== undefined && object.type?.value !== null) {
+          message.type = { $case: "sessionTicketKeys", value: TlsSessionTicketKeys.fromPartial(object.type.value) };
+        }
+        break;
+      }
+      case "validationContext": {
+        if (object.type?.value !== undefined && object.type?.value !== null) {
+          message.type = {
+            $case: "validationContext",
+            value: CertificateValidationContext.fromPartial(object.type.value),
+          };
+        }
+        break;
+      }
+      case "genericSecret": {
+        if (object.type?.value !== undefined && object.type?.value !== null) {
+          message.type = { $case: "genericSecret", value: GenericSecret.fromPartial(object.type.value) };
+        }
+        break;
+      }
+    }
     return message;
   },
 };

@@ -1,0 +1,384 @@
+// The certificate provider sds, against a secret discovery server over real gRPC.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { credentials } from '../../src/grpc-js';
+import type {
+  CertificateProvider,
+  CertificateProviderType,
+  CertificateWatch,
+} from '../../src/security/certificate-provider';
+import { createSds } from '../../src/security/sds/sds';
+import { GrpcTransportFactory } from '../../src/transport/grpc-transport';
+import { systemRandom } from '../../src/util/random';
+import { ok } from '../../src/util/result';
+import { Violations } from '../../src/util/violations';
+import { SharedTransports } from '../../src/xds-client/shared-transports';
+import { eventually } from '../support/eventually';
+import { FakeClock } from '../support/fake-clock';
+import {
+  identitySecret,
+  rootsSecret,
+  SdsServer,
+  type SdsRequest,
+  type SdsServerOptions,
+} from '../support/sds-server';
+import { TestCertificates } from '../support/test-certificates';
+
+const certificates = new TestCertificates();
+const root = certificates.authority('root');
+const otherRoot = certificates.authority('other root');
+const [first, second] = [root.sign('first'), root.sign('second')];
+afterAll(() => certificates.close());
+
+const SUBJECT = 'certificate provider instance "mesh": ';
+const SINCE = /failing since 2023-11-14T22:1\d:\d\d\.000Z/;
+const VARIANTS: readonly (readonly [
+  name: string,
+  features: readonly string[],
+  method: SdsRequest['method'],
+])[] = [
+  ['state of the world', [], 'StreamSecrets'],
+  ['incremental', ['grpc_xds_delta'], 'DeltaSecrets'],
+];
+const support = { channelCreds: new Set(['insecure']), callCreds: new Set<string>() };
+
+let features: readonly string[] = [];
+let server: SdsServer;
+let uri: string;
+let clock: FakeClock;
+let logged: string[];
+let changes: number;
+const closing: (() => void)[] = [];
+
+beforeEach(async () => {
+  clock = new FakeClock();
+  logged = [];
+  changes = 0;
+  await serve();
+});
+afterEach(() => {
+  for (const close of closing.splice(0).reverse()) close();
+});
+
+async function serve(options?: SdsServerOptions, address?: string): Promise<void> {
+  server = new SdsServer(options);
+  const started = server;
+  closing.push(() => started.stop());
+  uri = await server.start(address);
+}
+
+const logger = {
+  trace: () => undefined,
+  info: (text: () => string) => logged.push(text()),
+  error: (text: () => string) => logged.push(text()),
+};
+
+function createType(): CertificateProviderType<NonNullable<ReturnType<typeof parse>>> {
+  const transportFactory = new SharedTransports(
+    new GrpcTransportFactory({
+      credentials: { create: () => ok(credentials.createInsecure()) },
+      clock,
+    }),
+  );
+  return createSds({
+    ...{ support, transportFactory, random: systemRandom, spiffeBundles: true },
+    userAgent: { name: 'test', version: '1' },
+    dataErrorHandling: false,
+  });
+}
+
+const parse = (config: object, serverFeatures = features) => {
+  const sds_server = {
+    ...{ server_uri: uri, channel_creds: [{ type: 'insecure' }] },
+    server_features: serverFeatures,
+  };
+  return createSds({
+    support,
+    transportFactory: { create: () => ({ ok: false, error: 'not used' }) },
+    ...{ random: systemRandom, userAgent: { name: '', version: '' } },
+    ...{ spiffeBundles: true, dataErrorHandling: false },
+  }).parseConfig({ sds_server, ...config }, Violations.root());
+};
+
+function create(config: object = {}, serverFeatures = features): CertificateProvider {
+  const parsed = parse(config, serverFeatures);
+  if (parsed === undefined) throw new Error('an invalid config');
+  const node = { id: 'node', cluster: 'c', locality: undefined, metadata: undefined };
+  const provider = createType().create(parsed, { instanceName: 'mesh', node, clock, logger });
+  closing.push(() => provider.close());
+  return provider;
+}
+
+function watch(config?: object, serverFeatures = features): CertificateWatch {
+  return create(config, serverFeatures).watch('any name', () => changes++);
+}
+
+/** Waits until both parts are there, whatever they are. */
+async function settled(certificateWatch: CertificateWatch): Promise<CertificateWatch['current']> {
+  return eventually(
+    () => certificateWatch.current,
+    ({ roots, identity }) => roots !== undefined && identity !== undefined,
+  );
+}
+
+/** Serves both secrets, and waits until the client has them. */
+async function watchGood(): Promise<CertificateWatch> {
+  server.set('default', identitySecret(first));
+  server.set('ROOTCA', rootsSecret(root.certificate));
+  const watching = watch();
+  await settled(watching);
+  return watching;
+}
+
+const identityOf = ({ certificateChain, privateKey }: typeof first) =>
+  ok({ certificateChain, privateKey });
+
+describe.each(VARIANTS)('sds, %s', (_name, variantFeatures, method) => {
+  beforeEach(() => {
+    features = variantFeatures;
+  });
+
+  it('has a stream for each secret, over one connection, and acknowledges', async () => {
+    const { current } = await watchGood();
+    expect(current).toEqual({
+      roots: ok({ certificates: [root.certificate] }),
+      identity: identityOf(first),
+    });
+    const requests = await eventually(
+      () => server.requests,
+      ({ length }) => length >= 4,
+    );
+    for (const name of ['default', 'ROOTCA']) {
+      const initial = requests.find(({ names }) => names.includes(name));
+      expect(initial).toMatchObject({ method, names: [name], nonce: '', error: undefined });
+      const { stream } = initial ?? {};
+      const acknowledgement = requests.filter((request) => request.stream === stream)[1];
+      expect(acknowledgement).toMatchObject({ nonce: '1', error: undefined });
+    }
+    expect([server.openStreams, server.connections]).toEqual([2, 1]);
+    expect(logged).toEqual([]);
+  });
+
+  it('sends the node of the bootstrap, and the version by which SPIRE sends trust domains', async () => {
+    await watchGood();
+    const version = { majorNumber: 1, minorNumber: 18, patch: 0 };
+    expect(server.requests[0]?.node).toMatchObject({
+      ...{ id: 'node', cluster: 'c', userAgentName: 'test' },
+      userAgentVersionType: { $case: 'userAgentBuildVersion', value: { version } },
+    });
+  });
+
+  it('replaces what has changed, and only that', async () => {
+    const watching = await watchGood();
+    const before = watching.current;
+    const changesBefore = changes;
+    server.set('default', identitySecret(second));
+    await eventually(
+      () => changes,
+      (count) => count > changesBefore,
+    );
+    expect(watching.current.identity).toEqual(identityOf(second));
+    expect(watching.current.roots).toBe(before.roots);
+    watching.release();
+    server.set('ROOTCA', rootsSecret(otherRoot.certificate));
+    await eventually(
+      () => watching.current.roots,
+      (roots) => roots !== before.roots,
+    );
+    expect(changes).toBe(changesBefore + 1);
+  });
+
+  it('rejects what cannot be used, and keeps the last good until there is better', async () => {
+    const watching = await watchGood();
+    const before = watching.current;
+    const bad = [
+      [
+        identitySecret({ ...first, privateKey: second.privateKey }),
+        /tls_certificate: cannot be used: .*key values mismatch/,
+      ],
+      [identitySecret({ certificateChain: '', privateKey: '' }), /no certificate in PEM found/],
+      [rootsSecret(root.certificate), /must be tls_certificate, not validation_context/],
+    ] as const;
+    for (const [position, [secret, expected]] of bad.entries()) {
+      server.set('default', secret);
+      const nacks = await eventually(
+        () => {
+          clock.advance(1000);
+          return server.nacks();
+        },
+        ({ length }) => length > position,
+      );
+      expect(nacks[position]).toMatch(expected);
+      expect(watching.current).toEqual(before);
+      expect(watching.current.identity).toBe(before.identity);
+      const kept = logged.filter((line) => line.startsWith(SUBJECT) && expected.test(line));
+      expect(kept).toEqual([
+        expect.stringMatching(/; failing since .*; what was read before stays in use$/),
+      ]);
+    }
+    server.set('default', identitySecret(second));
+    await eventually(
+      () => watching.current.identity,
+      (identity) => identity !== before.identity,
+    );
+    expect(watching.current).toEqual({ ...before, identity: identityOf(second) });
+    expect(logged.at(-1)).toMatch(SINCE);
+    expect(logged.at(-1)).toMatch(`${SUBJECT}Secret "default" can be used again`);
+  });
+
+  it('has the reason in place of what could never be used, and the other part all the same', async () => {
+    server.set('default', rootsSecret(root.certificate));
+    server.set('ROOTCA', rootsSecret(root.certificate));
+    const { roots, identity } = await settled(watch());
+    expect(roots).toMatchObject({ ok: true });
+    expect(identity).toEqual({
+      ok: false,
+      error:
+        `${SUBJECT}Secret "default": update from management server ${uri} (node "node") rejected (NACK): ` +
+        'must be tls_certificate, not validation_context',
+    });
+  });
+
+  it('keeps what it has while its server is away, and is up to date when that returns', async () => {
+    const watching = await watchGood();
+    const before = watching.current;
+    server.stop();
+    await eventually(
+      () => {
+        clock.advance(1000);
+        return logged;
+      },
+      (lines) => lines.some((line) => line.startsWith(SUBJECT)),
+    );
+    expect(watching.current).toEqual(before);
+    const address = uri;
+    await serve({}, address);
+    server.set('default', identitySecret(second));
+    server.set('ROOTCA', rootsSecret(root.certificate));
+    await eventually(
+      () => {
+        clock.advance(1000);
+        return watching.current;
+      },
+      ({ identity }) => identity !== before.identity,
+    );
+    expect(watching.current.identity).toEqual(identityOf(second));
+    await eventually(
+      () => {
+        clock.advance(1000);
+        return logged;
+      },
+      (lines) => lines.some((line) => line.includes('Secret "ROOTCA" can be used again')),
+    );
+    expect(watching.current.roots).toBe(before.roots);
+  });
+
+  it('takes the secrets that its config names', async () => {
+    server.set('spiffe://a.test/web', identitySecret(first));
+    server.set('ALL', rootsSecret(root.certificate));
+    const names = {
+      tls_certificate_secret: 'spiffe://a.test/web',
+      validation_context_secret: 'ALL',
+    };
+    expect(await settled(watch(names))).toMatchObject({
+      roots: { ok: true },
+      identity: { ok: true },
+    });
+  });
+
+  it('works over a socket', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sds-'));
+    closing.push(() => rmSync(folder, { recursive: true, force: true }));
+    await serve({}, `unix:${join(folder, 'agent.sock')}`);
+    const { current } = await watchGood();
+    expect(current).toMatchObject({ roots: { ok: true }, identity: { ok: true } });
+  });
+
+  it('ends its streams when it is closed', async () => {
+    server.set('default', identitySecret(first));
+    const provider = create();
+    await eventually(
+      () => server.openStreams,
+      (count) => count === 2,
+    );
+    provider.close();
+    await eventually(
+      () => server.openStreams,
+      (count) => count === 0,
+    );
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('keeps what is removed', async () => {
+    const watching = await watchGood();
+    const before = watching.current;
+    server.remove('default');
+    server.set('ROOTCA', rootsSecret(otherRoot.certificate));
+    await eventually(
+      () => watching.current.roots,
+      (roots) => roots !== before.roots,
+    );
+    expect(watching.current.identity).toBe(before.identity);
+  });
+
+  it('says which secret its server does not have', async () => {
+    server.set('ROOTCA', rootsSecret(root.certificate));
+    const watching = watch();
+    const { identity, roots } = await eventually(
+      () => {
+        if (watching.current.roots !== undefined) clock.advance(1000);
+        return watching.current;
+      },
+      ({ identity }) => identity !== undefined,
+    );
+    expect(roots).toMatchObject({ ok: true });
+    const facts: Readonly<Record<typeof method, string>> = {
+      StreamSecrets:
+        'did not send it within 15 s and has not answered this node at all: is node.id known to the server?',
+      DeltaSecrets: 'does not have it',
+    };
+    expect(identity).toEqual({
+      ok: false,
+      error: `${SUBJECT}Secret "default": no such resource: management server ${uri} (node "node") ${facts[method]}`,
+    });
+    // It is in use as soon as the server has it.
+    server.set('default', identitySecret(first));
+    await eventually(
+      () => watching.current.identity?.ok,
+      (isOk) => isOk === true,
+    );
+  });
+});
+
+describe('sds', () => {
+  beforeEach(() => {
+    features = [];
+  });
+
+  it('has one secret although its server refuses the other, as the agent of SPIRE does', async () => {
+    server.stop();
+    await serve({ refusesMissing: true });
+    server.set('ROOTCA', rootsSecret(root.certificate));
+    const { identity, roots } = await settled(watch());
+    expect(roots).toMatchObject({ ok: true });
+    expect(identity).toEqual({
+      ok: false,
+      error:
+        `${SUBJECT}Secret "default": management server ${uri} (node "node") ended the ADS stream with INVALID_ARGUMENT: ` +
+        'workload is not authorized for the requested identities ["default"]',
+    });
+  });
+
+  it('uses state of the world where its server has no incremental variant, if it may choose', async () => {
+    server.stop();
+    await serve({ hasDelta: false });
+    features = ['grpc_xds_delta_auto'];
+    const { current } = await watchGood();
+    expect(current).toMatchObject({ roots: { ok: true }, identity: { ok: true } });
+    expect(new Set(server.requests.map(({ method }) => method))).toEqual(
+      new Set(['StreamSecrets']),
+    );
+  });
+});
