@@ -1,7 +1,7 @@
 import { constants } from 'node:http2';
 import { ChannelCredentials } from '@grpc/grpc-js';
 import { errorMessage } from '../util/error-message';
-import type { ChannelOptions, Resolver, Subchannel } from '.';
+import type { ChannelOptions, Resolver, SecureConnector, Subchannel } from '.';
 import type { CreateCall } from './subchannel-wrappers';
 
 export function hasMethods<T extends object>(
@@ -70,6 +70,25 @@ export function subchannelOptionsOf(
 /** Every member of the options is optional. */
 function isOptions(value: unknown): value is ChannelOptions {
   return typeof value === 'object' && value !== null;
+}
+
+/**
+ * Replaces what makes the connections of a subchannel, before it connects for the first time. grpc-js keeps it in a private
+ * member
+ * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/subchannel.ts, `secureConnector`).
+ * Where it is missing, nothing is replaced.
+ *
+ * @param connection The real subchannel.
+ */
+export function replaceConnector(
+  connection: object,
+  replace: (connector: SecureConnector) => SecureConnector,
+): void {
+  const connector = property(connection, 'secureConnector');
+  const methods = ['connect', 'waitForReady', 'getCallCredentials', 'destroy'] as const;
+  if (hasMethods<SecureConnector>(connector, ...methods)) {
+    Reflect.set(connection, 'secureConnector', replace(connector));
+  }
 }
 
 type Call = ReturnType<CreateCall>;

@@ -61,3 +61,18 @@ export class GatedSubchannel extends experimental.BaseSubchannelWrapper {
     this.onConnectRequested(this.child);
   }
 }
+
+/** A subchannel that is connected to an endpoint through another address, and has the address of the endpoint. */
+export class RelayedSubchannel extends experimental.BaseSubchannelWrapper {
+  /** @param relay The subchannel of the other address. */
+  constructor(
+    relay: Subchannel,
+    private readonly address: string,
+  ) {
+    super(relay);
+  }
+
+  override getAddress(): string {
+    return this.address;
+  }
+}

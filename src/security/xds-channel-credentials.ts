@@ -7,6 +7,7 @@ import {
   type GrpcUri,
   type SecureConnector,
 } from '../grpc-js';
+import { HTTP_CONNECT_ARG, HttpConnectConnector } from './http-connect';
 import type * as Connectors from './secure-connector';
 import { TlsPolicy } from './tls-policy';
 
@@ -46,6 +47,16 @@ export class XdsChannelCredentials extends ChannelCredentials {
     channelTarget: GrpcUri,
     options: ChannelOptions,
     callCredentials?: CallCredentials,
+  ): SecureConnector {
+    const connector = this.createConnector(channelTarget, options, callCredentials);
+    const proxied: unknown = options[HTTP_CONNECT_ARG];
+    return typeof proxied === 'string' ? new HttpConnectConnector(connector, proxied) : connector;
+  }
+
+  private createConnector(
+    channelTarget: GrpcUri,
+    options: ChannelOptions,
+    callCredentials: CallCredentials | undefined,
   ): SecureConnector {
     const policy = TlsPolicy.of(options);
     if (policy !== undefined) {

@@ -19,6 +19,7 @@ import { canWaitForCall, DeferredChild } from './deferred-child';
 import { ClusterSubscription } from './cluster-subscription';
 import { planAggregate, planLeaf, type LeafPlan } from './child-plan';
 import { CDS, CdsConfig, parseCdsConfig } from './config';
+import { EndpointProxies } from './endpoint-proxies';
 import { TransportSecurity, UnusedTlsReports } from './transport-security';
 
 export interface CdsPolicyOptions {
@@ -84,6 +85,7 @@ interface Replaced {
 class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
   readonly batch: ClusterWatcher['batch'];
   private readonly security: TransportSecurity;
+  private readonly proxies = new EndpointProxies();
   private readonly subscription = new ClusterSubscription(this);
   private latest: LbUpdate<CdsConfig> | undefined;
   private replaced: Replaced | undefined;
@@ -174,8 +176,9 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     }
     const applied: Applied = { name, cluster, options, ...identityOf(xds) };
     const isNewPolicy = this.security.update(name, resource, xds?.certificates);
-    // No connection made under another policy serves a new call; running calls end where they are.
-    if (isNewPolicy && this.applied !== undefined) this.only.child.destroy();
+    const isNewPath = this.proxies.update(resource, endpoints);
+    // No connection made in another way serves a new call; running calls end where they are.
+    if ((isNewPolicy || isNewPath) && this.applied !== undefined) this.only.child.destroy();
     this.use(applied);
     const { policies } = this.only.host.environment;
     this.only.child.update(
@@ -214,13 +217,15 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     const children = this.applied?.cluster.children;
     const endpoints = children?.kind === 'endpoints' ? children.endpoints : undefined;
     const secured = this.security.argsOf(address, args, endpoints);
-    const subchannel = host.createSubchannel(address, secured);
-    if (this.security.observe(subchannel) && this.security.isUnused) {
-      const { batch, clock } = host.environment;
-      // Afterwards: the child is in the middle of an update, or of a connection attempt.
-      clock.soon(() => batch.run(() => this.updateNote()));
-    }
-    return subchannel;
+    return this.proxies.createSubchannel(address, secured, (to, withArgs) => {
+      const subchannel = host.createSubchannel(to, withArgs);
+      if (this.security.observe(subchannel) && this.security.isUnused) {
+        const { batch, clock } = host.environment;
+        // Afterwards: the child is in the middle of an update, or of a connection attempt.
+        clock.soon(() => batch.run(() => this.updateNote()));
+      }
+      return subchannel;
+    });
   }
 
   /** Repeats the update of the child of a leaf, now that it is known which credentials its connections use. */

@@ -16,11 +16,11 @@ import { unpackAny } from '../shared/any';
 import { checkConfigSource } from '../shared/config-source-parser';
 import { metadataTypesOf, parseMetadata } from '../shared/metadata-parser';
 import { createResourceType } from '../shared/resource-decoder';
-import type { ClusterResource, UpstreamTls } from './cluster';
+import type { ClusterResource } from './cluster';
 import { parseClusterDiscovery } from './cluster-discovery-parser';
 import { parseClusterLbPolicy } from './cluster-lb-policy-parser';
 import { parseOutlierDetection } from './outlier-detection-parser';
-import { parseUpstreamTls } from './upstream-tls-context-parser';
+import { parseTransportSocket } from './transport-socket-parser';
 
 const DEFAULT_MAX_REQUESTS = 1024;
 const DEFAULT_IDLE_TIMEOUT_MS = 3_600_000;
@@ -61,7 +61,7 @@ function parseCluster(
   const discovery = parseClusterDiscovery(message, extensions, violations);
   const lbConfig = parseClusterLbPolicy(message, extensions, violations);
   if (lrsServer !== undefined) checkConfigSource(lrsServer, ['self'], violations.at('lrs_server'));
-  const tls = parseTransportSecurity(message, context, violations);
+  const transport = parseTransportSocket(message, context, violations);
   const connectionIdleTimeoutMs = parseIdleTimeout(
     message.upstreamConfig,
     violations.at('upstream_config'),
@@ -81,27 +81,9 @@ function parseCluster(
     outlierDetection: parsedOutlierDetection,
     overrideHostStatuses: parseOverrideHostStatuses(message.commonLbConfig),
     connectionIdleTimeoutMs,
-    tls,
+    ...transport,
     metadata: parsedMetadata,
   };
-}
-
-/**
- * Parses the transport security, which is validated whether or not the credentials of the channel leave it to the
- * control plane (gRFC A29).
- */
-function parseTransportSecurity(
-  { transportSocket, transportSocketMatches }: Cluster,
-  { extensions, regexes, certificateProviders = new Set() }: ParseContext,
-  violations: Violations,
-): UpstreamTls | undefined {
-  if (transportSocketMatches.length > 0) {
-    violations.at('transport_socket_matches').add('unsupported: use transport_socket');
-  }
-  if (transportSocket === undefined) return undefined;
-  const { systemRootCerts: readSystemRoots = false, sni: readSni = false } = extensions;
-  const context = { regexes, certificateProviders, readSystemRoots, readSni };
-  return parseUpstreamTls(transportSocket, context, violations.at('transport_socket'));
 }
 
 /** The idle timeout concerns session affinity alone (gRFC A75); a wrong one is refused all the same. */

@@ -32,6 +32,8 @@ export interface ClusterResource {
   readonly connectionIdleTimeoutMs: number;
   /** The TLS that the control plane asks for (gRFC A29); `undefined` if it asks for none. */
   readonly tls: UpstreamTls | undefined;
+  /** Whether endpoints that have a proxy are connected to through it (gRFC A86). Default: they are not. */
+  readonly httpConnect?: boolean;
   /** Absent if there is none (gRFC A83). */
   readonly metadata?: ResourceMetadata | undefined;
 }

@@ -160,7 +160,8 @@ class ChangeDecoder {
       return undefined;
     }
     this.used.add(before);
-    const value = this.takeOver(found, change, weight);
+    const proxy = this.parser.parseProxy(message.metadata, this.violations);
+    const value = this.takeOver(found, change, { weight, ...(proxy && { proxy }) });
     return value && { priority, value };
   }
 
@@ -188,14 +189,14 @@ class ChangeDecoder {
   private takeOver(
     { before, known }: KnownLocality,
     comparison: SliceComparison,
-    weight: number,
+    own: Pick<LocalityEndpoints, 'weight' | 'proxy'>,
   ): LocalityEndpoints | undefined {
     const decode = (bytes: Uint8Array) => this.decodeEndpoint(bytes);
     const { slices, added, removed } = applyComparison(comparison, known, decode);
     if (this.violations.count > 0 || slices.totalWeight > MAX_TOTAL_WEIGHT) return undefined;
     const { locality } = before;
     const endpoints = isComplete(slices) ? slices.endpoints : slices.endpoints.filter(isPresent);
-    const next = { locality, weight, endpoints, draining: slices.draining };
+    const next = { locality, ...own, endpoints, draining: slices.draining };
     const isSame = added.length + removed.length === 0;
     const value = isSame ? shareLocality(before, next) : next;
     this.slices.set(value, isComplete(slices) ? { ...slices, endpoints: value.endpoints } : slices);

@@ -9,6 +9,7 @@ import { Violations } from '../../util/violations';
 import type { Decoded, ElementLimit, ResourceType } from '../../xds-client/resource-type';
 import type { ExtensionPoints } from '../extension-points';
 import { decodeMessage, unpackAny, type AnyType } from '../shared/any';
+import { metadataTypesOf } from '../shared/metadata-parser';
 import { splitMessage, type SplitMessage } from '../wire/sliced-message';
 import { AddressSet } from './endpoint-addresses';
 import { checkEndpointCount } from './endpoint-count';
@@ -30,10 +31,12 @@ export function createEndpointCollectionResourceType(
     keepDraining = false,
     additionalAddresses = true,
     maxEndpointsPerAssignment: max,
-  }: Pick<ExtensionPoints, 'keepDraining' | 'additionalAddresses' | 'maxEndpointsPerAssignment'>,
+    ...features
+  }: Omit<ExtensionPoints, 'lbConfigs' | 'httpFilters' | 'regexes'>,
   elementLimit?: ElementLimit,
 ): ResourceType<EndpointCollection> {
-  const reading = { keepDraining, additionalAddresses };
+  const metadataTypes = metadataTypesOf(features);
+  const reading = { keepDraining, additionalAddresses, metadataTypes };
   return {
     typeUrl: 'type.googleapis.com/envoy.config.endpoint.v3.LbEndpointCollection',
     typeName: 'LbEndpointCollection',

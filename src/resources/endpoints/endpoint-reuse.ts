@@ -106,7 +106,8 @@ export function shareLocality(
     hasLocality &&
     hasEndpoints &&
     next.weight === previous.weight &&
-    next.collection === previous.collection
+    next.collection === previous.collection &&
+    sameAddress(next.proxy, previous.proxy)
   ) {
     return previous;
   }

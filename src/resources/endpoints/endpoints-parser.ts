@@ -13,6 +13,7 @@ import type {
 } from '../../xds-client/resource-type';
 import type { ExtensionPoints } from '../extension-points';
 import { parseFraction, MAX_TOTAL_WEIGHT } from '../shared/fraction-parser';
+import { metadataTypesOf } from '../shared/metadata-parser';
 import { createResourceType } from '../shared/resource-decoder';
 import {
   decodePieces,
@@ -77,13 +78,12 @@ export function createEndpointsResourceType(
     additionalAddresses = true,
     endpointCollections = false,
     maxEndpointsPerAssignment: max,
-  }: Pick<
-    ExtensionPoints,
-    'keepDraining' | 'additionalAddresses' | 'endpointCollections' | 'maxEndpointsPerAssignment'
-  >,
+    ...features
+  }: Omit<ExtensionPoints, 'lbConfigs' | 'httpFilters' | 'regexes'>,
   elementLimit?: ElementLimit,
 ): ResourceType<EndpointsResource, EndpointsChange> {
-  const reading = { keepDraining, additionalAddresses };
+  const metadataTypes = metadataTypesOf(features);
+  const reading = { keepDraining, additionalAddresses, metadataTypes };
   return createResourceType({
     typeName: 'envoy.config.endpoint.v3.ClusterLoadAssignment',
     decoder: ClusterLoadAssignment,

@@ -22,6 +22,8 @@ export interface XdsEndpoint {
   readonly hashKey: string | undefined;
   /** `noMetadata` if there is none. */
   readonly metadata: EndpointMetadata;
+  /** The HTTP proxy in its metadata (gRFC A86); absent if there is none. */
+  readonly proxy?: SocketAddress;
 }
 
 /** The endpoints of one locality within one priority. */
@@ -35,6 +37,8 @@ export interface LocalityEndpoints {
   readonly draining?: number | undefined;
   /** The resource that has the endpoints instead, if there is one (gRFC A95). */
   readonly collection?: string;
+  /** The HTTP proxy of the endpoints that have none of their own (gRFC A86); absent if there is none. */
+  readonly proxy?: SocketAddress;
 }
 
 /** The localities that share a priority. */

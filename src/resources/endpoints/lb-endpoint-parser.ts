@@ -6,6 +6,7 @@ import type {
 } from '../../generated/envoy/config/endpoint/v3/endpoint_components';
 import type { Violations } from '../../util/violations';
 import { parseAddress } from '../shared/address-parser';
+import { parseTypedMetadata, type MetadataTypes } from '../shared/metadata-parser';
 import { structToJson } from '../shared/struct-json-parser';
 import { sameMetadata } from './endpoint-reuse';
 import {
@@ -17,6 +18,7 @@ import {
 } from './endpoints';
 
 const HASH_KEY_METADATA = 'envoy.lb';
+const PROXY_METADATA = 'envoy.http11_proxy_transport_socket.proxy_address';
 
 /** The options for endpoints. */
 export interface EndpointReading {
@@ -24,9 +26,11 @@ export interface EndpointReading {
   readonly keepDraining: boolean;
   /** Whether `additional_addresses` are read (gRFC A61). */
   readonly additionalAddresses: boolean;
+  /** The types of metadata values that are validated (gRFC A86). Default: metadata is not validated. */
+  readonly metadataTypes?: MetadataTypes | undefined;
 }
 
-/** Parses the endpoints of one resource (gRFCs A27, A61, A76, A81). */
+/** Parses the endpoints of one resource (gRFCs A27, A61, A76, A81, A86). */
 export class LbEndpointParser {
   private unusable = 0;
   private lastMetadata = noMetadata;
@@ -56,8 +60,21 @@ export class LbEndpointParser {
     const addresses = this.parseAddresses(endpoint, violations.at('endpoint'));
     const hashKey = message.metadata && readHashKey(message.metadata);
     const metadata = this.readMetadata(message.metadata);
+    const proxy = this.parseProxy(message.metadata, violations.at('metadata'));
     const { hostname } = endpoint;
-    return addresses && { addresses, weight, health, hostname, hashKey, metadata };
+    if (addresses === undefined) return undefined;
+    const parsed = { addresses, weight, health, hostname, hashKey, metadata };
+    return proxy === undefined ? parsed : { ...parsed, proxy };
+  }
+
+  /** Parses the HTTP proxy in metadata (gRFC A86); `undefined` if it names none, or a value of another type. */
+  parseProxy(metadata: Metadata | undefined, violations: Violations): SocketAddress | undefined {
+    const { metadataTypes } = this.reading;
+    if (metadataTypes === undefined || metadata === undefined) return undefined;
+    if (metadata.typedFilterMetadata.size === 0) return undefined;
+    const values = parseTypedMetadata(metadata.typedFilterMetadata, metadataTypes, violations);
+    const proxy = values.get(PROXY_METADATA);
+    return proxy?.kind === 'address' ? proxy.address : undefined;
   }
 
   private parseAddresses(

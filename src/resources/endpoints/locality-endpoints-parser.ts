@@ -38,17 +38,19 @@ export function* parseLocalityEndpoints(
   if (weight === undefined || weight === 0) return undefined;
   if (locality === undefined) return violations.at('locality').add('field not present');
   const previous = context.previous.find(priority, locality);
+  const proxy = context.parser.parseProxy(message.metadata, violations.at('metadata'));
+  const own = { locality, weight, ...(proxy && { proxy }) };
   if (context.endpointCollections && lbConfig?.$case === 'ledsClusterLocalityConfig') {
     const at = violations.at('leds_cluster_locality_config');
     const collection = parseCollectionName(lbConfig.value, at);
-    const value = shareLocality(previous, { locality, weight, endpoints: [], collection });
+    const value = shareLocality(previous, { ...own, endpoints: [], collection });
     return { priority, value, slots: [] };
   }
   const reuse = new EndpointReuse(previous?.endpoints ?? []);
   const slots = yield* parseEndpoints(lbEndpoints, context, reuse, violations.at('lb_endpoints'));
   const endpoints = slots.filter((endpoint) => endpoint !== undefined);
   const { draining } = summarize(endpoints);
-  const value = shareLocality(previous, { locality, weight, endpoints, draining });
+  const value = shareLocality(previous, { ...own, endpoints, draining });
   return { priority, value, slots };
 }
 
