@@ -25,8 +25,7 @@ function routes(count, kind) {
       maxStreamDurationMs: undefined,
       retryPolicy: undefined,
       hashPolicies: [],
-      autoHostRewrite: false,
-      hostRewriteLiteral: '',
+      hostRewrite: undefined,
     },
     filterOverrides: new Map(),
   }));
@@ -52,7 +51,7 @@ function tableOf(virtualHostRoutes) {
     (name) => ({ policyName: name }),
     () => {},
   );
-  return new RouteTable(config, refs, new HttpFilterRegistry([]));
+  return new RouteTable(config, refs, new HttpFilterRegistry([]), 'svc');
 }
 
 function time(find, count) {

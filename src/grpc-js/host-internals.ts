@@ -1,7 +1,8 @@
 import { constants } from 'node:http2';
+import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import { ChannelCredentials } from '@grpc/grpc-js';
 import { errorMessage } from '../util/error-message';
-import type { ChannelOptions, Resolver, SecureConnector, Subchannel } from '.';
+import type { ChannelOptions, Resolver, SecureConnector } from '.';
 import type { CreateCall } from './subchannel-wrappers';
 
 export function hasMethods<T extends object>(
@@ -27,13 +28,22 @@ const MAX_LAYERS = 100;
  * @returns `undefined` where they cannot be seen.
  */
 export function channelCredentialsOf(subchannel: object): ChannelCredentials | undefined {
-  let wrapped: unknown = subchannel;
-  for (let layer = 0; layer < MAX_LAYERS && wrapped !== undefined; layer++) {
-    const credentials = property(property(wrapped, 'channel'), 'credentials');
+  for (const layer of layersOf(subchannel)) {
+    const credentials = property(property(layer, 'channel'), 'credentials');
     if (credentials !== undefined) return withoutCallCredentials(credentials);
-    wrapped = property(wrapped, 'child');
   }
   return undefined;
+}
+
+/** Returns a subchannel, the one it wraps, and so on to the one with the connection. */
+function layersOf(subchannel: object): readonly unknown[] {
+  const layers: unknown[] = [];
+  let layer: unknown = subchannel;
+  while (layer !== undefined && layers.length < MAX_LAYERS) {
+    layers.push(layer);
+    layer = property(layer, 'child');
+  }
+  return layers;
 }
 
 /**
@@ -60,11 +70,43 @@ export function withoutCallCredentials(composed: unknown): ChannelCredentials | 
  *
  * @returns `undefined` where they cannot be seen.
  */
-export function subchannelOptionsOf(
-  subchannel: Pick<Subchannel, 'getRealSubchannel'>,
-): ChannelOptions | undefined {
-  const options = property(subchannel.getRealSubchannel(), 'options');
+export function subchannelOptionsOf(subchannel: object): ChannelOptions | undefined {
+  const options = property(layersOf(subchannel).at(-1), 'options');
   return isOptions(options) ? options : undefined;
+}
+
+/**
+ * Returns the certificate of the server of a connected subchannel. grpc-js reads it once for each connection, and keeps it
+ * in the private transport
+ * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/transport.ts, `getAuthContext`).
+ *
+ * @returns `undefined` where it cannot be seen, and where the connection has none that was verified.
+ */
+export function peerCertificateOf(subchannel: object): PeerCertificate | undefined {
+  const transport = property(layersOf(subchannel).at(-1), 'transport');
+  if (!hasMethods<{ getAuthContext(): unknown }>(transport, 'getAuthContext')) return undefined;
+  const certificate = property(transport.getAuthContext(), 'sslPeerCertificate');
+  return isCertificate(certificate) ? certificate : undefined;
+}
+
+function isCertificate(value: unknown): value is PeerCertificate {
+  return Buffer.isBuffer(property(value, 'raw'));
+}
+
+/** Compares the name of a server with its certificate, as `tls.checkServerIdentity`. */
+export type CheckServerIdentity = typeof checkServerIdentity;
+
+/**
+ * Returns how TLS credentials compare the name of a server with its certificate: the function that the application gave
+ * them, which grpc-js keeps in a private field
+ * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/channel-credentials.ts,
+ * `verifyOptions`), or else that of Node.js.
+ */
+export function serverIdentityCheckOf(credentials: ChannelCredentials): CheckServerIdentity {
+  const options = property(credentials, 'verifyOptions');
+  return hasMethods<{ checkServerIdentity: CheckServerIdentity }>(options, 'checkServerIdentity')
+    ? options.checkServerIdentity
+    : checkServerIdentity;
 }
 
 /** Every member of the options is optional. */

@@ -15,13 +15,23 @@ export type CallListener = Parameters<CreateCall>[3];
  * library compares real subchannels, and that of this one is a replacement.
  */
 export class InterceptedSubchannel extends experimental.BaseSubchannelWrapper {
-  private readonly replacement: RealSubchannel;
+  private replacement: RealSubchannel;
 
   /** @param createCall Starts the call on `subchannel.getRealSubchannel()`. */
   constructor(subchannel: Subchannel, createCall: CreateCall) {
     super(subchannel);
-    // eslint-disable-next-line no-restricted-syntax, @typescript-eslint/no-unsafe-class-instance-assignment -- A class with private members, of which the host library only calls this one.
-    this.replacement = { createCall } as RealSubchannel;
+    this.replacement = replacementOf(createCall);
+  }
+
+  /**
+   * Returns the same subchannel, whose calls are started in another way; for a single pick. Not another wrapper, each of
+   * which the subchannel would refer to as long as it exists.
+   */
+  withCreateCall(createCall: CreateCall): Subchannel {
+    const copy: unknown = Object.create(this);
+    if (!(copy instanceof InterceptedSubchannel)) throw new Error('unreachable');
+    copy.replacement = replacementOf(createCall);
+    return copy;
   }
 
   /** The subchannel it was made for. */
@@ -37,6 +47,11 @@ export class InterceptedSubchannel extends experimental.BaseSubchannelWrapper {
     // The wrapper would pass the replacement.
     this.child.addDataWatcher(watcher);
   }
+}
+
+function replacementOf(createCall: CreateCall): RealSubchannel {
+  // eslint-disable-next-line no-restricted-syntax, @typescript-eslint/no-unsafe-class-instance-assignment -- A class with private members, of which the host library only calls this one.
+  return { createCall } as RealSubchannel;
 }
 
 /**

@@ -12,8 +12,18 @@ export interface CallAttributes {
    * pick of the call, and computed at the first use. Absent on a channel without the xds resolver.
    */
   requestHash?(): bigint;
+  /** The authority to send instead of the default one (gRFCs A81, A111). Absent for calls of most routes. */
+  readonly authorityRewrite?: AuthorityRewrite | undefined;
   /** The endpoint requested for the call (gRFC A55). Absent for calls that belong to no session. */
   readonly overrideHost?: OverrideHost;
+}
+
+/** How the authority of a call is rewritten. */
+export interface AuthorityRewrite {
+  /** The authority to send; empty for the hostname of the endpoint, if it has one. */
+  readonly authority: string;
+  /** The default authority of the channel. A call with another one has it from the application, and keeps it. */
+  readonly defaultAuthority: string;
 }
 
 /** The endpoint that a call requests, and the notification of the one it got (gRFCs A55, A61). */

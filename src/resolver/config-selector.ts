@@ -62,8 +62,8 @@ export class XdsConfigSelector implements RouteSelector {
     const { ref, filters } = drawn;
     const { methodConfig, hashPolicies: policies } = found;
     const hash = this.hasher.read({ policies, metadata: seen, channelId });
-    if (filters.length === 0) return new RoutedCall(ref, methodConfig, hash);
-    const call = new FilteredCall(found.choice, drawn, hash);
+    if (filters.length === 0) return new RoutedCall(ref, found, hash);
+    const call = new FilteredCall(found.choice, drawn, hash, found.authorityRewrite);
     const release = () => call.release();
     return {
       methodConfig,

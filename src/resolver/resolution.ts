@@ -215,7 +215,8 @@ export class Resolution {
       this.routes = { config, table: before.table };
       return before.table;
     }
-    const table = new RouteTable(config, this.clusters, this.options.shared.httpFilters);
+    const { host, shared } = this.options;
+    const table = new RouteTable(config, this.clusters, shared.httpFilters, host);
     const tableRef = table.acquire();
     const release = this.releaseTable;
     this.releaseTable = () => tableRef.release();

@@ -1,8 +1,11 @@
+import { toAuthority } from '../bootstrap/percent-encoding';
 import type { XdsConfig } from '../dependency-manager/xds-config';
 import type { Metadata, MethodConfig } from '../grpc-js';
 import type { PreparedFilter } from '../http-filters/http-filter';
+import type { AuthorityRewrite } from '../lb/call-attributes';
 import type {
   HashPolicy,
+  HostRewrite,
   RetryPolicy,
   Route,
   VirtualHost,
@@ -29,6 +32,8 @@ export interface CompiledRoute {
   readonly retryPolicy: RetryPolicy | undefined;
   /** Timeout and retries for the host library. */
   readonly methodConfig: MethodConfig;
+  /** `undefined` if the authority is not rewritten. */
+  readonly authorityRewrite: AuthorityRewrite | undefined;
 }
 
 const MAX_UNINDEXED_ROUTES = 4;
@@ -56,8 +61,16 @@ export class RouteTable {
   private readonly paths: PathIndex | undefined;
   private users = 0;
 
-  /** @param preparer Creates the filters of the routes. */
-  constructor(config: XdsConfig, clusters: ClusterRefs, preparer: FilterPreparer) {
+  /**
+   * @param preparer Creates the filters of the routes.
+   * @param defaultAuthority That of the channel.
+   */
+  constructor(
+    config: XdsConfig,
+    clusters: ClusterRefs,
+    preparer: FilterPreparer,
+    private readonly defaultAuthority: string,
+  ) {
     const { virtualHost, listener } = config;
     const { routes } = virtualHost;
     this.virtualHost = virtualHost;
@@ -126,7 +139,14 @@ export class RouteTable {
       timeoutMs,
       retryPolicy,
       methodConfig: toMethodConfig(timeoutMs, retryPolicy),
+      authorityRewrite: forwards ? this.compileRewrite(action.hostRewrite) : undefined,
     };
+  }
+
+  private compileRewrite(rewrite: HostRewrite | undefined): AuthorityRewrite | undefined {
+    if (rewrite === undefined) return undefined;
+    const authority = rewrite.kind === 'literal' ? toAuthority(rewrite.authority) : '';
+    return { authority, defaultAuthority: this.defaultAuthority };
   }
 
   private refOf(cluster: string): ClusterRef {

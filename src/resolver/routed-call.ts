@@ -18,11 +18,12 @@ import {
 } from '../http-filters/call-filter';
 import { CallFilterChain } from '../http-filters/call-filter-chain';
 import type { PreparedFilter } from '../http-filters/http-filter';
-import type { CallAttributes, OverrideHost } from '../lb/call-attributes';
+import type { AuthorityRewrite, CallAttributes, OverrideHost } from '../lb/call-attributes';
 import type { Handle } from '../util/handle';
 import type { ClusterChoice, RouteCluster } from './cluster-choice';
 import type { ClusterRef } from './cluster-refs';
 import type { PendingHash } from './request-hash';
+import type { CompiledRoute } from './route-table';
 
 const CANCELLED = {
   code: Status.CANCELLED,
@@ -43,6 +44,8 @@ export class RoutedCall implements CallConfig, FilterFactory, Filter, CallAttrib
   readonly dynamicFilterFactories: FilterFactory[] = [this];
   readonly pickInformation: CallConfig['pickInformation'] = toPickInformation(this);
   readonly cluster: string;
+  readonly methodConfig: MethodConfig;
+  readonly authorityRewrite: AuthorityRewrite | undefined;
   private readonly ref: ClusterRef;
   private hash: bigint | undefined;
   private ended = false;
@@ -50,11 +53,13 @@ export class RoutedCall implements CallConfig, FilterFactory, Filter, CallAttrib
   /** Acquires a reference to the cluster. */
   constructor(
     ref: ClusterRef,
-    readonly methodConfig: MethodConfig,
+    { methodConfig, authorityRewrite }: Pick<CompiledRoute, 'methodConfig' | 'authorityRewrite'>,
     private readonly pendingHash: PendingHash,
   ) {
     this.ref = ref.acquire();
     this.cluster = ref.childName;
+    this.methodConfig = methodConfig;
+    this.authorityRewrite = authorityRewrite;
   }
 
   requestHash(): bigint {
@@ -115,6 +120,7 @@ export class FilteredCall implements CallAttributes, CallAffinity, OverrideHost,
     private readonly choice: ClusterChoice,
     { ref }: RouteCluster,
     private readonly pendingHash: PendingHash,
+    readonly authorityRewrite?: AuthorityRewrite,
   ) {
     this.ref = ref.acquire();
     this.cluster = ref.childName;

@@ -114,6 +114,10 @@ export interface ExtensionPoints {
   readonly systemRootCerts?: boolean;
   /** Whether clusters choose the server name of TLS connections (gRFC A101). Default: not read. */
   readonly sni?: boolean;
+  /** Whether routes of trusted servers may send the hostname of the endpoint as authority (gRFC A81). Default: not read. */
+  readonly authorityRewrite?: boolean;
+  /** Whether routes of trusted servers may name the authority to send (gRFC A111). Default: not read. */
+  readonly literalAuthorityRewrite?: boolean;
   /** Whether the audiences in the metadata of clusters are read (gRFC A83). Default: not read. */
   readonly gcpAuthentication?: boolean;
   /** Whether clusters are connected to through HTTP proxies (gRFC A86). Default: they are rejected. */

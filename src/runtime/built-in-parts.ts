@@ -68,6 +68,8 @@ export function createRuntimeResourceTypes(
     retries: flags.retry,
     systemRootCerts: flags.systemRootCerts,
     sni: flags.sni,
+    authorityRewrite: flags.authorityRewrite,
+    literalAuthorityRewrite: flags.literalAuthorityRewrite,
     gcpAuthentication: flags.gcpAuthentication,
     httpConnect: flags.httpConnect,
   });

@@ -43,6 +43,11 @@ export interface FeatureFlags {
    * Default: off.
    */
   readonly endpointHashKeyBackwardCompat: boolean;
+  /**
+   * gRFC A81, `GRPC_EXPERIMENTAL_XDS_AUTHORITY_REWRITE`: `auto_host_rewrite` of routes of trusted servers.
+   * Default: off.
+   */
+  readonly authorityRewrite: boolean;
   /** gRFC A82, `GRPC_EXPERIMENTAL_XDS_SYSTEM_ROOT_CERTS`: the system's certificates. Default: on. */
   readonly systemRootCerts: boolean;
   /**
@@ -68,6 +73,11 @@ export interface FeatureFlags {
   readonly sni: boolean;
   /** gRFC A103, `GRPC_EXPERIMENTAL_XDS_COMPOSITE_FILTER`: the composite filter. Default: off. */
   readonly compositeFilter: boolean;
+  /**
+   * gRFC A111 (draft), `GRPC_EXPERIMENTAL_XDS_LITERAL_AUTHORITY_REWRITE`: `host_rewrite_literal` of routes of trusted
+   * servers. Default: off.
+   */
+  readonly literalAuthorityRewrite: boolean;
   /** gRFC A113, `GRPC_EXPERIMENTAL_PF_WEIGHTED_SHUFFLING`: pick_first minds weights. Default: on. */
   readonly weightedShuffling: boolean;
   /** gRFC A114, `GRPC_EXPERIMENTAL_WRR_CUSTOM_METRICS`: utilization from named metrics. Default: off. */
@@ -102,6 +112,7 @@ export function readFeatureFlags(env: Environment): FeatureFlags {
     aggregateClusterBackwardCompat: off('GRPC_XDS_AGGREGATE_CLUSTER_BACKWARD_COMPAT'),
     requestHashKey: on('GRPC_EXPERIMENTAL_RING_HASH_SET_REQUEST_HASH_KEY'),
     endpointHashKeyBackwardCompat: off('GRPC_XDS_ENDPOINT_HASH_KEY_BACKWARD_COMPAT'),
+    authorityRewrite: off('GRPC_EXPERIMENTAL_XDS_AUTHORITY_REWRITE'),
     systemRootCerts: on('GRPC_EXPERIMENTAL_XDS_SYSTEM_ROOT_CERTS'),
     gcpAuthentication: on('GRPC_EXPERIMENTAL_XDS_GCP_AUTHENTICATION_FILTER'),
     lrsPropagation: on('GRPC_EXPERIMENTAL_XDS_ORCA_LRS_PROPAGATION'),
@@ -112,6 +123,7 @@ export function readFeatureFlags(env: Environment): FeatureFlags {
     bootstrapCallCreds: on('GRPC_EXPERIMENTAL_XDS_BOOTSTRAP_CALL_CREDS'),
     sni: on('GRPC_EXPERIMENTAL_XDS_SNI'),
     compositeFilter: off('GRPC_EXPERIMENTAL_XDS_COMPOSITE_FILTER'),
+    literalAuthorityRewrite: off('GRPC_EXPERIMENTAL_XDS_LITERAL_AUTHORITY_REWRITE'),
     weightedShuffling: on('GRPC_EXPERIMENTAL_PF_WEIGHTED_SHUFFLING'),
     wrrCustomMetrics: off('GRPC_EXPERIMENTAL_WRR_CUSTOM_METRICS'),
     priorityChildCache: off('GRPC_EXPERIMENTAL_ENABLE_PRIORITY_LB_CHILD_POLICY_CACHE'),

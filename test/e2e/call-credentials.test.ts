@@ -10,7 +10,9 @@ import {
 import { createXdsChannelCredentials } from '../../src';
 import { Status } from '../../src/grpc-js';
 import { EchoBackend, EchoClient } from '../support/echo-backend';
+import { eventually } from '../support/eventually';
 import { Mesh, SERVICE, simpleResources } from '../support/mesh';
+import { edsClusterJson, type Json } from '../support/xds-json';
 import { TestCertificates } from '../support/test-certificates';
 
 const certificates = new TestCertificates();
@@ -23,6 +25,9 @@ const secret = (name = 'authorization') =>
     metadata.set(name, 'secret');
     callback(null, metadata);
   });
+
+/** The fields of a cluster whose connections several policies wrap. */
+const WRAPPING = { lb_policy: 'LEAST_REQUEST', outlier_detection: {} };
 
 const REFUSED = {
   code: Status.UNAUTHENTICATED,
@@ -64,27 +69,32 @@ describe('call credentials of a single call', () => {
   const tls = () => credentials.createSsl(Buffer.from(root.certificate));
   const composed = secret().compose(secret('x-other'));
 
-  it.each([
-    ['insecure credentials', () => credentials.createInsecure()],
-    [
-      'xDS credentials with an insecure fallback',
-      () => createXdsChannelCredentials(credentials.createInsecure()),
-    ],
-    [
-      'xDS credentials in an insecure fallback',
-      () => createXdsChannelCredentials(createXdsChannelCredentials(credentials.createInsecure())),
-    ],
-  ])('fail it on a channel with %s, and nothing is sent', async (_name, create) => {
-    mesh.serve(simpleResources([plain.port]));
+  const insecure = () => credentials.createInsecure();
+  const xds = () => createXdsChannelCredentials(insecure());
+
+  it.each<[string, () => ChannelCredentials, Json]>([
+    ['insecure credentials', insecure, {}],
+    ['xDS credentials with an insecure fallback', xds, {}],
+    ['such a fallback in another one', () => createXdsChannelCredentials(xds()), {}],
+    ['such a fallback, under policies that wrap connections', xds, WRAPPING],
+  ])('fail it on a channel with %s, and nothing is sent', async (name, create, cluster) => {
+    const backend = await mesh.backend(name);
+    mesh.serve({
+      ...simpleResources([backend.port]),
+      clusters: [edsClusterJson('echo', cluster)],
+    });
     const client = connect(create());
-    expect(await client.say()).toBe('plain');
-    const before = plain.calls;
+    await eventually(
+      () => client.say(),
+      (answer) => answer === name,
+    );
+    const before = backend.calls;
     expect(await client.failure({ credentials: secret() })).toMatchObject(REFUSED);
     expect(await client.failure({ credentials: secret('x-key') })).toMatchObject(REFUSED);
     expect(await client.failure({ credentials: composed })).toMatchObject(REFUSED);
-    expect(plain.calls).toBe(before);
-    expect(await client.say()).toBe('plain');
-    expect(plain.metadata.getMap()).not.toHaveProperty('authorization');
+    expect(backend.calls).toBe(before);
+    expect(await client.say()).toBe(name);
+    expect(backend.metadata.getMap()).not.toHaveProperty('authorization');
   });
 
   it.each([

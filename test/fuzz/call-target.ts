@@ -129,7 +129,7 @@ class CallScene {
       () => undefined,
     );
     this.selector = new XdsConfigSelector({
-      ...{ table: new RouteTable(config, clusters, parts.filters), target: 'xds:///svc' },
+      ...{ table: new RouteTable(config, clusters, parts.filters, 'svc'), target: 'xds:///svc' },
       random: () => 0.5,
       hash: (text) => parts.hash.hash(text),
       ...{ channelOptions: {}, regexes: parts.meter, limits: DEFAULT_LIMITS },

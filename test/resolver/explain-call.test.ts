@@ -47,7 +47,7 @@ function explain(
   headers: Readonly<Record<string, string>> = {},
 ): CallExplanation {
   return explainCall({
-    table: new RouteTable(config, refs(), noFilters),
+    table: new RouteTable(config, refs(), noFilters, 'svc'),
     method,
     headers: headersOf(headers),
     limits: DEFAULT_LIMITS,
@@ -158,7 +158,7 @@ describe('explainCall', () => {
       createFaultFilter({ clock: new FakeClock(), random: seededRandom(1) }),
     ]);
     const input = {
-      table: new RouteTable(config, refs(), filters),
+      table: new RouteTable(config, refs(), filters, 'svc'),
       method: '/a.B/C',
       headers: new Metadata(),
       limits: DEFAULT_LIMITS,
@@ -189,7 +189,7 @@ describe('explainCall', () => {
         const matcher = { kind, text: `/${word()}`, caseSensitive: true };
         return route(forwardTo(word()), { path: matcher, headers });
       });
-      const table = new RouteTable(configOf(routes), refs(), noFilters);
+      const table = new RouteTable(configOf(routes), refs(), noFilters, 'svc');
       const method = `/${word()}`;
       const headers = headersOf({ h: word() });
       const { decisions } = explainCall({ table, method, headers, limits: DEFAULT_LIMITS });

@@ -75,7 +75,7 @@ class Scene {
     };
     const random = seededRandom(1);
     this.selector = new XdsConfigSelector({
-      table: new RouteTable(config, clusters, preparer),
+      table: new RouteTable(config, clusters, preparer, 'svc'),
       target: 'xds:///svc',
       random: () => {
         this.draws++;

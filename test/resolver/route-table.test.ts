@@ -30,7 +30,7 @@ function setUp(routes: readonly Route[]) {
     () => {},
   );
   const acquire = jest.spyOn(refs, 'acquire');
-  const table = new RouteTable(config, refs, new HttpFilterRegistry([]));
+  const table = new RouteTable(config, refs, new HttpFilterRegistry([]), 'svc');
   const find = (i: number) => table.find(`/s/m${i}`, new Metadata(), () => 0);
   return { acquire, find, log, table };
 }

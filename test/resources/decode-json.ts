@@ -51,6 +51,8 @@ export const extensions: ExtensionPoints = {
     routerFilter,
   ]),
   regexes: new Re2Compiler(DEFAULT_LIMITS),
+  authorityRewrite: true,
+  literalAuthorityRewrite: true,
 };
 
 /** The resource types with {@link extensions}. */

@@ -1,5 +1,7 @@
 import { RouteConfiguration } from '../../src/generated/envoy/config/route/v3/route';
+import { createResourceTypes } from '../../src/resources/resource-types';
 import type {
+  HostRewrite,
   Route,
   RouteAction,
   VirtualHost,
@@ -8,6 +10,7 @@ import { routeConfigJson, routeToCluster, type Json } from '../support/xds-json'
 import {
   decodeBytes,
   encode,
+  extensions,
   serverWith,
   types,
   valueOf,
@@ -128,8 +131,7 @@ describe('a route configuration', () => {
                 maxStreamDurationMs: undefined,
                 retryPolicy: undefined,
                 hashPolicies: [],
-                autoHostRewrite: false,
-                hostRewriteLiteral: '',
+                hostRewrite: undefined,
               },
               filterOverrides: new Map(),
             },
@@ -514,17 +516,38 @@ describe('a route action', () => {
     expect(actionOf({ max_stream_duration, timeout: '7s' }).maxStreamDurationMs).toBe(expected);
   });
 
-  it('changes the authority only if it comes from a trusted server', () => {
-    const trusted = { server: serverWith('trusted_xds_server') };
-    const rewrite = (extra: Json, options?: Options) => {
-      const { autoHostRewrite, hostRewriteLiteral } = actionOf(extra, options);
-      return [autoHostRewrite, hostRewriteLiteral];
-    };
-    expect(rewrite({ auto_host_rewrite: true }, trusted)).toEqual([true, '']);
-    expect(rewrite({ auto_host_rewrite: false }, trusted)).toEqual([false, '']);
-    expect(rewrite({ host_rewrite_literal: 'h' }, trusted)).toEqual([false, 'h']);
-    expect(rewrite({ auto_host_rewrite: true })).toEqual([false, '']);
-    expect(rewrite({ host_rewrite_literal: 'h' })).toEqual([false, '']);
+  describe('that rewrites the authority', () => {
+    const hostname = { kind: 'endpoint-hostname' };
+    const literal = { kind: 'literal', authority: 'h' };
+
+    it.each<[Json, HostRewrite | undefined]>([
+      [{ auto_host_rewrite: true }, { kind: 'endpoint-hostname' }],
+      [{ auto_host_rewrite: false }, undefined],
+      [{ host_rewrite_literal: 'h' }, { kind: 'literal', authority: 'h' }],
+      [{ host_rewrite_literal: '' }, undefined],
+      [{}, undefined],
+    ])('by %j does so if it comes from a trusted server', (extra, expected) => {
+      const trusted = { server: serverWith('trusted_xds_server') };
+      expect(actionOf(extra, trusted).hostRewrite).toEqual(expected);
+      expect(actionOf(extra, { server: serverWith('xds_v3') }).hostRewrite).toBeUndefined();
+    });
+
+    it.each([
+      [{}, undefined, undefined],
+      [{ authorityRewrite: true }, hostname, undefined],
+      [{ literalAuthorityRewrite: true }, undefined, literal],
+    ])('does so in the way that is switched on: %j', (on, byHostname, byLiteral) => {
+      const { lbConfigs, httpFilters, regexes } = extensions;
+      const { routeConfig } = createResourceTypes({ lbConfigs, httpFilters, regexes, ...on });
+      const rewriteOf = (extra: Json) => {
+        const json = routeConfigJson('r', [routeToCluster('c', extra)]);
+        const server = serverWith('trusted_xds_server');
+        const action = valueOf(routeConfig, json, { server }).virtualHosts[0]?.routes[0]?.action;
+        return action?.kind === 'forward' ? action.hostRewrite : 'no action';
+      };
+      expect(rewriteOf({ auto_host_rewrite: true })).toEqual(byHostname);
+      expect(rewriteOf({ host_rewrite_literal: 'h' })).toEqual(byLiteral);
+    });
   });
 
   it('is refused with everything that is wrong with it', () => {

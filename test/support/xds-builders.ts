@@ -101,8 +101,7 @@ export function forwardTo(
     maxStreamDurationMs: undefined,
     retryPolicy: undefined,
     hashPolicies: [],
-    autoHostRewrite: false,
-    hostRewriteLiteral: '',
+    hostRewrite: undefined,
     ...change,
     clusters: typeof target === 'string' ? { kind: 'cluster', name: target } : weighted(...target),
   };

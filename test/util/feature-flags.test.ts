@@ -8,9 +8,11 @@ describe('readFeatureFlags', () => {
     expect(off).toEqual([
       'aggregateClusterBackwardCompat',
       'endpointHashKeyBackwardCompat',
+      'authorityRewrite',
       'dataErrorHandling',
       'endpointFallback',
       'compositeFilter',
+      'literalAuthorityRewrite',
       'wrrCustomMetrics',
       'priorityChildCache',
     ]);

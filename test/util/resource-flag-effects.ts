@@ -10,7 +10,7 @@ import type { ResourceTypes } from '../../src/resources/resource-types';
 import { addHttpFilters, createRuntimeResourceTypes } from '../../src/runtime/built-in-parts';
 import type { ResourceType } from '../../src/xds-client/resource-type';
 import { serverWith } from '../resources/decode-json';
-import { edsClusterJson, type Json } from '../support/xds-json';
+import { edsClusterJson, routeConfigJson, routeToCluster, type Json } from '../support/xds-json';
 
 /** Whether something is so that a flag decides. */
 export type FlagEffect = (environment: PolicyEnvironment) => boolean | Promise<boolean>;
@@ -40,7 +40,7 @@ function decode<T>(
   const bytes = encodeJson(messageName, JSON.parse(JSON.stringify(json)));
   if (!bytes.ok) throw new Error(JSON.stringify(bytes.error));
   const context = {
-    ...{ server: serverWith(), previous: () => undefined },
+    ...{ server: serverWith('trusted_xds_server'), previous: () => undefined },
     certificateProviders: new Set(['roots']),
   };
   const { result } = type.decode(bytes.value, context);
@@ -89,6 +89,15 @@ const usesRetries: FlagEffect = (environment) => {
   return routes?.virtualHosts[0]?.retryPolicy !== undefined;
 };
 
+const rewritesAuthority =
+  (route: Json): FlagEffect =>
+  (environment) => {
+    const json = routeConfigJson('r', [routeToCluster('c', route)]);
+    const routes = decode(environment, ({ routeConfig }) => routeConfig, json);
+    const action = routes?.virtualHosts[0]?.routes[0]?.action;
+    return action?.kind === 'forward' && action.hostRewrite !== undefined;
+  };
+
 const usesAdditionalAddresses: FlagEffect = (environment) => {
   const address = (port_value: number) => ({
     address: { socket_address: { address: '127.0.0.1', port_value } },
@@ -126,6 +135,8 @@ export const resourceFlagEffects = {
   dualstackEndpoints: usesAdditionalAddresses,
   pickFirst: (environment: PolicyEnvironment) =>
     clusterOf(environment, policies('pick_first.v3.PickFirst')) !== undefined,
+  authorityRewrite: rewritesAuthority({ auto_host_rewrite: true }),
+  literalAuthorityRewrite: rewritesAuthority({ host_rewrite_literal: 'h' }),
   systemRootCerts: usesSystemRoots,
   sni: usesSni,
   gcpAuthentication: readsAudiences,

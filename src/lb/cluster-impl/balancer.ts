@@ -8,6 +8,7 @@ import {
   type OnlyChild,
   type SingleChildDelegate,
 } from '../tree/single-child';
+import { AuthorityRewriter } from './authority-rewriter';
 import type { CallCounterMap, CallCounterRef } from './call-counter';
 import { ClusterLoads, isReportedAlike } from './cluster-loads';
 import {
@@ -47,6 +48,7 @@ interface Applied {
 
 class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
   private applied: Applied | undefined;
+  private readonly rewriter = new AuthorityRewriter();
 
   constructor(
     private readonly only: OnlyChild,
@@ -60,6 +62,7 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
       this.only.requestPublication();
     }
     this.updateLoads(this.applied, update);
+    if (update.endpoints.ok) this.rewriter.update(update.endpoints.value);
     this.only.child.update(childUpdate(update, config.options.childPolicy));
   }
 
@@ -72,6 +75,7 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
       limits,
       subchannels,
       loads,
+      rewriter: this.rewriter,
       isReady: child.state === ConnectivityState.READY,
       random: host.environment.random,
     });

@@ -1,6 +1,8 @@
 import { PickResultType, Status, type PickArgs, type Picker, type PickResult } from '../../grpc-js';
 import type { Random } from '../../util/random';
+import { callAttributes } from '../call-attributes';
 import { createDropResult } from '../connectivity';
+import type { AuthorityRewriter } from './authority-rewriter';
 import { watchCallCredentials } from './call-credentials';
 import type { ClusterLoads } from './cluster-loads';
 import type { ClusterImplOptions } from './config';
@@ -55,6 +57,7 @@ export interface ClusterImplPickerOptions {
   readonly subchannels: CountedSubchannels;
   /** Counts drops; `undefined` if no load is reported. */
   readonly loads: ClusterLoads | undefined;
+  readonly rewriter: AuthorityRewriter;
   /**
    * Whether the child is READY. If not, no category applies: a queued call is picked with every new picker, and would be
    * dropped much more often than configured.
@@ -68,7 +71,7 @@ export class ClusterImplPicker implements Picker {
   constructor(private readonly options: ClusterImplPickerOptions) {}
 
   pick(args: PickArgs): PickResult {
-    const { child, limits, subchannels, loads, isReady, random } = this.options;
+    const { child, limits, subchannels, loads, rewriter, isReady, random } = this.options;
     if (isReady) {
       for (const { category, perMillion, result } of limits.drops) {
         if (random() * MILLION >= perMillion) continue;
@@ -88,9 +91,10 @@ export class ClusterImplPicker implements Picker {
     counter.reserve(limits.maxRequests);
     const subchannel = subchannels.get(result.subchannel);
     if (subchannels.refusesCallCredentials) watchCallCredentials(args.metadata);
+    const rewrite = callAttributes(args)?.authorityRewrite;
     return {
       pickResultType: PickResultType.COMPLETE,
-      subchannel,
+      subchannel: rewrite === undefined ? subchannel : rewriter.rewrite(subchannel, rewrite),
       status: null,
       onCallStarted: result.onCallStarted,
       onCallEnded: result.onCallEnded,

@@ -87,6 +87,13 @@ export type ClusterSpecifier =
       readonly totalWeight: number;
     };
 
+/** The authority that is sent instead of the default one of the channel. */
+export type HostRewrite =
+  /** The hostname of the endpoint, if it has one (gRFC A81). */
+  | { readonly kind: 'endpoint-hostname' }
+  /** gRFC A111 (draft). Never empty. */
+  | { readonly kind: 'literal'; readonly authority: string };
+
 /** The action of a route for the calls that match it. */
 export type RouteAction =
   | {
@@ -97,10 +104,8 @@ export type RouteAction =
       /** `'none'` overrides the virtual host's policy; `undefined` keeps it (gRFC A44). */
       readonly retryPolicy: RetryPolicy | 'none' | undefined;
       readonly hashPolicies: readonly HashPolicy[];
-      /** gRFC A81. */
-      readonly autoHostRewrite: boolean;
-      /** gRFC A111 (draft); empty if none. */
-      readonly hostRewriteLiteral: string;
+      /** `undefined` if the authority is not rewritten. */
+      readonly hostRewrite: HostRewrite | undefined;
     }
   /** Valid, but the call fails with UNAVAILABLE (gRFC A36). `action` is the name of the field. */
   | { readonly kind: 'unsupported'; readonly action: string };

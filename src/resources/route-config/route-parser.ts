@@ -13,7 +13,13 @@ import { parseFilterOverrides } from '../listener/http-filters-parser';
 import { MAX_TOTAL_WEIGHT } from '../shared/fraction-parser';
 import { parseHashPolicy } from './hash-policy-parser';
 import { parseRetryPolicy } from './retry-policy-parser';
-import type { Route, RouteAction, ClusterSpecifier, WeightedCluster } from './route-config';
+import type {
+  ClusterSpecifier,
+  HostRewrite,
+  Route,
+  RouteAction,
+  WeightedCluster,
+} from './route-config';
 import { canNeverMatch, parseRouteMatch } from './route-match-parser';
 
 /** Parses a route; `undefined` for one that no call can use, which is valid, and after adding a violation. */
@@ -89,7 +95,7 @@ function parseRouteAction(
       maxStreamDurationMs,
       retryPolicy: parsedRetryPolicy,
       hashPolicies,
-      ...parseHostRewrite(message, context),
+      hostRewrite: parseHostRewrite(message, context),
     }
   );
 }
@@ -135,13 +141,20 @@ function parseMaxStreamDuration(
 /** Only a trusted server may change the authority (gRFCs A81, A111). */
 function parseHostRewrite(
   { hostRewriteSpecifier: specifier }: RouteActionMessage,
-  { server }: ParseContext,
-): { readonly autoHostRewrite: boolean; readonly hostRewriteLiteral: string } {
-  const allowed = isTrusted(server) ? specifier : undefined;
-  return {
-    autoHostRewrite: allowed?.$case === 'autoHostRewrite' && allowed.value === true,
-    hostRewriteLiteral: allowed?.$case === 'hostRewriteLiteral' ? allowed.value : '',
-  };
+  { server, extensions }: ParseContext,
+): HostRewrite | undefined {
+  if (specifier === undefined || !isTrusted(server)) return undefined;
+  const { authorityRewrite = false, literalAuthorityRewrite = false } = extensions;
+  switch (specifier.$case) {
+    case 'autoHostRewrite':
+      if (!authorityRewrite || specifier.value !== true) return undefined;
+      return { kind: 'endpoint-hostname' };
+    case 'hostRewriteLiteral':
+      if (!literalAuthorityRewrite || specifier.value === '') return undefined;
+      return { kind: 'literal', authority: specifier.value };
+    default:
+      return assertNever(specifier);
+  }
 }
 
 /**
