@@ -12,6 +12,7 @@ export type {
   RouteDecision,
   RouteOutcome,
   RouteTrial,
+  UnusedFields,
 } from './resolver/explain-call';
 export type { RetryPolicy, RetryableCode } from './resources/route-config/route-config';
 

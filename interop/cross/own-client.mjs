@@ -1,25 +1,23 @@
 // The client of this package as a program that is directed by lines of JSON; see peers.mjs.
 import { createInterface } from 'node:readline';
 import { credentials, Metadata } from '@grpc/grpc-js';
-import { createXdsChannelCredentials, register } from 'grpc-xds';
+import { register } from 'grpc-xds';
 import { testing } from '../lib/test-protos.mjs';
 
 const clients = new Map();
 
-const clientOf = ({ target, secure = false }) => {
+const clientOf = (target) => {
   const existing = clients.get(target);
   if (existing !== undefined) return existing;
-  const insecure = credentials.createInsecure();
-  const channelCredentials = secure ? createXdsChannelCredentials(insecure) : insecure;
-  const client = new testing.TestService(target, channelCredentials);
+  const client = new testing.TestService(target, credentials.createInsecure());
   clients.set(target, client);
   return client;
 };
 
 /** One call: who answered, and how it ended. */
-const callOnce = (client, { method = 'UnaryCall', headers = {}, timeoutMs, failFast = false }) =>
+const callOnce = (client, { method = 'UnaryCall', headers = {}, timeoutMs }) =>
   new Promise((resolve) => {
-    const metadata = new Metadata({ waitForReady: !failFast });
+    const metadata = new Metadata({ waitForReady: true });
     for (const [key, value] of Object.entries(headers)) metadata.set(key, value);
     let peer = '';
     const call = client[method](
@@ -45,9 +43,9 @@ const callMany = async (client, command) => {
 
 const handle = (command) => {
   const { do: action, target } = command;
-  if (action === 'call') return callMany(clientOf(command), command);
+  if (action === 'call') return callMany(clientOf(target), command);
   if (action === 'watch') {
-    clientOf(command).getChannel().getConnectivityState(true);
+    clientOf(target).getChannel().getConnectivityState(true);
   } else if (action === 'close') {
     clients.get(target)?.close();
     clients.delete(target);

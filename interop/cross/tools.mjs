@@ -17,7 +17,6 @@ const BUILDS = {
       'main.go',
       'client.go',
       'encoder.go',
-      'secure_server.go',
       'server.go',
       'control_plane.go',
     ],
@@ -38,11 +37,7 @@ const BUILDS = {
       ['java', '-version'],
       ['mvn', '--version'],
     ],
-    sources: [
-      'pom.xml',
-      'src/main/java/interop/Client.java',
-      'src/main/java/interop/SecureServers.java',
-    ],
+    sources: ['pom.xml', 'src/main/java/interop/Client.java'],
     commands: [['mvn', '--quiet', '--batch-mode', 'process-classes']],
   },
 };

@@ -7,9 +7,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/credentials/xds"
 	testgrpc "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -31,10 +29,6 @@ type clientCommand struct {
 	Headers   map[string]string
 	Method    string
 	TimeoutMs int
-	// Secure says that the control plane decides how connections are secured.
-	Secure bool
-	// FailFast says that calls fail where they would have to wait for a connection.
-	FailFast bool
 }
 
 // callCounts says what became of calls: how many each server answered, and how many ended with each status.
@@ -61,7 +55,7 @@ func (c *client) handle(line []byte) (answer, error) {
 		}
 		return struct{}{}, nil
 	}
-	channel, err := c.channel(command)
+	channel, err := c.channel(command.Target)
 	if err != nil {
 		return nil, err
 	}
@@ -72,27 +66,15 @@ func (c *client) handle(line []byte) (answer, error) {
 	return callMany(channel, command), nil
 }
 
-func (c *client) channel(command clientCommand) (*grpc.ClientConn, error) {
-	if channel, found := c.channels[command.Target]; found {
+func (c *client) channel(target string) (*grpc.ClientConn, error) {
+	if channel, found := c.channels[target]; found {
 		return channel, nil
 	}
-	channelCredentials, err := command.credentials()
-	if err != nil {
-		return nil, err
-	}
-	channel, err := grpc.NewClient(command.Target, grpc.WithTransportCredentials(channelCredentials))
+	channel, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err == nil {
-		c.channels[command.Target] = channel
+		c.channels[target] = channel
 	}
 	return channel, err
-}
-
-func (c clientCommand) credentials() (credentials.TransportCredentials, error) {
-	fallback := insecure.NewCredentials()
-	if !c.Secure {
-		return fallback, nil
-	}
-	return xds.NewClientCredentials(xds.ClientOptions{FallbackCreds: fallback})
 }
 
 // callMany makes the calls one after the other.
@@ -118,11 +100,10 @@ func callOnce(stub testgrpc.TestServiceClient, command clientCommand) (string, e
 	ctx = metadata.NewOutgoingContext(ctx, metadata.New(command.Headers))
 	var header metadata.MD
 	var err error
-	options := []grpc.CallOption{grpc.Header(&header), grpc.WaitForReady(!command.FailFast)}
 	if command.Method == "EmptyCall" {
-		_, err = stub.EmptyCall(ctx, &testgrpc.Empty{}, options...)
+		_, err = stub.EmptyCall(ctx, &testgrpc.Empty{}, grpc.Header(&header), grpc.WaitForReady(true))
 	} else {
-		_, err = stub.UnaryCall(ctx, &testgrpc.SimpleRequest{}, options...)
+		_, err = stub.UnaryCall(ctx, &testgrpc.SimpleRequest{}, grpc.Header(&header), grpc.WaitForReady(true))
 	}
 	if values := header.Get("hostname"); len(values) > 0 {
 		return values[0], err

@@ -23,8 +23,18 @@ export interface SentResource {
   readonly value: Uint8Array;
 }
 
-/** Lists the violations for which a client rejects a resource. */
-export type ResourceJudge = (resource: SentResource) => readonly string[];
+/** What a client makes of a resource. */
+export interface Verdict {
+  /** Why it rejects the resource. */
+  readonly violations: readonly string[];
+  /** The fields that it does not use of a resource that it accepts. */
+  readonly unusedFields: readonly string[];
+}
+
+/** Judges a resource as a client does. */
+export type ResourceJudge = (resource: SentResource) => Verdict;
+
+const NOT_REQUESTED: Verdict = { violations: [], unusedFields: [] };
 
 /** A server without features, whose resources clients trust as by default. */
 const SERVER: ServerConfig = {
@@ -57,10 +67,15 @@ export function createResourceJudge(): ResourceJudge {
   const parseName = environment.flags.federation ? parseResourceName : parseOpaqueName;
   return ({ typeUrl, name, value }) => {
     const type = byUrl.get(typeUrl);
-    if (type === undefined) return [];
+    if (type === undefined) return NOT_REQUESTED;
     const parsed = parseName(name, typeUrl);
-    if (!parsed.ok) return [`not a usable resource name: ${parsed.error}`];
+    if (!parsed.ok) return rejected([`not a usable resource name: ${parsed.error}`]);
     const { result } = type.decode(value, { server: SERVER, previous: () => undefined });
-    return result.ok ? [] : result.error;
+    if (!result.ok) return rejected(result.error);
+    return { violations: [], unusedFields: type.describeUnusedFields?.(value) ?? [] };
   };
+}
+
+function rejected(violations: readonly string[]): Verdict {
+  return { violations, unusedFields: [] };
 }

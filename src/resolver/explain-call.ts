@@ -7,6 +7,7 @@ import type {
   Route,
 } from '../resources/route-config/route-config';
 import type { ClusterChoice } from './cluster-choice';
+import type { ResourceTypes } from '../resources/resource-types';
 import { hashContributions, type HashLimits } from './request-hash';
 import { firstMismatch, headerValue, matchShare } from './route-matcher';
 import type { CompiledRoute, RouteTable } from './route-table';
@@ -57,6 +58,14 @@ export interface RouteDecision {
   readonly outcome: RouteOutcome;
 }
 
+/** The fields of a resource that this client does not use. */
+export interface UnusedFields {
+  /** Such as `Cluster "shop"`. */
+  readonly resource: string;
+  /** Such as `virtual_hosts[0].routes[2].route.request_mirror_policies`. */
+  readonly fields: readonly string[];
+}
+
 /** The routing decisions of one call. */
 export interface CallExplanation {
   readonly virtualHost: string;
@@ -65,11 +74,23 @@ export interface CallExplanation {
   readonly decisions: readonly RouteDecision[];
   /** The share of such calls without a route, which fail with UNAVAILABLE. */
   readonly unmatchedShare: number;
+  /** What the resources behind these decisions set without an effect on calls; only resources with such fields. */
+  readonly unusedFields: readonly UnusedFields[];
 }
+
+/** A resource that an explanation is based on. */
+export interface ExplainedResource {
+  readonly type: keyof Pick<ResourceTypes, 'listener' | 'routeConfig' | 'cluster' | 'endpoints'>;
+  readonly name: string;
+}
+
+/** Describes the fields of a resource that this client does not use; `undefined` for one that has none. */
+export type FindUnused = (resource: ExplainedResource) => UnusedFields | undefined;
 
 /** The call to be explained. */
 interface ExplainInput {
-  /** The routes in use, as compiled for calls. */
+  readonly config: XdsConfig;
+  /** Its routes, as compiled for calls. */
   readonly table: RouteTable;
   /** Full path, such as `/package.Service/Method`. */
   readonly method: string;
@@ -77,6 +98,7 @@ interface ExplainInput {
   readonly limits: HashLimits;
   /** For hash policies with `filter_state`. Default 0. */
   readonly channelId?: number;
+  readonly findUnused: FindUnused;
 }
 
 /**
@@ -98,7 +120,35 @@ export function explainCall(input: ExplainInput): CallExplanation {
     decisions.push({ index, name: route.name, share, outcome });
     remaining -= share;
   }
-  return { virtualHost: table.virtualHostName, routes, decisions, unmatchedShare: remaining };
+  const resources = explainedResources(input.config, decisions);
+  return {
+    virtualHost: table.virtualHostName,
+    ...{ routes, decisions, unmatchedShare: remaining },
+    unusedFields: resources.flatMap((resource) => input.findUnused(resource) ?? []),
+  };
+}
+
+function explainedResources(
+  { clusters, listener, routeConfig }: XdsConfig,
+  decisions: readonly RouteDecision[],
+): readonly ExplainedResource[] {
+  const names = decisions.flatMap(({ outcome }) =>
+    outcome.kind === 'forward' ? outcome.clusters.map(({ name }) => name) : [],
+  );
+  const ofClusters = [...new Set(names)].flatMap((name): readonly ExplainedResource[] => {
+    const found = clusters.get(name);
+    const discovery = found?.ok === true ? found.value.resource.discovery : undefined;
+    const isEds = discovery?.kind === 'eds';
+    return [
+      { type: 'cluster', name },
+      ...(isEds ? [{ type: 'endpoints' as const, name: discovery.serviceName }] : []),
+    ];
+  });
+  return [
+    { type: 'listener', name: listener.name },
+    { type: 'routeConfig', name: routeConfig.name },
+    ...ofClusters,
+  ];
 }
 
 function tryRoute(

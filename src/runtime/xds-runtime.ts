@@ -20,7 +20,12 @@ import type { LbPolicyRoots } from '../lb/registry/register-lb-policies';
 import { TimeSlices } from '../util/time-slices';
 import { LoadReporter } from '../load-reporting/load-reporter';
 import { RegexMeter } from '../regex/regex-meter';
-import { explainCall, type CallExplanation, LiveConfigs } from '../resolver/explain-call';
+import {
+  explainCall,
+  type CallExplanation,
+  type FindUnused,
+  LiveConfigs,
+} from '../resolver/explain-call';
 import type { ResolverArgs } from '../resolver/xds-scheme';
 import type { XdsResolverDependencies } from '../resolver/resolution';
 import { XdsResolver } from '../resolver/xds-resolver';
@@ -135,12 +140,27 @@ export class XdsRuntime {
     if (live === undefined) return undefined;
     const seen = withUserAgent(headers, userAgentOf(live.channelOptions));
     this.regexes.begin();
+    const { config, table } = live;
     return explainCall({
-      table: live.table,
-      method,
-      headers: seen,
-      limits: this.environment.limits,
+      ...{ config, table, method, headers: seen, limits: this.environment.limits },
+      findUnused: this.unusedFieldsOf(target),
     });
+  }
+
+  /** Searches the accepted resources of a target. */
+  private unusedFieldsOf(target: string): FindUnused {
+    const { types } = this.resolverDependencies;
+    const client = this.clients.clients().find(({ scope }) => scope === target)?.client;
+    const resources = [...(client?.resources() ?? [])];
+    return ({ type, name }) => {
+      const found = resources.find(
+        (known) => known.typeUrl === types[type].typeUrl && known.name === name,
+      );
+      const bytes = found?.accepted?.bytes;
+      const fields = bytes && types[type].describeUnusedFields?.(bytes);
+      if (fields === undefined || fields.length === 0) return undefined;
+      return { resource: `${types[type].typeName} "${name}"`, fields };
+    };
   }
 
   /** Lists the resources of all clients (gRFC A40). */

@@ -83,6 +83,11 @@ export interface ResourceType<T, C = unknown> {
    * Default: none.
    */
   describeSkipped?(value: T): string | undefined;
+  /**
+   * Describes the fields that a valid resource sets and this client does not use, such as
+   * `virtual_hosts[0].routes[2].route.request_mirror_policies`. Takes time in proportion to the bytes. Default: unknown.
+   */
+  describeUnusedFields?(bytes: Uint8Array): readonly string[];
   /** Describes in a few words how a resource changed, for the trace. Default: changes are not traced. */
   describeChange?(change: C): string;
   /**

@@ -1,17 +1,24 @@
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
-import type { XdsConfig } from '../../src/dependency-manager/xds-config';
+import type { ClusterConfig, XdsConfig } from '../../src/dependency-manager/xds-config';
 import { Metadata } from '../../src/grpc-js';
 import { createFaultFilter } from '../../src/http-filters/fault/fault-filter';
 import { FaultConfig } from '../../src/http-filters/fault/fault-parser';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { ClusterRefs } from '../../src/resolver/cluster-refs';
-import { explainCall, type CallExplanation } from '../../src/resolver/explain-call';
+import {
+  explainCall,
+  type CallExplanation,
+  type FindUnused,
+} from '../../src/resolver/explain-call';
 import { RouteTable } from '../../src/resolver/route-table';
+import type { ClusterResource } from '../../src/resources/cluster/cluster';
 import type { HeaderMatcher, Route } from '../../src/resources/route-config/route-config';
 import { createHandle } from '../../src/util/handle';
+import { ok } from '../../src/util/result';
 import { FakeClock } from '../support/fake-clock';
 import { seededRandom } from '../support/seeded-random';
 import {
+  edsCluster,
   forwardTo,
   listener,
   regex,
@@ -45,12 +52,15 @@ function explain(
   config: XdsConfig,
   method: string,
   headers: Readonly<Record<string, string>> = {},
+  findUnused: FindUnused = () => undefined,
 ): CallExplanation {
   return explainCall({
+    config,
     table: new RouteTable(config, refs(), noFilters, 'svc'),
     method,
     headers: headersOf(headers),
     limits: DEFAULT_LIMITS,
+    findUnused,
   });
 }
 
@@ -158,10 +168,12 @@ describe('explainCall', () => {
       createFaultFilter({ clock: new FakeClock(), random: seededRandom(1) }),
     ]);
     const input = {
+      config,
       table: new RouteTable(config, refs(), filters, 'svc'),
       method: '/a.B/C',
       headers: new Metadata(),
       limits: DEFAULT_LIMITS,
+      findUnused: () => undefined,
     };
     expect(explainCall(input).decisions[0]?.outcome).toMatchObject({
       clusters: [
@@ -179,6 +191,24 @@ describe('explainCall', () => {
     });
   });
 
+  it('has the unused fields of the resources behind the decision, and of no other', () => {
+    const config = configOf([route(forwardTo('a')), route(forwardTo('never tried'))]);
+    const clusters = new Map(
+      ['a', 'never tried'].map((name) => {
+        const resource = edsCluster(name, `${name}-endpoints`);
+        return [name, ok(clusterConfig(resource))] as const;
+      }),
+    );
+    const asked: string[] = [];
+    const { unusedFields } = explain({ ...config, clusters }, '/a.B/C', {}, ({ type, name }) => {
+      asked.push(`${type} ${name}`);
+      if (type !== 'cluster') return undefined;
+      return { resource: `Cluster "${name}"`, fields: ['connect_timeout'] };
+    });
+    expect(asked).toEqual(['listener l', 'routeConfig r', 'cluster a', 'endpoints a-endpoints']);
+    expect(unusedFields).toEqual([{ resource: 'Cluster "a"', fields: ['connect_timeout'] }]);
+  });
+
   it('agrees with the routing of calls, on random tables', () => {
     const random = seededRandom(11);
     const word = () => ['a', 'b', 'ab', 'B'][Math.floor(random() * 4)] ?? '';
@@ -189,15 +219,20 @@ describe('explainCall', () => {
         const matcher = { kind, text: `/${word()}`, caseSensitive: true };
         return route(forwardTo(word()), { path: matcher, headers });
       });
-      const table = new RouteTable(configOf(routes), refs(), noFilters, 'svc');
+      const config = configOf(routes);
       const method = `/${word()}`;
-      const headers = headersOf({ h: word() });
-      const { decisions } = explainCall({ table, method, headers, limits: DEFAULT_LIMITS });
-      const found = table.find(method, headers, random);
+      const headers = { h: word() };
+      const { decisions } = explain(config, method, headers);
+      const table = new RouteTable(config, refs(), noFilters, 'svc');
+      const found = table.find(method, headersOf(headers), random);
       expect(decisions[0]?.index).toBe(found && routes.indexOf(found.route));
     }
   });
 });
+
+function clusterConfig(resource: ClusterResource): ClusterConfig {
+  return { resource, children: { kind: 'endpoints', endpoints: undefined, resolutionNote: '' } };
+}
 
 function refs(): ClusterRefs {
   return new ClusterRefs(

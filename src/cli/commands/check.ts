@@ -12,7 +12,8 @@ export interface FileFlags {
 
 /**
  * Reads a resource file and prints its content or its errors: why the management server cannot serve it, and otherwise
- * the violations for which clients reject resources.
+ * the violations for which clients reject resources. Prints a warning for each resource with fields that gRPC clients do
+ * not use.
  *
  * @returns the exit code.
  */
@@ -22,24 +23,37 @@ export function check(file: string, flags: FileFlags, io: CliIo): number {
     io.printError(snapshot.error.message);
     return 1;
   }
-  const rejections = findRejections(snapshot.value);
+  const { rejections, warnings } = judgeAll(snapshot.value);
   for (const rejection of rejections) io.printError(`${file}: ${rejection}`);
+  for (const warning of warnings) io.printError(`${file}: warning: ${warning}`);
   if (rejections.length > 0) return 1;
   io.print(`${file} is good:`);
   for (const line of formatSnapshot(snapshot.value)) io.print(line);
   return 0;
 }
 
-/** Lists the violations for which clients reject resources. */
-function findRejections(snapshot: Snapshot): readonly string[] {
+interface Findings {
+  /** One for each violation for which clients reject a resource. */
+  readonly rejections: string[];
+  /** One for each resource with fields that have no effect on clients. */
+  readonly warnings: string[];
+}
+
+function judgeAll(snapshot: Snapshot): Findings {
   const judge = loadDecoders().createResourceJudge();
-  return snapshot.kinds().flatMap((kind) =>
-    [...snapshot.set(kind).byName.values()].flatMap(({ name, value }) => {
-      const violations = judge({ typeUrl: kind.typeUrl, name, value });
-      const subject = `${kind.label} ${JSON.stringify(name)}: clients reject it (NACK)`;
-      return violations.map((violation) => `${subject}: ${violation}`);
-    }),
-  );
+  const found: Findings = { rejections: [], warnings: [] };
+  for (const kind of snapshot.kinds()) {
+    for (const { name, value } of snapshot.set(kind).byName.values()) {
+      const { violations, unusedFields } = judge({ typeUrl: kind.typeUrl, name, value });
+      const subject = `${kind.label} ${JSON.stringify(name)}`;
+      for (const violation of violations) {
+        found.rejections.push(`${subject}: clients reject it (NACK): ${violation}`);
+      }
+      if (unusedFields.length === 0) continue;
+      found.warnings.push(`${subject}: without effect on gRPC clients: ${unusedFields.join(', ')}`);
+    }
+  }
+  return found;
 }
 
 /** Only this command needs the client, which takes longer to load than everything else. */

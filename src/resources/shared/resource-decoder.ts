@@ -8,6 +8,7 @@ import type {
   PreviousVersion,
   ResourceType,
 } from '../../xds-client/resource-type';
+import { findUnusedFields, formatUnusedField } from '../wire/unused-fields';
 import { decodeMessage, peekText, type AnyType } from './any';
 
 /** Parses the resources of a message type. */
@@ -59,13 +60,15 @@ const NAME_FIELD = 1;
 export function createResourceType<M, T, C>(parser: ResourceParser<M, T, C>): ResourceType<T, C> {
   const { typeName: messageName, allResourcesRequiredInSotw, discoveryService } = parser;
   const peekName = (bytes: Uint8Array) => peekText(bytes, NAME_FIELD);
+  const typeUrl = `type.googleapis.com/${messageName}`;
   return {
-    typeUrl: `type.googleapis.com/${messageName}`,
+    typeUrl,
     typeName: messageName.slice(messageName.lastIndexOf('.') + 1),
     allResourcesRequiredInSotw,
     discoveryService,
     peekName,
     describeSkipped: (value) => parser.describeSkipped?.(value),
+    describeUnusedFields: (bytes) => findUnusedFields(typeUrl, bytes).map(formatUnusedField),
     ...(parser.describeChange !== undefined && {
       describeChange: (change: C) => parser.describeChange?.(change) ?? '',
     }),
