@@ -1,5 +1,7 @@
 // Call credentials that are set on single calls: they are sent over TLS, and never over a connection that others can read.
 
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type ServerHttp2Session } from 'node:http2';
 import {
   CallCredentials,
   credentials,
@@ -33,6 +35,33 @@ const REFUSED = {
   code: Status.UNAUTHENTICATED,
   details: expect.stringContaining('call credentials are not sent over an insecure connection'),
 };
+
+/** A server that records the headers of every stream, and answers with an empty message. */
+class HeaderServer {
+  readonly received: IncomingHttpHeaders[] = [];
+  private readonly server = createServer();
+  private readonly sessions = new Set<ServerHttp2Session>();
+
+  async listen(): Promise<number> {
+    this.server.on('session', (session) => this.sessions.add(session));
+    this.server.on('stream', (stream, headers) => {
+      this.received.push(headers);
+      stream.respond({ 'content-type': 'application/grpc' }, { waitForTrailers: true });
+      stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+      stream.end(Buffer.alloc(5));
+    });
+    this.server.listen(0, '127.0.0.1');
+    await once(this.server, 'listening');
+    const address = this.server.address();
+    if (typeof address !== 'object' || address === null) throw new Error('no port');
+    return address.port;
+  }
+
+  stop(): void {
+    this.server.close();
+    for (const session of this.sessions) session.destroy();
+  }
+}
 
 describe('call credentials of a single call', () => {
   let mesh: Mesh;
@@ -95,6 +124,26 @@ describe('call credentials of a single call', () => {
     expect(backend.calls).toBe(before);
     expect(await client.say()).toBe(name);
     expect(backend.metadata.getMap()).not.toHaveProperty('authorization');
+  });
+
+  it('open no stream, and neither do those that were combined with the channel', async () => {
+    const server = new HeaderServer();
+    mesh.serve(simpleResources([await server.listen()]));
+    const client = connect(xds());
+    await eventually(
+      () => client.say(),
+      (answer) => answer === '',
+    );
+    const before = server.received.length;
+    expect(await client.failure({ credentials: secret() })).toMatchObject(REFUSED);
+    const combined = connect(xds().compose(secret()));
+    expect(await combined.failure()).toMatchObject(REFUSED);
+    expect(await combined.failure({ credentials: secret('x-key') })).toMatchObject(REFUSED);
+    await client.say();
+    expect(server.received.slice(before)).toEqual([
+      expect.not.objectContaining({ authorization: expect.anything() }),
+    ]);
+    server.stop();
   });
 
   it.each([

@@ -227,6 +227,7 @@ describe('a channel with xDS credentials', () => {
     const composed = xds().compose(token);
     mesh.serve(resources(secure.port, transportSocket([])));
     expect(await connect(composed).say()).toBe('connection 0');
+    expect(await connect().say({ credentials: token })).toBe('connection 1');
     const before = plain.calls;
     mesh.serve(resources(plain.port));
     const { code, details } = await connect(composed).failure();
