@@ -1,6 +1,5 @@
-import { CallCredentials, Metadata } from '../grpc-js';
 import { readObject, readRequiredString } from '../util/json-fields';
-import { type CallCredentialsType, TokenError } from './call-creds-registry';
+import type { CallCredentialsType } from './call-creds-registry';
 import type * as TokenFiles from './jwt-token-file';
 
 /** Creates the type `jwt_token_file` (gRFC A97): the token in the file of that name, as a bearer token. */
@@ -14,23 +13,9 @@ export function createJwtTokenFileType(
       const path = fields && readRequiredString(fields, 'jwt_token_file', violations);
       return path === undefined
         ? undefined
-        : () => createCredentials(new (loadTokenFiles().JwtTokenFile)(path, options));
+        : () => loadTokenFiles().createJwtTokenFileCredentials(path, options);
     },
   };
-}
-
-function createCredentials(file: TokenFiles.JwtTokenFile): CallCredentials {
-  return CallCredentials.createFromMetadataGenerator((_call, callback) => {
-    file.get((token) => {
-      if (!token.ok) {
-        callback(new TokenError(token.error.code, token.error.message));
-        return;
-      }
-      const metadata = new Metadata();
-      metadata.set('authorization', `Bearer ${token.value}`);
-      callback(null, metadata);
-    });
-  });
 }
 
 function loadTokenFiles(): typeof TokenFiles {

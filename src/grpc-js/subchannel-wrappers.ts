@@ -1,4 +1,4 @@
-import { experimental } from '@grpc/grpc-js';
+import { experimental, type CallCredentials } from '@grpc/grpc-js';
 
 type Subchannel = experimental.SubchannelInterface;
 type RealSubchannel = ReturnType<Subchannel['getRealSubchannel']>;
@@ -90,4 +90,18 @@ export class RelayedSubchannel extends experimental.BaseSubchannelWrapper {
   override getAddress(): string {
     return this.address;
   }
+}
+
+/**
+ * Returns a subchannel that has further call credentials. For the result of one pick: it is no wrapper, which would watch
+ * the subchannel for ever.
+ */
+export function withCallCredentials(
+  subchannel: Subchannel,
+  callCredentials: CallCredentials,
+): Subchannel {
+  const value = () => subchannel.getCallCredentials().compose(callCredentials);
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-assignment -- the prototype decides the type
+  const extended: Subchannel = Object.create(subchannel, { getCallCredentials: { value } });
+  return extended;
 }

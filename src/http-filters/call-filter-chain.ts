@@ -2,13 +2,12 @@ import { Metadata, Status, type StatusObject } from '../grpc-js';
 import {
   CallFailedError,
   type CallFilter,
-  type CallInfo,
   toCallFailedError,
   toStatusObject,
   abandon,
   isPromiseLike,
 } from './call-filter';
-import type { PreparedFilter } from './http-filter';
+import type { FilterCall, PreparedFilter } from './http-filter';
 
 /** A method of call filters that takes a value and returns the one for the next filter. */
 interface CallFilterHook<T> {
@@ -92,10 +91,10 @@ export class CallFilterChain implements CallFilter {
    * Creates the filters of one call. When creating one fails, those after it are not created, and every method fails
    * in the same way.
    */
-  constructor(filters: readonly PreparedFilter[], call: CallInfo) {
+  constructor(filters: readonly PreparedFilter[], call: FilterCall) {
     for (const { name, factory } of filters) {
       try {
-        const filter = factory.create(call);
+        const filter = factory.create(call, name);
         if (filter !== undefined) this.members.push({ name, filter });
       } catch (error) {
         this.fail(this.members.length, error, `HTTP filter ${JSON.stringify(name)}`);

@@ -1,10 +1,14 @@
+import type { CallCredentials } from '../grpc-js';
+import type { ResourceMetadata } from '../resources/cluster/cluster';
 import type { HttpFilterConfig } from '../resources/extension-points';
 import { decodeMessage, type MessageDecoder } from '../resources/shared/any';
 import type { ExtensionConfig } from '../resources/shared/extension-parser';
 import { MILLION } from '../resources/shared/fraction-parser';
 import type { Random } from '../util/random';
+import type { Result } from '../util/result';
 import type { Violations } from '../util/violations';
 import type { CallFilter, CallInfo } from './call-filter';
+import type { FilterStates } from './filter-states';
 
 /** A kind of HTTP filter that clients can run (gRFC A39). */
 export interface HttpFilter {
@@ -40,10 +44,32 @@ export interface HttpFilter {
   ): CallFilterFactory | undefined;
 }
 
+/** A call as the filters of this package see it. */
+export interface FilterCall extends CallInfo {
+  /** Absent where the call belongs to no channel. */
+  readonly routing?: CallRouting;
+}
+
+/** What a filter may learn from the channel of its call, and add to the call (gRFC A83). */
+export interface CallRouting {
+  readonly states: FilterStates;
+  /**
+   * Returns the metadata of the call's cluster in the config in use, `undefined` if it has none; an error text if the
+   * cluster cannot be used.
+   */
+  clusterMetadata(): Result<ResourceMetadata | undefined, string>;
+  /** Adds call credentials to every attempt of the call. It fails instead of sending them over an insecure connection. */
+  addCallCredentials(credentials: CallCredentials): void;
+}
+
 /** Creates the filters of calls with the same config. */
 export interface CallFilterFactory {
-  /** Creates the filter of one call; `undefined` if it does nothing. May throw like a method of the filter. */
-  create(call: CallInfo): CallFilter | undefined;
+  /**
+   * Creates the filter of one call; `undefined` if it does nothing. May throw like a method of the filter.
+   *
+   * @param instance The name of the filter in its chain.
+   */
+  create(call: FilterCall, instance: string): CallFilter | undefined;
   /** Describes the config in force as plain JSON. */
   describe(): unknown;
 }

@@ -1,4 +1,4 @@
-import type { PickArgs } from '../grpc-js';
+import type { CallCredentials, PickArgs } from '../grpc-js';
 
 /**
  * The attributes of one call, from the resolver to the pickers. grpc-js types pick information as strings but passes
@@ -16,6 +16,8 @@ export interface CallAttributes {
   readonly authorityRewrite?: AuthorityRewrite | undefined;
   /** The endpoint requested for the call (gRFC A55). Absent for calls that belong to no session. */
   readonly overrideHost?: OverrideHost;
+  /** Sent with every attempt of the call besides those of channel and call (gRFC A83). Absent if there are none. */
+  readonly callCredentials?: CallCredentials;
 }
 
 /** How the authority of a call is rewritten. */

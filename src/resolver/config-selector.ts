@@ -12,7 +12,8 @@ import { userAgentOf, withUserAgent } from '../grpc-js/user-agent';
 import type { RegexMeter } from '../regex/regex-meter';
 import type { Handle } from '../util/handle';
 import type { Random } from '../util/random';
-import { createCallFilterFactories, FilteredCall, RoutedCall } from './routed-call';
+import { FilteredCall, type FilterChannel } from './filtered-call';
+import { createCallFilterFactories, RoutedCall } from './routed-call';
 import { RequestHasher, type HashLimits, type TextHash } from './request-hash';
 import type { CompiledRoute, RouteTable } from './route-table';
 
@@ -27,6 +28,7 @@ export interface ConfigSelectorOptions {
   /** Counts the steps of the regular expressions that a call is matched against. */
   readonly regexes: RegexMeter;
   readonly limits: HashLimits;
+  readonly channel: FilterChannel;
 }
 
 /** A config selector that also returns the timeout of a call without routing it. */
@@ -46,7 +48,7 @@ export class XdsConfigSelector implements RouteSelector {
   }
 
   invoke(methodName: string, headers: Metadata, channelId: number): CallConfig {
-    const { target, random, regexes } = this.options;
+    const { target, random, regexes, channel } = this.options;
     const method = toPath(methodName);
     const seen = this.routedHeaders(headers);
     const found = this.find(method, seen);
@@ -63,7 +65,8 @@ export class XdsConfigSelector implements RouteSelector {
     const { methodConfig, hashPolicies: policies } = found;
     const hash = this.hasher.read({ policies, metadata: seen, channelId });
     if (filters.length === 0) return new RoutedCall(ref, found, hash);
-    const call = new FilteredCall(found.choice, drawn, hash, found.authorityRewrite);
+    const { choice, authorityRewrite } = found;
+    const call = new FilteredCall({ choice, drawn, hash, authorityRewrite, channel });
     const release = () => call.release();
     return {
       methodConfig,

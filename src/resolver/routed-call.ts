@@ -9,18 +9,10 @@ import {
   type StatusObject,
 } from '../grpc-js';
 import { createFilterFactory, type FilterParts } from '../grpc-js/host-adapters';
-import {
-  type CallAffinity,
-  type CallInfo,
-  toCallFailedError,
-  toStatusObject,
-  isPromiseLike,
-} from '../http-filters/call-filter';
+import { toCallFailedError, toStatusObject, isPromiseLike } from '../http-filters/call-filter';
 import { CallFilterChain } from '../http-filters/call-filter-chain';
-import type { PreparedFilter } from '../http-filters/http-filter';
-import type { AuthorityRewrite, CallAttributes, OverrideHost } from '../lb/call-attributes';
-import type { Handle } from '../util/handle';
-import type { ClusterChoice, RouteCluster } from './cluster-choice';
+import type { FilterCall, PreparedFilter } from '../http-filters/http-filter';
+import type { AuthorityRewrite, CallAttributes } from '../lb/call-attributes';
 import type { ClusterRef } from './cluster-refs';
 import type { PendingHash } from './request-hash';
 import type { CompiledRoute } from './route-table';
@@ -100,78 +92,6 @@ export class RoutedCall implements CallConfig, FilterFactory, Filter, CallAttrib
 }
 
 /**
- * One call with HTTP filters: the attributes for pickers, the choices of filters, and the reference to its cluster.
- * Filters and pickers of a call communicate through this object.
- */
-export class FilteredCall implements CallAttributes, CallAffinity, OverrideHost, Handle {
-  cluster: string;
-  overrideHost?: OverrideHost;
-  addresses: readonly string[] = [];
-  picked: readonly string[] | undefined;
-  private ref: ClusterRef;
-  private hash: bigint | undefined;
-
-  /**
-   * Acquires a reference to the cluster.
-   * @param choice All clusters of the route.
-   * @param drawn The drawn cluster, which a filter may replace.
-   */
-  constructor(
-    private readonly choice: ClusterChoice,
-    { ref }: RouteCluster,
-    private readonly pendingHash: PendingHash,
-    readonly authorityRewrite?: AuthorityRewrite,
-  ) {
-    this.ref = ref.acquire();
-    this.cluster = ref.childName;
-  }
-
-  requestHash(): bigint {
-    return (this.hash ??= this.pendingHash.compute());
-  }
-
-  /** Returns the call for filters. The cluster may change while they are created, and each reads the latest. */
-  toCallInfo(method: string, headers: Metadata): CallInfo {
-    const currentCluster = () => this.ref.cluster;
-    return {
-      method,
-      headers,
-      get cluster() {
-        return currentCluster();
-      },
-      affinity: this,
-    };
-  }
-
-  chooseCluster(name: string): boolean {
-    if (name === this.cluster) return true;
-    const other = this.choice.find(name)?.ref;
-    // The route may have been removed before the filter's choice, and the cluster with it.
-    if (this.ref.isReleased || other === undefined || other.isReleased) return false;
-    const before = this.ref;
-    this.ref = other.acquire();
-    this.cluster = other.childName;
-    before.release();
-    return true;
-  }
-
-  prefer(addresses: readonly string[]): void {
-    this.addresses = addresses;
-    this.overrideHost = this;
-  }
-
-  /** The next attempts of the call prefer the same endpoint (gRFC A55). */
-  onPicked(addresses: readonly string[]): void {
-    this.picked = addresses;
-    this.addresses = addresses;
-  }
-
-  release(): void {
-    this.ref.release();
-  }
-}
-
-/**
  * Creates the filters of the host library that run the HTTP filters for one call (gRFC A39). Called when the call's route
  * is chosen: the host always uses the result.
  *
@@ -179,7 +99,7 @@ export class FilteredCall implements CallAttributes, CallAffinity, OverrideHost,
  */
 export function createCallFilterFactories(
   filters: readonly PreparedFilter[],
-  call: CallInfo,
+  call: FilterCall,
   release: () => void,
 ): FilterFactory[] {
   if (filters.length === 0) return [createReleaseFilterFactory(release)];

@@ -11,6 +11,7 @@ import {
   type Resolver,
   type ResolverListener,
 } from '../grpc-js';
+import { FilterStates } from '../http-filters/filter-states';
 import { xdsLbContextArg } from '../lb/tree/xds-lb-context-arg';
 import { XdsConfigSelector } from './config-selector';
 import { ExpiringSelector, PendingCalls } from './pending-calls';
@@ -20,7 +21,6 @@ import {
   type ResolvedConfig,
   type XdsResolverDependencies,
 } from './resolution';
-import type { RouteTable } from './route-table';
 import { dataPlaneAuthority, parseTargetName, type TargetName } from './xds-scheme';
 
 const TRACER = 'xds_resolver';
@@ -39,6 +39,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
   private readonly pendingCalls: PendingCalls;
   /** The failures logged since there was a config, so that each is logged once. */
   private readonly loggedFailures = new Set<string>();
+  private readonly filterStates = new FilterStates();
   private readonly name: TargetName;
   /** The target as a URI. */
   private readonly uri: string;
@@ -82,7 +83,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     if (resolution === undefined) return false;
     this.errorDue = undefined;
     if (failure === undefined) this.loggedFailures.clear();
-    const selector = this.createSelector(resolution, table);
+    const selector = this.createSelector(resolution, { table, lbContext });
     let isAccepted = false;
     try {
       isAccepted = this.listener(
@@ -136,10 +137,15 @@ export class XdsResolver implements Resolver, ResolutionOwner {
   }
 
   /** Without a config, calls are pending as those of an idle channel: they fail, or wait for one. */
-  private createSelector(resolution: Resolution, table: RouteTable): ExpiringSelector {
+  private createSelector(
+    resolution: Resolution,
+    { table, lbContext }: Pick<ResolvedConfig, 'table' | 'lbContext'>,
+  ): ExpiringSelector {
     const { random, hash, regexes, limits } = this.shared;
     const { uri: target, options: channelOptions } = this;
-    const options = { table, target, random, hash, regexes, limits, channelOptions };
+    const { filterStates: states } = this;
+    const channel = { states, cluster: (name: string) => lbContext.clusters.cluster(name) };
+    const options = { table, target, random, hash, regexes, limits, channelOptions, channel };
     return new ExpiringSelector(
       new XdsConfigSelector(options),
       () => resolution.isExpired,

@@ -3,10 +3,12 @@ import {
   builtInChannelCredentials,
   processChannelCredentials,
 } from '../credentials/channel-creds-registry';
+import type * as GcpIdentity from '../credentials/gcp-identity-token';
 import { createJwtTokenFileType } from '../credentials/jwt-token-file-type';
 import { ManagementCredentials } from '../credentials/management-credentials';
 import { createCompositeFilter } from '../http-filters/composite/composite-filter';
 import { createFaultFilter } from '../http-filters/fault/fault-filter';
+import { createGcpAuthnFilter } from '../http-filters/gcp-authn/gcp-authn-filter';
 import type { HttpFilterRegistry } from '../http-filters/registry';
 import { createStatefulSessionFilter } from '../http-filters/stateful-session/stateful-session-filter';
 import type { PolicyEnvironment } from '../lb/registry/create-policy-registry';
@@ -46,6 +48,11 @@ export function addHttpFilters(
 ): void {
   if (flags.faultInjection) filters.registerDefault(createFaultFilter({ clock, random }));
   if (flags.overrideHost) filters.registerDefault(createStatefulSessionFilter({ logger }));
+  if (flags.gcpAuthentication) {
+    const create = (audience: string) =>
+      loadGcpIdentity().createGcpIdentityCredentials(audience, { clock, random });
+    filters.registerDefault(createGcpAuthnFilter(create));
+  }
   if (flags.compositeFilter) filters.registerDefault(createCompositeFilter({ filters, random }));
 }
 
@@ -73,4 +80,10 @@ export function createRuntimeResourceTypes(
     gcpAuthentication: flags.gcpAuthentication,
     httpConnect: flags.httpConnect,
   });
+}
+
+/** Loaded late, because few processes run in Google Cloud. */
+function loadGcpIdentity(): typeof GcpIdentity {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- the only way to load a module late without waiting for it; the type is that of the module
+  return require('../credentials/gcp-identity-token');
 }

@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   readJwtExpiry,
-  JwtTokenFile,
+  type CachedToken,
   type TokenFailure,
-} from '../../src/credentials/jwt-token-file';
+} from '../../src/credentials/cached-token';
+import { createJwtTokenFile } from '../../src/credentials/jwt-token-file';
 import type { Result } from '../../src/util/result';
 import { FakeClock } from '../support/fake-clock';
 
@@ -52,7 +53,7 @@ describe('a token in a file', () => {
   });
 
   const create = () =>
-    new JwtTokenFile('/token', {
+    createJwtTokenFile('/token', {
       clock,
       random: () => 0.5,
       read(path, callback) {
@@ -73,7 +74,7 @@ describe('a token in a file', () => {
   const lasting = (seconds: number) => tokenOf({ exp: clock.now() / 1000 + seconds });
 
   /** The current result of `get`; `undefined` while a read is pending. */
-  function ask(file: JwtTokenFile) {
+  function ask(file: CachedToken) {
     const told: { result?: Result<string, TokenFailure> } = {};
     file.get((result) => {
       told.result = result;
@@ -216,7 +217,7 @@ describe('a token in a file of the file system', () => {
   /** What is known of the token when the attempt to read it has ended, which waits for nothing. */
   function read(path: string) {
     const told: Result<string, TokenFailure>[] = [];
-    const file = new JwtTokenFile(path, { clock: new FakeClock(), random: () => 0.5 });
+    const file = createJwtTokenFile(path, { clock: new FakeClock(), random: () => 0.5 });
     file.get((result) => told.push(result));
     return told;
   }

@@ -9,6 +9,7 @@ import { createStatefulSessionFilter } from '../../src/http-filters/stateful-ses
 import { callAttributes } from '../../src/lb/call-attributes';
 import { encodeJson } from '../../src/proto-json/encode-json';
 import { isJsonObject } from '../../src/proto-json/explain-json';
+import { FilterStates } from '../../src/http-filters/filter-states';
 import { RegexMeter } from '../../src/regex/regex-meter';
 import { Re2Compiler } from '../../src/regex/re2-compiler';
 import { ClusterRefs } from '../../src/resolver/cluster-refs';
@@ -133,6 +134,7 @@ class CallScene {
       random: () => 0.5,
       hash: (text) => parts.hash.hash(text),
       ...{ channelOptions: {}, regexes: parts.meter, limits: DEFAULT_LIMITS },
+      channel: { states: new FilterStates(), cluster: () => undefined },
     });
   }
 

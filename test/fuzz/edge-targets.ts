@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ObservedClient } from '../../src/admin/client-config';
 import { encodeStatus } from '../../src/admin/status-encoder';
-import { readJwtExpiry } from '../../src/credentials/jwt-token-file';
+import { readJwtExpiry } from '../../src/credentials/cached-token';
 import { Node } from '../../src/generated/envoy/config/core/v3/base';
 import { ClientStatusResponse } from '../../src/generated/envoy/service/status/v3/csds';
 import { readResponse } from '../../src/transport/rest/discovery-json';

@@ -85,8 +85,8 @@ describe('a filter that an application defines', () => {
     const config = parse(registry, 'Config', struct({ max: 3 }));
     const override = parse(registry, 'Override', message(7));
     const call = callWith();
-    expect(registry.prepare(config, undefined)?.create(call)).toBe(filter);
-    expect(registry.prepare(config, override)?.create(call)).toBe(filter);
+    expect(registry.prepare(config, undefined)?.create(call, 'f')).toBe(filter);
+    expect(registry.prepare(config, override)?.create(call, 'f')).toBe(filter);
     expect(made).toEqual([
       [{ max: 3 }, undefined, call],
       [{ max: 3 }, { max: 7 }, call],
@@ -97,7 +97,7 @@ describe('a filter that an application defines', () => {
   it('may skip a call', () => {
     const { registry } = quota({ createCallFilter: () => undefined });
     const config = parse(registry, 'Config', struct({ max: 3 }));
-    expect(registry.prepare(config, undefined)?.create(callWith())).toBeUndefined();
+    expect(registry.prepare(config, undefined)?.create(callWith(), 'f')).toBeUndefined();
   });
 
   it('is called as a method of its definition', () => {
@@ -125,7 +125,7 @@ describe('a filter that an application defines', () => {
     const config = parse(registry, 'Config', struct({ max: 3 }));
     const override = parse(registry, 'Override', struct({ max: 4 }));
     expect(registry.prepare(config, override)?.describe()).toEqual([3, 40]);
-    expect(registry.prepare(config, override)?.create(callWith())).toEqual({});
+    expect(registry.prepare(config, override)?.create(callWith(), 'f')).toEqual({});
   });
 
   it.each<[string, () => Quota, readonly string[]]>([
@@ -248,7 +248,7 @@ describe('a filter that an application defines', () => {
     const createCallFilter = () => anything(Promise.reject(new Error('late')));
     const { registry } = quota({ createCallFilter });
     const config = parse(registry, 'Config', struct({ max: 3 }));
-    expect(() => registry.prepare(config, undefined)?.create(callWith())).toThrow(
+    expect(() => registry.prepare(config, undefined)?.create(callWith(), 'f')).toThrow(
       'createCallFilter must not return a promise',
     );
   });

@@ -144,7 +144,7 @@ describe('the filter chain of a route', () => {
       preparer: registry,
     });
     const details = 'The override of HTTP filter "a" is acme.B, which does not fit acme.A';
-    expect(await failureOf(() => prepared?.factory.create(callWith()))).toBe(`14: ${details}`);
+    expect(await failureOf(() => prepared?.factory.create(callWith(), 'f'))).toBe(`14: ${details}`);
     expect(prepared?.factory.describe()).toEqual({ error: details });
   });
 

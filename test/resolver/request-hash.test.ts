@@ -4,6 +4,7 @@ import type { CallFilter } from '../../src/http-filters/call-filter';
 import { callAttributes } from '../../src/lb/call-attributes';
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import { Re2Compiler } from '../../src/regex/re2-compiler';
+import { FilterStates } from '../../src/http-filters/filter-states';
 import { RegexMeter } from '../../src/regex/regex-meter';
 import { ClusterRefs } from '../../src/resolver/cluster-refs';
 import { XdsConfigSelector } from '../../src/resolver/config-selector';
@@ -85,6 +86,7 @@ class Scene {
       channelOptions: {},
       regexes: this.regexes,
       limits,
+      channel: { states: new FilterStates(), cluster: () => undefined },
     });
   }
 

@@ -1,10 +1,13 @@
-import { Metadata } from '../../src/grpc-js';
+import type { ClusterResult } from '../../src/dependency-manager/xds-config';
+import { CallCredentials, Metadata } from '../../src/grpc-js';
+import { FilterStates } from '../../src/http-filters/filter-states';
 import { callAttributes } from '../../src/lb/call-attributes';
 import { ClusterChoice } from '../../src/resolver/cluster-choice';
 import { ClusterRefs, type ClusterRef } from '../../src/resolver/cluster-refs';
-import { FilteredCall } from '../../src/resolver/routed-call';
+import { FilteredCall } from '../../src/resolver/filtered-call';
 import { createHandle } from '../../src/util/handle';
-import { weighted } from '../support/xds-builders';
+import { err, ok } from '../../src/util/result';
+import { edsCluster, weighted } from '../support/xds-builders';
 
 /** A route with the clusters `a`, which is drawn, and `b`. */
 class Scene {
@@ -30,13 +33,20 @@ class Scene {
     [],
   );
 
+  /** The clusters of the config. */
+  readonly clusters = new Map<string, ClusterResult>();
+
   releaseRoute(): void {
     for (const ref of this.acquired) ref.release();
   }
 
   call(): FilteredCall {
     const drawn = this.choice.draw(() => 0);
-    return new FilteredCall(this.choice, drawn, { compute: () => this.nextHash++ });
+    return new FilteredCall({
+      ...{ choice: this.choice, drawn, authorityRewrite: undefined },
+      hash: { compute: () => this.nextHash++ },
+      channel: { states: new FilterStates(), cluster: (name) => this.clusters.get(name) },
+    });
   }
 }
 
@@ -115,5 +125,37 @@ describe('FilteredCall', () => {
     expect(call.chooseCluster('cluster:b')).toBe(false);
     scene.releaseRoute();
     expect([...scene.held]).toEqual([]);
+  });
+
+  it('has the metadata of the cluster that it goes to', () => {
+    const scene = new Scene();
+    const metadata = new Map([['k', { kind: 'audience', url: 'x' } as const]]);
+    const children = { kind: 'endpoints', endpoints: undefined, resolutionNote: '' } as const;
+    scene.clusters.set('a', ok({ resource: { ...edsCluster('a'), metadata }, children }));
+    const call = scene.call();
+    expect(call.clusterMetadata()).toEqual(ok(metadata));
+    call.chooseCluster('cluster:b');
+    expect(call.clusterMetadata()).toEqual(err('not part of the xDS config'));
+    scene.clusters.set('b', err('does not exist'));
+    expect(call.clusterMetadata()).toEqual(err('does not exist'));
+    scene.clusters.set('b', ok({ resource: edsCluster('b'), children }));
+    expect(call.clusterMetadata()).toEqual(ok(undefined));
+  });
+
+  it('has the call credentials of all filters for pickers', async () => {
+    const call = new Scene().call();
+    expect(attributesOf(call)?.callCredentials).toBeUndefined();
+    for (const name of ['a', 'b']) {
+      call.addCallCredentials(
+        CallCredentials.createFromMetadataGenerator((_options, callback) => {
+          const metadata = new Metadata();
+          metadata.set(name, '1');
+          callback(null, metadata);
+        }),
+      );
+    }
+    const options = { method_name: '', service_url: '' };
+    const metadata = await attributesOf(call)?.callCredentials?.generateMetadata(options);
+    expect(metadata?.getMap()).toEqual({ a: '1', b: '1' });
   });
 });

@@ -4,6 +4,7 @@ import {
   Metadata,
   Server,
   ServerCredentials,
+  status,
   type CallOptions,
   type ChannelOptions,
   type MethodDefinition,
@@ -32,6 +33,8 @@ export class EchoBackend {
   /** The `:authority` and the headers of the last call. */
   authority = '';
   metadata = new Metadata();
+  /** How many of the next calls fail with UNAVAILABLE. */
+  refusals = 0;
   private server: Server | undefined;
 
   constructor(
@@ -52,12 +55,17 @@ export class EchoBackend {
       {
         say: (
           call: { readonly metadata: Metadata; getPeer(): string; getHost(): string },
-          callback: (error: null, answer: Buffer) => void,
+          callback: (error: { code: status } | null, answer?: Buffer) => void,
         ): void => {
           this.calls++;
           this.peers.add(call.getPeer());
           this.authority = call.getHost();
           this.metadata = call.metadata;
+          if (this.refusals > 0) {
+            this.refusals--;
+            callback({ code: status.UNAVAILABLE });
+            return;
+          }
           callback(null, Buffer.from(this.name));
         },
       },

@@ -2,7 +2,13 @@ import { Status, type Metadata, type StatusObject } from '../../grpc-js';
 import type { Random } from '../../util/random';
 import { CallFailedError, type CallFilter, type CallInfo, isPromiseLike } from '../call-filter';
 import { CallFilterChain } from '../call-filter-chain';
-import { asConfig, drawShare, type HttpFilter, type PreparedFilter } from '../http-filter';
+import {
+  asConfig,
+  drawShare,
+  type FilterCall,
+  type HttpFilter,
+  type PreparedFilter,
+} from '../http-filter';
 import type { HttpFilterRegistry } from '../registry';
 import {
   CompositeConfig,
@@ -96,13 +102,13 @@ class CompositeCall implements CallFilter {
   private chain: CallFilterChain | undefined;
 
   constructor(
-    private readonly call: CallInfo,
+    private readonly call: FilterCall,
     private readonly choose: (call: CallInfo) => readonly PreparedFilter[],
   ) {}
 
   onRequestHeaders(headers: Metadata): Metadata | Promise<Metadata> {
     const outer = this.call;
-    const call: CallInfo = {
+    const call: FilterCall = {
       ...outer,
       headers,
       // Another filter may have chosen another cluster since.

@@ -1,6 +1,7 @@
-import { Metadata, Status } from '../../grpc-js';
+import { CallCredentials, Metadata, Status, type Subchannel } from '../../grpc-js';
 import { FailedCall } from '../../grpc-js/failed-call';
-import type { CreateCall } from '../../grpc-js/subchannel-wrappers';
+import { withCallCredentials, type CreateCall } from '../../grpc-js/subchannel-wrappers';
+import { securityOf } from '../../security/connection-security';
 
 const REFUSED = {
   code: Status.UNAUTHENTICATED,
@@ -26,6 +27,26 @@ export function refuseCallCredentials(createCall: CreateCall): CreateCall {
     metadata.merge === merge
       ? new FailedCall(REFUSED, listener, callId)
       : createCall(metadata, host, method, listener, callId);
+}
+
+const refused = CallCredentials.createFromMetadataGenerator((_options, callback) => {
+  callback(Object.assign(new Error(REFUSED.details), { ...REFUSED, metadata: new Metadata() }));
+});
+
+/**
+ * Adds call credentials to a pick (gRFC A83). They fail the call if the connection is not known to be secure; grpc-js
+ * does not see to that.
+ *
+ * @param connection The subchannel that was picked.
+ */
+export function addCallCredentials(
+  picked: Subchannel,
+  credentials: CallCredentials,
+  connection: Subchannel,
+): Subchannel {
+  const { kind } = securityOf(connection);
+  const isSecure = kind === 'policy' || kind === 'application';
+  return withCallCredentials(picked, isSecure ? credentials : refused);
 }
 
 function noteAndMerge(this: Metadata, other: Metadata): void {

@@ -3,7 +3,7 @@ import type { Random } from '../../util/random';
 import { callAttributes } from '../call-attributes';
 import { createDropResult } from '../connectivity';
 import type { AuthorityRewriter } from './authority-rewriter';
-import { watchCallCredentials } from './call-credentials';
+import { addCallCredentials, watchCallCredentials } from './call-credentials';
 import type { ClusterLoads } from './cluster-loads';
 import type { ClusterImplOptions } from './config';
 import type { CountedSubchannels } from './counted-subchannels';
@@ -91,10 +91,15 @@ export class ClusterImplPicker implements Picker {
     counter.reserve(limits.maxRequests);
     const subchannel = subchannels.get(result.subchannel);
     if (subchannels.refusesCallCredentials) watchCallCredentials(args.metadata);
-    const rewrite = callAttributes(args)?.authorityRewrite;
+    const attributes = callAttributes(args);
+    const rewrite = attributes?.authorityRewrite;
+    const rewritten = rewrite === undefined ? subchannel : rewriter.rewrite(subchannel, rewrite);
+    const credentials = attributes?.callCredentials;
     return {
       pickResultType: PickResultType.COMPLETE,
-      subchannel: rewrite === undefined ? subchannel : rewriter.rewrite(subchannel, rewrite),
+      subchannel: credentials
+        ? addCallCredentials(rewritten, credentials, result.subchannel)
+        : rewritten,
       status: null,
       onCallStarted: result.onCallStarted,
       onCallEnded: result.onCallEnded,

@@ -64,7 +64,7 @@ class Scene {
 
   /** The filter of one call. */
   start(config: Json, override?: Json, call = callWith()): CallFilter | undefined {
-    return this.prepare(config, override)?.create(call);
+    return this.prepare(config, override)?.create(call, 'f');
   }
 
   prepare(config: Json, override?: Json) {
@@ -261,7 +261,7 @@ describe('the composite filter', () => {
     const prepare = jest.spyOn(scene.registry, 'prepare');
     const factory = scene.registry.prepare(parsed, undefined);
     for (let i = 0; i < 3; i++) {
-      void factory?.create(callWith())?.onRequestHeaders?.(headersOf({ x: '1' }));
+      void factory?.create(callWith(), 'f')?.onRequestHeaders?.(headersOf({ x: '1' }));
     }
     expect(prepare).toHaveBeenCalledTimes(2);
   });

@@ -31,7 +31,7 @@ class Scene {
   }
 
   call(factory: CallFilterFactory | undefined, headers = headersOf()): Call {
-    return new Call(factory?.create(callWith(headers)), headers);
+    return new Call(factory?.create(callWith(headers), 'f'), headers);
   }
 
   /** How many faults and timers there are. */
@@ -109,9 +109,9 @@ describe('the fault filter', () => {
       abort: { grpc_status: 1, percentage: { numerator: 10 } },
     });
     scene.random = 0.1;
-    expect(factory?.create(callWith())).toBeUndefined();
+    expect(factory?.create(callWith(), 'f')).toBeUndefined();
     scene.random = 0.09;
-    expect(factory?.create(callWith())).toBeDefined();
+    expect(factory?.create(callWith(), 'f')).toBeDefined();
   });
 
   it('aborts calls before they are sent', async () => {
@@ -177,14 +177,14 @@ describe('the fault filter', () => {
 
   it('reads the headers that the filters before it changed', async () => {
     const json = { abort: { header_abort: {}, percentage: always } };
-    const filter = scene.prepare(json)?.create(callWith());
+    const filter = scene.prepare(json)?.create(callWith(), 'f');
     const name = 'x-envoy-fault-abort-grpc-request';
     const changed = headersOf({ [name]: '8' });
     expect(await failureOf(() => filter?.onRequestHeaders?.(changed))).toBe(
       '8: Aborted by fault injection',
     );
     const unaffected = headersOf();
-    const another = scene.prepare(json)?.create(callWith(changed));
+    const another = scene.prepare(json)?.create(callWith(changed), 'f');
     expect(another?.onRequestHeaders?.(unaffected)).toBe(unaffected);
   });
 

@@ -45,7 +45,7 @@ class Call {
   constructor(value?: string, method = '/test.Echo/Say') {
     const headers = value === undefined ? headersOf() : headersOf({ cookie: `session=${value}` });
     const call = { ...callWith(headers), method, affinity: this.affinity };
-    this.filter = filter.prepare(config, undefined)?.create(call);
+    this.filter = filter.prepare(config, undefined)?.create(call, 'f');
   }
 
   /** The cookies set by the headers of the response from the endpoint. */
@@ -145,7 +145,7 @@ describe('the filter', () => {
   });
 
   it('ignores calls without affinity', () => {
-    expect(filter.prepare(config, undefined)?.create(callWith())).toBeUndefined();
+    expect(filter.prepare(config, undefined)?.create(callWith(), 'f')).toBeUndefined();
   });
 
   it('has no factory without a cookie', () => {

@@ -1,0 +1,78 @@
+import { Status, type CallCredentials } from '../../grpc-js';
+import { CallFailedError } from '../call-filter';
+import { asConfig, type FilterCall, type HttpFilter } from '../http-filter';
+import { GCP_AUTHN, GcpAuthnConfig, parseGcpAuthnConfig } from './gcp-authn-parser';
+
+/** Creates call credentials for an audience. */
+export type CreateCredentials = (audience: string) => CallCredentials;
+
+/**
+ * Creates the GCP authentication filter (gRFC A83). It adds the call credentials for the audience in the metadata of the
+ * call's cluster, under the name of the filter's instance; clusters without one are called without.
+ */
+export function createGcpAuthnFilter(createCredentials: CreateCredentials): HttpFilter {
+  return {
+    configTypes: [GCP_AUTHN],
+    overrideTypes: [GCP_AUTHN],
+    isTerminal: false,
+    parseConfig: parseGcpAuthnConfig,
+    parseOverride: parseGcpAuthnConfig,
+    prepare(config) {
+      // Overrides are validated, and have no effect.
+      const { cacheSize } = asConfig(GcpAuthnConfig, config);
+      return {
+        create: (call, instance) => ({
+          onRequestHeaders: (headers) => {
+            authenticate(call, { instance, cacheSize, createCredentials });
+            return headers;
+          },
+        }),
+        describe: () => ({ cacheSize }),
+      };
+    },
+  };
+}
+
+interface AuthnContext {
+  readonly instance: string;
+  readonly cacheSize: number;
+  readonly createCredentials: CreateCredentials;
+}
+
+/** Adds the credentials to a call. In its request headers: a filter may have chosen another cluster before. */
+function authenticate({ cluster, routing }: FilterCall, context: AuthnContext): void {
+  if (routing === undefined) return;
+  const { instance, cacheSize, createCredentials } = context;
+  const metadata = routing.clusterMetadata();
+  if (!metadata.ok) throw unavailable(cluster, metadata.error);
+  const value = metadata.value?.get(instance);
+  if (value === undefined) return;
+  if (value.kind !== 'audience') {
+    throw unavailable(cluster, `its metadata ${JSON.stringify(instance)} is not an Audience`);
+  }
+  const cache = routing.states.get(instance, CredentialsCache, () => new CredentialsCache());
+  routing.addCallCredentials(cache.get(value.url, cacheSize, createCredentials));
+}
+
+function unavailable(cluster: string, reason: string): CallFailedError {
+  const details = `GCP authentication: Cluster ${JSON.stringify(cluster)}: ${reason}`;
+  return new CallFailedError({ code: Status.UNAVAILABLE, details });
+}
+
+/** The call credentials of the audiences used last, shared by the routes of a channel (gRFC A83). */
+class CredentialsCache {
+  private readonly byAudience = new Map<string, CallCredentials>();
+
+  /** @param size How many are kept from now on. */
+  get(audience: string, size: number, create: CreateCredentials): CallCredentials {
+    const credentials = this.byAudience.get(audience) ?? create(audience);
+    // The last one is the one used last.
+    this.byAudience.delete(audience);
+    this.byAudience.set(audience, credentials);
+    for (const oldest of this.byAudience.keys()) {
+      if (this.byAudience.size <= size) break;
+      this.byAudience.delete(oldest);
+    }
+    return credentials;
+  }
+}

@@ -1,0 +1,264 @@
+// The GCP authentication filter (gRFC A83) from the listener to the backend, with a metadata server on this machine.
+
+import { credentials, ServerCredentials, type ChannelCredentials } from '@grpc/grpc-js';
+import { createXdsChannelCredentials } from '../../src';
+import { Status } from '../../src/grpc-js';
+import { EchoBackend, EchoClient } from '../support/echo-backend';
+import { eventually } from '../support/eventually';
+import { Mesh, SERVICE, simpleResources, type MeshResources } from '../support/mesh';
+import { MetadataServer } from '../support/metadata-server';
+import { TestCertificates } from '../support/test-certificates';
+import {
+  edsClusterJson,
+  endpointsJson,
+  listenerJson,
+  routerFilter,
+  type Json,
+} from '../support/xds-json';
+
+const certificates = new TestCertificates();
+const root = certificates.authority('root');
+const backendCertificate = root.sign('backend', { names: ['DNS:backend.example'] });
+
+const TYPE = 'type.googleapis.com/envoy.extensions.filters.http';
+const authn = (cache_size = 10, name = 'authn'): Json => ({
+  name,
+  typed_config: {
+    '@type': `${TYPE}.gcp_authn.v3.GcpAuthnFilterConfig`,
+    cache_config: { cache_size },
+  },
+});
+const audience = (url: string): Json => ({
+  '@type': `${TYPE}.gcp_authn.v3.Audience`,
+  url,
+});
+const metadataOf = (values: Json): Json => ({ metadata: { typed_filter_metadata: values } });
+
+describe('calls to a cluster with an audience', () => {
+  let mesh: Mesh;
+  let plain: EchoBackend;
+  let secured: EchoBackend;
+  let server: MetadataServer;
+  const clients: EchoClient[] = [];
+
+  beforeAll(async () => {
+    plain = await EchoBackend.start('plain');
+    const { certificateChain, privateKey } = backendCertificate;
+    const pair = {
+      cert_chain: Buffer.from(certificateChain),
+      private_key: Buffer.from(privateKey),
+    };
+    secured = await EchoBackend.start('secured', ServerCredentials.createSsl(null, [pair]));
+  });
+  beforeEach(async () => {
+    mesh = await Mesh.start();
+    server = await new MetadataServer().start();
+    process.env['GCE_METADATA_HOST'] = server.address;
+  });
+  afterEach(() => {
+    for (const client of clients.splice(0)) client.close();
+    delete process.env['GCE_METADATA_HOST'];
+    mesh.stop();
+    server.stop();
+  });
+  afterAll(() => {
+    plain.stop();
+    secured.stop();
+    certificates.close();
+  });
+
+  const resources = (
+    { port }: EchoBackend,
+    cluster: Json = metadataOf({ authn: audience('a') }),
+    filters = [authn()],
+    routeExtra: Json = {},
+  ): MeshResources => ({
+    ...simpleResources([port], routeExtra),
+    listeners: [
+      listenerJson(SERVICE, `${SERVICE}-routes`, { http_filters: [...filters, routerFilter] }),
+    ],
+    clusters: [edsClusterJson('echo', cluster)],
+  });
+
+  function connect(channelCredentials: ChannelCredentials = tls()): EchoClient {
+    const options = { 'grpc.ssl_target_name_override': 'backend.example' };
+    const client = new EchoClient(`xds:///${SERVICE}`, options, channelCredentials);
+    clients.push(client);
+    return client;
+  }
+  const tls = () => credentials.createSsl(Buffer.from(root.certificate));
+
+  /** The claims of the token that the last call came with; `undefined` if it had none. */
+  function received({ metadata }: EchoBackend): unknown {
+    const values = metadata.get('authorization');
+    if (values.length === 0) return undefined;
+    expect(values).toHaveLength(1);
+    const [, payload = ''] = /^Bearer [^.]*\.([^.]*)\./.exec(String(values[0])) ?? [];
+    return JSON.parse(Buffer.from(payload, 'base64url').toString());
+  }
+
+  it('carry the token for it, which is requested once', async () => {
+    mesh.serve(resources(secured));
+    const client = connect();
+    await Promise.all([client.say(), client.say(), client.say()]);
+    expect(received(secured)).toMatchObject({ aud: 'a', serial: 1 });
+    expect(server.audiences).toEqual(['a']);
+  });
+
+  it('carry it over TLS of xDS credentials, too', async () => {
+    mesh.serve(resources(secured));
+    await connect(createXdsChannelCredentials(tls())).say();
+    expect(received(secured)).toMatchObject({ aud: 'a' });
+  });
+
+  it('carry none without an audience', async () => {
+    mesh.serve(resources(secured, {}));
+    await connect().say();
+    expect(received(secured)).toBeUndefined();
+    expect(server.audiences).toEqual([]);
+  });
+
+  it.each([
+    ['insecure credentials', () => credentials.createInsecure()],
+    [
+      'xDS credentials with an insecure fallback',
+      () => createXdsChannelCredentials(credentials.createInsecure()),
+    ],
+  ])(
+    'fail with %s, and neither is the token requested nor anything sent',
+    async (_case, create) => {
+      const before = plain.calls;
+      mesh.serve(resources(plain));
+      const { code, details } = await connect(create()).failure();
+      expect(code).toBe(Status.UNAUTHENTICATED);
+      expect(details).toContain('call credentials are not sent over an insecure connection');
+      expect(plain.calls).toBe(before);
+      expect(server.audiences).toEqual([]);
+    },
+  );
+
+  it('fail with the status of the metadata server', async () => {
+    server.answer = (_audience, response) => void response.writeHead(503).end();
+    mesh.serve(resources(secured));
+    const before = secured.calls;
+    const unavailable = await connect().failure();
+    expect(unavailable.code).toBe(Status.UNAVAILABLE);
+    expect(unavailable.details).toContain(`GCP metadata server ${server.address}: HTTP status 503`);
+    server.answer = (_audience, response) => void response.end('nothing of the kind');
+    const other = await connect().failure();
+    expect(other.code).toBe(Status.UNAUTHENTICATED);
+    expect(other.details).toContain('not a JWT');
+    expect(other.details).not.toContain('nothing of the kind');
+    expect(secured.calls).toBe(before);
+  });
+
+  it('end with their deadline while they wait for the token', async () => {
+    let asked = 0;
+    server.answer = () => {
+      asked++;
+    };
+    mesh.serve(resources(secured));
+    const { code } = await connect().failure({ deadlineMs: 300 });
+    expect(code).toBe(Status.DEADLINE_EXCEEDED);
+    expect(asked).toBe(1);
+  });
+
+  it('fail if the metadata under the name of the filter is of another type', async () => {
+    const before = secured.calls;
+    const metadata = { filter_metadata: { authn: { url: 'a' } } };
+    mesh.serve(resources(secured, { metadata }));
+    expect(await connect().failure()).toEqual({
+      code: Status.UNAVAILABLE,
+      details: 'GCP authentication: Cluster "echo": its metadata "authn" is not an Audience',
+    });
+    expect(secured.calls).toBe(before);
+  });
+
+  // 1. A token is requested. 2. Listener, routes and cluster change. 3. The token is the same.
+  it('keep the token over updates of listener, routes and clusters', async () => {
+    mesh.serve(resources(secured));
+    const client = connect();
+    await client.say();
+    const extra = { max_stream_duration: { max_stream_duration: '9s' } };
+    const metadata = metadataOf({ authn: audience('a'), other: audience('b') });
+    mesh.serve(resources(secured, metadata, [authn(5), authn(5, 'other')], extra));
+    // The second filter works: the update has arrived. Two tokens are one too many for the host.
+    const { details } = await eventually(
+      () => client.failure().catch(() => ({ details: '' })),
+      ({ details: text }) => text !== '',
+    );
+    expect(details).toBe('"authorization" metadata cannot have multiple values');
+    mesh.serve(resources(secured, undefined, [authn(3)], extra));
+    await eventually(
+      () => client.say().catch(() => ''),
+      (answer) => answer === 'secured',
+    );
+    expect(received(secured)).toMatchObject({ aud: 'a', serial: 1 });
+    expect(server.audiences).toEqual(['a', 'b']);
+  });
+
+  it('carry the token of the new audience after an update of the cluster', async () => {
+    mesh.serve(resources(secured));
+    const client = connect();
+    await client.say();
+    mesh.serve(resources(secured, metadataOf({ authn: audience('b') })));
+    await eventually(
+      async () => {
+        await client.say();
+        return received(secured);
+      },
+      (claims) => JSON.stringify(claims).includes('"aud":"b"'),
+    );
+  });
+
+  it('carry the token of the cluster that they go to', async () => {
+    const clusters = ['x', 'y'];
+    const route = {
+      weighted_clusters: { clusters: clusters.map((name) => ({ name, weight: 1 })) },
+    };
+    const base = resources(secured, {}, [authn()]);
+    mesh.serve({
+      ...base,
+      routes: [
+        {
+          name: `${SERVICE}-routes`,
+          virtual_hosts: [
+            { name: 'all', domains: ['*'], routes: [{ match: { prefix: '' }, route }] },
+          ],
+        },
+      ],
+      clusters: clusters.map((name) =>
+        edsClusterJson(name, metadataOf({ authn: audience(`for ${name}`) })),
+      ),
+      endpoints: clusters.map((name) =>
+        endpointsJson(name, [{ zone: 'a', ports: [secured.port] }]),
+      ),
+    });
+    const client = connect();
+    const seen = new Set<string>();
+    await eventually(
+      async () => {
+        await client.say();
+        return seen.add(JSON.stringify(received(secured)).replace(/.*"aud":"([^"]*)".*/, '$1'));
+      },
+      ({ size }) => size === 2,
+    );
+    expect([...seen].sort()).toEqual(['for x', 'for y']);
+    expect([...server.audiences].sort()).toEqual(['for x', 'for y']);
+  });
+
+  it('carry it with every attempt', async () => {
+    const retry_policy = {
+      retry_on: 'unavailable',
+      num_retries: 3,
+      retry_back_off: { base_interval: '0.01s' },
+    };
+    mesh.serve(resources(secured, undefined, undefined, { retry_policy }));
+    const before = secured.calls;
+    secured.refusals = 2;
+    await connect().say();
+    expect(secured.calls).toBe(before + 3);
+    expect(secured.metadata.get('grpc-previous-rpc-attempts')).toEqual(['2']);
+    expect(received(secured)).toMatchObject({ aud: 'a', serial: 1 });
+  });
+});
