@@ -1,23 +1,25 @@
 // The client of this package as a program that is directed by lines of JSON; see peers.mjs.
 import { createInterface } from 'node:readline';
 import { credentials, Metadata } from '@grpc/grpc-js';
-import { register } from 'grpc-xds';
+import { createXdsChannelCredentials, register } from 'grpc-xds';
 import { testing } from '../lib/test-protos.mjs';
 
 const clients = new Map();
 
-const clientOf = (target) => {
+const clientOf = ({ target, secure = false }) => {
   const existing = clients.get(target);
   if (existing !== undefined) return existing;
-  const client = new testing.TestService(target, credentials.createInsecure());
+  const insecure = credentials.createInsecure();
+  const channelCredentials = secure ? createXdsChannelCredentials(insecure) : insecure;
+  const client = new testing.TestService(target, channelCredentials);
   clients.set(target, client);
   return client;
 };
 
 /** One call: who answered, and how it ended. */
-const callOnce = (client, { method = 'UnaryCall', headers = {}, timeoutMs }) =>
+const callOnce = (client, { method = 'UnaryCall', headers = {}, timeoutMs, failFast = false }) =>
   new Promise((resolve) => {
-    const metadata = new Metadata({ waitForReady: true });
+    const metadata = new Metadata({ waitForReady: !failFast });
     for (const [key, value] of Object.entries(headers)) metadata.set(key, value);
     let peer = '';
     const call = client[method](
@@ -43,9 +45,9 @@ const callMany = async (client, command) => {
 
 const handle = (command) => {
   const { do: action, target } = command;
-  if (action === 'call') return callMany(clientOf(target), command);
+  if (action === 'call') return callMany(clientOf(command), command);
   if (action === 'watch') {
-    clientOf(target).getChannel().getConnectivityState(true);
+    clientOf(command).getChannel().getConnectivityState(true);
   } else if (action === 'close') {
     clients.get(target)?.close();
     clients.delete(target);

@@ -1,7 +1,8 @@
 // The programs that are compared. Every client is told lines of JSON, whatever language it is written in:
 //
-//   {"do": "call", "target", "count", "method"?, "headers"?, "timeoutMs"}  makes calls one after the other that wait until
-//       they can be sent; answers {"peers": {name: count}, "codes": {status: count}, "message"}
+//   {"do": "call", "target", "count", "method"?, "headers"?, "timeoutMs", "failFast"?, "secure"?}  makes calls one after
+//       the other, which wait until they can be sent unless failFast is true; answers {"peers": {name: count},
+//       "codes": {status: count}, "message"}. With secure, the control plane decides how connections are secured.
 //   {"do": "watch", "target"}  connects, so that resources are asked for
 //   {"do": "close", "target"}  closes the channel
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -40,8 +41,10 @@ export class Peers {
    * Starts a client, whose node id is its name.
    * @param name One of node, node-delta, go, python, java.
    * @param address Of its control plane.
+   * @param options.bootstrap What else is in its bootstrap.
+   * @param options.environment Environment variables.
    */
-  async client(name, address, { node = name } = {}) {
+  async client(name, address, { node = name, bootstrap = {}, environment = {} } = {}) {
     const { command, env, features = [] } = CLIENTS[name];
     const path = join(this.#folder, `bootstrap-${this.#count++}.json`);
     const server = {
@@ -49,9 +52,11 @@ export class Peers {
       channel_creds: [{ type: 'insecure' }],
       server_features: ['xds_v3', ...features],
     };
-    writeFileSync(path, JSON.stringify({ xds_servers: [server], node: { id: node } }));
+    const content = { xds_servers: [server], node: { id: node }, ...bootstrap };
+    writeFileSync(path, JSON.stringify(content));
     return this.#start(command, {
       ...env,
+      ...environment,
       GRPC_XDS_BOOTSTRAP: path,
       GRPC_XDS_BOOTSTRAP_CONFIG: '',
     });
@@ -60,6 +65,20 @@ export class Peers {
   /** Interop servers of grpc-go; its greeting has their ports by name. */
   servers(names) {
     return this.#start([goPeer, 'server', ...names]);
+  }
+
+  /**
+   * Interop servers with TLS of grpc-go (`go`) or grpc-java (`java`), one for each line; each is answered with its port:
+   *
+   *   {"name", "certificate"?, "key"?, "clientRoots"?, "maxVersion"?}  starts a server with files in PEM, without TLS if
+   *       there is no certificate; with clientRoots, clients must present a certificate that one of them signed
+   */
+  secureServers(language) {
+    const commands = {
+      go: [goPeer, 'secure-servers'],
+      java: ['java', '-cp', `${java}/classes:${java}/lib/*`, 'interop.SecureServers'],
+    };
+    return this.#start(commands[language], {});
   }
 
   /** Turns resources in proto3 JSON into bytes. */

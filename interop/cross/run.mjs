@@ -1,6 +1,7 @@
 // Runs our client against a foreign control plane, and foreign clients against ours. Builds what they need first.
 import { Command } from 'commander';
 import { differentialCases } from '../differential/differential.mjs';
+import { tlsCases } from '../tls/agreement.mjs';
 import { distributionCases } from './distribution.mjs';
 import { goControlPlaneCases } from './go-control-plane.mjs';
 import { Peers } from './peers.mjs';
@@ -89,7 +90,7 @@ if (available.has('go')) {
   const { ports } = context.backends.greeting;
   context.servers = SERVER_NAMES.map((name) => ({ name, port: ports[name] }));
 }
-const groups = [...goControlPlaneCases, ...distributionCases, ...differentialCases];
+const groups = [...goControlPlaneCases, ...distributionCases, ...differentialCases, ...tlsCases];
 for (const group of groups.filter(isSelected)) await runGroup(group, context);
 await peers.stop();
 

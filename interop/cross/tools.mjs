@@ -17,6 +17,7 @@ const BUILDS = {
       'main.go',
       'client.go',
       'encoder.go',
+      'secure_server.go',
       'server.go',
       'control_plane.go',
     ],
@@ -37,7 +38,11 @@ const BUILDS = {
       ['java', '-version'],
       ['mvn', '--version'],
     ],
-    sources: ['pom.xml', 'src/main/java/interop/Client.java'],
+    sources: [
+      'pom.xml',
+      'src/main/java/interop/Client.java',
+      'src/main/java/interop/SecureServers.java',
+    ],
     commands: [['mvn', '--quiet', '--batch-mode', 'process-classes']],
   },
 };

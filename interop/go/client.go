@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/credentials/xds"
 	testgrpc "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -29,6 +31,10 @@ type clientCommand struct {
 	Headers   map[string]string
 	Method    string
 	TimeoutMs int
+	// Secure says that the control plane decides how connections are secured.
+	Secure bool
+	// FailFast says that calls fail where they would have to wait for a connection.
+	FailFast bool
 }
 
 // callCounts says what became of calls: how many each server answered, and how many ended with each status.
@@ -55,7 +61,7 @@ func (c *client) handle(line []byte) (answer, error) {
 		}
 		return struct{}{}, nil
 	}
-	channel, err := c.channel(command.Target)
+	channel, err := c.channel(command)
 	if err != nil {
 		return nil, err
 	}
@@ -66,15 +72,27 @@ func (c *client) handle(line []byte) (answer, error) {
 	return callMany(channel, command), nil
 }
 
-func (c *client) channel(target string) (*grpc.ClientConn, error) {
-	if channel, found := c.channels[target]; found {
+func (c *client) channel(command clientCommand) (*grpc.ClientConn, error) {
+	if channel, found := c.channels[command.Target]; found {
 		return channel, nil
 	}
-	channel, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	channelCredentials, err := command.credentials()
+	if err != nil {
+		return nil, err
+	}
+	channel, err := grpc.NewClient(command.Target, grpc.WithTransportCredentials(channelCredentials))
 	if err == nil {
-		c.channels[target] = channel
+		c.channels[command.Target] = channel
 	}
 	return channel, err
+}
+
+func (c clientCommand) credentials() (credentials.TransportCredentials, error) {
+	fallback := insecure.NewCredentials()
+	if !c.Secure {
+		return fallback, nil
+	}
+	return xds.NewClientCredentials(xds.ClientOptions{FallbackCreds: fallback})
 }
 
 // callMany makes the calls one after the other.
@@ -100,10 +118,11 @@ func callOnce(stub testgrpc.TestServiceClient, command clientCommand) (string, e
 	ctx = metadata.NewOutgoingContext(ctx, metadata.New(command.Headers))
 	var header metadata.MD
 	var err error
+	options := []grpc.CallOption{grpc.Header(&header), grpc.WaitForReady(!command.FailFast)}
 	if command.Method == "EmptyCall" {
-		_, err = stub.EmptyCall(ctx, &testgrpc.Empty{}, grpc.Header(&header), grpc.WaitForReady(true))
+		_, err = stub.EmptyCall(ctx, &testgrpc.Empty{}, options...)
 	} else {
-		_, err = stub.UnaryCall(ctx, &testgrpc.SimpleRequest{}, grpc.Header(&header), grpc.WaitForReady(true))
+		_, err = stub.UnaryCall(ctx, &testgrpc.SimpleRequest{}, options...)
 	}
 	if values := header.Get("hostname"); len(values) > 0 {
 		return values[0], err

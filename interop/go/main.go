@@ -20,7 +20,7 @@ type session interface {
 
 func main() {
 	if len(os.Args) < 2 {
-		log.Fatal("usage: peer client | encoder | server NAME... | control-plane snapshot|linear PORT")
+		log.Fatal("usage: peer client | encoder | server NAME... | secure-servers | control-plane snapshot|linear PORT")
 	}
 	var program session
 	var greeting answer
@@ -30,6 +30,8 @@ func main() {
 		program, greeting = newClient(), struct{}{}
 	case "server":
 		program, greeting, err = newServers(os.Args[2:])
+	case "secure-servers":
+		program, greeting = newSecureServers(), struct{}{}
 	case "encoder":
 		program, greeting, err = newEncoder()
 	case "control-plane":

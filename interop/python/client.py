@@ -4,6 +4,7 @@ import json
 import sys
 
 import grpc
+import grpc.experimental
 
 METHODS = {
     name: f"/grpc.testing.TestService/{name}" for name in ("UnaryCall", "EmptyCall")
@@ -32,7 +33,7 @@ def call_many(channel: grpc.Channel, command: dict) -> dict:
                 b"",
                 timeout=command["timeoutMs"] / 1000,
                 metadata=metadata,
-                wait_for_ready=True,
+                wait_for_ready=not command.get("failFast", False),
             )
         except grpc.RpcError as error:
             code = str(error.code().value[0])
@@ -66,7 +67,12 @@ class Client:
         if channel is None:
             # Without a pool of its own, a channel could share a connection state with one that was closed.
             options = (("grpc.use_local_subchannel_pool", 1),)
-            channel = grpc.insecure_channel(target, options)
+            if command.get("secure", False):
+                fallback = grpc.experimental.insecure_channel_credentials()
+                credentials = grpc.xds_channel_credentials(fallback)
+                channel = grpc.secure_channel(target, credentials, options)
+            else:
+                channel = grpc.insecure_channel(target, options)
             self.channels[target] = channel
         if command["do"] == "watch":
             # A call, because subscribing to the state of the channel polls it five times a second.

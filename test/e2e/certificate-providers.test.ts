@@ -3,20 +3,14 @@
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  credentials,
-  Server,
-  ServerCredentials,
-  setLogger,
-  setLogVerbosity,
-  type ServerUnaryCall,
-} from '@grpc/grpc-js';
+import { credentials, setLogger, setLogVerbosity } from '@grpc/grpc-js';
 import { createXdsChannelCredentials, register, registerCertificateProvider } from '../../src';
 import { logVerbosity, Status } from '../../src/grpc-js';
 import type { CertificateWatcher } from '../../src/security/define-certificate-provider';
-import { EchoClient, echoMethod } from '../support/echo-backend';
+import { EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import { bootstrapFor, Mesh } from '../support/mesh';
+import { mutualTlsSocket, startMutualTlsBackend } from '../support/mutual-tls';
 import { TestCertificates, type TestCertificate } from '../support/test-certificates';
 import {
   edsClusterJson,
@@ -30,35 +24,14 @@ const certificates = new TestCertificates();
 const root = certificates.authority('root');
 const serverCertificate = root.sign('server', { names: ['URI:spiffe://a.test/server'] });
 
-/** A server that requires a certificate, and answers a call with the common name in it. */
-async function startBackend({
-  certificateChain,
-  privateKey,
-}: TestCertificate): Promise<{ readonly server: Server; readonly port: number }> {
-  const server = new Server();
-  const say = (call: ServerUnaryCall<Buffer, Buffer>, callback: (e: null, b: Buffer) => void) => {
-    const name = call.getAuthContext().sslPeerCertificate?.subject.CN;
-    callback(null, Buffer.from(String(name)));
-  };
-  server.addService({ say: echoMethod }, { say });
-  const pair = { cert_chain: Buffer.from(certificateChain), private_key: Buffer.from(privateKey) };
-  const secured = ServerCredentials.createSsl(Buffer.from(root.certificate), [pair], true);
-  const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync('127.0.0.1:0', secured, (error, bound) =>
-      error === null ? resolve(bound) : reject(error),
-    );
-  });
-  return { server, port };
-}
-
 describe('certificates of a provider', () => {
   let mesh: Mesh;
-  let backend: Awaited<ReturnType<typeof startBackend>>;
+  let backend: Awaited<ReturnType<typeof startMutualTlsBackend>>;
   let folder: string;
   const clients: EchoClient[] = [];
 
   beforeAll(async () => {
-    backend = await startBackend(serverCertificate);
+    backend = await startMutualTlsBackend(root, serverCertificate);
   });
   afterAll(() => {
     backend.server.forceShutdown();
@@ -77,17 +50,7 @@ describe('certificates of a provider', () => {
 
   /** Serves a service for each cluster, `echo` being the default one, at a port. */
   function serve(ports: Readonly<Record<string, number>>): void {
-    const instance = { instance_name: 'mesh' };
-    const transport_socket = {
-      name: 'envoy.transport_sockets.tls',
-      typed_config: {
-        '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext',
-        common_tls_context: {
-          tls_certificate_provider_instance: instance,
-          validation_context: { ca_certificate_provider_instance: instance },
-        },
-      },
-    };
+    const transport_socket = mutualTlsSocket('mesh');
     const names = Object.keys(ports);
     mesh.serve({
       listeners: names.map((name) => listenerJson(name)),
@@ -165,7 +128,7 @@ describe('certificates of a provider', () => {
   it('may have another authority, with both of them in between, while no call fails', async () => {
     // 1. Servers and clients have certificates of the first authority.
     const nextRoot = certificates.authority('next root');
-    const next = await startBackend(nextRoot.sign('next server'));
+    const next = await startMutualTlsBackend(root, nextRoot.sign('next server'));
     serve({ echo: backend.port, next: next.port });
     const identity = root.sign('client');
     write(identity);

@@ -1,5 +1,7 @@
 // The certificate provider sds, against a secret discovery server over real gRPC.
 
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -359,7 +361,7 @@ describe('sds', () => {
 
   it('has one secret although its server refuses the other, as the agent of SPIRE does', async () => {
     server.stop();
-    await serve({ refusesMissing: true });
+    await serve({ missing: 'refuse' });
     server.set('ROOTCA', rootsSecret(root.certificate));
     const { identity, roots } = await settled(watch());
     expect(roots).toMatchObject({ ok: true });
@@ -381,4 +383,42 @@ describe('sds', () => {
       new Set(['StreamSecrets']),
     );
   });
+
+  it('does not keep the process alive', async () => {
+    server.set('default', identitySecret(first));
+    server.set('ROOTCA', rootsSecret(root.certificate));
+    const modules = [
+      ...['security/sds/sds', 'transport/grpc-transport', 'grpc-js', 'util/clock'],
+      ...['util/random', 'util/logger'],
+    ].map((name) => join(__dirname, '../../src', name));
+    const script = `
+      const [{ createSds }, { GrpcTransportFactory }, { credentials }, { systemClock: clock }, { systemRandom: random },
+        { silentLogger: logger }] = ${JSON.stringify(modules)}.map(require);
+      const transportFactory = new GrpcTransportFactory({
+        credentials: { create: () => ({ ok: true, value: credentials.createInsecure() }) },
+        clock,
+      });
+      const server = { serverUri: ${JSON.stringify(uri)}, features: new Set(), key: '' };
+      const config = { server, identityName: 'default', rootsName: 'ROOTCA' };
+      const sds = createSds({ transportFactory, random, userAgent: {}, spiffeBundles: true });
+      const watch = sds
+        .create(config, { instanceName: 'a', node: { id: '' }, clock, logger })
+        .watch('', () => {
+          const { identity, roots } = watch.current;
+          if (!identity?.ok || !roots?.ok) return;
+          console.log('loaded');
+          clearInterval(waiting);
+        });
+      const waiting = setInterval(() => undefined, 1000);
+    `;
+    const args = ['--require', join(__dirname, '../support/run-typescript.cjs'), '--eval', script];
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    closing.push(() => child.kill('SIGKILL'));
+    const output: string[] = [];
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk) => output.push(String(chunk)));
+    }
+    const [status] = await once(child, 'close');
+    expect([output.join(''), status]).toEqual(['loaded\n', 0]);
+  }, 60_000);
 });

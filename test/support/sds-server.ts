@@ -52,8 +52,11 @@ interface Variant {
 
 /** How a server behaves. */
 export interface SdsServerOptions {
-  /** Whether it ends a stream with a name that it has no secret for, as the agent of SPIRE does. Default: it waits. */
-  readonly refusesMissing?: boolean;
+  /**
+   * How it treats names that it has no secret for: it reports them, which only the incremental variant can, waits for the
+   * secret, or ends the stream, as the agent of SPIRE does. Default: `report`.
+   */
+  readonly missing?: 'report' | 'wait' | 'refuse';
   /** Whether it has the incremental variant. Default: yes. */
   readonly hasDelta?: boolean;
 }
@@ -148,7 +151,7 @@ export class SdsServer {
     const write = (names: ReadonlySet<string>) => {
       const response = variant.respond(names);
       if (response !== undefined) call.write(response);
-      else if (this.options.refusesMissing === true) {
+      else if (this.options.missing === 'refuse') {
         const details = `workload is not authorized for the requested identities ${JSON.stringify([...names])}`;
         call.emit('error', { code: status.INVALID_ARGUMENT, details });
       }
@@ -199,9 +202,12 @@ export class SdsServer {
         return names.length > 0;
       },
       respond: (names) => {
+        const resources = this.present(names);
+        const isReported = (this.options.missing ?? 'report') === 'report';
+        if (resources.length === 0 && !isReported) return undefined;
         const removedResources = [...names].filter((name) => !this.secrets.has(name));
         const message = DeltaDiscoveryResponse.create({
-          ...{ resources: this.present(names), removedResources },
+          ...{ resources, removedResources },
           ...{ typeUrl: TYPE_URL, nonce: String(++nonce) },
         });
         return Buffer.from(DeltaDiscoveryResponse.encode(message).finish());

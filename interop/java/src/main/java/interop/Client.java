@@ -3,6 +3,7 @@ package interop;
 import com.google.gson.Gson;
 import com.google.gson.annotations.SerializedName;
 import io.grpc.CallOptions;
+import io.grpc.ChannelCredentials;
 import io.grpc.ClientCall;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
@@ -10,6 +11,7 @@ import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
+import io.grpc.xds.XdsChannelCredentials;
 import java.io.BufferedReader;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
@@ -40,6 +42,12 @@ public final class Client {
     Map<String, String> headers = Map.of();
     String method = "UnaryCall";
     int timeoutMs;
+
+    /** Whether the control plane decides how connections are secured. */
+    boolean secure;
+
+    /** Whether calls fail where they would have to wait for a connection. */
+    boolean failFast;
   }
 
   /** What became of calls: how many each server answered, and how many ended with each status. */
@@ -50,7 +58,7 @@ public final class Client {
   }
 
   /** Messages as they are: requests are empty, answers are not looked at. */
-  private static final MethodDescriptor.Marshaller<byte[]> BYTES =
+  static final MethodDescriptor.Marshaller<byte[]> BYTES =
       new MethodDescriptor.Marshaller<>() {
         @Override
         public InputStream stream(byte[] value) {
@@ -93,16 +101,19 @@ public final class Client {
         }
         return Map.of();
       case "watch":
-        channel(command.target).getState(true);
+        channel(command).getState(true);
         return Map.of();
       default:
-        return callMany(channel(command.target), command);
+        return callMany(channel(command), command);
     }
   }
 
-  private ManagedChannel channel(String target) {
+  private ManagedChannel channel(Command command) {
+    ChannelCredentials fallback = InsecureChannelCredentials.create();
+    ChannelCredentials credentials =
+        command.secure ? XdsChannelCredentials.create(fallback) : fallback;
     return channels.computeIfAbsent(
-        target, name -> Grpc.newChannelBuilder(name, InsecureChannelCredentials.create()).build());
+        command.target, name -> Grpc.newChannelBuilder(name, credentials).build());
   }
 
   private static Counts callMany(ManagedChannel channel, Command command) {
@@ -118,10 +129,19 @@ public final class Client {
       if (outcome.status.isOk()) {
         counts.peers.merge(outcome.hostname, 1, Integer::sum);
       } else {
-        counts.message = String.valueOf(outcome.status.getDescription());
+        counts.message = describe(outcome.status);
       }
     }
     return counts;
+  }
+
+  /** The description, which often says little, and what caused it. */
+  private static String describe(Status status) {
+    StringBuilder text = new StringBuilder(String.valueOf(status.getDescription()));
+    for (Throwable cause = status.getCause(); cause != null; cause = cause.getCause()) {
+      text.append(": ").append(cause.getMessage());
+    }
+    return text.toString();
   }
 
   private record Outcome(Status status, String hostname) {}
@@ -133,10 +153,9 @@ public final class Client {
         (key, value) ->
             headers.put(Metadata.Key.of(key, Metadata.ASCII_STRING_MARSHALLER), value));
     CallOptions options =
-        CallOptions.DEFAULT
-            .withWaitForReady()
-            .withDeadlineAfter(command.timeoutMs, TimeUnit.MILLISECONDS);
-    ClientCall<byte[], byte[]> call = channel.newCall(method, options);
+        CallOptions.DEFAULT.withDeadlineAfter(command.timeoutMs, TimeUnit.MILLISECONDS);
+    ClientCall<byte[], byte[]> call =
+        channel.newCall(method, command.failFast ? options : options.withWaitForReady());
     CompletableFuture<Outcome> ended = new CompletableFuture<>();
     call.start(
         new ClientCall.Listener<>() {

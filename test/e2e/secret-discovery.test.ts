@@ -1,0 +1,199 @@
+// Clusters whose servers require mutual TLS, with certificates from a secret discovery server: no file has any of them.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { credentials } from '@grpc/grpc-js';
+import { createXdsChannelCredentials, register } from '../../src';
+import { SPIFFECertValidatorConfig } from '../../src/generated/envoy/extensions/transport_sockets/tls/v3/tls_spiffe_validator_config';
+import { Status } from '../../src/grpc-js';
+import { EchoClient } from '../support/echo-backend';
+import { eventually } from '../support/eventually';
+import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../support/mesh';
+import { mutualTlsSocket, startMutualTlsBackend } from '../support/mutual-tls';
+import { identitySecret, rootsSecret, SdsServer } from '../support/sds-server';
+import { TestCertificates } from '../support/test-certificates';
+import { edsClusterJson } from '../support/xds-json';
+
+const certificates = new TestCertificates();
+const root = certificates.authority('root');
+const otherRoot = certificates.authority('other root');
+const serverCertificate = root.sign('server', { names: ['URI:spiffe://a.test/server'] });
+afterAll(() => certificates.close());
+
+const VARIANTS: readonly (readonly [name: string, features: readonly string[]])[] = [
+  ['state of the world', []],
+  ['incremental', ['grpc_xds_delta']],
+];
+
+describe.each(VARIANTS)('certificates of a secret discovery server, %s', (_name, features) => {
+  let mesh: Mesh;
+  let sds: SdsServer;
+  let uri: string;
+  let folder: string;
+  let backend: Awaited<ReturnType<typeof startMutualTlsBackend>>;
+  const clients: EchoClient[] = [];
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'secret-discovery-'));
+    uri = `unix:${join(folder, 'agent.sock')}`;
+    sds = new SdsServer();
+    await sds.start(uri);
+    backend = await startMutualTlsBackend(root, serverCertificate);
+    mesh = await Mesh.start();
+    mesh.serve({
+      ...simpleResources([backend.port]),
+      clusters: [edsClusterJson('echo', { transport_socket: mutualTlsSocket('agent') })],
+    });
+    const sds_server = {
+      ...{ server_uri: uri, channel_creds: [{ type: 'insecure' }] },
+      server_features: features,
+    };
+    const agent = { plugin_name: 'sds', config: { sds_server } };
+    register({
+      bootstrap: { ...bootstrapFor(mesh.address), certificate_providers: { agent } },
+    });
+  });
+  afterEach(() => {
+    for (const client of clients.splice(0)) client.close();
+    backend.server.forceShutdown();
+    mesh.stop();
+    sds.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** A client with a connection of its own. */
+  function connect(): EchoClient {
+    const secured = createXdsChannelCredentials(credentials.createInsecure());
+    const client = new EchoClient(`xds:///${SERVICE}`, {}, secured);
+    clients.push(client);
+    return client;
+  }
+
+  /** Waits until new connections are answered like that. */
+  const untilAnswer = (pattern: RegExp) =>
+    eventually(
+      () =>
+        connect()
+          .say()
+          .catch((error: Error) => error.message),
+      (text) => pattern.test(text),
+    );
+
+  function serveGood(): void {
+    sds.set('default', identitySecret(root.sign('client 0')));
+    sds.set('ROOTCA', rootsSecret(root.certificate));
+  }
+
+  it('are waited for, and each new connection has those as of now, while no call fails', async () => {
+    sds.stop();
+    sds = new SdsServer({ missing: 'wait' });
+    await sds.start(uri);
+    const steady = connect();
+    const answer = steady.say();
+    await eventually(
+      () => sds.openStreams,
+      (count) => count === 2,
+    );
+    serveGood();
+    expect(await answer).toBe('client 0');
+    let isOver = false;
+    const answers: string[] = [];
+    const load = Array.from({ length: 4 }, async () => {
+      while (!isOver) answers.push(await steady.say());
+    });
+    for (let number = 1; number <= 5; number++) {
+      sds.set('default', identitySecret(root.sign(`client ${number}`)));
+      await untilAnswer(new RegExp(`^client ${number}$`));
+    }
+    // New connections trust another authority only.
+    sds.set('ROOTCA', rootsSecret(otherRoot.certificate));
+    await untilAnswer(/not signed by a trusted authority|is not trusted/);
+    sds.set('ROOTCA', rootsSecret(root.certificate));
+    await untilAnswer(/^client 5$/);
+    isOver = true;
+    await Promise.all(load);
+    expect(new Set(answers)).toEqual(new Set(['client 0']));
+  }, 60_000);
+
+  it('that cannot be used are rejected, and the last good stay in use', async () => {
+    serveGood();
+    expect(await connect().say()).toBe('client 0');
+    const [some, other] = [root.sign('some'), root.sign('other')];
+    sds.set('default', identitySecret({ ...some, privateKey: other.privateKey }));
+    sds.set('ROOTCA', rootsSecret(root.certificate.slice(0, 300)));
+    const nacks = await eventually(
+      () => sds.nacks(),
+      ({ length }) => length >= 2,
+    );
+    expect([...nacks].sort()).toEqual([
+      'Secret "ROOTCA": validation_context.trusted_ca: a PEM block has no end',
+      expect.stringMatching(
+        /^Secret "default": tls_certificate: cannot be used: .*key values mismatch$/,
+      ),
+    ]);
+    expect(await connect().say()).toBe('client 0');
+    sds.set('default', identitySecret(some));
+    await untilAnswer(/^some$/);
+  }, 60_000);
+
+  it('stay in use while their server is away, and are those of its return', async () => {
+    serveGood();
+    expect(await connect().say()).toBe('client 0');
+    sds.stop();
+    await eventually(
+      () => sds.openStreams,
+      (count) => count === 0,
+    );
+    expect(await connect().say()).toBe('client 0');
+    sds = new SdsServer();
+    sds.set('default', identitySecret(root.sign('client 1')));
+    sds.set('ROOTCA', rootsSecret(root.certificate));
+    await sds.start(uri);
+    await untilAnswer(/^client 1$/);
+  }, 60_000);
+
+  it('that are not there fail calls with the name of the secret and the reason', async () => {
+    sds.stop();
+    sds = new SdsServer({ missing: 'refuse' });
+    await sds.start(uri);
+    sds.set('ROOTCA', rootsSecret(root.certificate));
+    const { code, details } = await connect().failure();
+    expect(code).toBe(Status.UNAVAILABLE);
+    expect(details).toMatch(
+      /cluster "echo": certificate provider instance "agent": Secret "default": management server unix:\S+ \(node "test-node"\) ended the ADS stream with INVALID_ARGUMENT: workload is not authorized/,
+    );
+    // The calls after that need no other channel.
+    sds.set('default', identitySecret(root.sign('late')));
+    await untilAnswer(/^late$/);
+  }, 60_000);
+
+  it('of several trust domains accept a server only of the domain that signed it', async () => {
+    serveGood();
+    const serveDomains = (domains: readonly (readonly [name: string, bundle: string])[]) => {
+      const trustDomains = domains.map(([name, value]) => ({
+        name,
+        trustBundle: { specifier: { $case: 'inlineString' as const, value } },
+      }));
+      const config = SPIFFECertValidatorConfig.create({ trustDomains });
+      const typedConfig = {
+        typeUrl: `type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.SPIFFECertValidatorConfig`,
+        value: SPIFFECertValidatorConfig.encode(config).finish(),
+      };
+      const customValidatorConfig = { name: 'envoy.tls.cert_validator.spiffe', typedConfig };
+      sds.set('ROOTCA', { type: { $case: 'validationContext', value: { customValidatorConfig } } });
+    };
+    serveDomains([
+      ['a.test', root.certificate],
+      ['b.test', otherRoot.certificate],
+    ]);
+    expect(await connect().say()).toBe('client 0');
+    serveDomains([
+      ['a.test', otherRoot.certificate],
+      ['b.test', root.certificate],
+    ]);
+    await untilAnswer(
+      /the certificate is not signed by the trust bundle of the trust domain "a\.test"/,
+    );
+  }, 60_000);
+});
