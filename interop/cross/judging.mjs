@@ -6,8 +6,15 @@ const PATIENCE_MS = 60_000;
 const CALL_TIMEOUT_MS = 20_000;
 
 /** Makes calls. */
-export const call = (client, target, count, { headers = {}, method = 'UnaryCall' } = {}) =>
-  client.ask({ do: 'call', target, count, headers, method, timeoutMs: CALL_TIMEOUT_MS });
+export const call = (
+  client,
+  target,
+  count,
+  { headers = {}, method = 'UnaryCall', secure = false } = {},
+) => {
+  const options = { headers, method, secure, timeoutMs: CALL_TIMEOUT_MS };
+  return client.ask({ do: 'call', target, count, ...options });
+};
 
 /** The counts in words. */
 const describe = ({ peers, codes, message }) => {

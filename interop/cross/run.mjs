@@ -5,6 +5,7 @@ import { tlsCases } from '../tls/agreement.mjs';
 import { distributionCases } from './distribution.mjs';
 import { goControlPlaneCases } from './go-control-plane.mjs';
 import { Peers } from './peers.mjs';
+import { secretDiscoveryCases } from './secret-discovery.mjs';
 import { prepare } from './tools.mjs';
 
 const SERVER_NAMES = ['server-0', 'server-1', 'server-2', 'server-3', 'server-4'];
@@ -90,7 +91,13 @@ if (available.has('go')) {
   const { ports } = context.backends.greeting;
   context.servers = SERVER_NAMES.map((name) => ({ name, port: ports[name] }));
 }
-const groups = [...goControlPlaneCases, ...distributionCases, ...differentialCases, ...tlsCases];
+const groups = [
+  ...goControlPlaneCases,
+  ...secretDiscoveryCases,
+  ...distributionCases,
+  ...differentialCases,
+  ...tlsCases,
+];
 for (const group of groups.filter(isSelected)) await runGroup(group, context);
 await peers.stop();
 

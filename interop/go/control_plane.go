@@ -10,6 +10,7 @@ import (
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	secretservice "github.com/envoyproxy/go-control-plane/envoy/service/secret/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/cache/types"
 	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/resource/v3"
@@ -24,9 +25,12 @@ import (
 	_ "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/fault/v3"
 	_ "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
 	_ "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	_ "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 )
 
-var servedTypes = []string{resource.ListenerType, resource.RouteType, resource.ClusterType, resource.EndpointType}
+var servedTypes = []string{
+	resource.ListenerType, resource.RouteType, resource.ClusterType, resource.EndpointType, resource.SecretType,
+}
 
 // store is a cache and how resources get into it.
 type store interface {
@@ -72,6 +76,7 @@ func newControlPlane(args []string) (session, answer, error) {
 	server := grpc.NewServer()
 	xds := serverv3.NewServer(context.Background(), plane.store.cache(), plane.callbacks())
 	discovery.RegisterAggregatedDiscoveryServiceServer(server, xds)
+	secretservice.RegisterSecretDiscoveryServiceServer(server, xds)
 	go func() { _ = server.Serve(listener) }() // lasts as long as the process
 	return plane, map[string]int{"port": listener.Addr().(*net.TCPAddr).Port}, nil
 }
