@@ -11,7 +11,9 @@ export type {
   ClusterExplanation,
   RouteDecision,
   RouteOutcome,
+  RoutedCall,
   RouteTrial,
+  UnroutedCall,
   UnusedFields,
 } from './resolver/explain-call';
 export type { RetryPolicy, RetryableCode } from './resources/route-config/route-config';

@@ -100,14 +100,20 @@ function checkOptions(options: unknown): void {
  * @param target As the channel was given it, such as `xds:///echo.example.com`.
  * @param method Full path, such as `/package.Service/Method`.
  * @param headers As the application would send them.
- * @returns `undefined` if no channel of this process has a config for the target at the moment.
+ * @returns The routing, or why there is none at the moment. Printed, it is a text for people.
  */
 export function explainCall(
   target: string,
   method: string,
   headers: Metadata = new Metadata(),
-): CallExplanation | undefined {
-  return registration?.runtime?.explainCall(target, method, headers);
+): CallExplanation {
+  const { runtime } = registration ?? {};
+  if (runtime !== undefined) return runtime.explainCall(target, method, headers);
+  const reason =
+    registration === undefined
+      ? 'register() of grpc-xds has not been called in this process'
+      : 'no channel for an xds: target has been created in this process';
+  return { kind: 'unrouted', reason, waitingFor: [] };
 }
 
 /** Registers everything but the scheme with grpc-js; most code is loaded when a channel needs it. */

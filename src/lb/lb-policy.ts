@@ -11,6 +11,7 @@ import type { Violations } from '../util/violations';
 import type { ConnectionAttempts } from './connections/connection-attempts';
 import type { EndpointSet } from './endpoints/endpoint-set';
 import type { LbBatch } from './tree/lb-batch';
+import type { PolicyParts } from './tree/policy-state';
 import type { TimeSlices } from '../util/time-slices';
 
 /** The environment that all policies of a channel share. */
@@ -73,6 +74,8 @@ export interface LbPolicy<Config extends LbConfig = LbConfig> {
   resetBackoff(): void;
   /** Releases everything; the host is not called afterwards. */
   destroy(): void;
+  /** Describes what the policy knows of itself and of what is below it. Default: nothing. */
+  describe?(): PolicyParts;
 }
 
 /** A kind of policy: its gRPC name, its config and the factory of its instances. */

@@ -1,5 +1,5 @@
 import type { XdsConfig } from '../dependency-manager/xds-config';
-import type { Metadata, ChannelOptions } from '../grpc-js';
+import type { Metadata } from '../grpc-js';
 import type {
   HeaderMatcher,
   PathMatcher,
@@ -8,6 +8,7 @@ import type {
 } from '../resources/route-config/route-config';
 import type { ClusterChoice } from './cluster-choice';
 import type { ResourceTypes } from '../resources/resource-types';
+import type { LiveResolution } from './live-resolutions';
 import { hashContributions, type HashLimits } from './request-hash';
 import { firstMismatch, headerValue, matchShare } from './route-matcher';
 import type { CompiledRoute, RouteTable } from './route-table';
@@ -66,8 +67,23 @@ export interface UnusedFields {
   readonly fields: readonly string[];
 }
 
+/** What would become of a call: its routing, or why there is none. Converted to text, it is for people. */
+export type CallExplanation = RoutedCall | UnroutedCall;
+
+/** A call without a config to route it by. */
+export interface UnroutedCall {
+  readonly kind: 'unrouted';
+  /** Why, with the next step. */
+  readonly reason: string;
+  /** One line for each resource that the channel waits for; empty if it does not wait. */
+  readonly waitingFor: readonly string[];
+  /** Returns a text for people. */
+  toString(): string;
+}
+
 /** The routing decisions of one call. */
-export interface CallExplanation {
+export interface RoutedCall {
+  readonly kind: 'routed';
   readonly virtualHost: string;
   readonly routes: readonly RouteTrial[];
   /** More than one only if routes take shares of the calls. */
@@ -76,6 +92,8 @@ export interface CallExplanation {
   readonly unmatchedShare: number;
   /** What the resources behind these decisions set without an effect on calls; only resources with such fields. */
   readonly unusedFields: readonly UnusedFields[];
+  /** Returns a text for people. */
+  toString(): string;
 }
 
 /** A resource that an explanation is based on. */
@@ -105,7 +123,7 @@ interface ExplainInput {
  * Explains the routing of a call: which routes do not match and why, which one takes it, and its clusters, filters,
  * timeout, retries and hash. Uses the compiled routes and the matchers of calls.
  */
-export function explainCall(input: ExplainInput): CallExplanation {
+export function explainCall(input: ExplainInput): RoutedCall {
   const { table } = input;
   const routes: RouteTrial[] = [];
   const decisions: RouteDecision[] = [];
@@ -122,10 +140,36 @@ export function explainCall(input: ExplainInput): CallExplanation {
   }
   const resources = explainedResources(input.config, decisions);
   return {
+    kind: 'routed',
     virtualHost: table.virtualHostName,
     ...{ routes, decisions, unmatchedShare: remaining },
     unusedFields: resources.flatMap((resource) => input.findUnused(resource) ?? []),
   };
+}
+
+/** The number of pending resources that are named. */
+const MAX_WAITS = 10;
+
+/**
+ * Explains why calls are not routed.
+ *
+ * @param resolution That of a channel for the target; `undefined` if there is none.
+ * @param targets The targets of the channels in this process.
+ */
+export function explainUnrouted(
+  target: string,
+  resolution: Pick<LiveResolution, 'failure' | 'waitingFor'> | undefined,
+  targets: readonly string[],
+): UnroutedCall {
+  if (resolution === undefined) {
+    const others =
+      targets.length === 0 ? 'there are none' : `those in use are ${targets.join(', ')}`;
+    const reason = `no channel for ${target} is in use in this process (${others}); a channel resolves its target when it is first used`;
+    return { kind: 'unrouted', reason, waitingFor: [] };
+  }
+  const waitingFor = resolution.waitingFor(MAX_WAITS);
+  const reason = resolution.failure ?? 'the channel waits for its configuration';
+  return { kind: 'unrouted', reason, waitingFor };
 }
 
 function explainedResources(
@@ -223,33 +267,4 @@ function explainClusters({ clusters }: ClusterChoice): readonly ClusterExplanati
     share: weight / total,
     filters: filters.map(({ name, factory }) => ({ name, config: factory.describe() })),
   }));
-}
-
-/** The config in use for one channel. */
-interface LiveConfig {
-  readonly target: string;
-  readonly config: XdsConfig;
-  /** Its routes, as compiled for calls. */
-  readonly table: RouteTable;
-  readonly channelOptions: ChannelOptions;
-}
-
-/** The configs in use in this process, by resolution. */
-export class LiveConfigs {
-  private readonly configs = new Map<object, LiveConfig>();
-
-  set(resolution: object, live: LiveConfig): void {
-    this.configs.set(resolution, live);
-  }
-
-  delete(resolution: object): void {
-    this.configs.delete(resolution);
-  }
-
-  /** Returns the config of a target, the latest if there are several channels; `undefined` if there is none. */
-  find(target: string): LiveConfig | undefined {
-    let found: LiveConfig | undefined;
-    for (const entry of this.configs.values()) if (entry.target === target) found = entry;
-    return found;
-  }
 }

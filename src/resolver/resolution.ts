@@ -7,7 +7,7 @@ import {
 } from '../dependency-manager/dependency-manager';
 import type { ResourceSource } from '../dependency-manager/watch-set';
 import type { DnsWatcherFactory } from '../dependency-manager/dns-watch';
-import type { XdsConfig } from '../dependency-manager/xds-config';
+import type { ClusterStore, XdsConfig } from '../dependency-manager/xds-config';
 import type { ChannelOptions } from '../grpc-js';
 import { CdsConfig } from '../lb/cds/config';
 import { ClusterManagerConfig } from '../lb/cluster-manager/config';
@@ -25,7 +25,7 @@ import type { TimeSlices } from '../util/time-slices';
 import { diagnostics } from '../xds-client/diagnostics';
 import { ClusterRefs } from './cluster-refs';
 import type { FilterPreparer } from './filter-chain';
-import type { LiveConfigs } from './explain-call';
+import type { LiveConfig, LiveResolution, LiveResolutions } from './live-resolutions';
 import type { TextHash } from './request-hash';
 import { RouteTable } from './route-table';
 
@@ -50,7 +50,7 @@ export interface XdsResolverDependencies {
   readonly hash: TextHash;
   /** Counts the steps of the regular expressions that a call is matched against. */
   readonly regexes: RegexMeter;
-  readonly liveConfigs: LiveConfigs;
+  readonly liveResolutions: LiveResolutions;
   /** Not those of the policies: requests are held while watches are started, so that those do not wait for policies. */
   readonly timeSlices: TimeSlices;
   readonly certificates: CertificateProviders;
@@ -94,10 +94,10 @@ export interface ResolutionOptions {
  * The resolution of one target, from its start until the channel is idle or closed: watches the target's config, compiles
  * its routes and determines the clusters that a route or a running call references (gRFCs A31, A74).
  */
-export class Resolution {
+export class Resolution implements LiveResolution {
   private readonly client: ClientRef;
   private readonly manager: XdsDependencyManager;
-  private readonly clusters: ClusterRefs;
+  private readonly clusterRefs: ClusterRefs;
   private readonly lbContext: XdsLbContext;
   /** The compiled routes in use; `undefined` before the first config. */
   private routes: { readonly config: XdsConfig; readonly table: RouteTable } | undefined;
@@ -112,7 +112,7 @@ export class Resolution {
     const { bootstrap, target, shared } = options;
     this.client = shared.acquireClient(bootstrap, target);
     this.manager = new XdsDependencyManager(this.createManagerOptions());
-    this.clusters = new ClusterRefs(
+    this.clusterRefs = new ClusterRefs(
       (cluster) => this.manager.subscribeCluster(cluster),
       (cluster) => new CdsConfig(cluster, false),
       () => this.queuePublication(),
@@ -131,6 +131,22 @@ export class Resolution {
     return this.currentFailure;
   }
 
+  get target(): string {
+    return this.options.target;
+  }
+
+  get channelOptions(): ChannelOptions {
+    return this.options.channelOptions;
+  }
+
+  get clusters(): ClusterStore {
+    return this.manager;
+  }
+
+  get live(): LiveConfig | undefined {
+    return this.isExpired ? undefined : this.routes;
+  }
+
   /** Whether there ever was a config. */
   get hasConfig(): boolean {
     return this.routes !== undefined;
@@ -143,6 +159,7 @@ export class Resolution {
 
   /** Starts watching. */
   start(): void {
+    this.options.shared.liveResolutions.add(this);
     this.manager.start();
   }
 
@@ -159,7 +176,7 @@ export class Resolution {
   /** Releases everything. Nothing is delivered afterwards. */
   close(): void {
     this.isClosed = true;
-    this.options.shared.liveConfigs.delete(this);
+    this.options.shared.liveResolutions.delete(this);
     this.manager.close();
     this.releaseTable();
     this.client.release();
@@ -190,7 +207,6 @@ export class Resolution {
     }
     this.publishEvent(update);
     this.currentFailure = update.error;
-    this.options.shared.liveConfigs.delete(this);
     this.options.owner.onFailure(update.error);
     this.publish();
   }
@@ -199,10 +215,8 @@ export class Resolution {
   private onConfig(config: XdsConfig): void {
     if (this.currentFailure !== undefined) this.isPublished = false;
     this.currentFailure = undefined;
-    const table = this.compile(config);
-    const { target, channelOptions, shared } = this.options;
-    shared.liveConfigs.set(this, { target, config, table, channelOptions });
-    if (!this.isPublished || this.lbConfig?.revision !== this.clusters.revision) this.publish();
+    this.compile(config);
+    if (!this.isPublished || this.lbConfig?.revision !== this.clusterRefs.revision) this.publish();
   }
 
   /** Compiles the routes anew only if they, or what they inherit from the listener, changed. */
@@ -216,7 +230,7 @@ export class Resolution {
       return before.table;
     }
     const { host, shared } = this.options;
-    const table = new RouteTable(config, this.clusters, shared.httpFilters, host);
+    const table = new RouteTable(config, this.clusterRefs, shared.httpFilters, host);
     const tableRef = table.acquire();
     const release = this.releaseTable;
     this.releaseTable = () => tableRef.release();
@@ -229,7 +243,7 @@ export class Resolution {
   /** Publishes removed clusters after the current task, unless another publication has included them. */
   private queuePublication(): void {
     this.client.client.run(() => {
-      const isDue = this.lbConfig?.revision !== this.clusters.revision;
+      const isDue = this.lbConfig?.revision !== this.clusterRefs.revision;
       if (isDue && !this.isClosed) this.publish();
     });
   }
@@ -249,10 +263,10 @@ export class Resolution {
 
   /** Returns the same object while the set of clusters is unchanged. */
   private currentLbConfig(): LbConfig {
-    const { clusters, lbConfig } = this;
-    if (lbConfig?.revision === clusters.revision) return lbConfig.config;
-    const config = new ClusterManagerConfig(new Map(clusters.children()));
-    this.lbConfig = { config, revision: clusters.revision };
+    const { clusterRefs, lbConfig } = this;
+    if (lbConfig?.revision === clusterRefs.revision) return lbConfig.config;
+    const config = new ClusterManagerConfig(new Map(clusterRefs.children()));
+    this.lbConfig = { config, revision: clusterRefs.revision };
     return config;
   }
 

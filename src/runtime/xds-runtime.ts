@@ -22,10 +22,12 @@ import { LoadReporter } from '../load-reporting/load-reporter';
 import { RegexMeter } from '../regex/regex-meter';
 import {
   explainCall,
+  explainUnrouted,
   type CallExplanation,
   type FindUnused,
-  LiveConfigs,
 } from '../resolver/explain-call';
+import { withText } from '../resolver/explanation-text';
+import { LiveResolutions } from '../resolver/live-resolutions';
 import type { ResolverArgs } from '../resolver/xds-scheme';
 import type { XdsResolverDependencies } from '../resolver/resolution';
 import { XdsResolver } from '../resolver/xds-resolver';
@@ -73,7 +75,7 @@ export class XdsRuntime {
   private readonly environment: PolicyEnvironment;
   private readonly regexes: RegexMeter;
   private readonly credentials: ManagementCredentials;
-  private readonly liveConfigs = new LiveConfigs();
+  private readonly liveResolutions = new LiveResolutions();
   private readonly certificates: CertificateProviders;
   private readonly clients: ClientPool<WatchClient, XdsClientGroup>;
   private readonly resolverDependencies: Omit<XdsResolverDependencies, 'loadBootstrap'>;
@@ -135,16 +137,21 @@ export class XdsRuntime {
   }
 
   /** Implements `explainCall` of the package. */
-  explainCall(target: string, method: string, headers: Metadata): CallExplanation | undefined {
-    const live = this.liveConfigs.find(target);
-    if (live === undefined) return undefined;
-    const seen = withUserAgent(headers, userAgentOf(live.channelOptions));
+  explainCall(target: string, method: string, headers: Metadata): CallExplanation {
+    const resolution = this.liveResolutions.find(target);
+    if (resolution?.live === undefined) {
+      const targets = this.liveResolutions.all().map((other) => other.target);
+      return withText(explainUnrouted(target, resolution, [...new Set(targets)]));
+    }
+    const seen = withUserAgent(headers, userAgentOf(resolution.channelOptions));
     this.regexes.begin();
-    const { config, table } = live;
-    return explainCall({
-      ...{ config, table, method, headers: seen, limits: this.environment.limits },
-      findUnused: this.unusedFieldsOf(target),
-    });
+    const { limits } = this.environment;
+    return withText(
+      explainCall({
+        ...{ ...resolution.live, method, headers: seen, limits },
+        findUnused: this.unusedFieldsOf(target),
+      }),
+    );
   }
 
   /** Searches the accepted resources of a target. */
@@ -188,7 +195,7 @@ export class XdsRuntime {
       regexes: this.regexes,
       httpFilters: processHttpFilters,
       hash: (text) => (hash.isReady ? hash.hash(text) : undefined),
-      liveConfigs: this.liveConfigs,
+      liveResolutions: this.liveResolutions,
       timeSlices: new TimeSlices(this.environment.clock),
       certificates: this.certificates,
       acquireClient: (bootstrap, target) => {

@@ -1,4 +1,5 @@
-import { explainCall } from '../../src';
+import { type CallExplanation, explainCall } from '../../src';
+import { eventually } from '../support/eventually';
 import { Mesh, SERVICE, simpleResources } from '../support/mesh';
 import { edsClusterJson } from '../support/xds-json';
 
@@ -26,6 +27,35 @@ describe('explainCall of the package', () => {
         },
         { resource: 'Cluster "echo"', fields: ['circuit_breakers.thresholds[0].max_connections'] },
       ],
+    });
+  });
+
+  it('says why there is no routing, at each stage', async () => {
+    const target = `xds:///${SERVICE}`;
+    expect(explainCall('xds:///another', '/echo.Echo/Say')).toMatchObject({
+      kind: 'unrouted',
+      reason: expect.stringContaining('channel') as string,
+    });
+    const backend = await mesh.backend('a');
+    mesh.serve({ ...simpleResources([backend.port]), routes: [] });
+    const call = mesh.client().say();
+    const explain = () => explainCall(target, '/echo.Echo/Say');
+    const isAbout = (text: string) => (explanation: CallExplanation) =>
+      String(explanation).includes(text);
+    const waiting = await eventually(explain, isAbout(`RouteConfiguration "${SERVICE}-routes"`));
+    expect(waiting).toMatchObject({
+      kind: 'unrouted',
+      reason: 'the channel waits for its configuration',
+    });
+    expect(explainCall('xds:///another', '/echo.Echo/Say')).toMatchObject({
+      reason: `no channel for xds:///another is in use in this process (those in use are ${target}); a channel resolves its target when it is first used`,
+    });
+    mesh.serve(simpleResources([backend.port]));
+    await call;
+    expect(explain().kind).toBe('routed');
+    mesh.serve({ ...simpleResources([backend.port]), listeners: [] });
+    expect(await eventually(explain, ({ kind }) => kind === 'unrouted')).toMatchObject({
+      reason: expect.stringContaining(`Listener "${SERVICE}"`) as string,
     });
   });
 });

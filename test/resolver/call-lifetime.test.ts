@@ -28,7 +28,7 @@ import {
 import { CLUSTER_MANAGER, ClusterManagerConfig } from '../../src/lb/cluster-manager/config';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { RegexMeter } from '../../src/regex/regex-meter';
-import { LiveConfigs } from '../../src/resolver/explain-call';
+import { LiveResolutions } from '../../src/resolver/live-resolutions';
 import { registerXdsResolver } from '../../src/resolver/xds-scheme';
 import { XdsResolver } from '../../src/resolver/xds-resolver';
 import type { RetryPolicy } from '../../src/resources/route-config/route-config';
@@ -176,7 +176,7 @@ class Scene {
       httpFilters: new HttpFilterRegistry([]),
       hash: () => undefined,
       regexes: new RegexMeter(Infinity, silentLogger),
-      liveConfigs: new LiveConfigs(),
+      liveResolutions: new LiveResolutions(),
       timeSlices: new TimeSlices(systemClock),
       certificates: new CertificateProviders({
         types: new CertificateProviderRegistry(),

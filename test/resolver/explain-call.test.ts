@@ -5,11 +5,14 @@ import { createFaultFilter } from '../../src/http-filters/fault/fault-filter';
 import { FaultConfig } from '../../src/http-filters/fault/fault-parser';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { ClusterRefs } from '../../src/resolver/cluster-refs';
+import { inspect } from 'node:util';
 import {
   explainCall,
-  type CallExplanation,
+  explainUnrouted,
+  type RoutedCall,
   type FindUnused,
 } from '../../src/resolver/explain-call';
+import { formatExplanation, withText } from '../../src/resolver/explanation-text';
 import { RouteTable } from '../../src/resolver/route-table';
 import type { ClusterResource } from '../../src/resources/cluster/cluster';
 import type { HeaderMatcher, Route } from '../../src/resources/route-config/route-config';
@@ -53,7 +56,7 @@ function explain(
   method: string,
   headers: Readonly<Record<string, string>> = {},
   findUnused: FindUnused = () => undefined,
-): CallExplanation {
+): RoutedCall {
   return explainCall({
     config,
     table: new RouteTable(config, refs(), noFilters, 'svc'),
@@ -227,6 +230,58 @@ describe('explainCall', () => {
       const found = table.find(method, headersOf(headers), random);
       expect(decisions[0]?.index).toBe(found && routes.indexOf(found.route));
     }
+  });
+});
+
+describe('the text of an explanation', () => {
+  it('has the trials, the decisions, their clusters and what has no effect', () => {
+    const routes = [
+      route(forwardTo('a'), path('/a.B/C')),
+      route(
+        forwardTo([
+          ['b', 3],
+          ['c', 1],
+        ]),
+        { fractionPerMillion: 250_000 },
+      ),
+      route(forwardTo('d'), { headers: [exactHeader('env', 'canary')] }),
+    ];
+    const unused = { resource: 'RouteConfiguration "r"', fields: ['virtual_hosts[0].cors'] };
+    const explanation = withText(
+      explain(configOf(routes), '/x.Y/Z', {}, ({ type }) =>
+        type === 'routeConfig' ? unused : undefined,
+      ),
+    );
+    const lines = [
+      'virtual host "all"',
+      '  route 0: path is not path /a.B/C',
+      '  route 1: matches 25 % of calls',
+      '  route 2: header env is absent, which does not satisfy exact "canary"',
+      '25 % by route 1:',
+      '  75 % to cluster "b"',
+      '  25 % to cluster "c"',
+      '  no timeout of the route',
+      '  no retries',
+      '75 % without a route: fails with UNAVAILABLE',
+      'RouteConfiguration "r": without effect: virtual_hosts[0].cors',
+    ];
+    expect(String(explanation).split('\n')).toEqual(lines);
+    expect(inspect(explanation).split('\n')).toEqual(lines);
+    expect(Object.keys(explanation)).not.toContain('toString');
+  });
+
+  it('has the reason why a call is not routed', () => {
+    const waiting = { failure: undefined, waitingFor: () => ['Listener "l": pending'] };
+    const texts = [
+      explainUnrouted('xds:///t', undefined, []),
+      explainUnrouted('xds:///t', { ...waiting, failure: 'no Listener' }, ['xds:///t']),
+      explainUnrouted('xds:///t', waiting, ['xds:///t']),
+    ].map(formatExplanation);
+    expect(texts).toEqual([
+      'not routed: no channel for xds:///t is in use in this process (there are none); a channel resolves its target when it is first used',
+      'not routed: no Listener\n  Listener "l": pending',
+      'not routed: the channel waits for its configuration\n  Listener "l": pending',
+    ]);
   });
 });
 

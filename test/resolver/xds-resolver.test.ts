@@ -6,7 +6,7 @@ import { Metadata } from '../../src/grpc-js';
 import type { XdsConfig } from '../../src/dependency-manager/xds-config';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { RegexMeter } from '../../src/regex/regex-meter';
-import { LiveConfigs } from '../../src/resolver/explain-call';
+import { LiveResolutions } from '../../src/resolver/live-resolutions';
 import { XdsResolver } from '../../src/resolver/xds-resolver';
 import { CertificateProviderRegistry } from '../../src/security/certificate-provider-registry';
 import { CertificateProviders } from '../../src/security/certificate-providers';
@@ -66,7 +66,7 @@ class Scene {
   clientHolds = 0;
   /** What the weighted choice draws. */
   drawn = 0;
-  readonly liveConfigs = new LiveConfigs();
+  readonly liveResolutions = new LiveResolutions();
   readonly resolver;
 
   constructor(authority = '', path = 'svc', options: ChannelOptions = {}) {
@@ -87,7 +87,7 @@ class Scene {
         httpFilters: new HttpFilterRegistry([]),
         hash: () => undefined,
         regexes: new RegexMeter(Infinity, silentLogger),
-        liveConfigs: this.liveConfigs,
+        liveResolutions: this.liveResolutions,
         timeSlices: new TimeSlices(this.clock),
         certificates: new CertificateProviders({
           types: new CertificateProviderRegistry(),
@@ -105,7 +105,7 @@ class Scene {
 
   /** The config in use. */
   get config(): XdsConfig {
-    const live = this.liveConfigs.find('xds:///svc');
+    const live = this.liveResolutions.find('xds:///svc')?.live;
     if (live === undefined) throw new Error('There is no config');
     return live.config;
   }

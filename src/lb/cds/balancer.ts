@@ -20,6 +20,7 @@ import { ClusterSubscription } from './cluster-subscription';
 import { planAggregate, planLeaf, type LeafPlan } from './child-plan';
 import { CDS, CdsConfig, parseCdsConfig } from './config';
 import { EndpointProxies } from './endpoint-proxies';
+import type { StateDetails } from '../tree/policy-state';
 import { TransportSecurity, UnusedTlsReports } from './transport-security';
 
 export interface CdsPolicyOptions {
@@ -113,6 +114,11 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     this.latest = update;
     this.subscription.update(config, xds.clusters);
     this.onClusterChanged();
+  }
+
+  describe(): StateDetails {
+    const cluster = this.latest?.config.cluster;
+    return cluster === undefined ? {} : { cluster };
   }
 
   onClusterChanged(): void {

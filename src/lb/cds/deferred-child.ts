@@ -4,6 +4,7 @@ import type { LbConfig } from '../../resources/extension-points';
 import { ChildPolicy, type ChildPolicyOptions } from '../tree/child-policy';
 import { createIdlePicker } from '../connectivity';
 import type { LbPolicyLookup, LbUpdate } from '../lb-policy';
+import type { PolicyState } from '../tree/policy-state';
 
 /** The state of a child that is not created yet. */
 interface Waiting {
@@ -71,6 +72,11 @@ export class DeferredChild {
     this.waiting = undefined;
     this.isStarted = false;
     this.child.destroy();
+  }
+
+  /** See `ChildPolicy.describe`. */
+  describe(): PolicyState | undefined {
+    return this.child.describe();
   }
 
   private createPicker(): Picker {

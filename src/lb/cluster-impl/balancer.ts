@@ -3,6 +3,7 @@ import { securityOf } from '../../security/connection-security';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { childUpdate } from '../tree/lb-update';
+import type { StateDetails } from '../tree/policy-state';
 import {
   createSingleChildPolicy,
   type OnlyChild,
@@ -79,6 +80,17 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
       isReady: child.state === ConnectivityState.READY,
       random: host.environment.random,
     });
+  }
+
+  describe(): StateDetails {
+    const { applied } = this;
+    if (applied === undefined) return {};
+    const { cluster, maxRequests, drops } = applied.config.options;
+    const dropped = drops.map(({ category, perMillion }) => `${category} ${perMillion / 10_000} %`);
+    return {
+      ...{ cluster, callsInFlight: applied.counterRef.counter.count, maxRequests },
+      ...(dropped.length > 0 && { drops: dropped.join(', ') }),
+    };
   }
 
   release(): void {

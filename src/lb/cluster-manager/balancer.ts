@@ -7,6 +7,7 @@ import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { ChildPolicy } from '../tree/child-policy';
 import type { Publication } from '../tree/lb-batch';
 import { childUpdate } from '../tree/lb-update';
+import type { ChildState, PolicyParts } from '../tree/policy-state';
 import { CLUSTER_MANAGER, ClusterManagerConfig, parseClusterManagerConfig } from './config';
 import { ClusterManagerPicker } from './picker';
 
@@ -79,6 +80,15 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
     this.due.clear();
     for (const { policy } of this.children.values()) policy.destroy();
     this.children.clear();
+  }
+
+  describe(): PolicyParts {
+    const children: ChildState[] = [];
+    for (const [name, { policy }] of this.children) {
+      const child = policy.describe();
+      if (child !== undefined) children.push({ name, ...child });
+    }
+    return { children };
   }
 
   /** Removes children at once: the resolver keeps a cluster in the config while calls use it. */

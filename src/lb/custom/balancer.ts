@@ -9,6 +9,7 @@ import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { LbHost, LbPolicy, LbUpdate } from '../lb-policy';
 import type { Publication } from '../tree/lb-batch';
+import type { PolicyParts } from '../tree/policy-state';
 import { sameUpdate } from '../tree/lb-update';
 import { ConnectionGroups, connectionState, LeafConnection } from './connections';
 import type {
@@ -95,6 +96,10 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
     this.connections.clear();
   }
 
+  describe(): PolicyParts {
+    return { endpoints: Array.from(this.children.leaves(), (leaf) => leaf.describe()) };
+  }
+
   private updatePolicy(config: Config): void {
     this.broken = undefined;
     const { localities } = this.groups;
@@ -154,7 +159,7 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
         throw new Error('its methods must not return promises');
       }
     } catch (error) {
-      const text = this.describe(errorMessage(error));
+      const text = this.describeCrash(errorMessage(error));
       this.host.environment.logger.error(() => text);
       if (this.destroyed) return;
       this.broken = text;
@@ -162,7 +167,7 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
     }
   }
 
-  private describe(cause: string): string {
+  private describeCrash(cause: string): string {
     return `Load-balancing policy ${this.definition.name} failed: ${cause}`;
   }
 
@@ -201,8 +206,8 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
     return new CustomPicker({
       picker,
       guard: this.guard,
-      describe: (cause) => this.describe(cause),
-      onError: (cause) => logger.error(() => this.describe(cause)),
+      describe: (cause) => this.describeCrash(cause),
+      onError: (cause) => logger.error(() => this.describeCrash(cause)),
     });
   }
 }

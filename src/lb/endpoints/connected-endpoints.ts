@@ -5,6 +5,7 @@ import type { Steps } from '../../util/steps';
 import { ConnectivityTally, createFailurePicker, failureText, queuePicker } from '../connectivity';
 import type { LbHost, LbPolicy, LbUpdate } from '../lb-policy';
 import type { Publication } from '../tree/lb-batch';
+import type { PolicyParts, StateDetails } from '../tree/policy-state';
 import { SteppedUpdates } from '../../util/time-slices';
 import { EndpointChildren } from './endpoint-children';
 import type { EndpointLeaf } from './endpoint-leaf';
@@ -69,6 +70,8 @@ export interface ConnectedEndpointsDelegate<Config extends LbConfig, Endpoint> {
    * picker per set of endpoints, connecting to n endpoints one after the other would take n² steps.
    */
   createPicker(): Picker;
+  /** Describes what the delegate knows of an endpoint that has been READY. Default: nothing. */
+  describe?(endpoint: Endpoint): StateDetails;
   /** Releases what the delegate acquired, before the endpoints are destroyed. */
   release?(): void;
 }
@@ -139,6 +142,14 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint> implements Lb
     this.updates.cancel();
     this.delegate.release?.();
     this.children.destroy();
+  }
+
+  describe(): PolicyParts {
+    const endpoints = Array.from(this.children.leaves(), (leaf) => {
+      const known = this.byLeaf.get(leaf);
+      return leaf.describe(known && this.delegate.describe?.(known));
+    });
+    return { endpoints };
   }
 
   private *apply({ endpoints, channelOptions }: Listed): Steps<void> {

@@ -5,6 +5,7 @@ import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import type { ConnectionAttempt } from '../connections/connection-attempts';
 import { createFailurePicker, queuePicker, withoutResolutionNote } from '../connectivity';
 import type { LbHost } from '../lb-policy';
+import { describeEndpoint, type EndpointState, type StateDetails } from '../tree/policy-state';
 import { sameAddresses } from './endpoint-key';
 
 type HostLeaf = InstanceType<typeof LeafLoadBalancer>;
@@ -119,6 +120,11 @@ export class EndpointLeaf {
     if (this.currentState === ConnectivityState.READY) connectionAttempts.closed();
     this.hostLeaf?.destroy();
     this.hostLeaf = undefined;
+  }
+
+  /** @param details What the policy knows besides. */
+  describe(details?: StateDetails): EndpointState {
+    return describeEndpoint(this.currentEndpoint, this.currentState, this.currentError, details);
   }
 
   private startTurn(): void {

@@ -31,6 +31,7 @@ function createLeastRequest(host: LbHost): LbPolicy<LeastRequestConfig> {
     createEndpoint: (leaf) => new CountedEndpoint(leaf, turns),
     onReady: (endpoint) => ready.add(endpoint),
     onNotReady: (endpoint) => ready.remove(endpoint),
+    describe: (endpoint) => ({ callsInFlight: endpoint.load }),
     createPicker: () => new LeastRequestPicker(ready, () => choiceCount, random),
     release: () => turns.release(),
   });

@@ -5,6 +5,7 @@ import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { childUpdate } from '../tree/lb-update';
+import type { StateDetails } from '../tree/policy-state';
 import {
   createSingleChildPolicy,
   type OnlyChild,
@@ -49,6 +50,8 @@ export const outlierDetectionPolicies: readonly LbPolicyType[] = [
 const TRACER = 'outlier_detection';
 // With an interval of 0 the timer would fire continuously.
 const MIN_INTERVAL_MS = 1;
+/** The number of ejected endpoints named in a description. */
+const MAX_LISTED = 20;
 
 /** The timer of the next sweep. */
 interface Schedule {
@@ -97,6 +100,15 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
   /** Returns the picker of the child itself while detection is off. */
   createPicker(childPicker: Picker): Picker {
     return this.schedule === undefined ? childPicker : new OutlierDetectionPicker(childPicker);
+  }
+
+  describe(): StateDetails {
+    if (this.schedule === undefined) return { detecting: false };
+    const ejected = Array.from(this.endpoints.values()).filter(({ isEjected }) => isEjected);
+    return {
+      ...{ detecting: true, endpoints: this.endpoints.size, ejected: ejected.length },
+      ...(ejected.length > 0 && { ejectedEndpoints: listKeys(ejected) }),
+    };
   }
 
   release(): void {
@@ -211,4 +223,10 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
   private trace(text: () => string): void {
     this.only.host.environment.logger.trace(TRACER, text);
   }
+}
+
+/** Lists the first of some endpoints. */
+function listKeys(endpoints: readonly ObservedEndpoint[]): string {
+  const keys = endpoints.slice(0, MAX_LISTED).map(({ key }) => key);
+  return [...keys, ...(endpoints.length > MAX_LISTED ? ['…'] : [])].join(', ');
 }

@@ -1,5 +1,5 @@
-import { ConnectivityState, parseLoadBalancingConfig } from '../../grpc-js';
-import type { ChannelOptions, Picker, TypedLoadBalancingConfig } from '../../grpc-js';
+import { ConnectivityState, Metadata, parseLoadBalancingConfig } from '../../grpc-js';
+import type { ChannelOptions, PickArgs, Picker, TypedLoadBalancingConfig } from '../../grpc-js';
 import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import type { FeatureFlags } from '../../util/feature-flags';
 import type { Random } from '../../util/random';
@@ -12,11 +12,13 @@ import {
 } from '../connectivity';
 import { allEndpoints } from '../endpoints/endpoint-children';
 import type { EndpointSet } from '../endpoints/endpoint-set';
+import { formatAddress } from '../endpoints/endpoint-key';
 import { combinedWeights } from '../endpoints/endpoint-weights';
 import { GrpcJsChild } from '../grpc-js-policy/grpc-js-child';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import type { Publication } from '../tree/lb-batch';
+import { describeEndpoint, type PolicyParts } from '../tree/policy-state';
 import { parsePickFirstConfig, PICK_FIRST, PickFirstConfig } from './config';
 
 /** The options that all pick_first policies of a process share. */
@@ -36,6 +38,8 @@ export function createPickFirstPolicyType({ flags }: PickFirstPolicyOptions): Lb
 }
 
 const NO_ENDPOINTS = 'No endpoints to connect to';
+// The picker of a READY pick_first does not read it.
+const NO_CALL: PickArgs = { metadata: new Metadata(), extraPickInfo: {} };
 
 /** The input of the connection attempt in progress. */
 interface Attempt {
@@ -89,6 +93,19 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
   destroy(): void {
     this.publication.cancel();
     this.destroyChild();
+  }
+
+  /** Of the endpoints, only the connected one has a state of its own: the others are those of the policy of grpc-js. */
+  describe(): PolicyParts {
+    const { IDLE, READY } = ConnectivityState;
+    const isReady = this.state === READY;
+    const connected = isReady ? this.picker.pick(NO_CALL).subchannel?.getAddress() : undefined;
+    const endpoints = (this.attempt?.endpoints ?? []).map((endpoint) => {
+      const isConnected = endpoint.addresses.some((each) => formatAddress(each) === connected);
+      const other = isReady ? IDLE : this.state;
+      return describeEndpoint(endpoint, isConnected ? READY : other, null);
+    });
+    return { endpoints };
   }
 
   private connect(attempt: Attempt, set: EndpointSet): void {

@@ -4,6 +4,7 @@ import { createFailurePicker, failureText } from '../connectivity';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import type { Publication } from '../tree/lb-batch';
+import type { ChildState, PolicyParts } from '../tree/policy-state';
 import { PriorityChild } from './child';
 import { choosePriority } from './choose-priority';
 import { parsePriorityConfig, PRIORITY, PriorityConfig } from './config';
@@ -85,9 +86,18 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
     this.children.clear();
   }
 
+  describe(): PolicyParts {
+    const priorities = [...(this.lastUpdate?.config.priorities.keys() ?? [])];
+    const children = priorities.flatMap((name): readonly ChildState[] => {
+      const child = this.children.get(name)?.policy.describe();
+      return child === undefined ? [] : [{ name, role: { inUse: name === this.chosen }, ...child }];
+    });
+    return { details: { priorities: priorities.length }, children };
+  }
+
   publish(): void {
     const { lastUpdate } = this;
-    const choice = lastUpdate && choosePriority(this.describe(lastUpdate.config));
+    const choice = lastUpdate && choosePriority(this.prioritiesOf(lastUpdate.config));
     if (lastUpdate === undefined || choice === undefined) {
       this.choose(undefined);
       this.publishFailure();
@@ -106,7 +116,7 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
     }
   }
 
-  private describe({ priorities }: PriorityConfig) {
+  private prioritiesOf({ priorities }: PriorityConfig) {
     return [...priorities].map(([name, config]) => ({
       name,
       config,

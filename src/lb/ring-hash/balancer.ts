@@ -11,6 +11,7 @@ import { type EndpointSet, sameEndpoints } from '../endpoints/endpoint-set';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import type { Publication } from '../tree/lb-batch';
+import { describeEndpoint, type PolicyParts } from '../tree/policy-state';
 import type { RingLimits } from './choose-entry-counts';
 import { parseRingHashConfig, RING_HASH, RingHashConfig } from './config';
 import { LiveRing } from './live-ring';
@@ -119,6 +120,14 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     this.hashWait?.release();
     this.updates.cancel();
     this.connections.destroy(this.builder.members.all());
+  }
+
+  describe(): PolicyParts {
+    const { members, ring } = this.builder;
+    const endpoints = Array.from(members.all(), ({ endpoint, leaf, state }) =>
+      describeEndpoint(endpoint, state, leaf?.errorMessage ?? null),
+    );
+    return { details: { endpoints: members.size, ringSize: ring.size }, endpoints };
   }
 
   /** Fails calls, unless there are endpoints: the last good endpoints stay in use. */

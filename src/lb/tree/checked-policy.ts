@@ -2,6 +2,7 @@ import { ConnectivityState } from '../../grpc-js';
 import type { LbConfig } from '../../resources/extension-points';
 import { createFailurePicker, queuePicker } from '../connectivity';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
+import type { PolicyParts } from './policy-state';
 
 /** A kind of policy that is updated with configs of its own type only. */
 export interface CheckedPolicyType<Config extends LbConfig> extends LbPolicyType<Config> {
@@ -65,6 +66,10 @@ class CheckedPolicy<Config extends LbConfig> implements LbPolicy {
 
   destroy(): void {
     this.policy.destroy();
+  }
+
+  describe(): PolicyParts {
+    return this.policy.describe?.() ?? {};
   }
 
   private isAccepted(update: LbUpdate): update is LbUpdate<Config> {

@@ -9,6 +9,7 @@ import type {
 import { createFailurePicker, queuePicker } from '../connectivity';
 import type { LbEnvironment, LbHost, LbPolicy, LbUpdate } from '../lb-policy';
 import { sameUpdate } from './lb-update';
+import { stateName, type PolicyState } from './policy-state';
 
 export interface ChildPolicyOptions {
   /** The host of the parent, which serves the requests of the child unless overridden. */
@@ -136,6 +137,18 @@ export class ChildPolicy implements InstanceOwner {
     this.lastUpdate = undefined;
     current?.policy.destroy();
     pending?.policy.destroy();
+  }
+
+  /** Describes the policy in use; `undefined` before the first update. */
+  describe(): PolicyState | undefined {
+    const { current } = this;
+    if (current === undefined) return undefined;
+    const { policyName: policy, state, errorMessage: error } = current;
+    return {
+      ...{ policy, state: stateName(state) },
+      ...(error !== null && { error }),
+      ...current.policy.describe?.(),
+    };
   }
 
   onReport(instance: Instance): void {

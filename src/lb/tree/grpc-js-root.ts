@@ -11,6 +11,7 @@ import type {
   StatusOr,
   TypedLoadBalancingConfig,
 } from '../../grpc-js';
+import type { ClusterStore } from '../../dependency-manager/xds-config';
 import type { LbConfig } from '../../resources/extension-points';
 import type { Clock } from '../../util/clock';
 import { errorMessage } from '../../util/error-message';
@@ -23,6 +24,7 @@ import type { LbPolicyRegistry } from '../registry/lb-policy-registry';
 import { policyToJson } from '../registry/policy-json';
 import type { LbPolicyRoots } from '../registry/register-lb-policies';
 import { LbBatch } from './lb-batch';
+import { stateName, type PolicyState } from './policy-state';
 import { getXdsLbContext } from './xds-lb-context-arg';
 
 /** The environment that all trees share; each has a batch of its own. */
@@ -50,6 +52,8 @@ export class GrpcJsRoot implements LoadBalancer {
   private readonly clock: Clock;
   private updated = false;
   private destroyed = false;
+  /** The clusters that the policies use; `undefined` before the first update, and under other resolvers than xds. */
+  private currentClusters: ClusterStore | undefined;
   /** The timer of `exitIdle`. */
   private wakeUp: Handle | undefined;
   private state = ConnectivityState.IDLE;
@@ -58,6 +62,7 @@ export class GrpcJsRoot implements LoadBalancer {
     private readonly type: LbPolicyType,
     helper: LbHelper,
     shared: SharedLbEnvironment,
+    private readonly onDestroyed?: (root: GrpcJsRoot) => void,
   ) {
     this.clock = shared.clock;
     this.batch = new LbBatch((error) => {
@@ -96,6 +101,7 @@ export class GrpcJsRoot implements LoadBalancer {
       xds: getXdsLbContext(channelOptions),
       resolutionNote,
     };
+    this.currentClusters = update.xds?.clusters;
     this.batch.run(() => this.policy.update(update));
     // The channel may have been requested to connect before this policy was created, and does not repeat it.
     if (!this.updated) this.exitIdle();
@@ -124,11 +130,24 @@ export class GrpcJsRoot implements LoadBalancer {
   destroy(): void {
     this.destroyed = true;
     this.wakeUp?.release();
+    this.onDestroyed?.(this);
     this.batch.run(() => this.policy.destroy());
+  }
+
+  get clusters(): ClusterStore | undefined {
+    return this.currentClusters;
   }
 
   getTypeName(): string {
     return this.type.name;
+  }
+
+  /** Describes the policies of the channel. */
+  describe(): PolicyState {
+    return {
+      ...{ policy: this.type.name, state: stateName(this.state) },
+      ...this.policy.describe?.(),
+    };
   }
 }
 
@@ -142,6 +161,7 @@ function describe(error: unknown): string {
  */
 export class RegistryRoots implements LbPolicyRoots {
   private readonly types: ReadonlyMap<string, LbPolicyType>;
+  private readonly roots = new Set<GrpcJsRoot>();
 
   constructor(
     private readonly registry: LbPolicyRegistry,
@@ -151,7 +171,16 @@ export class RegistryRoots implements LbPolicyRoots {
   }
 
   create(policyName: string, helper: LbHelper): LoadBalancer {
-    return new GrpcJsRoot(this.typeOf(policyName), helper, this.shared);
+    const root = new GrpcJsRoot(this.typeOf(policyName), helper, this.shared, (destroyed) =>
+      this.roots.delete(destroyed),
+    );
+    this.roots.add(root);
+    return root;
+  }
+
+  /** Describes the policies that use the clusters of a target; `undefined` if there are none yet. */
+  describe(clusters: ClusterStore): PolicyState | undefined {
+    return [...this.roots].findLast((root) => root.clusters === clusters)?.describe();
   }
 
   parseConfig(policyName: string, json: unknown): TypedLoadBalancingConfig {

@@ -11,11 +11,12 @@ import { createFailurePicker } from '../connectivity';
 import type { LbHost, LbPolicy, LbUpdate } from '../lb-policy';
 import { ChildPolicy, type ChildPolicyOptions } from './child-policy';
 import type { Publication } from './lb-batch';
+import type { PolicyParts, StateDetails } from './policy-state';
 
 /** The state of a child, and the calls that its parent forwards. `ChildPolicy` is one. */
 export type ForwardedChild = Pick<
   ChildPolicy,
-  'state' | 'picker' | 'errorMessage' | 'exitIdle' | 'resetBackoff' | 'destroy'
+  'state' | 'picker' | 'errorMessage' | 'exitIdle' | 'resetBackoff' | 'destroy' | 'describe'
 >;
 
 /** The only child of a policy, and the publication of its state or of a failure. */
@@ -39,6 +40,8 @@ export interface SingleChildDelegate<Config extends LbConfig> {
   createPicker?(childPicker: Picker): Picker;
   /** Creates the subchannels of the child. Default: the host does. */
   createSubchannel?(address: SubchannelAddress, options: ChannelOptions): Subchannel;
+  /** Describes what the delegate knows. Default: nothing. */
+  describe?(): StateDetails;
   /** Releases what the delegate acquired, before the child is destroyed. */
   release?(): void;
 }
@@ -111,6 +114,15 @@ export class SingleChildPolicy<Config extends LbConfig, Child extends ForwardedC
     this.publication.cancel();
     this.delegate.release?.();
     this.child.destroy();
+  }
+
+  describe(): PolicyParts {
+    const child = this.child.describe();
+    const details = this.delegate.describe?.();
+    return {
+      ...(details !== undefined && { details }),
+      ...(child !== undefined && { children: [child] }),
+    };
   }
 
   createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {

@@ -7,6 +7,7 @@ import {
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import type { LbHost, LbPolicyType } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
+import type { StateDetails } from '../tree/policy-state';
 import {
   DEFAULT_SETTINGS,
   parseWeightedRoundRobinConfig,
@@ -107,6 +108,11 @@ class WeightedRoundRobin implements ConnectedEndpointsDelegate<
       this.ready,
       () => !this.config.settings.enableOobLoadReport,
     );
+  }
+
+  describe({ weight }: WeightedEndpoint): StateDetails {
+    const nowMs = this.host.environment.clock.monotonicMs();
+    return { reportedWeight: weight.current(nowMs, this.config) };
   }
 
   release(): void {

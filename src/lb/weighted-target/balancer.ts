@@ -12,6 +12,7 @@ import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { ChildPolicy } from '../tree/child-policy';
 import type { Publication } from '../tree/lb-batch';
 import { namedChildUpdate } from '../tree/lb-update';
+import type { ChildState, PolicyParts } from '../tree/policy-state';
 import {
   parseWeightedTargetConfig,
   WEIGHTED_TARGET,
@@ -80,6 +81,15 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
       child.destroy();
     }
     this.targets.clear();
+  }
+
+  describe(): PolicyParts {
+    const children: ChildState[] = [];
+    for (const [name, { child, weight }] of this.targets) {
+      const state = child.describe();
+      if (weight > 0 && state !== undefined) children.push({ name, role: { weight }, ...state });
+    }
+    return { children };
   }
 
   /** Deactivates the targets that are not in the config, and starts their retention timers. */

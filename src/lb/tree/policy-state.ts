@@ -1,0 +1,82 @@
+import { ConnectivityState } from '../../grpc-js';
+import type { HealthStatus, XdsEndpoint } from '../../resources/endpoints/endpoints';
+import { formatAddress } from '../endpoints/endpoint-key';
+
+/** The name of a connectivity state, as in channelz. */
+export type StateName = 'IDLE' | 'CONNECTING' | 'READY' | 'TRANSIENT_FAILURE' | 'SHUTDOWN';
+
+/** Facts of a policy or an endpoint besides its state, as plain JSON. */
+export type StateDetails = Readonly<Record<string, string | number | boolean>>;
+
+/** The state of an endpoint, as plain JSON. */
+export interface EndpointState {
+  /** `host:port`, best first. */
+  readonly addresses: readonly string[];
+  /** IDLE if nothing has connected to it yet. */
+  readonly state: StateName;
+  /** The error of the last attempt to connect, in TRANSIENT_FAILURE. */
+  readonly error?: string;
+  /** The health according to the control plane. */
+  readonly health: HealthStatus;
+  /** Its weight within the locality, according to the control plane. */
+  readonly weight: number;
+  /** What the policy knows besides, such as the weight that it calculated. */
+  readonly details?: StateDetails;
+}
+
+/** What a policy knows of itself besides its name and connectivity state. */
+export interface PolicyParts {
+  /** Such as the cluster or the number of calls in flight. */
+  readonly details?: StateDetails;
+  readonly children?: readonly ChildState[];
+  readonly endpoints?: readonly EndpointState[];
+}
+
+/** The state of a policy and of everything below it, as plain JSON. */
+export interface PolicyState extends PolicyParts {
+  /** The name of the policy. */
+  readonly policy: string;
+  readonly state: StateName;
+  /** Why picks fail, in TRANSIENT_FAILURE. */
+  readonly error?: string;
+}
+
+/** The state of a named child. */
+export interface ChildState extends PolicyState {
+  /** The name of the child; absent for the only child of a policy. */
+  readonly name?: string;
+  /** What its parent knows of it, such as its weight, or whether it is in use. */
+  readonly role?: StateDetails;
+}
+
+/** Returns the name of a connectivity state. */
+export function stateName(state: ConnectivityState): StateName {
+  switch (state) {
+    case ConnectivityState.IDLE:
+      return 'IDLE';
+    case ConnectivityState.CONNECTING:
+      return 'CONNECTING';
+    case ConnectivityState.READY:
+      return 'READY';
+    case ConnectivityState.TRANSIENT_FAILURE:
+      return 'TRANSIENT_FAILURE';
+    case ConnectivityState.SHUTDOWN:
+      return 'SHUTDOWN';
+  }
+}
+
+/** Describes an endpoint whose connection is in a state. */
+export function describeEndpoint(
+  { addresses, health, weight }: XdsEndpoint,
+  state: ConnectivityState,
+  error: string | null,
+  details?: StateDetails,
+): EndpointState {
+  return {
+    addresses: addresses.map(formatAddress),
+    state: stateName(state),
+    ...(error !== null && { error }),
+    ...{ health, weight },
+    ...(details !== undefined && { details }),
+  };
+}

@@ -1,0 +1,84 @@
+import { inspect } from 'node:util';
+import type { CallExplanation, RouteDecision, RoutedCall, RouteOutcome } from './explain-call';
+
+/** Gives an explanation a text form for people, for `String` and `console.log`. Its members stay plain data. */
+export function withText<Explanation extends CallExplanation>(
+  explanation: Explanation,
+): Explanation {
+  const value = () => formatExplanation(explanation);
+  return Object.defineProperties(explanation, {
+    toString: { value },
+    [inspect.custom]: { value },
+  });
+}
+
+/** Formats an explanation, in several lines. */
+export function formatExplanation(explanation: CallExplanation): string {
+  if (explanation.kind === 'unrouted') {
+    const { reason, waitingFor } = explanation;
+    return [`not routed: ${reason}`, ...waitingFor.map((line) => `  ${line}`)].join('\n');
+  }
+  return [
+    `virtual host ${quote(explanation.virtualHost)}`,
+    ...explanation.routes.map((trial) => `  ${formatTrial(trial)}`),
+    ...explanation.decisions.flatMap(formatDecision),
+    ...formatUnmatched(explanation),
+    ...formatUnused(explanation),
+  ].join('\n');
+}
+
+function formatTrial({ index, name, mismatch, share }: RoutedCall['routes'][number]): string {
+  const verdict = mismatch ?? (share === 1 ? 'matches' : `matches ${percent(share)} of calls`);
+  return `${formatRoute({ index, name })}: ${verdict}`;
+}
+
+function formatDecision({ index, name, share, outcome }: RouteDecision): readonly string[] {
+  const subject = `${percent(share)} by ${formatRoute({ index, name })}`;
+  if (outcome.kind === 'fail') return [`${subject}: fails: ${outcome.reason}`];
+  return [`${subject}:`, ...formatForward(outcome).map((line) => `  ${line}`)];
+}
+
+function formatForward({
+  clusters,
+  timeoutMs,
+  retry,
+  hashInputs,
+}: Extract<RouteOutcome, { kind: 'forward' }>): readonly string[] {
+  const hash = hashInputs.map(
+    ({ policy, text }) => `${policy}${text === undefined ? ' (absent)' : ''}`,
+  );
+  return [
+    ...clusters.map(({ name, share, filters }) => {
+      const through = filters.map((filter) => filter.name).join(', ');
+      return `${percent(share)} to cluster ${quote(name)}${through && `, through ${through}`}`;
+    }),
+    timeoutMs === undefined ? 'no timeout of the route' : `timeout ${timeoutMs} ms`,
+    retry === undefined
+      ? 'no retries'
+      : `at most ${retry.maxAttempts} attempts, on ${retry.retryOn.join(', ')}`,
+    ...(hash.length === 0 ? [] : [`hash of ${hash.join(', ')}`]),
+  ];
+}
+
+function formatUnmatched({ unmatchedShare }: RoutedCall): readonly string[] {
+  if (unmatchedShare === 0) return [];
+  return [`${percent(unmatchedShare)} without a route: fails with UNAVAILABLE`];
+}
+
+function formatUnused({ unusedFields }: RoutedCall): readonly string[] {
+  return unusedFields.map(
+    ({ resource, fields }) => `${resource}: without effect: ${fields.join(', ')}`,
+  );
+}
+
+function formatRoute({ index, name }: Pick<RouteDecision, 'index' | 'name'>): string {
+  return name === '' ? `route ${index}` : `route ${index} ${quote(name)}`;
+}
+
+function percent(share: number): string {
+  return `${Number((share * 100).toFixed(3))} %`;
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text);
+}
