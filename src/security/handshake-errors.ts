@@ -1,3 +1,6 @@
+const REFUSED = 'the server refused it, as one that requires a client certificate does';
+const CLIENT_CERTIFICATE = 'the server does not accept the client certificate';
+
 /** Explanations of the errors of Node.js and OpenSSL that a wrong configuration leads to, by code. */
 const CAUSES: ReadonlyMap<string, string> = new Map([
   ['CERT_HAS_EXPIRED', 'the certificate of the server, or of its issuer, has expired'],
@@ -23,6 +26,15 @@ const CAUSES: ReadonlyMap<string, string> = new Map([
     'the certificate of the server is signed by itself and not trusted',
   ],
   ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'the server requires a client certificate'],
+  ['INVALID_PURPOSE', 'the certificate of the server is not for servers'],
+  // OpenSSL changed the name of some alerts from "sslv3" to "ssl/tls".
+  ['ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE', REFUSED],
+  ['ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE', REFUSED],
+  ['ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE', CLIENT_CERTIFICATE],
+  ['ERR_SSL_SSL/TLS_ALERT_BAD_CERTIFICATE', CLIENT_CERTIFICATE],
+  ['ERR_SSL_SSLV3_ALERT_CERTIFICATE_EXPIRED', CLIENT_CERTIFICATE],
+  ['ERR_SSL_SSL/TLS_ALERT_CERTIFICATE_EXPIRED', CLIENT_CERTIFICATE],
+  ['ERR_SSL_TLSV1_ALERT_UNKNOWN_CA', CLIENT_CERTIFICATE],
   ['ERR_SSL_NO_APPLICATION_PROTOCOL', 'the server does not serve HTTP/2 over TLS'],
   ['ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL', 'the server does not serve HTTP/2 over TLS'],
   ['ERR_SSL_WRONG_VERSION_NUMBER', 'the server does not speak TLS on this port'],

@@ -9,6 +9,7 @@ import type { Identity, TrustedRoots } from './certificate-provider';
 import { checkPeer } from './check-peer';
 import { describeHandshakeError } from './handshake-errors';
 import { SecureContexts } from './secure-contexts';
+import { watchServerSettings } from './server-settings';
 import {
   ENDPOINT_HOSTNAME_ARG,
   serverNameOf,
@@ -68,7 +69,10 @@ export class XdsSecureConnector implements SecureConnector {
     const startedAtMs = this.clock.monotonicMs();
     const result = await this.handshake(socket, loaded.value);
     publishHandshake(this.policy, result, this.clock.monotonicMs() - startedAtMs);
-    if (result.ok) return { socket: result.value, secure: true };
+    if (result.ok) {
+      watchServerSettings(result.value, this.clock, (text) => this.describe(text));
+      return { socket: result.value, secure: true };
+    }
     socket.destroy();
     throw new Error(this.describe(describeHandshakeError(result.error)));
   }

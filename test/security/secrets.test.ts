@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { TestCertificates } from '../support/test-certificates';
@@ -7,9 +8,10 @@ const certificates = new TestCertificates();
 const ca = certificates.authority('root');
 const server = ca.sign('server', { names: ['URI:spiffe://a.test/server'] });
 const clients = [ca.sign('client 1'), ca.sign('client 2')];
+const TOKEN = 'token-0123456789-abcdefghij';
 afterAll(() => certificates.close());
 
-/** Runs a program with all traces on, which is given the certificates. */
+/** Runs a program with all traces on, which is given the certificates and a token. */
 async function run(name: string): Promise<{ readonly output: string; readonly errors: string }> {
   const pem = ({ certificate, privateKey }: typeof server) => [certificate, privateKey];
   const child = spawn(
@@ -24,7 +26,12 @@ async function run(name: string): Promise<{ readonly output: string; readonly er
   child.stdout.on('data', (chunk) => (output += String(chunk)));
   child.stderr.on('data', (chunk) => (errors += String(chunk)));
   child.stdin.end(
-    JSON.stringify({ ca: ca.certificate, server: pem(server), clients: clients.map(pem) }),
+    JSON.stringify({
+      token: TOKEN,
+      ca: ca.certificate,
+      server: pem(server),
+      clients: clients.map(pem),
+    }),
   );
   await once(child, 'close');
   return { output, errors };
@@ -55,19 +62,33 @@ function secretsIn(text: string): readonly string[] {
   return [...lines, ...BEGINNINGS].filter((secret) => text.includes(secret));
 }
 
-it('no key and no certificate is in any trace, log line, status or CSDS answer of a process', async () => {
+it('no key, no token and no certificate in PEM is in any trace, log line, status, CSDS or channelz answer of a process', async () => {
   const { output, errors } = await run('traced-handshakes.ts');
   // 1. All of it happened: calls before, between and after two rotations, and a refused server.
   expect(JSON.parse(output)).toMatchObject({
     results: ['b', 'b', 'b', expect.stringContaining('certificate check failure')],
     csds: { config: expect.any(Array) },
   });
+  const { channelz, ...rest } = JSON.parse(output) as { readonly channelz: readonly string[] };
+  const shown = JSON.stringify(rest) + errors;
   // 2. The traces are on, and the broken pair and the broken authorities were logged.
   expect(errors).toMatch(/subchannel /);
   expect(errors).toMatch(/cannot be used together: .*failing since/);
   expect(errors).toMatch(/ca_certificate_file .* cannot be used: .*failing since/);
   // 3. None of it shows a secret.
-  expect(secretsIn(`${output}${errors}`)).toEqual([]);
+  expect(secretsIn(shown)).toEqual([]);
+  // The server of the test is in the same process: grpc-js traces what headers a server has received.
+  const ofClients = shown.split('\n').filter((line) => !line.includes('| server_call |'));
+  expect(ofClients.filter((line) => line.includes(TOKEN))).toEqual([]);
+  // 4. Channelz has the certificates of connections, as it is meant to, and no key.
+  const sockets = Buffer.concat(channelz.map((text) => Buffer.from(text, 'base64')));
+  expect(sockets.includes(new X509Certificate(server.certificate).raw)).toBe(true);
+  expect(sockets.includes(TOKEN)).toBe(false);
+  for (const { privateKey } of [ca, server, ...clients]) {
+    const { d = '' } = createPrivateKey(privateKey).export({ format: 'jwk' });
+    expect(sockets.includes(Buffer.from(d, 'base64url'))).toBe(false);
+    expect(sockets.includes(privateKey)).toBe(false);
+  }
 }, 120_000);
 
 it('no part of a secret from a secret discovery server is in anything that a process shows or saves', async () => {

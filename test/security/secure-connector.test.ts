@@ -204,6 +204,34 @@ describe('a connection of a cluster that asks for TLS', () => {
     );
   });
 
+  it('is not made where an intermediate authority is the only root', async () => {
+    const intermediate = ca.sign('intermediate', { isAuthority: true });
+    const certificate = intermediate.sign('s');
+    const material = { ...good, roots: ok(rootsOf(intermediate)) };
+    expect(await attempt(await tlsServer(certificate), { material })).toContain(
+      'is not signed by a trusted authority (UNABLE_TO_GET_ISSUER_CERT)',
+    );
+  });
+
+  it('is not made with a server whose certificate is for clients only', async () => {
+    const port = await tlsServer(ca.sign('s', { extendedUsage: 'clientAuth' }));
+    expect(await attempt(port)).toContain(
+      'the certificate of the server is not for servers (INVALID_PURPOSE)',
+    );
+    expect(await attempt(await tlsServer(ca.sign('s', { extendedUsage: 'serverAuth' })))).toBe(
+      'secure',
+    );
+  });
+
+  it('is made with a server without names if there are no matchers, and only then', async () => {
+    const port = await tlsServer(ca.sign('a.example'));
+    expect(await attempt(port)).toBe('secure');
+    const tls = { sanMatchers: [exact('dns', 'a.example')] };
+    expect(await attempt(port, { tls })).toBe(
+      'cluster "c": certificate check failure: the subject alternative names [] of the certificate do not satisfy the matcher of the cluster',
+    );
+  });
+
   it.each<[readonly string[]]>([[[]], [['http/1.1']]])(
     'is not made with a server whose ALPN protocols are %j',
     async (protocols) => {
@@ -417,6 +445,32 @@ describe('a handshake', () => {
       'cluster "c": TLS handshake failed: timed out after 20 s',
     );
     expect(socket.destroyed).toBe(true);
+    connector.destroy();
+  });
+
+  it.each<[string, boolean]>([
+    ['ends 20 s later with a server that sends no SETTINGS', false],
+    ['leaves a connection open whose server has sent its SETTINGS', true],
+  ])('%s', async (_, sendsSettings) => {
+    const { certificateChain: cert, privateKey: key } = server;
+    const one = createServer({ cert, key, ALPNProtocols: ['h2'] }, (socket) => {
+      socket.on('error', () => {});
+      if (sendsSettings) socket.write(Buffer.from('000000040000000000', 'hex'));
+    });
+    const clock = new FakeClock();
+    const { connector } = connectorOf({}, clock);
+    const { socket } = await connector.connect(connect(await listen(one), '127.0.0.1'));
+    socket.on('error', () => {});
+    if (sendsSettings) await new Promise((resolve) => socket.once('data', resolve));
+    const errors: Error[] = [];
+    socket.on('error', (error) => errors.push(error));
+    clock.advance(20_000);
+    await new Promise(setImmediate);
+    expect(socket.destroyed).toBe(!sendsSettings);
+    expect(errors.map(({ message }) => message)).toEqual(
+      sendsSettings ? [] : ['cluster "c": the server sent no HTTP/2 SETTINGS within 20 s'],
+    );
+    socket.destroy();
     connector.destroy();
   });
 

@@ -14,6 +14,8 @@ export interface CertificateOptions {
   readonly validity?: readonly [notBefore: string, notAfter: string];
   /** Whether it may sign others. Default: no. */
   readonly isAuthority?: boolean;
+  /** Such as `serverAuth`. Default: unrestricted. */
+  readonly extendedUsage?: string;
 }
 
 const FOREVER = ['20200101000000Z', '21200101000000Z'] as const;
@@ -42,7 +44,7 @@ export class TestCertificates {
 
   private create(
     commonName: string,
-    { names = [], validity = FOREVER, isAuthority = false }: CertificateOptions,
+    { names = [], validity = FOREVER, isAuthority = false, extendedUsage }: CertificateOptions,
     issuer: (TestCertificate & { readonly path: string }) | undefined,
   ): TestCertificate {
     const path = join(this.folder, `${this.serial++}`);
@@ -59,12 +61,13 @@ export class TestCertificates {
     );
     const alternatives = names.length === 0 ? '' : `subjectAltName=${names.join(',')}\n`;
     const usage = isAuthority ? 'keyCertSign,cRLSign' : 'digitalSignature';
+    const extended = extendedUsage === undefined ? '' : `extendedKeyUsage=${extendedUsage}\n`;
     const basic = isAuthority ? 'CA:true' : 'CA:false';
     writeFileSync(
       `${path}.cnf`,
       `[ca]\ndefault_ca=d\n[d]\ndatabase=${path}.db\nnew_certs_dir=${this.folder}\nserial=${path}.srl\n` +
         `default_md=sha256\npolicy=p\nunique_subject=no\n[p]\ncommonName=supplied\n` +
-        `[x]\nbasicConstraints=critical,${basic}\nkeyUsage=${usage}\n${alternatives}`,
+        `[x]\nbasicConstraints=critical,${basic}\nkeyUsage=${usage}\n${extended}${alternatives}`,
     );
     writeFileSync(`${path}.db`, '');
     writeFileSync(`${path}.srl`, `${1000 + this.serial}`);

@@ -1,11 +1,15 @@
 // Handshakes that succeed and fail, with certificates that rotate and are broken in between. The process that starts this one
-// has all traces on, and looks for secrets in them. Prints what CSDS shows, and the results of the calls.
+// has all traces on, and looks for secrets in them. Prints what CSDS and channelz show, and the results of the calls.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   addAdminServicesToServer,
+  CallCredentials,
+  Client,
   credentials,
+  getChannelzServiceDefinition,
+  Metadata,
   Server,
   ServerCredentials,
   setLogger,
@@ -17,14 +21,15 @@ import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../../support/mesh
 import { StatusClient } from '../../support/status-client';
 import { edsClusterJson } from '../../support/xds-json';
 
-/** Certificates in PEM, as the other process made them. */
+/** Certificates in PEM, as the other process made them, and a token. */
 interface Material {
+  readonly token: string;
   readonly ca: string;
   readonly server: readonly [certificate: string, key: string];
   readonly clients: readonly (readonly [certificate: string, key: string])[];
 }
 
-async function main({ ca, server, clients }: Material): Promise<void> {
+async function main({ ca, server, clients, token }: Material): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'traced-handshakes-'));
   const path = (name: string) => join(folder, name);
   const write = (name: string, text = '') => writeFileSync(path(name), text);
@@ -53,9 +58,14 @@ async function main({ ca, server, clients }: Material): Promise<void> {
       },
     },
   });
+  const bearer = CallCredentials.createFromMetadataGenerator((_options, callback) => {
+    const metadata = new Metadata();
+    metadata.set('authorization', `Bearer ${token}`);
+    callback(null, metadata);
+  });
   const connect = () => {
     const secured = createXdsChannelCredentials(credentials.createInsecure());
-    return new EchoClient(`xds:///${SERVICE}`, {}, secured);
+    return new EchoClient(`xds:///${SERVICE}`, {}, secured.compose(bearer));
   };
   const results: string[] = [await connect().say()];
   write('key.pem', second?.[1]);
@@ -75,7 +85,7 @@ async function main({ ca, server, clients }: Material): Promise<void> {
     (text) => text !== 'b',
   );
   results.push(refusal);
-  process.stdout.write(JSON.stringify({ results, csds: await fetchStatus() }));
+  process.stdout.write(JSON.stringify({ results, ...(await fetchStatus()) }));
   rmSync(folder, { recursive: true });
   process.exit(0);
 }
@@ -101,7 +111,7 @@ function serve(mesh: Mesh, port: number, exact: string): void {
   });
 }
 
-async function fetchStatus(): Promise<unknown> {
+async function fetchStatus(): Promise<object> {
   const admin = new Server();
   addAdminServicesToServer(admin);
   const port = await new Promise<number>((resolve, reject) => {
@@ -109,7 +119,42 @@ async function fetchStatus(): Promise<unknown> {
       error === null ? resolve(bound) : reject(error),
     );
   });
-  return new StatusClient(`127.0.0.1:${port}`).fetch();
+  const address = `127.0.0.1:${port}`;
+  return { csds: await new StatusClient(address).fetch(), channelz: await fetchSockets(address) };
+}
+
+/** The connections of all subchannels, as the bytes of the answers in base64. */
+async function fetchSockets(address: string): Promise<readonly string[]> {
+  const { GetSubchannel, GetSocket } = getChannelzServiceDefinition();
+  const client = new Client(address, credentials.createInsecure());
+  const ask = (method: typeof GetSubchannel | typeof GetSocket, request: object) =>
+    new Promise<{ readonly value: ChannelzAnswer; readonly bytes: Buffer } | undefined>(
+      (resolve) => {
+        const { path, requestSerialize, responseDeserialize } = method;
+        const decode = (bytes: Buffer) => ({
+          bytes,
+          value: responseDeserialize(bytes) as ChannelzAnswer,
+        });
+        client.makeUnaryRequest(path, requestSerialize, decode, request, (_error, answer) =>
+          resolve(answer),
+        );
+      },
+    );
+  const answers: string[] = [];
+  for (let id = 1; id < 200; id++) {
+    const subchannel = await ask(GetSubchannel, { subchannel_id: id });
+    for (const { socket_id } of subchannel?.value.subchannel?.socket_ref ?? []) {
+      const socket = await ask(GetSocket, { socket_id });
+      if (socket !== undefined) answers.push(socket.bytes.toString('base64'));
+    }
+  }
+  client.close();
+  return answers;
+}
+
+/** The part of the answers of channelz that leads to connections. */
+interface ChannelzAnswer {
+  readonly subchannel?: { readonly socket_ref: readonly { readonly socket_id: number }[] };
 }
 
 /** Lines of the log about files that cannot be used. */

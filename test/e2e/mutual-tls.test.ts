@@ -1,0 +1,223 @@
+// Clusters whose servers speak TLS as servers of meshes do: client certificates, session tickets, ALPN.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect, createServer, type TlsOptions } from 'node:tls';
+import { credentials } from '@grpc/grpc-js';
+import { createXdsChannelCredentials, register } from '../../src';
+import { Status } from '../../src/grpc-js';
+import { EchoClient } from '../support/echo-backend';
+import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../support/mesh';
+import { TestCertificates } from '../support/test-certificates';
+import { TlsBackend, type ConnectionFacts } from '../support/tls-backend';
+import { edsClusterJson, type Json } from '../support/xds-json';
+
+const certificates = new TestCertificates();
+const root = certificates.authority('root');
+const otherRoot = certificates.authority('other root');
+const server = root.sign('server', { names: ['URI:spiffe://cluster.local/ns/shop/sa/cart'] });
+
+const VERSIONS = ['TLSv1.2', 'TLSv1.3'] as const;
+/** How a server of Node.js refuses a client: over TLS 1.3, it does so after the handshake of the client. */
+const REFUSALS: Readonly<Record<string, Readonly<Record<string, RegExp>>>> = {
+  'TLSv1.2': {
+    none: /cluster "echo": TLS handshake failed: the server refused it, as one that requires a client certificate does \(ERR_SSL_\S+_ALERT_HANDSHAKE_FAILURE\)/,
+    stranger: /cluster "echo": TLS handshake failed: Client network socket disconnected before/,
+  },
+  'TLSv1.3': {
+    none: /cluster "echo": TLS handshake failed: the server requires a client certificate \(ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED\)/,
+    stranger:
+      /cluster "echo": the server closed the connection after the TLS handshake, as one that does not accept the client certificate does/,
+  },
+};
+const mutual: TlsOptions = { requestCert: true, rejectUnauthorized: true, ca: [root.certificate] };
+
+describe('a cluster whose servers speak TLS', () => {
+  let mesh: Mesh;
+  let folder: string;
+  const backends: TlsBackend[] = [];
+  const clients: EchoClient[] = [];
+
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'mutual-tls-'));
+    const identities = { good: root.sign('client'), stranger: otherRoot.sign('stranger') };
+    for (const [name, { certificateChain, privateKey }] of Object.entries(identities)) {
+      writeFileSync(join(folder, `${name}.pem`), certificateChain);
+      writeFileSync(join(folder, `${name}.key`), privateKey, { mode: 0o600 });
+    }
+    writeFileSync(join(folder, 'ca.pem'), root.certificate);
+  });
+  afterAll(() => {
+    certificates.close();
+    rmSync(folder, { recursive: true });
+  });
+  beforeEach(async () => {
+    mesh = await Mesh.start();
+    const provider = (config: Json): Json => ({
+      plugin_name: 'file_watcher',
+      config: { ca_certificate_file: join(folder, 'ca.pem'), ...config },
+    });
+    const withIdentity = (name: string) =>
+      provider({
+        certificate_file: join(folder, `${name}.pem`),
+        private_key_file: join(folder, `${name}.key`),
+      });
+    const certificate_providers = {
+      default: withIdentity('good'),
+      stranger: withIdentity('stranger'),
+    };
+    register({ bootstrap: { ...bootstrapFor(mesh.address), certificate_providers } });
+  });
+  afterEach(() => {
+    for (const client of clients.splice(0)) client.close();
+    for (const backend of backends.splice(0)) backend.stop();
+    mesh.stop();
+  });
+
+  async function start(options: TlsOptions): Promise<TlsBackend> {
+    const backend = await TlsBackend.start(server, options);
+    backends.push(backend);
+    return backend;
+  }
+
+  function serve(
+    { port }: { readonly port: number },
+    common_tls_context: Json,
+    extra: Json = {},
+  ): void {
+    const transport_socket = {
+      name: 'envoy.transport_sockets.tls',
+      typed_config: {
+        '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext',
+        ...{ common_tls_context, ...extra },
+      },
+    };
+    mesh.serve({
+      ...simpleResources([port]),
+      clusters: [edsClusterJson('echo', { transport_socket })],
+    });
+  }
+
+  /** What a cluster has whose client presents the certificate of an instance, or none. */
+  const contextOf = (identity: string | undefined, validation: Json = {}): Json => ({
+    ...(identity !== undefined && {
+      tls_certificate_provider_instance: { instance_name: identity },
+    }),
+    validation_context: {
+      ca_certificate_provider_instance: { instance_name: 'default' },
+      ...validation,
+    },
+  });
+
+  function open(): EchoClient {
+    const xds = createXdsChannelCredentials(credentials.createInsecure());
+    const client = new EchoClient(`xds:///${SERVICE}`, {}, xds);
+    clients.push(client);
+    return client;
+  }
+
+  const call = async (client: EchoClient) => JSON.parse(await client.say()) as ConnectionFacts;
+
+  describe.each(VERSIONS)('and require a certificate of clients (%s)', (version) => {
+    const only = { ...mutual, minVersion: version, maxVersion: version };
+
+    it('is called with the identity of the cluster', async () => {
+      serve(await start(only), contextOf('default'));
+      expect(await call(open())).toMatchObject({ protocol: version, client: 'CN=client' });
+    });
+
+    it.each<[string, string | undefined]>([
+      ['no certificate', undefined],
+      ['the certificate of another authority', 'stranger'],
+    ])('fails calls with %s, which name the cluster and the cause', async (_, identity) => {
+      serve(await start(only), contextOf(identity));
+      const { code, details } = await open().failure();
+      expect(code).toBe(Status.UNAVAILABLE);
+      expect(details).toMatch(REFUSALS[version]?.[identity ?? 'none'] ?? '');
+    });
+  });
+
+  describe.each(VERSIONS)('and offer session tickets (%s)', (version) => {
+    const only = { ...mutual, minVersion: version, maxVersion: version };
+
+    // 1. The tickets are good: a client of Node.js resumes its session. 2. Ours makes each connection anew.
+    it('makes each connection by a whole handshake', async () => {
+      const backend = await start(only);
+      expect(await resumes(backend)).toBe(true);
+      serve(backend, contextOf('default'));
+      const client = open();
+      const seen: ConnectionFacts[] = [];
+      for (let i = 0; i < 3; i++) {
+        seen.push(await call(client));
+        await backend.closeConnections();
+      }
+      expect(seen.map(({ isResumed }) => isResumed)).toEqual([false, false, false]);
+      expect(new Set(seen.map(({ connection }) => connection)).size).toBe(3);
+    });
+
+    /** Whether a second connection of a client of Node.js resumes the session of the first. */
+    async function resumes({ port }: TlsBackend): Promise<boolean> {
+      const { certificateChain: cert, privateKey: key } = root.sign('resuming');
+      const options = { port, host: '127.0.0.1', ca: root.certificate, cert, key };
+      const own = { ...options, ALPNProtocols: ['h2'], checkServerIdentity: () => undefined };
+      const first = connect(own);
+      const session = await new Promise<Buffer>((resolve) => first.once('session', resolve));
+      first.destroy();
+      const second = connect({ ...own, session });
+      await new Promise((resolve) => second.once('secureConnect', resolve));
+      const isReused = second.isSessionReused();
+      second.destroy();
+      return isReused;
+    }
+  });
+
+  describe('as Istio configures it', () => {
+    /** As istiod writes it for ISTIO_MUTUAL, with the instances in the older and in the newer fields. */
+    const istio = (serviceAccount: string): Json => {
+      const identity = { instance_name: 'default', certificate_name: 'default' };
+      const roots = { instance_name: 'default', certificate_name: 'ROOTCA' };
+      const exact = `spiffe://cluster.local/ns/shop/sa/${serviceAccount}`;
+      return {
+        tls_certificate_certificate_provider_instance: identity,
+        tls_certificate_provider_instance: identity,
+        combined_validation_context: {
+          default_validation_context: {
+            ca_certificate_provider_instance: roots,
+            match_subject_alt_names: [{ exact }],
+          },
+          validation_context_certificate_provider_instance: roots,
+        },
+      };
+    };
+    const sni = { sni: 'outbound_.7070_._.cart.shop.svc.cluster.local' };
+
+    it('calls servers in STRICT mode with the identity of the workload', async () => {
+      serve(await start(mutual), istio('cart'), sni);
+      expect(await call(open())).toMatchObject({ client: 'CN=client' });
+    });
+
+    it('fails calls to servers of another service account', async () => {
+      serve(await start(mutual), istio('billing'), sni);
+      expect((await open().failure()).details).toContain(
+        'the subject alternative names [uri:spiffe://cluster.local/ns/shop/sa/cart] of the certificate do not satisfy the matcher of the cluster',
+      );
+    });
+
+    it('fails calls to servers that negotiate protocols of proxies only, as in PERMISSIVE mode', async () => {
+      const { certificateChain: cert, privateKey: key } = server;
+      const sidecar = createServer({
+        ...{ ...mutual, cert, key },
+        ALPNProtocols: ['istio-peer-exchange', 'istio'],
+      });
+      sidecar.on('tlsClientError', () => {});
+      await new Promise<void>((resolve) => sidecar.listen(0, '127.0.0.1', resolve));
+      serve(sidecar.address() as AddressInfo, istio('cart'), sni);
+      expect((await open().failure()).details).toMatch(
+        /cluster "echo" \(server name "outbound_\S+"\): TLS handshake failed: the server does not serve HTTP\/2 over TLS/,
+      );
+      sidecar.close();
+    });
+  });
+});
