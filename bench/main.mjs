@@ -6,6 +6,7 @@ const benchmarks = new Map([
   ['clusters', () => import('./clusters/clusters.mjs')],
   ['delta', () => import('./delta/delta.mjs')],
   ['loads', () => import('./loads/loads.mjs')],
+  ['tls', () => import('./tls/tls.mjs')],
   ['hostile', () => import('./hostile/hostile.mjs')],
 ]);
 

@@ -6,30 +6,33 @@ const { echoService } = require('./echo-service.cjs');
 /** Counts the connections to servers of grpc-js that are made from now on. It says nothing of them itself. */
 function countConnections() {
   const count = { open: 0, opened: 0 };
-  const { createServer } = http2;
-  http2.createServer = (...args) => {
-    const server = createServer(...args);
-    server.on('session', (session) => {
-      count.open++;
-      count.opened++;
-      session.once('close', () => count.open--);
-    });
-    return server;
-  };
+  const { createServer, createSecureServer } = http2;
+  const counting =
+    (create) =>
+    (...args) => {
+      const server = create(...args);
+      server.on('session', (session) => {
+        count.open++;
+        count.opened++;
+        session.once('close', () => count.open--);
+      });
+      return server;
+    };
+  http2.createServer = counting(createServer);
+  http2.createSecureServer = counting(createSecureServer);
   return {
     count,
-    stop() {
-      http2.createServer = createServer;
-    },
+    stop: () => Object.assign(http2, { createServer, createSecureServer }),
   };
 }
 
-exports.startBackend = () => {
+/** @param credentials Of the server. Default: insecure ones. */
+exports.startBackend = (credentials = grpc.ServerCredentials.createInsecure()) => {
   const { count: connections, stop } = countConnections();
   const server = new grpc.Server();
   server.addService(echoService, { say: (call, callback) => callback(null, call.request) });
   return new Promise((resolve, reject) => {
-    server.bindAsync('0.0.0.0:0', grpc.ServerCredentials.createInsecure(), (error, port) => {
+    server.bindAsync('0.0.0.0:0', credentials, (error, port) => {
       stop();
       if (error) reject(error);
       else resolve({ host: '127.0.0.1', port, connections });
