@@ -153,14 +153,20 @@ describe('calls to a cluster with an audience', () => {
   });
 
   it('end with their deadline while they wait for the token', async () => {
-    let asked = 0;
-    server.answer = () => {
-      asked++;
-    };
+    server.answer = () => {};
     mesh.serve(resources(secured));
-    const { code } = await connect().failure({ deadlineMs: 300 });
-    expect(code).toBe(Status.DEADLINE_EXCEEDED);
-    expect(asked).toBe(1);
+    const client = connect();
+    // Earlier calls may wait for the configuration or the connection.
+    await eventually(
+      async () => {
+        const { code } = await client.failure({ deadlineMs: 300 });
+        expect(code).toBe(Status.DEADLINE_EXCEEDED);
+        return server.audiences.length;
+      },
+      (count) => count === 1,
+    );
+    expect((await client.failure({ deadlineMs: 300 })).code).toBe(Status.DEADLINE_EXCEEDED);
+    expect(server.audiences).toEqual(['a']);
   });
 
   it('fail if the metadata under the name of the filter is of another type', async () => {

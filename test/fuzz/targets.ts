@@ -2,8 +2,10 @@ import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import { isDeepStrictEqual } from 'node:util';
 import { parseBootstrap } from '../../src/bootstrap/bootstrap-parser';
 import { findJsonError } from '../../src/bootstrap/json-syntax';
+import { CallCredentials } from '../../src/grpc-js';
 import { XxHash64 } from '../../src/hash/xx-hash';
 import { createCompositeFilter } from '../../src/http-filters/composite/composite-filter';
+import { createGcpAuthnFilter } from '../../src/http-filters/gcp-authn/gcp-authn-filter';
 import { createFaultFilter } from '../../src/http-filters/fault/fault-filter';
 import type { HttpFilter } from '../../src/http-filters/http-filter';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
@@ -156,6 +158,7 @@ function createTypes(): ResourceTypes {
   const builtIn: HttpFilter[] = [
     createFaultFilter(environment),
     createStatefulSessionFilter(environment),
+    createGcpAuthnFilter(() => CallCredentials.createEmpty()),
     routerFilter,
   ];
   const nested = new HttpFilterRegistry(builtIn);
@@ -164,6 +167,8 @@ function createTypes(): ResourceTypes {
     lbConfigs: policies,
     httpFilters: new HttpFilterRegistry([...builtIn, composite]),
     regexes: new Re2Compiler(DEFAULT_LIMITS),
+    gcpAuthentication: true,
+    httpConnect: true,
   });
 }
 

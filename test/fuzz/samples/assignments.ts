@@ -1,4 +1,5 @@
 import { endpointsJson, type Json } from '../../support/xds-json';
+import { TYPE } from './type-urls';
 
 const assignment = endpointsJson('c', [
   { zone: 'a', ports: [1, 2, 3, 4, 5, 6, 7, 8] },
@@ -25,9 +26,36 @@ const detailedEndpoint: Json = {
   },
 };
 
+/** An address, as a value of metadata. */
+export const proxyAddress: Json = {
+  '@type': `${TYPE}/envoy.config.core.v3.Address`,
+  socket_address: { address: '10.0.0.9', port_value: 3128 },
+};
+const proxyMetadata: Json = {
+  typed_filter_metadata: {
+    'envoy.http11_proxy_transport_socket.proxy_address': proxyAddress,
+  },
+};
+/** Large enough for a record, with a proxy for each locality. */
+const proxied: Json = {
+  cluster_name: 'c',
+  endpoints: [
+    { zone: 'a', first: 100 },
+    { zone: 'b', first: 200 },
+  ].map(({ zone, first }) => ({
+    locality: { zone },
+    load_balancing_weight: 1,
+    metadata: proxyMetadata,
+    lb_endpoints: ports(first).map((port_value) => ({
+      endpoint: { address: { socket_address: { address: '10.0.0.1', port_value } } },
+    })),
+  })),
+};
+
 /** Endpoints with as much in them as there is. */
 export const assignments: readonly Json[] = [
   large,
+  proxied,
   {
     ...assignment,
     policy: { drop_overloads: [{ category: 'd', drop_percentage: { numerator: 1 } }] },
@@ -38,7 +66,11 @@ export const assignments: readonly Json[] = [
       {
         locality: { region: 'r', zone: 'z', sub_zone: 's' },
         load_balancing_weight: 3,
-        lb_endpoints: [detailedEndpoint, { ...detailedEndpoint, health_status: 'HEALTHY' }],
+        lb_endpoints: [
+          detailedEndpoint,
+          { ...detailedEndpoint, metadata: proxyMetadata },
+          { ...detailedEndpoint, health_status: 'HEALTHY' },
+        ],
       },
     ],
   },

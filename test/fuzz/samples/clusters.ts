@@ -1,5 +1,6 @@
 import { edsClusterJson, endpointsJson, type Json } from '../../support/xds-json';
-import { LB, TYPE } from './type-urls';
+import { proxyAddress } from './assignments';
+import { HTTP, LB, TYPE } from './type-urls';
 
 const policy = (name: string, config: Json = {}): Json => ({
   typed_extension_config: { name: 'p', typed_config: { '@type': `${LB}.${name}`, ...config } },
@@ -52,6 +53,21 @@ export const clusters: readonly Json[] = [
   ...allPolicies.map((load_balancing_policy, index) =>
     edsClusterJson(`p${index}`, { load_balancing_policy }),
   ),
+  edsClusterJson('proxied', {
+    transport_socket: {
+      name: 'envoy.transport_sockets.http_11_proxy',
+      typed_config: {
+        '@type': `${TYPE}/envoy.extensions.transport_sockets.http_11_proxy.v3.Http11ProxyUpstreamTransport`,
+      },
+    },
+    metadata: {
+      typed_filter_metadata: {
+        authn: { '@type': `${HTTP}.gcp_authn.v3.Audience`, url: 'https://a.example' },
+        proxy: proxyAddress,
+      },
+      filter_metadata: { other: { n: 1.5, l: [true, null, { s: 'x' }] } },
+    },
+  }),
   {
     name: 'agg',
     cluster_type: {

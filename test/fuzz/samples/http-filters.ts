@@ -74,11 +74,16 @@ const session: Json = {
     },
   },
 };
+const authn: Json = {
+  '@type': `${HTTP}.gcp_authn.v3.GcpAuthnFilterConfig`,
+  cache_config: { cache_size: 3 },
+};
 /** One HTTP filter of each kind, and one that is unknown. */
 export const filters: readonly Json[] = [
   { name: 'fault', typed_config: faultConfig },
   { name: 'composite', typed_config: composite },
   { name: 'session', typed_config: session },
+  { name: 'authn', typed_config: authn },
   {
     name: 'unknown',
     is_optional: true,

@@ -4,8 +4,11 @@ import type { CallFilter, CallInfo } from '../../../src/http-filters/call-filter
 import { createCompositeFilter } from '../../../src/http-filters/composite/composite-filter';
 import { defineHttpFilter } from '../../../src/http-filters/define-http-filter';
 import { createFaultFilter, ActiveFaults } from '../../../src/http-filters/fault/fault-filter';
+import { FilterStates } from '../../../src/http-filters/filter-states';
+import type { FilterCall } from '../../../src/http-filters/http-filter';
 import { HttpFilterRegistry } from '../../../src/http-filters/registry';
 import { routerFilter } from '../../../src/http-filters/router/router-filter';
+import { ok } from '../../../src/util/result';
 import { Violations } from '../../../src/util/violations';
 import { encodeMessage } from '../../resources/decode-json';
 import { FakeClock } from '../../support/fake-clock';
@@ -143,6 +146,36 @@ describe('the composite filter', () => {
     expect(
       scene.calls.map(({ method, cluster, headers }) => [method, cluster, headers.get('x')]),
     ).toEqual([['/test.Echo/Say', 'echo', ['1']]]);
+  });
+
+  it('passes their own names and the channel of the call to the filters', async () => {
+    const seen: [string, FilterCall['routing']][] = [];
+    scene.registry.register({
+      configTypes: ['acme.Nested'],
+      overrideTypes: [],
+      isTerminal: false,
+      parseConfig: () => ({ configType: 'acme.Nested' }),
+      parseOverride: () => undefined,
+      prepare: () => ({
+        create(call, instance) {
+          seen.push([instance, call.routing]);
+          return undefined;
+        },
+        describe: () => ({}),
+      }),
+    });
+    const config = composite(list([x1, run({ ...mark('a'), type_url: 'acme.Nested' })]));
+    const routing: FilterCall['routing'] = {
+      states: new FilterStates(),
+      clusterMetadata: () => ok(undefined),
+      addCallCredentials: () => {},
+    };
+    const call: FilterCall = { ...callWith(), routing };
+    await scene
+      .prepare(config)
+      ?.create(call, 'f')
+      ?.onRequestHeaders?.(headersOf({ x: '1' }));
+    expect(seen).toEqual([['n0', routing]]);
   });
 
   it('passes the current cluster to the filters', async () => {
