@@ -86,6 +86,8 @@ const ended: ChainState = { kind: 'ended' };
 export class CallFilterChain implements CallFilter {
   private readonly members: Member[] = [];
   private state: ChainState = running;
+  /** The filter that holds the request headers. */
+  private holder: Member | undefined;
 
   /**
    * Creates the filters of one call. When creating one fails, those after it are not created, and every method fails
@@ -101,6 +103,11 @@ export class CallFilterChain implements CallFilter {
         return;
       }
     }
+  }
+
+  /** Names the filter that delays the request headers; `undefined` if none does. */
+  get delayedBy(): string | undefined {
+    return this.holder && `HTTP filter ${JSON.stringify(this.holder.name)} delays the call`;
   }
 
   /** Whether no filter has anything to do for this call, and none has failed. */
@@ -174,8 +181,12 @@ export class CallFilterChain implements CallFilter {
         throw fail(error);
       }
       if (isPromiseLike(result) && hook.mayWait) {
+        if (hook.method === 'onRequestHeaders') this.holder = member;
         return result.then(
-          (settled) => this.pass(hook, checked(hook, settled, fail), position + step),
+          (settled) => {
+            this.holder = undefined;
+            return this.pass(hook, checked(hook, settled, fail), position + step);
+          },
           (error: unknown) => {
             throw fail(error);
           },

@@ -1,4 +1,4 @@
-import type { CallCredentials, PickArgs } from '../grpc-js';
+import type { CallCredentials, PickArgs, PickResult } from '../grpc-js';
 
 /**
  * The attributes of one call, from the resolver to the pickers. grpc-js types pick information as strings but passes
@@ -18,6 +18,14 @@ export interface CallAttributes {
   readonly overrideHost?: OverrideHost;
   /** Sent with every attempt of the call besides those of channel and call (gRFC A83). Absent if there are none. */
   readonly callCredentials?: CallCredentials;
+  /** The attributes for the policies below the cluster manager, of a call that was routed later. Default: these. */
+  readonly routed?: CallAttributes | undefined;
+  /** Called with each pick after which the call may wait; for the status of one that waits until its deadline. */
+  onNotPicked?(result: PickResult): void;
+  /** Replaces each pick. Only for calls whose route has a timeout that the host library does not know of. */
+  replacePick?(result: PickResult): PickResult;
+  /** The result of every pick of a call that has ended but waits for a pick: `cluster` is empty then. */
+  readonly endedPick?: PickResult | undefined;
 }
 
 /** How the authority of a call is rewritten. */
@@ -38,7 +46,8 @@ export interface OverrideHost {
 
 /** Returns the attributes of the call being picked for; `undefined` on a channel without the xds resolver. */
 export function callAttributes(args: PickArgs): CallAttributes | undefined {
-  return toCallAttributes(args.extraPickInfo);
+  const attributes = toCallAttributes(args.extraPickInfo);
+  return attributes?.routed ?? attributes;
 }
 
 /** Returns the pick information of a call as its attributes; `undefined` if it is not that of the xds resolver. */

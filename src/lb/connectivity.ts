@@ -46,7 +46,8 @@ const AGGREGATION_ORDER = [
   ConnectivityState.IDLE,
 ] as const;
 
-const QUEUED: PickResult = {
+/** Queues a call until the next picker. */
+export const QUEUED: PickResult = {
   pickResultType: PickResultType.QUEUE,
   subchannel: null,
   status: null,
@@ -56,6 +57,49 @@ const QUEUED: PickResult = {
 
 /** Queues calls until the next picker. */
 export const queuePicker: Picker = { pick: () => QUEUED };
+
+/** A pick result of a queued call that can say why. */
+interface WaitResult extends PickResult {
+  readonly describeWait: () => string;
+}
+
+/** A picker that queues calls until the next picker, and can say why. */
+export class WaitPicker implements Picker {
+  private readonly result: WaitResult;
+
+  /** @param describeWait Returns why there is no connection, as a sentence. Called at the deadline of a call. */
+  constructor(readonly describeWait: () => string) {
+    this.result = { ...QUEUED, describeWait };
+  }
+
+  pick(): PickResult {
+    return this.result;
+  }
+}
+
+/** Returns why a call was queued, as a sentence; `undefined` if the policy does not say. */
+export function waitOf(result: PickResult): string | undefined {
+  return isWaitResult(result) ? result.describeWait() : undefined;
+}
+
+/** Returns a pick without a connection with the name of the cluster in the error, or in what the call waits for. */
+export function withClusterName(result: PickResult, cluster: string): PickResult {
+  const { status } = result;
+  const prefix = `Cluster "${cluster}": `;
+  if (status !== null) {
+    return { ...result, status: { ...status, details: prefix + status.details } };
+  }
+  if (!isWaitResult(result)) return result;
+  const described: WaitResult = {
+    ...result,
+    describeWait: () => prefix + result.describeWait(),
+  };
+  return described;
+}
+
+function isWaitResult(result: PickResult): result is WaitResult {
+  return 'describeWait' in result;
+}
 
 /**
  * Creates a picker that queues calls until the next picker, the first of which starts a connection.

@@ -5,7 +5,6 @@ import {
   type CallConfig,
   type ChannelOptions,
   type ConfigSelector,
-  type MethodConfig,
 } from '../grpc-js';
 import { createFilterFactory } from '../grpc-js/host-adapters';
 import { userAgentOf, withUserAgent } from '../grpc-js/user-agent';
@@ -31,14 +30,8 @@ export interface ConfigSelectorOptions {
   readonly channel: FilterChannel;
 }
 
-/** A config selector that also returns the timeout of a call without routing it. */
-export interface RouteSelector extends ConfigSelector {
-  /** Returns the timeout of the call's route, if any. */
-  timeoutOf(methodName: string, metadata: Metadata): MethodConfig['timeout'];
-}
-
 /** Chooses route and cluster for each call of a target (gRFC A31). */
-export class XdsConfigSelector implements RouteSelector {
+export class XdsConfigSelector implements ConfigSelector {
   private readonly hasher: RequestHasher;
   private readonly tableRef: Handle;
 
@@ -76,13 +69,9 @@ export class XdsConfigSelector implements RouteSelector {
       dynamicFilterFactories: createCallFilterFactories(
         filters,
         call.toCallInfo(method, headers),
-        release,
+        (status) => call.end(status),
       ),
     };
-  }
-
-  timeoutOf(methodName: string, headers: Metadata): MethodConfig['timeout'] {
-    return this.find(toPath(methodName), this.routedHeaders(headers))?.methodConfig.timeout;
   }
 
   unref(): void {

@@ -1,5 +1,5 @@
 import type { ClusterResult } from '../dependency-manager/xds-config';
-import type { CallCredentials, Metadata } from '../grpc-js';
+import type { CallCredentials, Metadata, PickResult, StatusObject } from '../grpc-js';
 import type { CallAffinity } from '../http-filters/call-filter';
 import type { FilterStates } from '../http-filters/filter-states';
 import type { CallRouting, FilterCall } from '../http-filters/http-filter';
@@ -9,6 +9,7 @@ import type { Handle } from '../util/handle';
 import { err, ok, type Result } from '../util/result';
 import type { ClusterChoice, RouteCluster } from './cluster-choice';
 import type { ClusterRef } from './cluster-refs';
+import { explainPick } from './deadline-status';
 import type { PendingHash } from './request-hash';
 import type { CompiledRoute } from './route-table';
 
@@ -46,6 +47,8 @@ export class FilteredCall
   private readonly channel: FilterChannel;
   private ref: ClusterRef;
   private hash: bigint | undefined;
+  /** The last pick without a connection. */
+  private notPicked: PickResult | undefined;
 
   /** Acquires a reference to the cluster. */
   constructor({ choice, drawn, hash, authorityRewrite, channel }: FilteredCallOptions) {
@@ -112,7 +115,18 @@ export class FilteredCall
     this.addresses = addresses;
   }
 
+  onNotPicked(result: PickResult): void {
+    this.notPicked = result;
+  }
+
   release(): void {
     this.ref.release();
+  }
+
+  /** Handles the end of the call, after every filter. @returns the status for the application. */
+  end(status: StatusObject): StatusObject {
+    const { cluster } = this.ref;
+    this.release();
+    return explainPick(status, cluster, this.notPicked);
   }
 }

@@ -1,19 +1,19 @@
-import {
-  FilterStackFactory,
-  Metadata,
-  Status,
-  toPickInformation,
-  type CallConfig,
-  type ConfigSelector,
-  type Filter,
-  type MethodConfig,
-  type StatusObject,
-} from '../grpc-js';
-import { createFilterFactory } from '../grpc-js/host-adapters';
-import { toCallAttributes, type CallAttributes, type OverrideHost } from '../lb/call-attributes';
+import type { CallConfig, ConfigSelector, Metadata } from '../grpc-js';
 import { keepProcessAlive, type Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
-import { failCall, type RouteSelector } from './config-selector';
+import { failCall } from './config-selector';
+import { PendingCall, type CallToRoute } from './pending-call';
+
+/** Queues the calls of a channel that has no config yet. */
+export class PendingSelector implements ConfigSelector {
+  constructor(private readonly pendingCalls: PendingCalls) {}
+
+  invoke(method: string, headers: Metadata, channelId: number): CallConfig {
+    return this.pendingCalls.add({ method, headers, channelId });
+  }
+
+  unref(): void {}
+}
 
 /**
  * A config selector that queues calls once its resolution has ended. A channel keeps its selector while it is idle, and
@@ -21,20 +21,15 @@ import { failCall, type RouteSelector } from './config-selector';
  */
 export class ExpiringSelector implements ConfigSelector {
   constructor(
-    private readonly selector: RouteSelector,
+    private readonly selector: ConfigSelector,
     private readonly isExpired: () => boolean,
     private readonly pendingCalls: PendingCalls,
   ) {}
 
-  invoke(methodName: string, metadata: Metadata, channelId: number): CallConfig {
-    const { selector } = this;
-    if (!this.isExpired()) return selector.invoke(methodName, metadata, channelId);
-    return this.pendingCalls.add({
-      method: methodName,
-      headers: metadata,
-      channelId,
-      timeout: selector.timeoutOf(methodName, metadata),
-    });
+  invoke(method: string, headers: Metadata, channelId: number): CallConfig {
+    return this.isExpired()
+      ? this.pendingCalls.add({ method, headers, channelId })
+      : this.selector.invoke(method, headers, channelId);
   }
 
   unref(): void {
@@ -42,19 +37,21 @@ export class ExpiringSelector implements ConfigSelector {
   }
 }
 
-/** A call to be routed, as a config selector receives it. */
-interface CallToRoute {
-  readonly method: string;
-  readonly headers: Metadata;
-  readonly channelId: number;
-  /** The timeout of the previous route: the host library cannot apply that of the new one. */
-  readonly timeout: MethodConfig['timeout'];
+/** Maximum number of causes in the status of a call whose deadline has passed. */
+const MAX_CAUSES = 3;
+
+export interface PendingCallsOptions {
+  readonly clock: Clock;
+  /** Returns the pending resources of the config, as sentences. */
+  readonly waitingFor: (atMost: number) => readonly string[];
+  /** Publishes the config of the channel again, so that every queued call is picked for once more. */
+  readonly pickAgain: () => void;
 }
 
 /**
- * Pending calls: those that a channel starts while it has no config in use. A channel that was idle still has its previous
- * config selector, whose clusters the new load-balancing config may lack; so these calls are queued inside a filter until
- * a config exists, and are routed by that.
+ * Pending calls: those that a channel starts while it has no config in use, which includes its first calls. They are
+ * queued inside a filter until a config exists, and are routed by that: so their status can say what they waited for,
+ * and a channel that was idle does not route them by its previous config.
  */
 export class PendingCalls {
   private readonly calls = new Set<PendingCall>();
@@ -62,22 +59,21 @@ export class PendingCalls {
   private failure: string | undefined;
   /** Keeps the process alive while calls are pending, as the queues of grpc-js do and its filters do not. */
   private processHandle: Handle | undefined;
+  private isPickDue = false;
 
-  /** @param waitingFor Returns the pending resources of the config, as sentences. */
-  constructor(
-    private readonly waitingFor: () => readonly string[],
-    private readonly clock: Clock,
-  ) {}
+  constructor(private readonly options: PendingCallsOptions) {}
 
   /** Queues a call. It fails at once if there is an error, unless it waits for ready. */
   add(toRoute: CallToRoute): CallConfig {
+    const { clock } = this.options;
     if (this.failure !== undefined && !waitsForReady(toRoute)) return failCall(this.failure);
-    const call = new PendingCall(toRoute, {
+    const call = new PendingCall(toRoute, clock, {
       reasons: () => this.reasons(),
       onEnded: () => this.remove(call),
+      onDeadline: () => this.requestPick(),
     });
     this.calls.add(call);
-    this.processHandle ??= keepProcessAlive(this.clock);
+    this.processHandle ??= keepProcessAlive(clock);
     return call.toCallConfig();
   }
 
@@ -110,7 +106,18 @@ export class PendingCalls {
   /** Returns why there is no config yet, as sentences. */
   private reasons(): readonly string[] {
     const { failure } = this;
-    return failure === undefined ? this.waitingFor() : [failure, ...this.waitingFor()];
+    if (failure === undefined) return this.options.waitingFor(MAX_CAUSES);
+    return [failure, ...this.options.waitingFor(MAX_CAUSES - 1)];
+  }
+
+  /** Calls end in bursts: one publication serves those of a turn. */
+  private requestPick(): void {
+    if (this.isPickDue) return;
+    this.isPickDue = true;
+    this.options.clock.soon(() => {
+      this.isPickDue = false;
+      this.options.pickAgain();
+    });
   }
 
   private takeAll(): readonly PendingCall[] {
@@ -133,94 +140,4 @@ export class PendingCalls {
 
 function waitsForReady({ headers }: CallToRoute): boolean {
   return headers.getOptions().waitForReady === true;
-}
-
-interface PendingCallOwner {
-  /** Returns why the call is still pending, as sentences. */
-  reasons(): readonly string[];
-  /** Called when the call has ended, possibly before it was routed. */
-  onEnded(): void;
-}
-
-/** One pending call. Its attributes are those of its route: a call is picked only after it was routed. */
-class PendingCall {
-  private readonly methodConfig: MethodConfig = { name: [] };
-  private readonly routed: Promise<Filter>;
-  private resolve: (filter: Filter) => void = () => {};
-  private reject: (status: object) => void = () => {};
-  private config: CallConfig | undefined;
-  private filter: Filter | undefined;
-
-  constructor(
-    readonly toRoute: CallToRoute,
-    private readonly owner: PendingCallOwner,
-  ) {
-    if (toRoute.timeout !== undefined) this.methodConfig.timeout = toRoute.timeout;
-    this.routed = new Promise((resolve, reject) => {
-      this.resolve = resolve;
-      this.reject = reject;
-    });
-    // An unhandled rejection would end the process; the filter of the call handles it, too.
-    this.routed.catch(() => {});
-  }
-
-  get cluster(): string | undefined {
-    return this.attributes?.cluster;
-  }
-
-  get overrideHost(): OverrideHost | undefined {
-    return this.attributes?.overrideHost;
-  }
-
-  get requestHash(): (() => bigint) | undefined {
-    return this.attributes?.requestHash?.bind(this.attributes);
-  }
-
-  toCallConfig(): CallConfig {
-    return {
-      methodConfig: this.methodConfig,
-      pickInformation: toPickInformation(this),
-      status: Status.OK,
-      onCommitted: () => this.config?.onCommitted?.(),
-      dynamicFilterFactories: [createFilterFactory(() => this.createFilter())],
-    };
-  }
-
-  routeBy(selector: ConfigSelector): void {
-    const { method, headers, channelId } = this.toRoute;
-    const config = selector.invoke(method, headers, channelId);
-    this.config = config;
-    const { retryPolicy } = config.methodConfig;
-    if (retryPolicy !== undefined) this.methodConfig.retryPolicy = retryPolicy;
-    this.filter = new FilterStackFactory(config.dynamicFilterFactories).createFilter();
-    this.resolve(this.filter);
-  }
-
-  fail(details: string): void {
-    this.reject({ code: Status.UNAVAILABLE, details, metadata: new Metadata() });
-  }
-
-  /** The attributes of the route, read by pickers through the getters above. */
-  private get attributes(): CallAttributes | undefined {
-    return this.config && toCallAttributes(this.config.pickInformation);
-  }
-
-  private createFilter(): Partial<Filter> {
-    return {
-      sendMetadata: (headers) => this.routed.then((filter) => filter.sendMetadata(headers)),
-      receiveMetadata: (headers) => this.filter?.receiveMetadata(headers) ?? headers,
-      sendMessage: (message) => this.filter?.sendMessage(message) ?? message,
-      receiveMessage: (message) => this.filter?.receiveMessage(message) ?? message,
-      receiveTrailers: (status) => {
-        this.owner.onEnded();
-        return this.filter?.receiveTrailers(status) ?? this.explain(status);
-      },
-    };
-  }
-
-  /** Adds the pending resources to the status of the host library. */
-  private explain(status: StatusObject): StatusObject {
-    if (status.code !== Status.DEADLINE_EXCEEDED) return status;
-    return { ...status, details: [status.details, ...this.owner.reasons()].join('; ') };
-  }
 }

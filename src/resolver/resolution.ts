@@ -173,6 +173,13 @@ export class Resolution implements LiveResolution {
     return this.client.client.waitingFor?.(atMost) ?? [];
   }
 
+  /** Publishes the same config once more: the channel then picks for every queued call again. */
+  publishAgain(): void {
+    if (this.isClosed) return;
+    this.lbConfig = undefined;
+    this.publish();
+  }
+
   /** Releases everything. Nothing is delivered afterwards. */
   close(): void {
     this.isClosed = true;

@@ -6,6 +6,7 @@ import {
   type Filter,
   type FilterFactory,
   type MethodConfig,
+  type PickResult,
   type StatusObject,
 } from '../grpc-js';
 import { createFilterFactory, type FilterParts } from '../grpc-js/host-adapters';
@@ -14,6 +15,7 @@ import { CallFilterChain } from '../http-filters/call-filter-chain';
 import type { FilterCall, PreparedFilter } from '../http-filters/http-filter';
 import type { AuthorityRewrite, CallAttributes } from '../lb/call-attributes';
 import type { ClusterRef } from './cluster-refs';
+import { explainPick, explainStage, IN_FILTERS } from './deadline-status';
 import type { PendingHash } from './request-hash';
 import type { CompiledRoute } from './route-table';
 
@@ -41,6 +43,8 @@ export class RoutedCall implements CallConfig, FilterFactory, Filter, CallAttrib
   private readonly ref: ClusterRef;
   private hash: bigint | undefined;
   private ended = false;
+  /** The last pick without a connection. */
+  private notPicked: PickResult | undefined;
 
   /** Acquires a reference to the cluster. */
   constructor(
@@ -56,6 +60,10 @@ export class RoutedCall implements CallConfig, FilterFactory, Filter, CallAttrib
 
   requestHash(): bigint {
     return (this.hash ??= this.pendingHash.compute());
+  }
+
+  onNotPicked(result: PickResult): void {
+    this.notPicked = result;
   }
 
   onCommitted(): void {
@@ -86,40 +94,39 @@ export class RoutedCall implements CallConfig, FilterFactory, Filter, CallAttrib
 
   receiveTrailers(status: StatusObject): StatusObject {
     this.ended = true;
-    this.ref.release();
-    return status;
+    const { ref, notPicked } = this;
+    ref.release();
+    return notPicked === undefined ? status : explainPick(status, ref.cluster, notPicked);
   }
 }
+
+/** Handles the end of a call. @returns the status for the application. */
+type EndCall = (status: StatusObject) => StatusObject;
 
 /**
  * Creates the filters of the host library that run the HTTP filters for one call (gRFC A39). Called when the call's route
  * is chosen: the host always uses the result.
  *
- * @param release Called when the call has ended and every filter was called.
+ * @param end Called when the call has ended and every filter was called, with the status of the call.
  */
 export function createCallFilterFactories(
   filters: readonly PreparedFilter[],
   call: FilterCall,
-  release: () => void,
+  end: EndCall,
 ): FilterFactory[] {
-  if (filters.length === 0) return [createReleaseFilterFactory(release)];
+  if (filters.length === 0) return [createEndFilterFactory(end)];
   const chain = new CallFilterChain(filters, call);
-  if (chain.isIdle) return [createReleaseFilterFactory(release)];
-  return [createFilterFactory(() => toFilterParts(chain, release))];
+  if (chain.isIdle) return [createEndFilterFactory(end)];
+  return [createFilterFactory(() => toFilterParts(chain, end))];
 }
 
 /**
- * Calls `release` when the call ends. The host library may end one without committing it: when a filter rejects it, when
+ * Calls `end` when the call ends. The host library may end one without committing it: when a filter rejects it, when
  * it is cancelled while waiting to be retried, and when it is cancelled before it was sent. In that last case the host
  * sends it nevertheless, and may commit it much later or never.
  */
-function createReleaseFilterFactory(release: () => void): FilterFactory {
-  return createFilterFactory(() => ({
-    receiveTrailers(status) {
-      release();
-      return status;
-    },
-  }));
+function createEndFilterFactory(end: EndCall): FilterFactory {
+  return createFilterFactory(() => ({ receiveTrailers: end }));
 }
 
 /**
@@ -129,7 +136,7 @@ function createReleaseFilterFactory(release: () => void): FilterFactory {
  * The host starts a call that was cancelled while its headers passed the filters. The chain rejects everything after
  * the end, which prevents the start of such a call, or ends it with its first message.
  */
-function toFilterParts(chain: CallFilterChain, release: () => void): FilterParts {
+function toFilterParts(chain: CallFilterChain, end: EndCall): FilterParts {
   return {
     sendMetadata: (pending) =>
       chain.acts('onRequestHeaders')
@@ -159,9 +166,10 @@ function toFilterParts(chain: CallFilterChain, release: () => void): FilterParts
         ? pending.then((message) => orStatus(() => chain.onResponseMessage(message)))
         : pending,
     receiveTrailers(status) {
-      const final = chain.onStatus(status);
-      release();
-      return final;
+      const { delayedBy } = chain;
+      const shown =
+        delayedBy === undefined ? status : explainStage(status, IN_FILTERS, () => [delayedBy]);
+      return end(chain.onStatus(shown));
     },
   };
 }

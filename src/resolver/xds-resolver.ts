@@ -1,20 +1,20 @@
 import { listenerResourceName } from '../bootstrap/resource-template';
 import {
   CHANNEL_ARGS_CONFIG_SELECTOR_KEY,
-  Metadata,
-  Status,
-  statusOrFromError,
   statusOrFromValue,
   uriToString,
   type ChannelOptions,
+  type ConfigSelector,
   type GrpcUri,
   type Resolver,
   type ResolverListener,
 } from '../grpc-js';
 import { FilterStates } from '../http-filters/filter-states';
+import { ClusterManagerConfig, type Unresolved } from '../lb/cluster-manager/config';
 import { xdsLbContextArg } from '../lb/tree/xds-lb-context-arg';
+import type { LbConfig } from '../resources/extension-points';
 import { XdsConfigSelector } from './config-selector';
-import { ExpiringSelector, PendingCalls } from './pending-calls';
+import { ExpiringSelector, PendingCalls, PendingSelector } from './pending-calls';
 import {
   Resolution,
   type ResolutionOwner,
@@ -25,8 +25,7 @@ import { dataPlaneAuthority, parseTargetName, type TargetName } from './xds-sche
 
 const TRACER = 'xds_resolver';
 
-/** Maximum number of pending resources in the status of a call whose deadline has passed. */
-const MAX_LISTED_WAITS = 3;
+const NO_CLUSTERS: ReadonlyMap<string, LbConfig> = new Map();
 
 /** Bounds the memory of errors with varying details. */
 const MAX_REMEMBERED_FAILURES = 100;
@@ -36,6 +35,8 @@ export class XdsResolver implements Resolver, ResolutionOwner {
   private resolution: Resolution | undefined;
   /** The error to report next. A result, or the start of another resolution, cancels it. */
   private errorDue: { readonly details: string } | undefined;
+  /** The last result published without a config; `undefined` before the first of a resolution. */
+  private unresolved: Unresolved | undefined;
   private readonly pendingCalls: PendingCalls;
   /** The failures logged since there was a config, so that each is logged once. */
   private readonly loggedFailures = new Set<string>();
@@ -52,27 +53,22 @@ export class XdsResolver implements Resolver, ResolutionOwner {
   ) {
     this.name = parseTargetName(target);
     this.uri = uriToString(target);
-    this.pendingCalls = new PendingCalls(
-      () => this.resolution?.waitingFor(MAX_LISTED_WAITS) ?? [],
-      shared.clock,
-    );
+    this.pendingCalls = new PendingCalls({
+      clock: shared.clock,
+      waitingFor: (atMost) => this.resolution?.waitingFor(atMost) ?? [],
+      pickAgain: () => this.resolution?.publishAgain(),
+    });
   }
 
   updateResolution(): void {
-    const { resolution } = this;
-    if (resolution === undefined) {
-      this.start();
-      return;
-    }
-    resolution.requestReresolution();
-    // The channel drops an error after a while, and then waits for the next result.
-    const { failure, hasConfig } = resolution;
-    if (failure !== undefined && !hasConfig) this.reportError(failure);
+    if (this.resolution === undefined) this.start();
+    else this.resolution.requestReresolution();
   }
 
   destroy(): void {
     const { resolution } = this;
     this.errorDue = undefined;
+    this.unresolved = undefined;
     this.pendingCalls.failAll('The channel was closed before the call was sent');
     this.resolution = undefined;
     resolution?.close();
@@ -86,15 +82,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     const selector = this.createSelector(resolution, { table, lbContext });
     let isAccepted = false;
     try {
-      isAccepted = this.listener(
-        statusOrFromValue([]),
-        { [CHANNEL_ARGS_CONFIG_SELECTOR_KEY]: selector, ...xdsLbContextArg(lbContext) },
-        statusOrFromValue({
-          loadBalancingConfig: [{ [lbConfig.policyName]: lbConfig }],
-          methodConfig: [],
-        }),
-        failure ?? '',
-      );
+      isAccepted = this.notify(selector, lbConfig, xdsLbContextArg(lbContext), failure);
     } finally {
       // The channel did not take the selector and will not release it.
       if (!isAccepted) selector.unref();
@@ -113,6 +101,9 @@ export class XdsResolver implements Resolver, ResolutionOwner {
   private start(): void {
     this.errorDue = undefined;
     this.pendingCalls.begin();
+    if (this.unresolved === undefined) this.publishUnresolved(undefined);
+    // The application may have closed the channel when it changed its state.
+    if (this.unresolved === undefined) return;
     const bootstrap = this.shared.loadBootstrap();
     if (!bootstrap.ok) {
       this.reportError(bootstrap.error);
@@ -124,6 +115,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
       return;
     }
     this.trace(() => `resolving through Listener ${listenerName.value}`);
+    if (this.unresolved.error !== undefined) this.publishUnresolved(undefined);
     this.resolution = new Resolution({
       bootstrap: bootstrap.value,
       target: this.uri,
@@ -134,6 +126,34 @@ export class XdsResolver implements Resolver, ResolutionOwner {
       owner: this,
     });
     this.resolution.start();
+  }
+
+  /**
+   * Gives the channel a config selector that queues calls, and a state: CONNECTING, or TRANSIENT_FAILURE with an error.
+   * Left to the channel, calls would wait there, and their status could not say for what.
+   */
+  private publishUnresolved(error: string | undefined): void {
+    this.unresolved = { error };
+    const lbConfig = new ClusterManagerConfig(NO_CLUSTERS, this.unresolved);
+    this.notify(new PendingSelector(this.pendingCalls), lbConfig, {}, error);
+  }
+
+  /** @returns Whether the channel accepted the result. */
+  private notify(
+    selector: ConfigSelector,
+    lbConfig: LbConfig,
+    args: ChannelOptions,
+    note: string | undefined,
+  ): boolean {
+    return this.listener(
+      statusOrFromValue([]),
+      { [CHANNEL_ARGS_CONFIG_SELECTOR_KEY]: selector, ...args },
+      statusOrFromValue({
+        loadBalancingConfig: [{ [lbConfig.policyName]: lbConfig }],
+        methodConfig: [],
+      }),
+      note ?? '',
+    );
   }
 
   /** Without a config, calls are pending as those of an idle channel: they fail, or wait for one. */
@@ -162,8 +182,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
       this.errorDue = undefined;
       this.logFailure(details);
       this.pendingCalls.fail(details);
-      const error = { code: Status.UNAVAILABLE, details, metadata: new Metadata() };
-      this.listener(statusOrFromError(error), {}, statusOrFromError(error), '');
+      if (this.unresolved?.error !== details) this.publishUnresolved(details);
     });
   }
 

@@ -1,4 +1,5 @@
 import { Metadata, Status, type Channel } from '../grpc-js';
+import { parseConnectionError } from '../grpc-js/connection-error';
 import type { StreamStatus, XdsStream, XdsStreamHandler } from '../xds-client/transport';
 
 type Call = ReturnType<Channel['createCall']>;
@@ -94,19 +95,11 @@ export class GrpcStream implements XdsStream {
 }
 
 /**
- * The text of grpc-js for a pick without a connection
- * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/load-balancer-pick-first.ts, `calculateAndReportNewState`).
- * A text of another form is used whole.
- */
-const CONNECTION_FAILED =
-  /^No connection established\. Last error: (?:Error: )?(.*?)(?: \(\d{4}-\d\d-\d\dT[\d:.]+Z\))?\. Resolution note: (.*)$/s;
-
-/**
  * Returns the text of a status as one line; of a failed connection, only the cause, taken from the text of the channel.
  * Without the time of day, the same failure has the same text each time, so that it is logged once.
  */
 export function describeDetails(details: string): string {
-  const [, cause = details, note = ''] = CONNECTION_FAILED.exec(details) ?? [];
+  const { cause, note } = parseConnectionError(details);
   const text = note === '' ? cause : `${cause} (${note})`;
   return text.replace(/\s+/g, ' ').trim();
 }

@@ -56,7 +56,7 @@ describe('a cluster with a transport_socket', () => {
     const client = mesh.client();
     const { code, details } = await client.failure();
     expect(code).toBe(Status.UNAVAILABLE);
-    expect(details).toMatch(/^No connection established\. Last error: /);
+    expect(details).toMatch(/^Cluster "echo": No connection established\. Last error: /);
     expect(details).toContain(
       "Resolution note: the cluster configures TLS, the channel's credentials are insecure",
     );

@@ -60,8 +60,9 @@ class Scene {
       methodConfig: { name: [] },
       pickInformation: {},
       status: status.OK,
-      dynamicFilterFactories: createCallFilterFactories(filters, callWith(), () => {
+      dynamicFilterFactories: createCallFilterFactories(filters, callWith(), (final) => {
         this.released++;
+        return final;
       }),
     });
     const channel: Partial<InternalChannel> = {
@@ -209,7 +210,7 @@ describe('a call with HTTP filters', () => {
     const [factory] = createCallFilterFactories(
       [instance('f1', { onRequestMessage: (message) => message })],
       callWith(),
-      () => {},
+      (final) => final,
     );
     const message = Buffer.from('x');
     const write = Promise.resolve({ message, flags: 2 });

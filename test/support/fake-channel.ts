@@ -20,7 +20,10 @@ export type Resolved =
       readonly lbConfig: ClusterManagerConfig;
       readonly note: string;
     }
-  | { readonly kind: 'error'; readonly code: number; readonly details: string };
+  | { readonly kind: 'error'; readonly selector: ConfigSelector; readonly details: string };
+
+/** A result before there is a config. */
+type Waiting = { readonly kind: 'wait'; readonly selector: ConfigSelector };
 
 export type ResolvedResult = Extract<Resolved, { kind: 'result' }>;
 
@@ -34,15 +37,23 @@ export class FakeChannel {
   onTold: (resolved: Resolved) => void = () => {};
   private selector: ConfigSelector | undefined;
 
+  /** How often it was told that there is no config yet. */
+  waits = 0;
+
   readonly listener: ResolverListener = (endpoints, attributes, serviceConfig, note) => {
     const resolved = read(endpoints, attributes, serviceConfig, note);
-    this.told.push(resolved);
-    if (resolved.kind === 'result' && this.accepts) {
+    const isAccepted = this.accepts || resolved.kind !== 'result';
+    if (isAccepted) {
       this.selector?.unref();
       this.selector = resolved.selector;
     }
+    if (resolved.kind === 'wait') {
+      this.waits++;
+      return true;
+    }
+    this.told.push(resolved);
     this.onTold(resolved);
-    return resolved.kind === 'result' && this.accepts;
+    return isAccepted;
   };
 
   /** The last thing told; throws if nothing was. */
@@ -87,15 +98,10 @@ export function childrenOf({ lbConfig }: ResolvedResult): readonly string[] {
     .sort();
 }
 
-function read(...[endpoints, attributes, serviceConfig, note]: Parameters<ResolverListener>) {
-  if (!endpoints.ok) {
-    const { code, details } = endpoints.error;
-    if (serviceConfig?.ok !== false || serviceConfig.error.details !== details) {
-      throw new Error('An error must be one of endpoints and service config alike');
-    }
-    return { kind: 'error', code, details } as const;
-  }
-  if (serviceConfig?.ok !== true) throw new Error('There is no service config');
+function read(
+  ...[endpoints, attributes, serviceConfig, note]: Parameters<ResolverListener>
+): Resolved | Waiting {
+  if (!endpoints.ok || serviceConfig?.ok !== true) throw new Error('There is no service config');
   const [choice, ...others] = serviceConfig.value.loadBalancingConfig;
   const lbConfig: unknown = choice?.['xds_cluster_manager_experimental'];
   const selector = attributes[CHANNEL_ARGS_CONFIG_SELECTOR_KEY];
@@ -104,9 +110,14 @@ function read(...[endpoints, attributes, serviceConfig, note]: Parameters<Resolv
     throw new Error('The service config must have cluster_manager as its one choice');
   }
   if (!isConfigSelector(selector)) throw new Error('There is no config selector');
+  if (lbConfig.unresolved !== undefined) {
+    const { error: details } = lbConfig.unresolved;
+    if (details === undefined) return { kind: 'wait', selector };
+    return { kind: 'error', selector, details };
+  }
   if (context === undefined) throw new Error('There is no xds context');
   const endpointCount = endpoints.value.length;
-  return { kind: 'result', endpointCount, selector, context, lbConfig, note } as const;
+  return { kind: 'result', endpointCount, selector, context, lbConfig, note };
 }
 
 function isConfigSelector(value: unknown): value is ConfigSelector {

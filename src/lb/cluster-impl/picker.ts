@@ -1,7 +1,7 @@
 import { PickResultType, Status, type PickArgs, type Picker, type PickResult } from '../../grpc-js';
 import type { Random } from '../../util/random';
 import { callAttributes } from '../call-attributes';
-import { createDropResult } from '../connectivity';
+import { createDropResult, withClusterName } from '../connectivity';
 import type { AuthorityRewriter } from './authority-rewriter';
 import { addCallCredentials, watchCallCredentials } from './call-credentials';
 import type { ClusterLoads } from './cluster-loads';
@@ -35,6 +35,10 @@ export class CallLimits {
           `Call dropped by category "${category}" of cluster "${cluster}"`,
         ),
       }));
+  }
+
+  get cluster(): string {
+    return this.options.cluster;
   }
 
   get maxRequests(): number {
@@ -86,7 +90,7 @@ export class ClusterImplPicker implements Picker {
     }
     const result = child.pick(args);
     if (result.pickResultType !== PickResultType.COMPLETE || result.subchannel === null) {
-      return result;
+      return withClusterName(result, limits.cluster);
     }
     counter.reserve(limits.maxRequests);
     const subchannel = subchannels.get(result.subchannel);

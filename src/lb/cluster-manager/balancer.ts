@@ -1,14 +1,19 @@
 import { ConnectivityState, type Picker } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
 import type { Steps } from '../../util/steps';
-import { ConnectivityTally } from '../connectivity';
+import { ConnectivityTally, createFailurePicker, queuePicker } from '../connectivity';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { ChildPolicy } from '../tree/child-policy';
 import type { Publication } from '../tree/lb-batch';
 import { childUpdate } from '../tree/lb-update';
 import type { ChildState, PolicyParts } from '../tree/policy-state';
-import { CLUSTER_MANAGER, ClusterManagerConfig, parseClusterManagerConfig } from './config';
+import {
+  CLUSTER_MANAGER,
+  ClusterManagerConfig,
+  parseClusterManagerConfig,
+  type Unresolved,
+} from './config';
 import { ClusterManagerPicker } from './picker';
 
 /** The root of an xds channel: one child per cluster, among which the route of each call chooses (gRFC A31). */
@@ -166,11 +171,23 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
 
   publish(): void {
     const { READY, CONNECTING } = ConnectivityState;
+    const unresolved = this.latest?.config.unresolved;
+    if (unresolved !== undefined) {
+      this.publishUnresolved(unresolved);
+      return;
+    }
     const { due, removed, pickers: current } = this;
     const aggregate = this.tally.aggregate();
     const state = due.size > 0 && aggregate !== READY ? CONNECTING : aggregate;
     const picker = new ClusterManagerPicker({ current, due, removed }, (name) => this.onDue(name));
     this.host.updateState(state, picker, this.errorMessage(state));
+  }
+
+  /** Calls are pending in the config selector: none is picked for. */
+  private publishUnresolved({ error }: Unresolved): void {
+    const { CONNECTING, TRANSIENT_FAILURE } = ConnectivityState;
+    if (error === undefined) this.host.updateState(CONNECTING, queuePicker, null);
+    else this.host.updateState(TRANSIENT_FAILURE, createFailurePicker(error), error);
   }
 
   /** The error of any child, when all have failed. */

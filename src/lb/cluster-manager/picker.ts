@@ -1,6 +1,6 @@
-import { Status, type PickArgs, type Picker, type PickResult } from '../../grpc-js';
-import { callAttributes } from '../call-attributes';
-import { createDropResult, queuePicker } from '../connectivity';
+import { PickResultType, Status, type PickArgs, type Picker, type PickResult } from '../../grpc-js';
+import { toCallAttributes, type CallAttributes } from '../call-attributes';
+import { createDropResult, QUEUED } from '../connectivity';
 
 /** The children of the policy, which change while the picker is in use. */
 export interface ClusterPickers {
@@ -23,23 +23,28 @@ export class ClusterManagerPicker implements Picker {
   ) {}
 
   pick(args: PickArgs): PickResult {
-    const name = callAttributes(args)?.cluster;
-    if (name === undefined) {
+    const call = toCallAttributes(args.extraPickInfo);
+    if (call === undefined) {
       return createDropResult(
         Status.INTERNAL,
         'The call was assigned no cluster by an xds resolver',
       );
     }
-    return this.pickers.current.get(name)?.pick(args) ?? this.pickMissing(name, args);
+    const result = this.pickers.current.get(call.cluster)?.pick(args) ?? this.pickMissing(call);
+    const { pickResultType: type } = result;
+    if (type !== PickResultType.COMPLETE && type !== PickResultType.DROP)
+      call.onNotPicked?.(result);
+    return call.replacePick === undefined ? result : call.replacePick(result);
   }
 
-  private pickMissing(name: string, args: PickArgs): PickResult {
-    if (this.pickers.due.has(name)) {
-      this.onDue(name);
-      return queuePicker.pick(args);
+  private pickMissing({ cluster, endedPick }: CallAttributes): PickResult {
+    if (endedPick !== undefined) return endedPick;
+    if (this.pickers.due.has(cluster)) {
+      this.onDue(cluster);
+      return QUEUED;
     }
-    const quoted = JSON.stringify(name);
-    return this.pickers.removed.has(name)
+    const quoted = JSON.stringify(cluster);
+    return this.pickers.removed.has(cluster)
       ? createDropResult(Status.UNAVAILABLE, `${quoted} was removed while the call waited for it`)
       : createDropResult(Status.INTERNAL, `${quoted} is not part of the load-balancing config`);
   }

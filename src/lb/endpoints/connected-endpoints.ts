@@ -2,14 +2,15 @@ import { ConnectivityState } from '../../grpc-js';
 import type { ChannelOptions, Picker } from '../../grpc-js';
 import type { LbConfig } from '../../resources/extension-points';
 import type { Steps } from '../../util/steps';
-import { ConnectivityTally, createFailurePicker, failureText, queuePicker } from '../connectivity';
+import { ConnectivityTally, createFailurePicker, failureText, WaitPicker } from '../connectivity';
 import type { LbHost, LbPolicy, LbUpdate } from '../lb-policy';
 import type { Publication } from '../tree/lb-batch';
 import type { PolicyParts, StateDetails } from '../tree/policy-state';
 import { SteppedUpdates } from '../../util/time-slices';
 import { EndpointChildren } from './endpoint-children';
+import { describeConnecting, EndpointErrors } from './endpoint-errors';
 import type { EndpointLeaf } from './endpoint-leaf';
-import type { EndpointSet } from './endpoint-set';
+import { emptyEndpointSet, type EndpointSet } from './endpoint-set';
 
 /** An item of a `ReadyList`. */
 export interface ReadyItem {
@@ -101,8 +102,9 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint> implements Lb
   private published: ConnectivityState | undefined;
   /** The reason why there are no endpoints; `undefined` while there are. */
   private failure: string | undefined = NO_ENDPOINTS;
-  /** The error of the connection that failed last. */
-  private lastError = 'No connection established';
+  private readonly errors = new EndpointErrors();
+  /** The endpoints of the last update, applied or not. */
+  private listed = emptyEndpointSet;
   private resolutionNote = '';
 
   constructor(
@@ -124,6 +126,7 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint> implements Lb
     this.delegate.configure?.(config);
     this.noteResolution(resolutionNote);
     if (endpoints.ok) {
+      this.listed = endpoints.value;
       this.updates.add({ endpoints: endpoints.value, channelOptions: options });
     } else if (this.children.size === 0 && !this.updates.isBusy) {
       // Otherwise the last good endpoints stay in use.
@@ -168,6 +171,7 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint> implements Lb
     this.tally.remove(leaf.state);
     if (leaf.state === ConnectivityState.READY) this.delegate.onNotReady(this.endpointOf(leaf));
     this.byLeaf.delete(leaf);
+    this.errors.remove(leaf);
   }
 
   private endpointOf(leaf: EndpointLeaf): Endpoint {
@@ -195,7 +199,8 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint> implements Lb
     const { IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
     this.tally.remove(previous);
     this.tally.add(leaf.state);
-    if (leaf.errorMessage !== null) this.lastError = leaf.errorMessage;
+    if (leaf.errorMessage !== null) this.errors.add(leaf, leaf.errorMessage);
+    else if (leaf.state === READY) this.errors.remove(leaf);
     if (leaf.state === READY) {
       this.delegate.onReady(this.endpointOf(leaf));
     } else if (previous === READY) {
@@ -219,10 +224,16 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint> implements Lb
     if (state === READY) {
       host.updateState(state, delegate.createPicker(), null);
     } else if (state === TRANSIENT_FAILURE) {
-      const text = failureText(this.failure ?? this.lastError, this.resolutionNote);
+      const reason = this.failure ?? this.errors.describe(this.listed);
+      const text = failureText(reason, this.resolutionNote);
       host.updateState(state, createFailurePicker(text), text);
     } else {
-      host.updateState(state, queuePicker, null);
+      host.updateState(state, new WaitPicker(() => this.describeWait()), null);
     }
+  }
+
+  private describeWait(): string {
+    const { children, errors, listed } = this;
+    return describeConnecting(children.leaves(), children.size, listed, errors);
   }
 }

@@ -45,6 +45,7 @@ export class EndpointLeaf {
   private readonly attempt: ConnectionAttempt;
   /** Whether an attempt is in flight. */
   private hasTurn = false;
+  private turnMs = 0;
   /** Whether the next turn starts with the addresses of the endpoint instead of `retries`. */
   private isStartDue = false;
   /** The subchannels whose backoff is over. */
@@ -78,6 +79,12 @@ export class EndpointLeaf {
   /** The error in TRANSIENT_FAILURE, without resolution note; `null` in any other state. */
   get errorMessage(): string | null {
     return this.currentError;
+  }
+
+  /** The duration of the attempt in flight in milliseconds; `undefined` if there is none. */
+  get connectingMs(): number | undefined {
+    if (!this.hasTurn) return undefined;
+    return this.options.host.environment.clock.monotonicMs() - this.turnMs;
   }
 
   /**
@@ -129,6 +136,7 @@ export class EndpointLeaf {
 
   private startTurn(): void {
     this.hasTurn = true;
+    this.turnMs = this.options.host.environment.clock.monotonicMs();
     if (this.isStartDue) {
       this.isStartDue = false;
       this.hostLeaf ??= this.createHostLeaf();

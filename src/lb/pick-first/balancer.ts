@@ -1,4 +1,9 @@
-import { ConnectivityState, Metadata, parseLoadBalancingConfig } from '../../grpc-js';
+import {
+  ConnectivityState,
+  Metadata,
+  parseLoadBalancingConfig,
+  subchannelAddressToString,
+} from '../../grpc-js';
 import type { ChannelOptions, PickArgs, Picker, TypedLoadBalancingConfig } from '../../grpc-js';
 import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import type { FeatureFlags } from '../../util/feature-flags';
@@ -8,11 +13,13 @@ import {
   createFailurePicker,
   failureText,
   queuePicker,
+  WaitPicker,
   withoutResolutionNote,
 } from '../connectivity';
 import { allEndpoints } from '../endpoints/endpoint-children';
-import type { EndpointSet } from '../endpoints/endpoint-set';
 import { formatAddress } from '../endpoints/endpoint-key';
+import { describeAddresses, describeEndpointError } from '../endpoints/endpoint-errors';
+import { emptyEndpointSet, type EndpointSet } from '../endpoints/endpoint-set';
 import { combinedWeights } from '../endpoints/endpoint-weights';
 import { GrpcJsChild } from '../grpc-js-policy/grpc-js-child';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
@@ -44,6 +51,7 @@ const NO_CALL: PickArgs = { metadata: new Metadata(), extraPickInfo: {} };
 /** The input of the connection attempt in progress. */
 interface Attempt {
   readonly endpoints: readonly XdsEndpoint[];
+  readonly set: EndpointSet;
   readonly shuffled: boolean;
   readonly options: ChannelOptions;
 }
@@ -54,6 +62,8 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
   private readonly hostConfig: TypedLoadBalancingConfig;
   private child: GrpcJsChild | undefined;
   private attempt: Attempt | undefined;
+  /** When its addresses were first tried. */
+  private attemptMs = 0;
   private state = ConnectivityState.CONNECTING;
   private picker: Picker = queuePicker;
   /** The error of picks without resolution note; `undefined` unless in TRANSIENT_FAILURE. */
@@ -78,7 +88,8 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
     } else {
       const shuffled = config.shuffleAddressList;
       const list = [...allEndpoints(endpoints.value)];
-      this.connect({ endpoints: list, shuffled, options: update.options }, endpoints.value);
+      const { value: set } = endpoints;
+      this.connect({ endpoints: list, set, shuffled, options: update.options });
     }
   }
 
@@ -108,7 +119,7 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
     return { endpoints };
   }
 
-  private connect(attempt: Attempt, set: EndpointSet): void {
+  private connect(attempt: Attempt): void {
     if (attempt.endpoints.length === 0) {
       this.destroyChild();
       this.fail(NO_ENDPOINTS);
@@ -116,7 +127,10 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
     }
     if (this.attempt !== undefined && sameAttempt(this.attempt, attempt)) return;
     this.attempt = attempt;
-    const order = attempt.shuffled ? this.shuffle(attempt.endpoints, set) : attempt.endpoints;
+    this.attemptMs = this.host.environment.clock.monotonicMs();
+    const order = attempt.shuffled
+      ? this.shuffle(attempt.endpoints, attempt.set)
+      : attempt.endpoints;
     this.child ??= this.createChild();
     this.child.update({
       config: this.hostConfig,
@@ -129,8 +143,11 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
 
   private createChild(): GrpcJsChild {
     return new GrpcJsChild(this.host, (state, picker, errorMessage) => {
-      const error = errorMessage === null ? undefined : withoutResolutionNote(errorMessage);
-      this.setState(state, picker, error);
+      this.setState(
+        state,
+        picker,
+        errorMessage === null ? undefined : this.describeError(errorMessage),
+      );
     });
   }
 
@@ -161,10 +178,28 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
     this.publication.request();
   }
 
+  /** Names the endpoint of an error of grpc-js, which has one of the addresses. */
+  private describeError(errorMessage: string): string {
+    const error = withoutResolutionNote(errorMessage);
+    const { endpoints = [], set = emptyEndpointSet } = this.attempt ?? {};
+    const failed = endpoints.find(({ addresses }) =>
+      addresses.some((address) => error.includes(` ${subchannelAddressToString(address)}`)),
+    );
+    return failed === undefined ? error : describeEndpointError(failed, error, set);
+  }
+
+  private describeWait({ endpoints }: Attempt): string {
+    const ms = this.host.environment.clock.monotonicMs() - this.attemptMs;
+    const addresses = describeAddresses(endpoints);
+    return `no endpoint is connected; ${addresses}: connecting for ${(ms / 1000).toFixed(1)} s`;
+  }
+
   publish(): void {
-    const { failure, host, picker, state } = this;
+    const { attempt, failure, host, picker, state } = this;
     if (failure === undefined) {
-      host.updateState(state, picker, null);
+      const isWaiting = state === ConnectivityState.CONNECTING && attempt !== undefined;
+      const published = isWaiting ? new WaitPicker(() => this.describeWait(attempt)) : picker;
+      host.updateState(state, published, null);
     } else {
       const text = failureText(failure, this.resolutionNote);
       host.updateState(state, createFailurePicker(text), text);

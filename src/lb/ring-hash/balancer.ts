@@ -5,9 +5,14 @@ import type { FeatureFlags } from '../../util/feature-flags';
 import type { Handle } from '../../util/handle';
 import type { Steps } from '../../util/steps';
 import { SteppedUpdates } from '../../util/time-slices';
-import { createFailurePicker, failureText, queuePicker } from '../connectivity';
+import { createFailurePicker, failureText, WaitPicker } from '../connectivity';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
-import { type EndpointSet, sameEndpoints } from '../endpoints/endpoint-set';
+import {
+  describeConnecting,
+  describeEndpointError,
+  EndpointErrors,
+} from '../endpoints/endpoint-errors';
+import { emptyEndpointSet, type EndpointSet, sameEndpoints } from '../endpoints/endpoint-set';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import type { Publication } from '../tree/lb-batch';
@@ -69,8 +74,7 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
   private hashWait: Handle | undefined;
   /** The error of picks without a ring; `undefined` while there is a ring, or one is being created. */
   private failure: string | undefined;
-  /** The error of the connection that failed last. */
-  private lastError = 'No connection established';
+  private readonly errors = new EndpointErrors();
   private resolutionNote = '';
   private published: Published | undefined;
   /** Whether queued calls need a new picker even if the state is the same. */
@@ -185,6 +189,7 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     const { members, ring } = this.builder;
     if (ring === this.live.ring) return;
     for (const member of this.live.replace(ring)) {
+      if (member.leaf !== undefined) this.errors.remove(member.leaf);
       this.connections.release(member);
       members.remove(member);
     }
@@ -198,7 +203,8 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
 
   private onLeafChanged(leaf: EndpointLeaf, previous: ConnectivityState): void {
     const { CONNECTING, READY } = ConnectivityState;
-    if (leaf.errorMessage !== null) this.lastError = leaf.errorMessage;
+    if (leaf.errorMessage !== null) this.errors.add(leaf, leaf.errorMessage);
+    else if (leaf.state === READY) this.errors.remove(leaf);
     if (previous === READY && leaf.state !== READY) this.host.requestReresolution();
     // While CONNECTING, queued calls would only be queued again.
     if (leaf.state !== CONNECTING && this.live.hasQueued) this.isPickerDue = true;
@@ -212,11 +218,14 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
       const text = this.describeFailure(failure);
       this.publishPicker(TRANSIENT_FAILURE, text, () => createFailurePicker(text));
     } else if (live.size === 0) {
-      this.publishPicker(CONNECTING, null, () => queuePicker);
+      this.publishPicker(CONNECTING, null, () => new WaitPicker(() => this.describeWait()));
     } else {
       this.tryAnother();
       const state = live.connectivity;
-      const text = state === TRANSIENT_FAILURE ? this.describeFailure(this.lastError) : null;
+      const text =
+        state === TRANSIENT_FAILURE
+          ? this.describeFailure(this.errors.describe(this.endpoints))
+          : null;
       this.publishPicker(state, text, () => this.createPicker());
     }
   }
@@ -250,8 +259,30 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
       hash,
       requestHashHeader: header ?? '',
       random: host.environment.random,
-      describeFailure: (reason) => this.describeFailure(reason),
+      describeFailure: (failed) => this.describeMember(failed),
+      describeWait: () => this.describeWait(),
     });
+  }
+
+  private get endpoints(): EndpointSet {
+    return this.applied?.endpoints ?? emptyEndpointSet;
+  }
+
+  /** Returns the error of calls whose endpoint has failed, as all others have. */
+  private describeMember({ endpoint, leaf }: RingMember): string {
+    const error = leaf?.errorMessage ?? undefined;
+    return this.describeFailure(
+      error === undefined
+        ? this.errors.describe(this.endpoints)
+        : describeEndpointError(endpoint, error, this.endpoints),
+    );
+  }
+
+  private describeWait(): string {
+    const { members } = this.builder;
+    const leaves: EndpointLeaf[] = [];
+    for (const { leaf } of members.all()) if (leaf !== undefined) leaves.push(leaf);
+    return describeConnecting(leaves, members.size, this.endpoints, this.errors);
   }
 
   private describeFailure(reason: string): string {

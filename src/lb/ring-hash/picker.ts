@@ -3,7 +3,7 @@ import type { PickArgs, Picker, PickResult } from '../../grpc-js';
 import type { XxHash64 } from '../../hash/xx-hash';
 import type { Random } from '../../util/random';
 import { callAttributes } from '../call-attributes';
-import { createFailurePicker, queuePicker } from '../connectivity';
+import { createFailurePicker, WaitPicker } from '../connectivity';
 import type { LiveRing } from './live-ring';
 import type { RingConnections } from './ring-connections';
 import type { RingMember } from './ring-members';
@@ -15,8 +15,10 @@ export interface RingHashPickerOptions {
   readonly hash: Pick<XxHash64, 'hash'>;
   readonly random: Random;
   readonly connections: Pick<RingConnections, 'request' | 'isPending'>;
-  /** Returns the error of a failed pick. */
-  readonly describeFailure: (reason: string) => string;
+  /** Returns the error of a failed pick. @param failed The endpoint of the call. */
+  readonly describeFailure: (failed: RingMember) => string;
+  /** Returns why calls are queued, as a sentence. */
+  readonly describeWait: () => string;
 }
 
 const HASH_RANGE = 2 ** 64;
@@ -30,7 +32,11 @@ const missingHash: Picker = new UnavailablePicker({
 
 /** Picks the endpoint on the ring that follows the hash of the call (gRFCs A42, A61, A76). */
 export class RingHashPicker implements Picker {
-  constructor(private readonly options: RingHashPickerOptions) {}
+  private readonly waiting: WaitPicker;
+
+  constructor(private readonly options: RingHashPickerOptions) {
+    this.waiting = new WaitPicker(options.describeWait);
+  }
 
   pick(args: PickArgs): PickResult {
     const { live, requestHashHeader, hash } = this.options;
@@ -57,7 +63,7 @@ export class RingHashPicker implements Picker {
       if (owner === undefined || owner.state === TRANSIENT_FAILURE) continue;
       if (owner.state === READY) return this.pickOwner(owner, args);
       if (owner.state === IDLE) connections.request(owner);
-      return this.queue(args);
+      return this.queue();
     }
     return this.fail(start, args);
   }
@@ -81,7 +87,7 @@ export class RingHashPicker implements Picker {
       isConnecting = true;
     }
     if (ready !== NONE) return this.pickOwner(ring.owners[ready], args);
-    return isConnecting ? this.queue(args) : this.fail(start, args);
+    return isConnecting ? this.queue() : this.fail(start, args);
   }
 
   /** Whether one position is before another, cyclically from `start`. */
@@ -91,19 +97,21 @@ export class RingHashPicker implements Picker {
   }
 
   private pickOwner(owner: RingMember | undefined, args: PickArgs): PickResult {
-    return owner?.leaf?.picker.pick(args) ?? this.queue(args);
+    return owner?.leaf?.picker.pick(args) ?? this.queue();
   }
 
-  private queue(args: PickArgs): PickResult {
+  private queue(): PickResult {
     this.options.live.hasQueued = true;
-    return queuePicker.pick(args);
+    return this.waiting.pick();
   }
 
   private fail(start: number, args: PickArgs): PickResult {
     const { describeFailure, live } = this.options;
     // A call that waits for ready is queued.
     live.hasQueued = true;
-    const reason = live.ring.owners[start]?.leaf?.errorMessage ?? 'No connection established';
-    return createFailurePicker(describeFailure(reason)).pick(args);
+    const owner = live.ring.owners[start];
+    return owner === undefined
+      ? this.queue()
+      : createFailurePicker(describeFailure(owner)).pick(args);
   }
 }

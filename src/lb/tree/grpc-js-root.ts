@@ -50,7 +50,8 @@ export class GrpcJsRoot implements LoadBalancer {
   private readonly options = new ChannelOptionsCache();
   private readonly endpoints = new FlatEndpoints();
   private readonly clock: Clock;
-  private updated = false;
+  /** Whether the application may wait for the channel although no call has picked: see `exitIdle`. */
+  private isWakeUpDue = true;
   private destroyed = false;
   /** The clusters that the policies use; `undefined` before the first update, and under other resolvers than xds. */
   private currentClusters: ClusterStore | undefined;
@@ -76,6 +77,7 @@ export class GrpcJsRoot implements LoadBalancer {
       removeChannelzChild: (child) => helper.removeChannelzChild(child),
       updateState: (state, picker, error) => {
         this.state = state;
+        if (state === ConnectivityState.READY) this.isWakeUpDue = false;
         if (!this.destroyed) helper.updateState(state, picker, error);
       },
       requestReresolution: () => {
@@ -103,9 +105,11 @@ export class GrpcJsRoot implements LoadBalancer {
     };
     this.currentClusters = update.xds?.clusters;
     this.batch.run(() => this.policy.update(update));
-    // The channel may have been requested to connect before this policy was created, and does not repeat it.
-    if (!this.updated) this.exitIdle();
-    this.updated = true;
+    // The channel may have been requested to connect before the policy had anything to connect to, and does not repeat it.
+    if (this.isWakeUpDue && this.state === ConnectivityState.IDLE) {
+      this.isWakeUpDue = false;
+      this.exitIdle();
+    }
     return true;
   }
 

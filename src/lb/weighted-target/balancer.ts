@@ -5,7 +5,7 @@ import {
   createFailurePicker,
   createIdlePicker,
   failureText,
-  queuePicker,
+  WaitPicker,
 } from '../connectivity';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
@@ -31,6 +31,9 @@ export const weightedTargetPolicy: LbPolicyType = createPolicyType({
 
 /** The time for which a child removed from the config is kept, in case it is added again (gRFC A28). */
 const RETENTION_MS = 15 * 60 * 1000;
+
+/** The number of children in the text of a call that waits. */
+const MAX_WAITS = 2;
 
 interface Target {
   readonly child: ChildPolicy;
@@ -157,6 +160,16 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
     this.host.updateState(state, this.createPicker(state, decisive), errorMessage);
   }
 
+  /** Returns what the first of the children that are connecting say. Calls of any of them may be queued. */
+  private describeWait(): string {
+    const texts: string[] = [];
+    for (const { child } of this.active()) {
+      if (texts.length === MAX_WAITS) break;
+      if (child.picker instanceof WaitPicker) texts.push(child.picker.describeWait());
+    }
+    return texts.length === 0 ? 'no endpoint is connected' : texts.join('; ');
+  }
+
   /** @param decisive The children in the aggregated state. */
   private createPicker(state: ConnectivityState, decisive: readonly Target[]): Picker {
     const { batch, clock, random } = this.host.environment;
@@ -168,7 +181,7 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
       case ConnectivityState.IDLE:
         return createIdlePicker(clock, () => batch.run(() => this.exitIdle()));
       default:
-        return queuePicker;
+        return new WaitPicker(() => this.describeWait());
     }
   }
 }

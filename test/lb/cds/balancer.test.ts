@@ -566,7 +566,7 @@ describe('cds with everything below it', () => {
     tree.update({ c: leafOf(resource, { priorities: [two, one] }) });
     expect(tree.leaves.instances).toHaveLength(2);
     expect(tree.leaves.live).toHaveLength(2);
-    expect(tree.error).toBe('second');
+    expect(tree.error).toBe('Cluster "c": second');
   });
 
   it('uses the next leaf of an aggregate cluster when all priorities of the first have failed', () => {
@@ -579,7 +579,7 @@ describe('cds with everything below it', () => {
     tree.leaves.instance(1).reportFailure('second');
     expect(tree.leaves.live).toHaveLength(3);
     tree.leaves.instance(2).reportReady('dns');
-    expect(tree.error).toBe('dns');
+    expect(tree.error).toBe('Cluster "y": dns');
   });
 
   it('skips a leaf that cannot be used', () => {
@@ -587,7 +587,7 @@ describe('cds with everything below it', () => {
     const y = leafOf(dns, { priorities: [priority('')] });
     tree.update({ c: whole, x: err('Cluster "x" does not exist'), y });
     tree.leaves.instance(0).reportReady('dns');
-    expect(tree.error).toBe('dns');
+    expect(tree.error).toBe('Cluster "y": dns');
   });
 
   it('reports the error of the last leaf when none can be used', () => {

@@ -93,7 +93,8 @@ describe('a cluster with a transport_socket', () => {
     expect(lines).toEqual([line(problem)]);
     expect(recorder.take()).toEqual([['grpc-xds:tls-not-used', { nodeId: 'n1', cluster: 'c' }]]);
     expect(await subject.failure()).toBe(
-      `No connection established. Last error: refused. Resolution note: ${problem}`,
+      'Cluster "c": No connection established. Last error: refused ' +
+        `(10.0.0.1:80 in {region="a", zone="", sub_zone=""}). Resolution note: ${problem}`,
     );
   });
 

@@ -90,7 +90,7 @@ describe('cluster_impl', () => {
     subject.child.report(CONNECTING, queuePicker);
     expect(subject.pick).toBe('QUEUE');
     subject.child.reportFailure('down');
-    expect(subject.pick).toBe('TRANSIENT_FAILURE down');
+    expect(subject.pick).toBe('TRANSIENT_FAILURE Cluster "c": down');
     expect(subject.harness.last).toMatchObject({ state: TRANSIENT_FAILURE, errorMessage: 'down' });
   });
 
@@ -207,7 +207,7 @@ describe('cluster_impl', () => {
       subject.update();
       for (let i = 0; i < 5; i++) expect(subject.pick).toBe('QUEUE');
       subject.child.reportFailure('down');
-      for (let i = 0; i < 5; i++) expect(subject.pick).toBe('TRANSIENT_FAILURE down');
+      for (let i = 0; i < 5; i++) expect(subject.pick).toBe('TRANSIENT_FAILURE Cluster "c": down');
       expect(subject.counter.count).toBe(0);
     });
 

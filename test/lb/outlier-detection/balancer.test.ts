@@ -238,7 +238,7 @@ describe('outlier_detection', () => {
     expect(subject.harness.host.published.length).toBe(before + 1);
     expect(subject.harness.last.state).toBe(TRANSIENT_FAILURE);
     expect(pickError(subject.harness.last.picker)).toMatch(
-      /^Picked subchannel 10\.0\.0\.\d:80 is unhealthy$/,
+      /^No endpoint can be used\. Last error: ejected by outlier detection \(10\.0\.0\.\d:80 in /,
     );
     subject.harness.clock.advance(BASE_MS + INTERVAL_MS);
     expect(subject.used).toEqual([A, B, C]);

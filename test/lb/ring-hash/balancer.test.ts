@@ -203,20 +203,23 @@ describe('ring_hash', () => {
     subject.harness.subchannel(A).fail('certificate expired');
     await subject.harness.settle();
     subject.harness.subchannel(B).fail('connection refused');
-    const text = (error: string) => `No connection established. Last error: ${error}`;
-    expect(subject.pickFor(A)).toBe(`TRANSIENT_FAILURE ${text('certificate expired')}`);
-    expect(subject.pickFor(B)).toBe(`TRANSIENT_FAILURE ${text('connection refused')}`);
-    expect(subject.harness.last.errorMessage).toBe(text('connection refused'));
+    const where = (address: string) => `(${address} in {region="r", zone="", sub_zone=""})`;
+    const expired = `certificate expired ${where(A)}`;
+    const refused = `connection refused ${where(B)}`;
+    const failed = 'TRANSIENT_FAILURE No connection established. Last error: ';
+    expect(subject.pickFor(A)).toBe(failed + expired);
+    expect(subject.pickFor(B)).toBe(failed + refused);
+    expect(subject.harness.last.errorMessage).toBe(
+      `No connection established. Last errors: ${refused}; ${expired}`,
+    );
     subject.harness.update(subject.policy, {
       config: makeConfig(),
       endpoints: ok(singleLocality(A, B)),
       resolutionNote: 'EDS is stale',
     });
-    expect(subject.pickFor(A)).toBe(
-      `TRANSIENT_FAILURE ${text('certificate expired')}. Resolution note: EDS is stale`,
-    );
+    expect(subject.pickFor(A)).toBe(`${failed}${expired}. Resolution note: EDS is stale`);
     expect(subject.harness.last.errorMessage).toBe(
-      `${text('connection refused')}. Resolution note: EDS is stale`,
+      `No connection established. Last errors: ${refused}; ${expired}. Resolution note: EDS is stale`,
     );
   });
 
@@ -495,7 +498,8 @@ describe('ring_hash by a header', () => {
     await subject.harness.settle();
     subject.harness.subchannel(A).fail('connection refused');
     expect(subject.pickWith()).toBe(
-      'TRANSIENT_FAILURE No connection established. Last error: connection refused',
+      'TRANSIENT_FAILURE No connection established. Last error: connection refused ' +
+        `(${A} in {region="r", zone="", sub_zone=""})`,
     );
     expect(subject.pickWith('some')).toBe(subject.pickWith());
   });

@@ -1,5 +1,6 @@
 import { ConnectivityState } from '../../../src/grpc-js';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
+import { waitOf } from '../../../src/lb/connectivity';
 import { createRoundRobinConfig } from '../../../src/lb/round-robin/config';
 import { err, ok } from '../../../src/util/result';
 import {
@@ -106,17 +107,58 @@ describe('round_robin', () => {
     ]);
   });
 
-  it('fails calls with the newest connection error', () => {
-    const { harness } = setUp(A, B);
+  const where = (address: string, more = '') =>
+    `(${address} in {region="r", zone="", sub_zone=""}${more})`;
+
+  it('fails calls with the last error of each distinct cause, its endpoint and locality', () => {
+    const { harness } = setUp(A, B, C);
     harness.subchannel(A).fail('connection refused');
+    harness.subchannel(B).fail('connection refused');
     expect(harness.last.state).toBe(CONNECTING);
-    harness.subchannel(B).fail('no route to host');
-    const text = 'No connection established. Last error: no route to host';
+    harness.subchannel(C).fail('no route to host');
+    const text =
+      'No connection established. Last errors: ' +
+      `no route to host ${where(C)}; connection refused ${where(A, ' and 1 more')}`;
     expect(pickError(harness.last.picker)).toBe(text);
     expect(harness.last.errorMessage).toBe(text);
+    // An endpoint is named with its last error only.
     harness.subchannel(A).fail('certificate expired');
     expect(pickError(harness.last.picker)).toBe(
-      'No connection established. Last error: certificate expired',
+      'No connection established. Last errors: ' +
+        `certificate expired ${where(A)}; no route to host ${where(C)}; ` +
+        `connection refused ${where(B)}`,
+    );
+  });
+
+  it('names at most three causes, the last ones', () => {
+    const addresses = Array.from({ length: 5 }, (_, i) => `10.0.1.${i}:80`);
+    const { harness } = setUp(...addresses);
+    addresses.forEach((address, i) => harness.subchannel(address).fail(`cause ${i}`));
+    expect(pickError(harness.last.picker).match(/cause \d/g)).toEqual([
+      'cause 4',
+      'cause 3',
+      'cause 2',
+    ]);
+  });
+
+  it('forgets the errors of endpoints that are removed', () => {
+    const { harness, policy } = setUp(A, B);
+    harness.subchannel(A).fail('connection refused');
+    harness.subchannel(B).fail('no route to host');
+    harness.updateEndpoints(policy, config, singleLocality(B));
+    expect(pickError(harness.last.picker)).toBe(
+      `No connection established. Last error: no route to host ${where(B)}`,
+    );
+  });
+
+  it('says of a call that waits which endpoint has been connecting for how long', () => {
+    const { harness } = setUp(A, B);
+    harness.subchannel(A).setState(CONNECTING);
+    harness.clock.advance(4200);
+    harness.subchannel(B).fail('connection refused');
+    expect(waitOf(pick(harness.last.picker))).toBe(
+      `no endpoint is connected (1 of 2 connecting); ${A} in {region="r", zone="", sub_zone=""} ` +
+        `has been connecting for 4.2 s; Last error: connection refused ${where(B)}`,
     );
   });
 
@@ -126,7 +168,8 @@ describe('round_robin', () => {
     const endpoints = ok(singleLocality(A));
     harness.update(policy, { config, endpoints, resolutionNote: 'EDS is stale' });
     expect(pickError(harness.last.picker)).toBe(
-      'No connection established. Last error: connection refused. Resolution note: EDS is stale',
+      `No connection established. Last error: connection refused ${where(A)}. ` +
+        'Resolution note: EDS is stale',
     );
   });
 

@@ -323,12 +323,14 @@ describe('weighted_round_robin', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('fails calls with the newest connection error and the resolution note', () => {
+  it('fails calls with the last connection errors and the resolution note', () => {
     const subject = new Subject([A, B]);
     subject.harness.subchannel(A).fail('connection refused');
     subject.harness.subchannel(B).fail('no route to host');
     expect(pickError(subject.harness.last.picker)).toBe(
-      'No connection established. Last error: no route to host',
+      'No connection established. Last errors: ' +
+        `no route to host (${B} in {region="r", zone="", sub_zone=""}); ` +
+        `connection refused (${A} in {region="r", zone="", sub_zone=""})`,
     );
   });
 

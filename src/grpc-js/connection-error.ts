@@ -1,0 +1,26 @@
+/**
+ * The text of grpc-js's pick_first without a connection
+ * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/load-balancer-pick-first.ts, `calculateAndReportNewState`).
+ */
+const CONNECTION_FAILED =
+  /^No connection established\. Last error: (?:Error: )?(.*?)(?: \(\d{4}-\d\d-\d\dT[\d:.]+Z\))?(?:\. Resolution note: (.*))?$/s;
+
+/** The text of grpc-js's pick_first for an endpoint that outlier detection has ejected (gRFC A50). */
+const EJECTED = /^Picked subchannel .* is unhealthy$/s;
+
+/** The parts of an error of grpc-js's pick_first. */
+export interface ConnectionError {
+  /** Whether a connection failed, or none can be used for another reason. */
+  readonly isConnectionFailure: boolean;
+  /** Without the time of day, so that the same failure has the same text each time. */
+  readonly cause: string;
+  /** The resolution note; empty if there is none. */
+  readonly note: string;
+}
+
+/** Parses the error of an endpoint. A text of another form is the cause as a whole. */
+export function parseConnectionError(text: string): ConnectionError {
+  const [whole, cause = text, note = ''] = CONNECTION_FAILED.exec(text) ?? [];
+  const shown = EJECTED.test(text) ? 'ejected by outlier detection' : cause;
+  return { isConnectionFailure: whole !== undefined, cause: shown, note };
+}

@@ -1,0 +1,173 @@
+import { subchannelAddressToString } from '../../grpc-js';
+import { parseConnectionError } from '../../grpc-js/connection-error';
+import { localityName, type XdsEndpoint } from '../../resources/endpoints/endpoints';
+import type { EndpointLeaf } from './endpoint-leaf';
+import type { EndpointSet } from './endpoint-set';
+
+/** The number of causes in the text of a failed pick. */
+const MAX_CAUSES = 3;
+
+/** The number of addresses shown of an endpoint or a list. */
+const MAX_ADDRESSES = 3;
+
+/** An endpoint, and why there is no connection to it. */
+export type FailedEndpoint = Pick<EndpointLeaf, 'endpoint' | 'errorMessage'>;
+
+/** The endpoints whose last error has the same cause. */
+interface Cause {
+  readonly text: string;
+  readonly isConnectionFailure: boolean;
+  readonly failed: Set<FailedEndpoint>;
+  /** The name of the first of them, which is searched for once. */
+  named: { readonly first: FailedEndpoint; readonly name: string } | undefined;
+}
+
+/** The last errors of the endpoints of a policy by cause, for the text of failed picks. */
+export class EndpointErrors {
+  /** The cause that appeared last at the end. */
+  private readonly causes = new Map<string, Cause>();
+  private readonly byEndpoint = new Map<FailedEndpoint, string>();
+
+  /** Records the error of an endpoint in place of its previous one. */
+  add(failed: FailedEndpoint, errorMessage: string): void {
+    const { isConnectionFailure, cause } = parseConnectionError(errorMessage);
+    const text = withoutAddresses(cause, failed.endpoint);
+    if (this.byEndpoint.get(failed) === text) return;
+    this.remove(failed);
+    this.byEndpoint.set(failed, text);
+    const known = this.causes.get(text);
+    if (known !== undefined) {
+      known.failed.add(failed);
+      return;
+    }
+    this.causes.set(text, {
+      text,
+      isConnectionFailure,
+      failed: new Set([failed]),
+      named: undefined,
+    });
+    if (this.causes.size > MAX_CAUSES) this.removeOldest();
+  }
+
+  /** Removes the error of an endpoint that is connected, or no longer listed. */
+  remove(failed: FailedEndpoint): void {
+    const text = this.byEndpoint.get(failed);
+    if (text === undefined) return;
+    this.byEndpoint.delete(failed);
+    const cause = this.causes.get(text);
+    cause?.failed.delete(failed);
+    if (cause?.failed.size === 0) this.causes.delete(text);
+  }
+
+  /** Returns the error of a failed pick. @param endpoints Those of the policy. */
+  describe(endpoints: EndpointSet): string {
+    const list = this.list(endpoints);
+    if (list === '') return 'No connection established';
+    const causes = [...this.causes.values()];
+    const isFailure = causes.some(({ isConnectionFailure }) => isConnectionFailure);
+    return `${isFailure ? 'No connection established' : 'No endpoint can be used'}. ${list}`;
+  }
+
+  /** Returns the causes, the newest first, each with an endpoint; empty if there are none. */
+  list(endpoints: EndpointSet): string {
+    const texts = Array.from(this.causes.values(), (cause) => describeCause(cause, endpoints));
+    if (texts.length === 0) return '';
+    return `Last ${texts.length === 1 ? 'error' : 'errors'}: ${texts.reverse().join('; ')}`;
+  }
+
+  private removeOldest(): void {
+    for (const { text, failed } of this.causes.values()) {
+      for (const endpoint of failed) this.byEndpoint.delete(endpoint);
+      this.causes.delete(text);
+      return;
+    }
+  }
+}
+
+function describeCause(cause: Cause, endpoints: EndpointSet): string {
+  const { text, failed } = cause;
+  const [first] = failed;
+  if (first === undefined) return text;
+  if (cause.named?.first !== first) {
+    cause.named = { first, name: nameEndpoint(first.endpoint, endpoints) };
+  }
+  const more = failed.size === 1 ? '' : ` and ${failed.size - 1} more`;
+  return `${text} (${cause.named.name}${more})`;
+}
+
+/** Returns the error of a failed pick, from that of one endpoint. */
+export function describeEndpointError(
+  endpoint: XdsEndpoint,
+  errorMessage: string,
+  endpoints: EndpointSet,
+): string {
+  const errors = new EndpointErrors();
+  errors.add({ endpoint, errorMessage }, errorMessage);
+  return errors.describe(endpoints);
+}
+
+/** The number of endpoints searched for one that is connecting: a text must not cost more than a call. */
+const MAX_SEARCHED = 1000;
+
+/**
+ * Returns why none of a list of endpoints is connected: how many there are, the one that has been connecting for
+ * longest, and the errors of others.
+ */
+export function describeConnecting(
+  leaves: Iterable<Connecting>,
+  size: number,
+  endpoints: EndpointSet,
+  errors: EndpointErrors,
+): string {
+  let slowest: { readonly endpoint: XdsEndpoint; readonly ms: number } | undefined;
+  let connecting = 0;
+  let searched = 0;
+  for (const { connectingMs: ms, endpoint } of leaves) {
+    if (++searched > MAX_SEARCHED) break;
+    if (ms === undefined) continue;
+    connecting++;
+    if (slowest === undefined || ms > slowest.ms) slowest = { endpoint, ms };
+  }
+  const parts = [`no endpoint is connected (${connecting} of ${size} connecting)`];
+  if (slowest !== undefined) {
+    const name = nameEndpoint(slowest.endpoint, endpoints);
+    parts.push(`${name} has been connecting for ${(slowest.ms / 1000).toFixed(1)} s`);
+  }
+  const list = errors.list(endpoints);
+  if (list !== '') parts.push(list);
+  return parts.join('; ');
+}
+
+/** The part of a leaf for the text of a call that waits for it. */
+export type Connecting = Pick<EndpointLeaf, 'endpoint' | 'connectingMs'>;
+
+/** Names an endpoint: its addresses and its locality. */
+function nameEndpoint(endpoint: XdsEndpoint, { localities }: EndpointSet): string {
+  const found = localities.find(({ endpoints }) => endpoints.includes(endpoint));
+  const addresses = describeAddresses([endpoint]);
+  return found === undefined ? addresses : `${addresses} in ${localityName(found.locality)}`;
+}
+
+/** Lists the addresses of endpoints. */
+export function describeAddresses(endpoints: readonly XdsEndpoint[]): string {
+  const shown: string[] = [];
+  let count = 0;
+  for (const { addresses } of endpoints) {
+    count += addresses.length;
+    for (const address of addresses) {
+      if (shown.length < MAX_ADDRESSES) shown.push(subchannelAddressToString(address));
+    }
+  }
+  const left = count - shown.length;
+  return left === 0 ? shown.join(', ') : `${shown.join(', ')} and ${left} more`;
+}
+
+/** Returns a cause without the address, which is named besides: it is the same for many endpoints. */
+function withoutAddresses(cause: string, { addresses }: XdsEndpoint): string {
+  let text = cause;
+  for (const address of addresses) {
+    const suffix = ` ${subchannelAddressToString(address)}`;
+    if (text.endsWith(suffix)) text = text.slice(0, -suffix.length);
+  }
+  return text.replace(/\s+/g, ' ').trim();
+}

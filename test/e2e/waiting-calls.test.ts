@@ -1,0 +1,291 @@
+import {
+  Metadata,
+  Server,
+  ServerCredentials,
+  status,
+  type sendUnaryData,
+  type ServerUnaryCall,
+} from '@grpc/grpc-js';
+import { register } from '../../src';
+import { EchoClient, echoMethod } from '../support/echo-backend';
+import { eventually } from '../support/eventually';
+import { bootstrapFor, Mesh, SERVICE, simpleResources, type MeshResources } from '../support/mesh';
+import { ScriptedControlPlane } from '../support/scripted-control-plane';
+import { SilentServer } from '../support/silent-server';
+import { SlowServer } from '../support/slow-server';
+import {
+  edsClusterJson,
+  listenerJson,
+  routeConfigJson,
+  routerFilter,
+  routeToCluster,
+  type Json,
+} from '../support/xds-json';
+
+const TARGET = `xds:///${SERVICE}`;
+const LOCALITY = '{region="test", zone="a", sub_zone=""}';
+
+/** How a call that is expected to fail is made. */
+interface Attempt {
+  readonly waitForReady?: boolean;
+  readonly deadlineMs?: number;
+}
+
+/**
+ * Makes the first call of a new channel until it fails with such a text: on a busy machine, a short deadline may pass
+ * before the call waits for what the test is about.
+ */
+async function firstFailure(pattern: RegExp, attempt: Attempt = {}): Promise<string> {
+  const { waitForReady = false, deadlineMs = 250 } = attempt;
+  const { details } = await eventually(
+    async () => {
+      const client = new EchoClient(TARGET);
+      try {
+        const metadata = new Metadata({ waitForReady });
+        const failure = await client.failure({ deadlineMs, metadata });
+        expect(failure.code).toBe(status.DEADLINE_EXCEEDED);
+        return failure;
+      } finally {
+        client.close();
+      }
+    },
+    (failure) => pattern.test(failure.details),
+  );
+  return details;
+}
+
+const seconds = String.raw`\d+\.\d+`;
+/** Matches texts that end with the given one, in which `#` stands for a number and `*` for anything. */
+const ending = (text: string) =>
+  new RegExp(
+    `${text
+      .replace(/[.+?^${}()|[\]\\]/g, '\\$&')
+      .replaceAll('#', seconds)
+      .replaceAll('*', '.*')}$`,
+  );
+
+describe('the first call of a channel says at its deadline what it waited for', () => {
+  let mesh: Mesh;
+  const silent = new SilentServer();
+  let silentPort = 0;
+
+  beforeAll(async () => {
+    silentPort = await silent.listen();
+  });
+  beforeEach(async () => {
+    mesh = await Mesh.start();
+  });
+  afterEach(() => {
+    mesh.stop();
+    delete process.env.GRPC_XDS_BOOTSTRAP;
+  });
+  afterAll(() => silent.close());
+
+  it('a bootstrap, if it waits for ready', async () => {
+    register({});
+    const cause = 'xDS bootstrap is missing: set GRPC_XDS_BOOTSTRAP to a file or ';
+    const details = await firstFailure(/waiting for the configuration/, { waitForReady: true });
+    expect(details).toContain(`waiting for the configuration; ${cause}`);
+  });
+
+  it('the connection to the management server', async () => {
+    register({ bootstrap: bootstrapFor(`127.0.0.1:${silentPort}`) });
+    await firstFailure(
+      ending(
+        `,waiting for the configuration; Listener "${SERVICE}": ` +
+          `waiting for # s: connecting to management server 127.0.0.1:${silentPort} (node "test-node")`,
+      ),
+    );
+  });
+
+  it('an answer of the management server', async () => {
+    const controlPlane = new ScriptedControlPlane();
+    const address = await controlPlane.start();
+    register({ bootstrap: bootstrapFor(address) });
+    await firstFailure(
+      new RegExp(`; Listener "${SERVICE}": waiting for ${seconds} s: .*has not answered this node`),
+    );
+    await controlPlane.stop();
+  });
+
+  const partial: Readonly<Record<string, Partial<MeshResources>>> = {
+    [`RouteConfiguration "${SERVICE}-routes"`]: { routes: [] },
+    'Cluster "echo"': { clusters: [] },
+    'ClusterLoadAssignment "echo"': { endpoints: [] },
+  };
+  it.each(Object.entries(partial))('%s', async (name, missing) => {
+    // An incremental server would say at once that there is none.
+    mesh.stop();
+    mesh = await Mesh.start([]);
+    mesh.serve({ ...simpleResources([1]), ...missing });
+    for (const waitForReady of [false, true]) {
+      const details = await firstFailure(new RegExp(`configuration; ${name}: waiting for `), {
+        waitForReady,
+      });
+      expect(details).toContain(mesh.address);
+    }
+  });
+
+  it('a silent endpoint', async () => {
+    mesh.serve(simpleResources([silentPort]));
+    const where = `127.0.0.1:${silentPort} in ${LOCALITY}`;
+    const cause =
+      `Waiting for LB pick; Cluster "echo": no endpoint is connected (1 of 1 connecting); ` +
+      `${where} has been connecting for # s`;
+    await firstFailure(ending(`s,${cause}`));
+    await firstFailure(ending(`wait_for_ready,${cause}`), {
+      waitForReady: true,
+    });
+  });
+
+  it('endpoints that refuse connections, if it waits for ready', async () => {
+    mesh.serve(simpleResources([1, 2]));
+    const details = await firstFailure(/Waiting for LB pick; Cluster "echo": No connection/, {
+      waitForReady: true,
+    });
+    expect(details).toContain(
+      'wait_for_ready,Waiting for LB pick; Cluster "echo": No connection established. ' +
+        `Last error: connect ECONNREFUSED (127.0.0.1:1 in ${LOCALITY} and 1 more)`,
+    );
+  });
+
+  it('the delay of a filter', async () => {
+    const delay: Json = {
+      name: 'slow fault',
+      typed_config: {
+        '@type': 'type.googleapis.com/envoy.extensions.filters.http.fault.v3.HTTPFault',
+        delay: { fixed_delay: '60s', percentage: { numerator: 100 } },
+      },
+    };
+    const http_filters = [delay, routerFilter];
+    const listeners = [listenerJson(SERVICE, undefined, { http_filters })];
+    mesh.serve({ ...simpleResources([1]), listeners });
+    await firstFailure(/waiting for metadata filters; HTTP filter "slow fault" delays the call$/);
+  });
+
+  it('only the causes of its own target, and three at most', async () => {
+    mesh.stop();
+    mesh = await Mesh.start([]);
+    const clusters = ['a', 'b', 'c', 'd', 'e'];
+    const routes = clusters.map((name) => ({
+      ...routeToCluster(name),
+      match: { path: `/test.Echo/${name}` },
+    }));
+    mesh.serve({
+      listeners: [listenerJson(SERVICE)],
+      routes: [routeConfigJson(`${SERVICE}-routes`, routes)],
+      clusters: clusters.map((name) => edsClusterJson(name)),
+      endpoints: [],
+    });
+    const other = new EchoClient('xds:///other.test');
+    const unanswered = other.failure({ deadlineMs: 60_000 }).catch(() => {});
+    const details = await firstFailure(/ClusterLoadAssignment/);
+    expect(details.match(/ClusterLoadAssignment "/g)).toHaveLength(3);
+    expect(details).not.toContain('other.test');
+    other.close();
+    await unanswered;
+  });
+});
+
+const routeTimeout = (duration: string): Json => ({
+  max_stream_duration: { max_stream_duration: duration },
+});
+
+/** A server that records the deadlines of its calls. */
+class DeadlineServer {
+  readonly received: number[] = [];
+  port = 0;
+  private readonly server = new Server();
+
+  async start(): Promise<void> {
+    const say = (call: ServerUnaryCall<Buffer, Buffer>, callback: sendUnaryData<Buffer>) => {
+      this.received.push(Number(call.getDeadline()));
+      callback(null, Buffer.from(''));
+    };
+    this.server.addService({ say: echoMethod }, { say });
+    this.port = await new Promise((resolve, reject) => {
+      this.server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) =>
+        error === null ? resolve(port) : reject(error),
+      );
+    });
+  }
+
+  stop(): void {
+    this.server.forceShutdown();
+  }
+}
+
+describe('the timeout of the route of a first call', () => {
+  let mesh: Mesh;
+  const silent = new SilentServer();
+  const slow = new SlowServer();
+  const deadlines = new DeadlineServer();
+
+  beforeAll(() => Promise.all([slow.start(), deadlines.start()]));
+  beforeEach(async () => {
+    mesh = await Mesh.start();
+  });
+  afterEach(() => mesh.stop());
+  afterAll(() => {
+    slow.stop();
+    deadlines.stop();
+    silent.close();
+  });
+
+  const serve = (port: number, extra: Json = {}) => {
+    mesh.serve(simpleResources([port], { ...routeTimeout('0.25s'), ...extra }));
+  };
+  const patient: Attempt = { deadlineMs: 60_000 };
+  const EXCEEDED = `Deadline exceeded after #s,timeout of the route,`;
+
+  it('ends a call that a server does not answer', async () => {
+    serve(slow.port);
+    await firstFailure(ending(`${EXCEEDED}remote_addr=127.0.0.1:${slow.port}`), patient);
+  });
+
+  it('ends a call that waits for a connection, and says for which', async () => {
+    const port = await silent.listen();
+    serve(port);
+    await firstFailure(
+      ending(`${EXCEEDED}Waiting for LB pick; Cluster "echo": *127.0.0.1:${port} in *`),
+      patient,
+    );
+  });
+
+  it('ends a call that waits for ready', async () => {
+    serve(1);
+    await firstFailure(/timeout of the route,Waiting for LB pick; Cluster "echo": No connection/, {
+      ...patient,
+      waitForReady: true,
+    });
+  });
+
+  it('ends a call before a retry that would be later', async () => {
+    const retry_policy = {
+      retry_on: 'unavailable',
+      num_retries: 3,
+      retry_back_off: { base_interval: '50s', max_interval: '50s' },
+    };
+    serve(1, { retry_policy });
+    await firstFailure(/timeout of the route,Waiting for LB pick/, patient);
+  });
+
+  it('is sent to the server', async () => {
+    mesh.serve(simpleResources([deadlines.port], routeTimeout('60s')));
+    const client = mesh.client();
+    await client.say({ deadlineMs: Infinity });
+    await client.say({ deadlineMs: Infinity });
+    await client.say({ deadlineMs: 30_000 });
+    const [first = 0, second = 0, third = 0] = deadlines.received;
+    // Within the time that the test takes.
+    expect(first).toBeLessThanOrEqual(second);
+    expect(second).toBeLessThan(Infinity);
+    expect(third).toBeLessThan(first);
+  });
+
+  it('does not prolong the deadline of the caller', async () => {
+    mesh.serve(simpleResources([slow.port], routeTimeout('60s')));
+    const details = await firstFailure(ending(`remote_addr=127.0.0.1:${slow.port}`));
+    expect(details).not.toContain('timeout of the route');
+  });
+});
