@@ -37,6 +37,7 @@ import { createPolicyTarget } from './policy-target';
 import { JsonMutations } from './json-mutations';
 import { checkRouting } from './routing';
 import { createSanTarget } from './san-target';
+import { createSecretTargets } from './secret-targets';
 import { bootstrapSample } from './samples/bootstrap';
 import { lbConfigSamples } from './samples/lb-configs';
 import { encodedSamples } from './samples/messages';
@@ -135,6 +136,7 @@ export function createTargets(random: Random, hash: XxHash64): readonly FuzzTarg
     createPolicyTarget(random, hash),
     createSanTarget(random),
     ...createCertificateFileTargets({ wire, json }),
+    ...createSecretTargets(wire),
     {
       name: 'resource name',
       make: () =>

@@ -139,9 +139,9 @@ describe('a secret with a certificate', () => {
     expect(decode(identity, contents)).toEqual(violations);
   });
 
-  it('is rejected if it is larger than 4 MiB, before it is parsed', () => {
-    const large = certificate({ ...pair, certificateChain: text(' '.repeat(4 * 1024 * 1024)) });
-    expect(decode(identity, large)).toEqual(['larger than 4194304 bytes']);
+  it('is rejected if it is larger than 1 MiB, before it is parsed', () => {
+    const large = certificate({ ...pair, certificateChain: text(' '.repeat(1024 * 1024)) });
+    expect(decode(identity, large)).toEqual(['larger than 1048576 bytes']);
   });
 
   it('is rejected if its bytes are damaged', () => {

@@ -10,9 +10,11 @@ export interface RawName {
   readonly bytes: Buffer;
 }
 
-const publicKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({
-  ...{ type: 'spki', format: 'der' },
-});
+const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const publicKey = keys.publicKey.export({ type: 'spki', format: 'der' });
+
+/** The key of every certificate made here, in PEM. */
+export const certificateKey = keys.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 
 /** Encodes a certificate with these names, whatever bytes they have: openssl would refuse some. Its signature is not valid. */
 export function certificateWithNames(names: readonly RawName[]): X509Certificate {

@@ -23,7 +23,7 @@ export interface Secret<T> {
 }
 
 /** Bytes of one secret. A bundle of all public certificate authorities has a quarter of a megabyte. */
-const MAX_SECRET_BYTES = 4 * 1024 * 1024;
+const MAX_SECRET_BYTES = 1024 * 1024;
 
 /** Text after which OpenSSL would find a revocation list. */
 const REVOCATION_LIST = '-----BEGIN X509 CRL-----';
