@@ -1,10 +1,16 @@
 // The fault script: `npm run chaos`. What breaks between a client and its control plane is broken, and calls to
 // endpoints that are known must not notice. `-- --case NACK` runs those with that in their names, `-- --short`
-// all of them at once and for a second only, `-- --variant incremental` one of the variants.
+// all of them at once and for a second only, `-- --variant incremental` one of the variants. `-- --case rotation` rotates
+// certificates and names of servers beside 500 calls a second.
 import { parseArgs } from 'node:util';
 import { chaosCases } from './cases';
 import { chaosVariants, type ChaosReport, type ChaosVariant } from './run-case';
+import { rotate } from './rotation';
 import { misses, runChaos } from './run-chaos';
+
+const ROTATION = 'rotation of certificates and names of servers';
+/** A policy that excludes a server is in force for every call after that. */
+const MAX_REVOCATION_MS = 1000;
 
 const COLUMNS = [
   'case',
@@ -48,6 +54,20 @@ function line(texts: readonly string[]): string {
   return `${texts.map((text, i) => text.padEnd(widths[i] ?? 0)).join('  ')}\n`;
 }
 
+/** @returns whether all is well. */
+async function runRotation(isShort: boolean): Promise<boolean> {
+  const options = { rotations: isShort ? 3 : 10, callsPerSecond: 500 };
+  const report = await rotate(options);
+  const { calls, failures, revokedMs, callsAfterRevocation, isOldConnectionUsed } = report;
+  process.stdout.write(
+    `${ROTATION}: ${options.rotations} beside ${calls} calls, ${failures.length} failed; a revoked name was in force ` +
+      `after ${revokedMs.toFixed(0)} ms, ${callsAfterRevocation} calls succeeded later\n`,
+  );
+  for (const message of new Set(failures)) process.stdout.write(`  ${message}\n`);
+  const isRevoked = revokedMs <= MAX_REVOCATION_MS && callsAfterRevocation === 0;
+  return failures.length === 0 && isRevoked && !isOldConnectionUsed;
+}
+
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
@@ -60,8 +80,10 @@ async function main(): Promise<void> {
   const cases = values.short ? named.filter(({ shortSeconds }) => shortSeconds) : named;
   const variants = Object.keys(chaosVariants) as ChaosVariant[];
   const chosen = variants.filter((name) => name.startsWith(values.variant));
-  process.stdout.write(line(COLUMNS));
-  let isGood = cases.length > 0 && chosen.length > 0;
+  const isRotated = ROTATION.includes(values.case);
+  let isGood = (isRotated || cases.length > 0) && chosen.length > 0;
+  if (isRotated && !(await runRotation(values.short))) isGood = false;
+  if (cases.length > 0) process.stdout.write(line(COLUMNS));
   for (const variant of chosen) {
     await runChaos({
       variant,

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { TLSSocket, type TlsOptions } from 'node:tls';
@@ -5,6 +6,8 @@ import type { TestCertificate } from './test-certificates';
 
 /** What a server knows of the connection that a call came by. */
 export interface ConnectionFacts {
+  /** The subject in the certificate of the server, such as `CN=server`. */
+  readonly server: string;
   /** Such as `TLSv1.3`. */
   readonly protocol: string | null;
   /** The subject in the certificate of the client, such as `CN=client`; `null` without one. */
@@ -21,6 +24,7 @@ export class TlsBackend {
   private connections = 0;
 
   private constructor(
+    private readonly subject: string,
     private readonly server: Http2SecureServer,
     readonly port: number,
   ) {}
@@ -32,7 +36,8 @@ export class TlsBackend {
   ): Promise<TlsBackend> {
     const server = createSecureServer({ cert, key, ...options });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const backend = new TlsBackend(server, (server.address() as AddressInfo).port);
+    const { subject } = new X509Certificate(cert);
+    const backend = new TlsBackend(subject, server, (server.address() as AddressInfo).port);
     server.on('session', (session) => backend.serve(session));
     return backend;
   }
@@ -58,6 +63,7 @@ export class TlsBackend {
     const { socket } = session;
     if (!(socket instanceof TLSSocket)) throw new Error('not a connection with TLS');
     const facts: ConnectionFacts = {
+      server: this.subject,
       protocol: socket.getProtocol(),
       client: socket.getPeerX509Certificate()?.subject ?? null,
       isResumed: socket.isSessionReused(),
