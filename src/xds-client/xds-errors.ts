@@ -46,8 +46,8 @@ export function describeStreamEnd(status: StreamStatus): string {
   const { code } = status;
   const details = sanitizeText(status.details);
   if (code === StatusCode.UNAVAILABLE) return `cannot be reached: ${details}`;
-  if (code === StatusCode.OK) return 'closed the ADS stream without answering';
-  return `ended the ADS stream with ${statusName(code)}: ${details}`;
+  if (code === StatusCode.OK) return 'closed the stream without answering';
+  return `ended the stream with ${statusName(code)}: ${details}`;
 }
 
 /** The error of a name that is not usable. */

@@ -161,7 +161,7 @@ describe.each(VARIANTS)('certificates of a secret discovery server, %s', (_name,
     const { code, details } = await connect().failure();
     expect(code).toBe(Status.UNAVAILABLE);
     expect(details).toMatch(
-      /cluster "echo": certificate provider instance "agent": Secret "default": management server unix:\S+ \(node "test-node"\) ended the ADS stream with INVALID_ARGUMENT: workload is not authorized/,
+      /cluster "echo": certificate provider instance "agent": Secret "default": management server unix:\S+ \(node "test-node"\) ended the stream with INVALID_ARGUMENT: workload is not authorized/,
     );
     // The calls after that need no other channel.
     sds.set('default', identitySecret(root.sign('late')));

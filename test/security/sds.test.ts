@@ -368,7 +368,7 @@ describe('sds', () => {
     expect(identity).toEqual({
       ok: false,
       error:
-        `${SUBJECT}Secret "default": management server ${uri} (node "node") ended the ADS stream with INVALID_ARGUMENT: ` +
+        `${SUBJECT}Secret "default": management server ${uri} (node "node") ended the stream with INVALID_ARGUMENT: ` +
         'workload is not authorized for the requested identities ["default"]',
     });
   });

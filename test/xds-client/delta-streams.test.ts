@@ -416,7 +416,7 @@ describe('grpc_xds_delta_auto', () => {
     h.stream.end(StatusCode.UNIMPLEMENTED, 'unknown method');
     h.stream.end(StatusCode.UNIMPLEMENTED, 'unknown method');
     expect(watcher.told).toEqual([
-      `error Listener "a": ${SERVER} ended the ADS stream with UNIMPLEMENTED: unknown method`,
+      `error Listener "a": ${SERVER} ended the stream with UNIMPLEMENTED: unknown method`,
     ]);
   });
 
