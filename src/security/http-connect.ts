@@ -73,7 +73,7 @@ function openTunnel(socket: Socket, target: string, clock: Clock): Promise<void>
     };
     const onReadable = () => {
       received = Buffer.concat([received, readAll(socket)]);
-      const result = readAnswer(received);
+      const result = readConnectAnswer(received);
       if (result !== undefined) finish(result);
     };
     const onError = (error: Error) => finish(err(error.message));
@@ -94,7 +94,7 @@ function readAll(socket: Socket): Buffer {
 }
 
 /** Reads the answer to CONNECT. @returns the bytes after it, or an error text; `undefined` while it is incomplete. */
-function readAnswer(received: Buffer): Result<Buffer, string> | undefined {
+export function readConnectAnswer(received: Buffer): Result<Buffer, string> | undefined {
   const start = received.toString('latin1', 0, STATUS_LINE_START.length);
   if (!STATUS_LINE_START.startsWith(start)) return err('the answer is not HTTP/1.1');
   const end = received.indexOf(HEADER_END);

@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { ObservedClient } from '../../src/admin/client-config';
 import { encodeStatus } from '../../src/admin/status-encoder';
 import { readJwtExpiry } from '../../src/credentials/cached-token';
 import { Node } from '../../src/generated/envoy/config/core/v3/base';
 import { ClientStatusResponse } from '../../src/generated/envoy/service/status/v3/csds';
+import { readConnectAnswer } from '../../src/security/http-connect';
 import { readResponse } from '../../src/transport/rest/discovery-json';
 import { decodeSnapshot, encodeSnapshot } from '../../src/saved-snapshot/snapshot-file';
 import type { Random } from '../../src/util/random';
+import { ok } from '../../src/util/result';
 import { sanitizeText } from '../../src/util/sanitize-text';
 import { runSteps } from '../../src/util/steps';
 import type { ResourceSnapshot } from '../../src/xds-client/client-snapshot';
@@ -31,6 +34,7 @@ export function createEdgeTargets(options: EdgeTargetOptions): readonly FuzzTarg
     repeatedTarget(options),
     snapshotTarget(options),
     tokenTarget(options),
+    proxyTarget(options),
     statusTarget(options),
     sanitizeTarget(options),
   ];
@@ -128,6 +132,28 @@ function tokenTarget({ random, wire, json }: EdgeTargetOptions): FuzzTarget {
       return /^(not a JWT: |a JWT (?:without|whose))[\w ",:-]*$/.test(read.error)
         ? undefined
         : `quotes the token: ${read.error}`;
+    },
+  };
+}
+
+/** Answers of HTTP proxies, which mean the same in whatever pieces they come. */
+function proxyTarget({ wire }: EdgeTargetOptions): FuzzTarget {
+  const answer = Buffer.from('HTTP/1.1 200 Connection established\r\nVia: a\r\n\r\nrest');
+  return {
+    name: 'CONNECT',
+    share: 2,
+    maxMsPerKiB: 10,
+    make: () => wire.mutate(answer),
+    run(input) {
+      const bytes = Buffer.from(input);
+      const whole = readConnectAnswer(bytes);
+      for (let length = 0; length <= bytes.length; length++) {
+        const read = readConnectAnswer(bytes.subarray(0, length));
+        if (read === undefined) continue;
+        const rest = read.ok ? ok(bytes.subarray(length)) : read;
+        return isDeepStrictEqual(whole, rest) ? undefined : 'the pieces decide what it means';
+      }
+      return whole === undefined ? undefined : 'only the whole means something';
     },
   };
 }
