@@ -79,6 +79,21 @@ export class CachedToken {
     }
   }
 
+  /** Creates call credentials that send it as a bearer token. Calls wait for it. */
+  toCredentials(): CallCredentials {
+    return CallCredentials.createFromMetadataGenerator((_call, callback) => {
+      this.get((result) => {
+        if (!result.ok) {
+          callback(new TokenError(result.error.code, result.error.message));
+          return;
+        }
+        const metadata = new Metadata();
+        metadata.set('authorization', `Bearer ${result.value}`);
+        callback(null, metadata);
+      });
+    });
+  }
+
   /** Remaining time in which the token is used. */
   private remainingMs(): number {
     return (this.token?.expiresAtMs ?? 0) - MARGIN_MS - this.dependencies.clock.now();
@@ -137,21 +152,6 @@ export class CachedToken {
   private firstBackoff(): BackoffStep {
     return firstBackoffStep(connectionBackoff, this.dependencies.random);
   }
-}
-
-/** Creates call credentials that send a token as a bearer token. Calls wait for it. */
-export function createTokenCredentials(token: Pick<CachedToken, 'get'>): CallCredentials {
-  return CallCredentials.createFromMetadataGenerator((_call, callback) => {
-    token.get((result) => {
-      if (!result.ok) {
-        callback(new TokenError(result.error.code, result.error.message));
-        return;
-      }
-      const metadata = new Metadata();
-      metadata.set('authorization', `Bearer ${result.value}`);
-      callback(null, metadata);
-    });
-  });
 }
 
 /**

@@ -6,7 +6,6 @@ import { err, ok, type Result } from '../util/result';
 import { StatusCode, statusOfHttp } from '../util/status-code';
 import {
   CachedToken,
-  createTokenCredentials,
   type TokenCallback,
   type TokenDependencies,
   type TokenFailure,
@@ -41,7 +40,7 @@ export function createGcpIdentityCredentials(
     description: `GCP metadata server ${host}`,
     fetch: (callback: TokenCallback) => fetchIdentityToken(host, audience, clock, callback),
   };
-  return createTokenCredentials(new CachedToken(source, options));
+  return new CachedToken(source, options).toCredentials();
 }
 
 /** Requests a token. Errors never quote the answer, which might be one. */

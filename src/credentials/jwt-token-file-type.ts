@@ -13,7 +13,7 @@ export function createJwtTokenFileType(
       const path = fields && readRequiredString(fields, 'jwt_token_file', violations);
       return path === undefined
         ? undefined
-        : () => loadTokenFiles().createJwtTokenFileCredentials(path, options);
+        : () => loadTokenFiles().createJwtTokenFile(path, options).toCredentials();
     },
   };
 }

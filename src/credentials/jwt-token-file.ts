@@ -1,12 +1,7 @@
-import { Status, type CallCredentials } from '../grpc-js';
+import { Status } from '../grpc-js';
 import { readRegularFile } from '../util/read-regular-file';
 import { err, ok } from '../util/result';
-import {
-  CachedToken,
-  createTokenCredentials,
-  type TokenDependencies,
-  type TokenSource,
-} from './cached-token';
+import { CachedToken, type TokenDependencies, type TokenSource } from './cached-token';
 
 /** Options of a token file. */
 export interface JwtTokenFileOptions extends TokenDependencies {
@@ -30,14 +25,6 @@ export function createJwtTokenFile(path: string, options: JwtTokenFileOptions): 
     },
   };
   return new CachedToken(source, options);
-}
-
-/** Creates call credentials that send the token in a file. */
-export function createJwtTokenFileCredentials(
-  path: string,
-  options: JwtTokenFileOptions,
-): CallCredentials {
-  return createTokenCredentials(createJwtTokenFile(path, options));
 }
 
 function readText(path: string, callback: (error: Error | null, text: string) => void): void {
