@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { credentials, ServerCredentials, type ChannelCredentials } from '@grpc/grpc-js';
+import { credentials, Metadata, ServerCredentials, type ChannelCredentials } from '@grpc/grpc-js';
 import { createXdsChannelCredentials, register } from '../../src';
 import { Status } from '../../src/grpc-js';
 import { EchoBackend, EchoClient } from '../support/echo-backend';
@@ -11,7 +11,7 @@ import { eventually } from '../support/eventually';
 import { HttpProxy } from '../support/http-proxy';
 import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../support/mesh';
 import { TestCertificates } from '../support/test-certificates';
-import { edsClusterJson, type Json } from '../support/xds-json';
+import { edsClusterJson, listenerJson, routerFilter, type Json } from '../support/xds-json';
 
 const certificates = new TestCertificates();
 const root = certificates.authority('root');
@@ -251,5 +251,36 @@ describe('a cluster behind an HTTP proxy', () => {
     expect(await connect(insecure()).say()).toBe('plain');
     expect(await connect(insecure()).say()).toBe('plain');
     expect(proxy.targets).toHaveLength(1);
+  });
+
+  // Sessions, load reports and outlier detection know endpoints by their address, whatever the proxy.
+  it('binds sessions to endpoints, and not to their proxy', async () => {
+    const other = await mesh.backend('other');
+    const cookie = {
+      '@type': `${TYPE}.extensions.http.stateful_session.cookie.v3.CookieBasedSessionState`,
+      cookie: { name: 'session' },
+    };
+    const session: Json = {
+      name: 'session',
+      typed_config: {
+        '@type': `${TYPE}.extensions.filters.http.stateful_session.v3.StatefulSession`,
+        session_state: { name: 'cookie', typed_config: cookie },
+      },
+    };
+    mesh.serve({
+      ...resources([endpointAt(backend.port), endpointAt(other.port)], proxyAt(proxy.port)),
+      listeners: [
+        listenerJson(SERVICE, `${SERVICE}-routes`, { http_filters: [session, routerFilter] }),
+      ],
+    });
+    const client = connect(insecure());
+    for (const [name, { port }] of Object.entries({ plain: backend, other })) {
+      const metadata = new Metadata();
+      metadata.set('cookie', `session=${Buffer.from(`127.0.0.1:${port}`).toString('base64')}`);
+      for (let call = 0; call < 10; call++) expect(await client.say({ metadata })).toBe(name);
+    }
+    expect(new Set(proxy.targets)).toEqual(
+      new Set([`127.0.0.1:${backend.port}`, `127.0.0.1:${other.port}`]),
+    );
   });
 });
