@@ -15,8 +15,8 @@ const ranks = [
   ['runtime'],
 ];
 const island = ['control-plane', 'cli', 'orca'];
-/** `grpc-xds check` judges resources by the decoders of the client: the one way from the island to the client. */
-const crossing = '^src/cli/client-decoders\\.ts$';
+/** Commands that examine resources and servers as a client does: the one way from the island to the client. */
+const crossing = '^src/cli/client/';
 
 const client = ranks.flat();
 const any = (names) => `(${names.join('|')})`;
@@ -108,16 +108,16 @@ module.exports = {
       { path: '^src/', pathNot: inFolders(['util', 'generated', 'proto-json', ...island]) },
     ),
     forbid(
-      'crossing-for-check-only',
-      'the client is loaded by the command that needs its verdict, and by no other',
-      { path: '^src/', pathNot: '^src/cli/commands/check\\.ts$' },
-      { path: crossing },
+      'crossing-loaded-late',
+      'the client is loaded by the commands that need it, and by no other: through load-client.ts',
+      { path: '^src/', pathNot: [crossing, '^src/cli/load-client\\.ts$'] },
+      { path: crossing, dependencyTypesNot: ['type-only'] },
     ),
     forbid(
       'crossing-sees-the-client-only',
       'what the verdict is made of shares nothing with the management server',
       { path: crossing },
-      { path: inFolders(island) },
+      { path: inFolders(island), pathNot: crossing },
     ),
     forbid(
       'no-bridge-to-the-island',

@@ -37,11 +37,7 @@ export interface LoadBootstrapOptions {
   readonly flags?: BootstrapFlags;
 }
 
-interface Found {
-  /** For `Bootstrap.source`. */
-  readonly source: string;
-  /** The subject of messages, such as `xDS bootstrap /etc/x.json (GRPC_XDS_BOOTSTRAP)`. */
-  readonly subject: string;
+interface Found extends Omit<BootstrapJson, 'json'> {
   readonly text: string;
 }
 
@@ -51,12 +47,10 @@ interface Found {
  * one is not tried (gRFC A27).
  */
 export function loadBootstrap(options: LoadBootstrapOptions): Result<Bootstrap, BootstrapError> {
-  const found = findBootstrap(options);
+  const found = readBootstrapJson(options);
   if (!found.ok) return found;
-  const { source, subject, text } = found.value;
-  const json = parseJson(text.startsWith('\uFEFF') ? text.slice(1) : text);
-  if (!json.ok) return fail('not-json', `${subject} is not JSON: ${json.error}`);
-  const bootstrap = parseBootstrap(json.value, source, options.support, options.flags);
+  const { source, subject, json } = found.value;
+  const bootstrap = parseBootstrap(json, source, options.support, options.flags);
   if (!bootstrap.ok) {
     return fail('invalid', `${subject} is invalid: ${bootstrap.error.join('; ')}`);
   }
@@ -64,6 +58,28 @@ export function loadBootstrap(options: LoadBootstrapOptions): Result<Bootstrap, 
   if (snapshotPath === '') return bootstrap;
   const savedSnapshot = { path: snapshotPath, identity: bootstrapIdentity(bootstrap.value) };
   return ok({ ...bootstrap.value, savedSnapshot });
+}
+
+/** A bootstrap that has not been parsed. */
+export interface BootstrapJson {
+  /** For `Bootstrap.source`. */
+  readonly source: string;
+  /** The subject of messages, such as `xDS bootstrap /etc/x.json (GRPC_XDS_BOOTSTRAP)`. */
+  readonly subject: string;
+  /** The result of `JSON.parse`. */
+  readonly json: unknown;
+}
+
+/** Reads the JSON of the bootstrap from the first given source; see `loadBootstrap`. */
+export function readBootstrapJson(
+  options: Pick<LoadBootstrapOptions, 'inline' | 'env' | 'readFile'>,
+): Result<BootstrapJson, BootstrapError> {
+  const found = findBootstrap(options);
+  if (!found.ok) return found;
+  const { source, subject, text } = found.value;
+  const json = parseJson(text.startsWith('\uFEFF') ? text.slice(1) : text);
+  if (!json.ok) return fail('not-json', `${subject} is not JSON: ${json.error}`);
+  return ok({ source, subject, json: json.value });
 }
 
 /**
@@ -95,7 +111,9 @@ function bootstrapIdentity({ node, servers, authorities }: Bootstrap): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-function findBootstrap(options: LoadBootstrapOptions): Result<Found, BootstrapError> {
+function findBootstrap(
+  options: Pick<LoadBootstrapOptions, 'inline' | 'env' | 'readFile'>,
+): Result<Found, BootstrapError> {
   const { inline, env = process.env, readFile = readTextFile } = options;
   if (inline !== undefined) return fromOption(inline);
   const path = env['GRPC_XDS_BOOTSTRAP'];

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../util/clock';
 import { createHandle } from '../util/handle';
-import type { CliIo } from './output';
+import type { CliIo } from './io';
 import { runCli } from './program';
 
 const io: CliIo = {
@@ -16,6 +16,10 @@ const io: CliIo = {
       for (const signal of signals) process.off(signal, callback);
     });
   },
+  isTerminal: process.stdout.isTTY,
+  env: process.env,
+  nodeVersion: process.versions.node,
+  folder: process.cwd(),
   clock: systemClock,
 };
 

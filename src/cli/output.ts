@@ -12,19 +12,7 @@ import {
   type LocalityLoad,
 } from '../control-plane';
 import { assertNever } from '../util/assert-never';
-import type { Clock } from '../util/clock';
-import type { Handle } from '../util/handle';
-
-/** The terminal, signals and clock of a command. */
-export interface CliIo {
-  /** Writes a line to the standard output. */
-  print(line: string): void;
-  /** Writes a line about an error. */
-  printError(line: string): void;
-  /** Calls back on SIGINT and SIGTERM. */
-  onInterrupt(callback: () => void): Handle;
-  readonly clock: Clock;
-}
+import { formatTable, type Cell } from './format';
 
 /**
  * Formats an event for the operator; `undefined` for an event that is not shown.
@@ -155,30 +143,4 @@ function formatDrops({ droppedByCategory, totalDropped }: ClusterLoad): string {
   }
   if (reasons.length > 0 && other > 0) reasons.push(`other ${other}`);
   return reasons.length === 0 ? '-' : reasons.join(', ');
-}
-
-/** A cell: numbers are aligned to the right, text to the left. */
-type Cell = string | number;
-
-/** Formats rows in columns, two blanks apart, below their titles. */
-function formatTable(
-  titles: readonly string[],
-  rows: readonly (readonly Cell[])[],
-): readonly string[] {
-  const widths = titles.map((title, column) =>
-    Math.max(title.length, ...rows.map((row) => String(row[column] ?? '').length)),
-  );
-  const isNumeric = titles.map(
-    (_, column) => rows.length > 0 && rows.every((row) => typeof row[column] === 'number'),
-  );
-  return [titles, ...rows].map((row) =>
-    row
-      .map((cell, column) => {
-        const width = widths[column] ?? 0;
-        const text = String(cell);
-        return isNumeric[column] === true ? text.padStart(width) : text.padEnd(width);
-      })
-      .join('  ')
-      .trimEnd(),
-  );
 }

@@ -1,13 +1,14 @@
-import { Command, CommanderError, InvalidArgumentError } from 'commander';
-import type { CliIo } from './output';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { type CliIo, exitCode } from './io';
 import { check, type FileFlags } from './commands/check';
+import { doctor, type DoctorFlags } from './commands/doctor';
 import { serve, type ServeFlags } from './commands/serve';
 
 /**
  * Runs the command line.
  *
  * @param args Without the program's own name.
- * @returns the exit code: 0 when all is well, 1 otherwise.
+ * @returns the exit code; see `exitCode`.
  */
 export async function runCli(args: readonly string[], version: string, io: CliIo): Promise<number> {
   let code = 0;
@@ -17,14 +18,17 @@ export async function runCli(args: readonly string[], version: string, io: CliIo
     return code;
   } catch (error) {
     // Commander has printed the help or the error.
-    if (error instanceof CommanderError) return error.exitCode;
+    if (error instanceof CommanderError)
+      return error.exitCode === 0 ? exitCode.fine : exitCode.badInput;
     throw error;
   }
 }
 
-function createProgram(version: string, io: CliIo, setCode: (code: number) => void): Command {
+function createProgram(version: string, io: CliIo, setCode: SetCode): Command {
   const program = new Command('grpc-xds')
-    .description('An xDS control plane for development and tests.')
+    .description(
+      'Examines xDS clients, control planes and their resources, and serves resources for development.',
+    )
     .version(version)
     .configureOutput({
       writeOut: (text) => io.print(text.trimEnd()),
@@ -54,7 +58,38 @@ function createProgram(version: string, io: CliIo, setCode: (code: number) => vo
     )
     .action((file: string, flags: FileFlags) => setCode(check(file, flags, io)));
 
+  addDoctor(program, io, setCode);
   return program;
+}
+
+type SetCode = (code: number) => void;
+
+function addDoctor(program: Command, io: CliIo, setCode: SetCode): void {
+  const command = program
+    .command('doctor')
+    .summary('check everything between this machine and a working call')
+    .description(
+      'Checks Node.js, grpc-js, the environment, the bootstrap, each management server and, with --target, each\n' +
+        'resource of the target, its endpoints and its load reports. Prints the remedy of what it finds.',
+    )
+    .argument('[bootstrap]', 'bootstrap file; default: as the environment variables have it')
+    .option('-t, --target <target>', 'such as xds:///shop')
+    .option('--no-connect', 'do not connect to endpoints')
+    .option('--timeout <seconds>', 'time for the response of a management server', parseSeconds);
+  addOutputOptions(command).action(async (path: string | undefined, flags: DoctorFlags) =>
+    setCode(await doctor(path, flags, io)),
+  );
+}
+
+function addOutputOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option('-o, --output <format>', 'format of the result')
+        .choices(['table', 'json', 'yaml'])
+        .default('table'),
+    )
+    .option('--json', 'the same as --output json')
+    .option('--no-color', 'do not use colors');
 }
 
 const fileHelp = `

@@ -6,6 +6,7 @@ import {
   isSeq,
   LineCounter,
   parseDocument,
+  stringify,
   type Document,
 } from 'yaml';
 import { errorMessage } from '../util/error-message';
@@ -21,6 +22,11 @@ export interface TextPosition {
 export interface YamlMistake {
   readonly position: TextPosition;
   readonly reason: string;
+}
+
+/** Writes a JSON value as YAML, without anchors or folded lines. */
+export function formatYaml(value: unknown): string {
+  return stringify(value, { aliasDuplicateObjects: false, lineWidth: 0 });
 }
 
 /** A YAML or JSON text with the position of each value. */

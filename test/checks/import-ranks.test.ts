@@ -61,11 +61,12 @@ const files = new Map([
   ['src/control-plane/snapshot.ts', "import '../resources/cluster-parser';"],
   ['src/cli/main.ts', "import '../control-plane/index';\nimport '../control-plane/snapshot';"],
   [
-    'src/cli/client-decoders.ts',
-    "import '../resources/cluster-parser';\nimport '../control-plane/index';",
+    'src/cli/client/decoders.ts',
+    "import '../../resources/cluster-parser';\nimport '../../control-plane/index';",
   ],
-  ['src/cli/commands/check.ts', "import '../client-decoders';"],
-  ['src/cli/commands/serve.ts', "import '../client-decoders';\nimport '../../xds-client/typed';"],
+  ['src/cli/load-client.ts', "import './client/decoders';"],
+  ['src/cli/commands/check.ts', "import type {} from '../client/decoders';"],
+  ['src/cli/commands/serve.ts', "import '../client/decoders';\nimport '../../xds-client/typed';"],
   ['src/stray/stray.ts', "import '../util/result';"],
   ['src/index.ts', "import './resolver/resolver';"],
 ]);
@@ -86,8 +87,8 @@ const expected = [
   'observers-only-look: src/admin/nosy.ts -> src/xds-client/xds-client.ts',
   'island: src/control-plane/snapshot.ts -> src/resources/cluster-parser.ts',
   'control-plane-front-door: src/cli/main.ts -> src/control-plane/snapshot.ts',
-  'crossing-sees-the-client-only: src/cli/client-decoders.ts -> src/control-plane/index.ts',
-  'crossing-for-check-only: src/cli/commands/serve.ts -> src/cli/client-decoders.ts',
+  'crossing-sees-the-client-only: src/cli/client/decoders.ts -> src/control-plane/index.ts',
+  'crossing-loaded-late: src/cli/commands/serve.ts -> src/cli/client/decoders.ts',
   'island: src/cli/commands/serve.ts -> src/xds-client/typed.ts',
   'known-folder: src/stray/stray.ts -> src/util/result.ts',
 ];

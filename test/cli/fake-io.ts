@@ -1,5 +1,6 @@
+import { tmpdir } from 'node:os';
 import { runCli } from '../../src/cli/program';
-import type { CliIo } from '../../src/cli/output';
+import type { CliIo } from '../../src/cli/io';
 import { systemClock } from '../../src/util/clock';
 import { createHandle } from '../../src/util/handle';
 
@@ -9,6 +10,11 @@ export class FakeIo implements CliIo {
   readonly errors: string[] = [];
   private interrupt: (() => void) | undefined;
   private readonly waiting = new Set<() => void>();
+
+  isTerminal = false;
+  env: Record<string, string | undefined> = {};
+  nodeVersion = '20.19.0';
+  folder = tmpdir();
 
   readonly clock = { ...systemClock, now: () => Date.UTC(2026, 0, 1, 12, 0, 1) };
 

@@ -186,17 +186,17 @@ describe('grpc-xds serve', () => {
     expect(io.out.at(-1)).toBe('No loads were reported.');
   });
 
-  it('ends with 1 when the file is bad at the start', async () => {
+  it('ends with 2 when the file is bad at the start', async () => {
     writeFileSync(file, 'x');
-    expect(await io.run('serve', file, '--port', '0')).toBe(1);
+    expect(await io.run('serve', file, '--port', '0')).toBe(2);
     expect(io.errors[0]).toContain(`${file}:1:1: expected an object`);
     expect(io.out).toEqual([]);
   });
 
-  it('ends with 1 when the address is taken', async () => {
+  it('ends with 2 when the address is taken', async () => {
     const { address } = await start();
     const second = new FakeIo();
-    expect(await second.run('serve', file, '--port', address.split(':')[1] ?? '')).toBe(1);
+    expect(await second.run('serve', file, '--port', address.split(':')[1] ?? '')).toBe(2);
     expect(second.errors).toEqual([
       `listen EADDRINUSE: address already in use ${address}; --port and --host choose another address`,
     ]);

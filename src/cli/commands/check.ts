@@ -1,6 +1,7 @@
 import { loadResourceFile, type Snapshot } from '../../control-plane';
-import { type CliIo, formatSnapshot } from '../output';
-import type * as Decoders from '../client-decoders';
+import { type CliIo, exitCode } from '../io';
+import { loadClient } from '../load-client';
+import { formatSnapshot } from '../output';
 
 /** Flags of every command that reads a resource file. */
 export interface FileFlags {
@@ -21,15 +22,15 @@ export function check(file: string, flags: FileFlags, io: CliIo): number {
   const snapshot = loadResourceFile(file, flags);
   if (!snapshot.ok) {
     io.printError(snapshot.error.message);
-    return 1;
+    return exitCode.findings;
   }
-  const { rejections, warnings } = judgeAll(snapshot.value);
+  const { rejections, warnings } = judgeAll(snapshot.value, io);
   for (const rejection of rejections) io.printError(`${file}: ${rejection}`);
   for (const warning of warnings) io.printError(`${file}: warning: ${warning}`);
-  if (rejections.length > 0) return 1;
+  if (rejections.length > 0) return exitCode.findings;
   io.print(`${file} is good:`);
   for (const line of formatSnapshot(snapshot.value)) io.print(line);
-  return 0;
+  return exitCode.fine;
 }
 
 interface Findings {
@@ -39,8 +40,8 @@ interface Findings {
   readonly warnings: string[];
 }
 
-function judgeAll(snapshot: Snapshot): Findings {
-  const judge = loadDecoders().createResourceJudge();
+function judgeAll(snapshot: Snapshot, io: CliIo): Findings {
+  const judge = loadClient().createResourceJudge(io);
   const found: Findings = { rejections: [], warnings: [] };
   for (const kind of snapshot.kinds()) {
     for (const { name, value } of snapshot.set(kind).byName.values()) {
@@ -54,10 +55,4 @@ function judgeAll(snapshot: Snapshot): Findings {
     }
   }
   return found;
-}
-
-/** Only this command needs the client, which takes longer to load than everything else. */
-function loadDecoders(): typeof Decoders {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads the module on first use, synchronously; the type is that of the module
-  return require('../client-decoders');
 }

@@ -12,8 +12,8 @@ import {
 } from '../../control-plane';
 import { errorMessage } from '../../util/error-message';
 import { createHandle, type Handle } from '../../util/handle';
+import { type CliIo, exitCode, untilInterrupted } from '../io';
 import {
-  type CliIo,
   formatClient,
   formatEvent,
   formatLoads,
@@ -38,7 +38,7 @@ export interface ServeFlags extends FileFlags {
 /**
  * Serves a resource file until interrupted.
  *
- * @returns the exit code: 1 when the file is bad at the start or the address cannot be used.
+ * @returns the exit code; a file that is bad at the start, or an address that cannot be used, is bad input.
  */
 export async function serve(file: string, flags: ServeFlags, io: CliIo): Promise<number> {
   return new Serving(file, flags, io).run();
@@ -72,19 +72,19 @@ class Serving {
     const first = loadResourceFile(this.file, this.flags);
     if (!first.ok) {
       this.io.printError(first.error.message);
-      return 1;
+      return exitCode.badInput;
     }
     this.use(first.value);
     const address = await this.start();
-    if (address === undefined) return 1;
+    if (address === undefined) return exitCode.badInput;
     this.greet(address);
     const watch = this.watch();
-    await this.interrupted();
+    await untilInterrupted(this.io);
     watch.release();
     this.log('stopping');
     await this.controlPlane.stop();
     if (this.flags.loads === true) this.sumUpLoads();
-    return 0;
+    return exitCode.fine;
   }
 
   private async start(): Promise<ListeningAddress | undefined> {
@@ -94,15 +94,6 @@ class Serving {
       this.io.printError(`${errorMessage(error)}; --port and --host choose another address`);
       return undefined;
     }
-  }
-
-  private interrupted(): Promise<void> {
-    return new Promise((resolve) => {
-      const interrupt = this.io.onInterrupt(() => {
-        interrupt.release();
-        resolve();
-      });
-    });
   }
 
   private watch(): Handle {

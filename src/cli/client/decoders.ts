@@ -1,20 +1,7 @@
-import type { ServerConfig } from '../bootstrap/bootstrap';
-import { DEFAULT_LIMITS } from '../bootstrap/limits';
-import { XxHash64 } from '../hash/xx-hash';
-import { HttpFilterRegistry } from '../http-filters/registry';
-import { routerFilter } from '../http-filters/router/router-filter';
-import {
-  createPolicyRegistry,
-  type PolicyEnvironment,
-} from '../lb/registry/create-policy-registry';
-import { RegexMeter } from '../regex/regex-meter';
-import { addHttpFilters, createRuntimeResourceTypes } from '../runtime/built-in-parts';
-import { systemClock } from '../util/clock';
-import { currentFeatureFlags } from '../util/feature-flags';
-import { silentLogger } from '../util/logger';
-import { systemRandom } from '../util/random';
-import { parseOpaqueName, parseResourceName } from '../xds-client/resource-name';
-import type { ResourceType } from '../xds-client/resource-type';
+import type { ServerConfig } from '../../bootstrap/bootstrap';
+import { parseOpaqueName, parseResourceName } from '../../xds-client/resource-name';
+import type { ResourceType } from '../../xds-client/resource-type';
+import { createClientParts, type ClientSurroundings } from './client-parts';
 
 /** A resource as it is sent to clients. */
 export interface SentResource {
@@ -47,20 +34,12 @@ const SERVER: ServerConfig = {
 
 /**
  * Creates the decoders of the client, with every policy and filter of this package that the environment variables
- * enable. The only file of the command line that imports the client; see docs/architecture.md.
+ * enable.
  *
  * @returns the judge. It accepts resources of types that clients do not request.
  */
-export function createResourceJudge(): ResourceJudge {
-  const environment: PolicyEnvironment = {
-    ...{ clock: systemClock, random: systemRandom, logger: silentLogger },
-    ...{ flags: currentFeatureFlags(), hash: new XxHash64(), limits: DEFAULT_LIMITS },
-  };
-  const httpFilters = new HttpFilterRegistry([routerFilter]);
-  addHttpFilters(httpFilters, environment);
-  const policies = createPolicyRegistry(environment);
-  const regexes = new RegexMeter(environment.limits.maxRegexStepsPerCall, silentLogger);
-  const types = createRuntimeResourceTypes(policies, httpFilters, { ...environment, regexes });
+export function createResourceJudge(surroundings: ClientSurroundings): ResourceJudge {
+  const { environment, types } = createClientParts(surroundings);
   const byUrl = new Map<string, ResourceType<unknown>>(
     Object.values(types).map((type: ResourceType<unknown>) => [type.typeUrl, type]),
   );

@@ -1,0 +1,100 @@
+import type { Bootstrap, ServerConfig } from '../../../bootstrap/bootstrap';
+import { parseBootstrap, type BootstrapSupport } from '../../../bootstrap/bootstrap-parser';
+import { readBootstrapJson, type BootstrapJson } from '../../../bootstrap/load-bootstrap';
+import type { FeatureFlags } from '../../../util/feature-flags';
+import { findPlaceholders, findUnknownKeys } from './bootstrap-keys';
+import type { Findings } from './finding';
+
+/** Where the bootstrap is. */
+export interface BootstrapSource {
+  /** A file; default: as the environment variables have it. */
+  readonly path?: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** What a bootstrap may name, and the flags of the process. */
+export interface BootstrapRules {
+  readonly support: BootstrapSupport;
+  readonly flags: FeatureFlags;
+}
+
+const SUBJECT = 'bootstrap';
+
+/** Checks the bootstrap. @returns the bootstrap, if it can be used. */
+export function checkBootstrap(
+  source: BootstrapSource,
+  rules: BootstrapRules,
+  findings: Findings,
+): Bootstrap | undefined {
+  const read = readSource(source);
+  if (!read.ok) {
+    const { kind, message } = read.error;
+    findings.fail(`bootstrap-${kind}`, SUBJECT, message, remedies[kind]);
+    return undefined;
+  }
+  checkText(read.value, findings);
+  const parsed = parseBootstrap(read.value.json, read.value.source, rules.support, rules.flags);
+  if (!parsed.ok) {
+    for (const violation of parsed.error) {
+      findings.fail('bootstrap-invalid', SUBJECT, violation, 'correct this member');
+    }
+    return undefined;
+  }
+  const { value } = parsed;
+  for (const warning of value.warnings ?? []) {
+    findings.warn(
+      'bootstrap-ignored',
+      SUBJECT,
+      warning,
+      'register the plugin, or remove the entry',
+    );
+  }
+  checkNode(value, findings);
+  findings.ok('bootstrap', SUBJECT, describe(value));
+  return value;
+}
+
+const remedies = {
+  missing: 'write one with grpc-xds bootstrap',
+  unreadable: 'check the path and its permissions; an agent may not have written it yet',
+  'not-json': 'correct the syntax at this place',
+  invalid: 'correct these members',
+} as const;
+
+function readSource({ path, env }: BootstrapSource): ReturnType<typeof readBootstrapJson> {
+  if (path === undefined) return readBootstrapJson({ env });
+  const read = readBootstrapJson({ env: { GRPC_XDS_BOOTSTRAP: path } });
+  if (read.ok) return read;
+  const message = read.error.message.replace(' (GRPC_XDS_BOOTSTRAP)', '');
+  return { ok: false, error: { ...read.error, message } };
+}
+
+function checkText({ json }: BootstrapJson, findings: Findings): void {
+  for (const { path, meant } of findUnknownKeys(json)) {
+    const remedy = meant === undefined ? 'remove it' : `did you mean ${meant}?`;
+    findings.warn('bootstrap-key', SUBJECT, `${path}: no gRPC client reads this`, remedy);
+  }
+  for (const place of findPlaceholders(json)) {
+    const text = `${place} looks like a placeholder that was not filled in`;
+    findings.fail('bootstrap-placeholder', SUBJECT, text, 'fill it in');
+  }
+}
+
+function checkNode({ node }: Bootstrap, findings: Findings): void {
+  if (node.id === '') {
+    const text = 'node.id is empty: control planes choose the configuration by it';
+    findings.warn('node-id', SUBJECT, text, 'set node.id');
+  }
+}
+
+function describe({ source, servers, authorities, node }: Bootstrap): string {
+  const list = servers.map(({ serverUri }) => serverUri).join(', ');
+  const more = authorities.size === 0 ? '' : `, ${authorities.size} authorities`;
+  return `${source}: node ${JSON.stringify(node.id)}, servers ${list}${more}`;
+}
+
+/** Returns every server of a bootstrap once: those of the top level, then those of authorities. */
+export function allServers({ servers, authorities }: Bootstrap): readonly ServerConfig[] {
+  const named = [...authorities.values()].flatMap((authority) => authority.servers);
+  return [...new Map([...servers, ...named].map((server) => [server.key, server])).values()];
+}

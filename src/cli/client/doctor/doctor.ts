@@ -1,0 +1,107 @@
+import { listenerResourceName } from '../../../bootstrap/resource-template';
+import type { TargetName } from '../../../resolver/xds-scheme';
+import type { Clock } from '../../../util/clock';
+import { createClientParts, createServerAccess } from '../client-parts';
+import { parseTarget } from '../target-watch';
+import { allServers, checkBootstrap } from './bootstrap-checks';
+import { checkProviders } from './certificate-checks';
+import type { DoctorContext } from './doctor-context';
+import { checkEndpoints, checkLoadReports } from './endpoint-checks';
+import { Findings, type Finding } from './finding';
+import { checkHostFacts, type HostFacts } from './host-checks';
+import { checkServer, type RequestedListener } from './server-checks';
+import { checkTarget } from './target-checks';
+
+/** What is examined. */
+export interface DoctorOptions extends HostFacts {
+  readonly clock: Clock;
+  /** Default: as the environment variables have it. */
+  readonly bootstrapPath?: string | undefined;
+  /** Default: only the servers are checked. */
+  readonly target?: string | undefined;
+  /** Whether endpoints are connected to. */
+  readonly connects: boolean;
+  /** Milliseconds for the response of a management server, and at most 5 s of it for any other step. Default: 16 s. */
+  readonly timeoutMs?: number | undefined;
+  /** Receives each finding when it is made. */
+  readonly onFinding: (finding: Finding) => void;
+}
+
+const STEP_MS = 5000;
+/** Just beyond the 15 s after which a client concludes that a resource does not exist. */
+const ADS_MS = 16_000;
+/** Requested of servers if there is no target. */
+const PROBE_NAME = 'grpc-xds-doctor';
+
+/**
+ * Checks everything between this machine and a working call: Node.js, grpc-js, the environment, the bootstrap, each
+ * management server, each resource of the target, its endpoints and its load reports. What depends on a check that
+ * failed is left out.
+ *
+ * @returns all findings, in the order of the checks.
+ */
+export async function runDoctor(options: DoctorOptions): Promise<readonly Finding[]> {
+  const { clock, env, bootstrapPath, timeoutMs: adsMs = ADS_MS } = options;
+  const findings = new Findings(options.onFinding);
+  checkHostFacts(options, findings);
+  const target = parseOptional(options.target, findings);
+  const parts = createClientParts({ clock, env });
+  const access = createServerAccess(parts);
+  const rules = { support: access.support, flags: parts.environment.flags };
+  const bootstrap = checkBootstrap({ path: bootstrapPath, env }, rules, findings);
+  if (bootstrap === undefined) return findings.all;
+  checkProviders(bootstrap, clock, findings);
+  const stepMs = Math.min(STEP_MS, adsMs);
+  const context: DoctorContext = { bootstrap, parts, access, clock, findings, stepMs, adsMs };
+  const isReached = await checkServers(context, target);
+  if (target === undefined) {
+    findings.skip('target', 'target', 'give --target to check its resources and endpoints');
+  } else if (isReached) {
+    await checkPathTo(target, context, options.connects);
+  } else {
+    findings.skip('target', 'target', 'no management server has responded');
+  }
+  return findings.all;
+}
+
+function parseOptional(text: string | undefined, findings: Findings): TargetName | undefined {
+  if (text === undefined) return undefined;
+  const parsed = parseTarget(text);
+  if (parsed.ok) return parsed.value;
+  findings.fail('target', 'target', parsed.error, 'give the target as a channel is given it');
+  return undefined;
+}
+
+/** Checks all servers. @returns whether one of them has responded. */
+async function checkServers(
+  context: DoctorContext,
+  target: TargetName | undefined,
+): Promise<boolean> {
+  const listener = requestedListener(context, target);
+  const servers = allServers(context.bootstrap);
+  const reached: boolean[] = [];
+  for (const server of servers) reached.push(await checkServer(server, listener, context));
+  return reached.includes(true);
+}
+
+function requestedListener(
+  { bootstrap }: DoctorContext,
+  target: TargetName | undefined,
+): RequestedListener {
+  const name = target && listenerResourceName(bootstrap, target);
+  return name?.ok === true
+    ? { name: name.value, isOfTarget: true }
+    : { name: PROBE_NAME, isOfTarget: false };
+}
+
+async function checkPathTo(
+  target: TargetName,
+  context: DoctorContext,
+  connects: boolean,
+): Promise<void> {
+  const config = await checkTarget(target, context);
+  if (config === undefined) return;
+  if (connects) await checkEndpoints(config, context);
+  else context.findings.skip('connect', 'endpoints', 'not connected to, because of --no-connect');
+  await checkLoadReports(config, context);
+}

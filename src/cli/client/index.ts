@@ -1,0 +1,5 @@
+/** The parts of the client that commands use, loaded by `load-client.ts`. */
+
+export { createResourceJudge } from './decoders';
+export { runDoctor } from './doctor/doctor';
+export type { Finding, FindingLevel } from './doctor/finding';

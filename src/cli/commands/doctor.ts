@@ -1,0 +1,50 @@
+import { createPaint, formatOf, printResult, type OutputFlags, type Paint } from '../format';
+import { type CliIo, exitCode } from '../io';
+import { loadClient } from '../load-client';
+import type { Finding, FindingLevel } from '../client';
+
+/** Flags of `doctor`. */
+export interface DoctorFlags extends OutputFlags {
+  readonly target?: string;
+  /** False for `--no-connect`. */
+  readonly connect: boolean;
+  /** Seconds. */
+  readonly timeout?: number;
+}
+
+const levels: readonly FindingLevel[] = ['ok', 'warn', 'fail', 'skip'];
+const colors = { ok: 'green', warn: 'yellow', fail: 'red', skip: 'gray' } as const;
+
+/**
+ * Checks everything between this machine and a working call, and prints each finding with its remedy.
+ *
+ * @returns the exit code: findings, if a check failed.
+ */
+export async function doctor(
+  bootstrapPath: string | undefined,
+  flags: DoctorFlags,
+  io: CliIo,
+): Promise<number> {
+  const { runDoctor } = loadClient();
+  const paint = createPaint(io, flags);
+  const isLive = formatOf(flags) === 'table';
+  const findings = await runDoctor({
+    ...{ bootstrapPath, target: flags.target, connects: flags.connect },
+    ...{ clock: io.clock, env: io.env, folder: io.folder, nodeVersion: io.nodeVersion },
+    timeoutMs: flags.timeout === undefined ? undefined : flags.timeout * 1000,
+    onFinding: (finding) => {
+      if (isLive) printFinding(finding, paint, io);
+    },
+  });
+  const count = (level: FindingLevel) => findings.filter((each) => each.level === level).length;
+  const summary = Object.fromEntries(levels.map((level) => [level, count(level)]));
+  printResult({ findings, summary }, flags, io, () => {
+    io.print(levels.map((level) => `${count(level)} ${level}`).join(', '));
+  });
+  return count('fail') > 0 ? exitCode.findings : exitCode.fine;
+}
+
+function printFinding({ level, subject, text, remedy }: Finding, paint: Paint, io: CliIo): void {
+  io.print(`${paint(colors[level], level.padEnd(4))}  ${paint('bold', subject)}  ${text}`);
+  if (remedy !== undefined) io.print(`      fix: ${remedy}`);
+}
