@@ -3,7 +3,25 @@
  *
  * @packageDocumentation
  */
-export { explainCall, register } from './register';
+export { dumpOnSignal, explainCall, inspect, register } from './register';
+export type {
+  CertificatesReport,
+  CertificateState,
+  ChangeReport,
+  InspectOptions,
+  InspectReport,
+  ResourceReport,
+  TargetReport,
+} from './admin/inspect';
+export type {
+  ChildState,
+  EndpointState,
+  PolicyParts,
+  PolicyState,
+  StateDetails,
+  StateName,
+} from './lb/tree/policy-state';
+export type { ResourceStatus, ServerSnapshot } from './xds-client/client-snapshot';
 export type { RegisterOptions } from './register';
 export type { Limits } from './bootstrap/limits';
 export type {

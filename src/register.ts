@@ -1,4 +1,7 @@
 import type * as Csds from './admin/csds';
+import type * as DumpOnSignal from './admin/dump-on-signal';
+import type * as Inspect from './admin/inspect';
+import type { InspectOptions, InspectReport } from './admin/inspect';
 import type { ObserveClients } from './admin/status-queue';
 import { resolveLimits, type Limits } from './bootstrap/limits';
 import { Metadata, registerAdminService } from './grpc-js';
@@ -116,6 +119,30 @@ export function explainCall(
   return { kind: 'unrouted', reason, waitingFor: [] };
 }
 
+/**
+ * Reports the state of the xDS client of this process as plain JSON: targets, resources, servers, policies down to each
+ * endpoint, certificates, and the last changes. Has no keys, tokens or credentials.
+ */
+export function inspect(options: InspectOptions = {}): InspectReport {
+  return loadInspect().inspectProcess(options, systemClock, registration?.runtime?.inspected());
+}
+
+/**
+ * Writes the report of {@link inspect}, with the contents of resources, to a new file in the folder for temporary files
+ * whenever this process receives a signal. Only this user can read the file. Its path is logged.
+ *
+ * @param signal Such as `SIGUSR2`. Without a listener most signals end a process, so nothing else should rely on that.
+ * @returns A function that ends it.
+ */
+export function dumpOnSignal(signal: NodeJS.Signals): () => void {
+  const logger = createGrpcLogger(currentTracers());
+  const handle = loadDumpOnSignal().dumpOnSignal(signal, () => inspect({ contents: true }), {
+    clock: systemClock,
+    logger,
+  });
+  return () => handle.release();
+}
+
 /** Registers everything but the scheme with grpc-js; most code is loaded when a channel needs it. */
 function announce(options: RegisterOptions): Registration {
   const logger = createGrpcLogger(currentTracers());
@@ -155,6 +182,17 @@ function offerStatus(observe: ObserveClients): void {
     () => loadCsds().csdsDefinition,
     () => loadCsds().createCsdsHandlers(observe),
   );
+}
+
+/** Loaded late, because few processes report their state. */
+function loadInspect(): typeof Inspect {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- as above
+  return require('./admin/inspect');
+}
+
+function loadDumpOnSignal(): typeof DumpOnSignal {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- as above
+  return require('./admin/dump-on-signal');
 }
 
 /** Loads CSDS on first use, since most processes have no admin services. */

@@ -1,3 +1,4 @@
+import type { InspectedProcess } from '../admin/inspect';
 import type { ObserveClients } from '../admin/status-queue';
 import type { Bootstrap } from '../bootstrap/bootstrap';
 import { resolveLimits, type Limits } from '../bootstrap/limits';
@@ -16,7 +17,6 @@ import {
 import { processLbPolicies } from '../lb/custom/policy-type';
 import { RegistryRoots } from '../lb/tree/grpc-js-root';
 import type { LbPolicyRegistry } from '../lb/registry/lb-policy-registry';
-import type { LbPolicyRoots } from '../lb/registry/register-lb-policies';
 import { TimeSlices } from '../util/time-slices';
 import { LoadReporter } from '../load-reporting/load-reporter';
 import { RegexMeter } from '../regex/regex-meter';
@@ -45,6 +45,7 @@ import { ManagementServers } from '../xds-client/management-servers';
 import type { UserAgent } from '../xds-client/node';
 import { SharedTransports } from '../xds-client/shared-transports';
 import type { XdsTransportFactory } from '../xds-client/transport';
+import type { ResourceType } from '../xds-client/resource-type';
 import { type WatchClient, XdsClient } from '../xds-client/xds-client';
 import {
   addCertificateProviders,
@@ -71,7 +72,7 @@ export interface RuntimeOptions {
 /** The composition root of the `xds:` channels of a process. */
 export class XdsRuntime {
   /** The roots of policy trees, for grpc-js. */
-  readonly lbPolicyRoots: LbPolicyRoots;
+  readonly lbPolicyRoots: RegistryRoots;
   private readonly environment: PolicyEnvironment;
   private readonly regexes: RegexMeter;
   private readonly credentials: ManagementCredentials;
@@ -152,6 +153,22 @@ export class XdsRuntime {
         findUnused: this.unusedFieldsOf(target),
       }),
     );
+  }
+
+  /** Returns the parts of the process that a report describes. */
+  inspected(): InspectedProcess {
+    const types: readonly ResourceType<unknown>[] = Object.values(this.resolverDependencies.types);
+    return {
+      resolutions: this.liveResolutions.all(),
+      clients: this.clients.clients().map(({ client, scope }) => ({
+        ...{ scope, nodeId: client.node.id },
+        snapshot: () => client.snapshot(),
+      })),
+      certificates: this.certificates.inUse(),
+      describePolicies: ({ clusters }) => this.lbPolicyRoots.describe(clusters),
+      describeUnusedFields: (typeUrl, bytes) =>
+        types.find((type) => type.typeUrl === typeUrl)?.describeUnusedFields?.(bytes) ?? [],
+    };
   }
 
   /** Searches the accepted resources of a target. */

@@ -1,4 +1,4 @@
-import type { ClientEvents, ResourceSnapshot } from '../xds-client/client-snapshot';
+import type { ClientEvents, ClientSnapshot, ResourceSnapshot } from '../xds-client/client-snapshot';
 import { diagnostics, type ResourceEventBase } from '../xds-client/diagnostics';
 import type { ParseResourceName, ResourceName } from '../xds-client/resource-name';
 import type { ResourceType } from '../xds-client/resource-type';
@@ -102,6 +102,13 @@ class SavedStartClient implements WatchClient {
     );
     if (inUse.size === 0) return lines;
     return [...lines, `${this.context.saved.description} is in use for ${inUse.size} resources`];
+  }
+
+  snapshot(): ClientSnapshot {
+    return {
+      ...this.client.snapshot(),
+      ...{ resources: [...this.resources()], waitingFor: this.waitingFor() },
+    };
   }
 
   close(): void {

@@ -22,6 +22,14 @@ interface UsedInstance {
   readonly node: NodeConfig;
 }
 
+/** Certificates that a cluster uses. */
+export interface CertificatesInUse {
+  readonly instanceName: string;
+  readonly pluginName: string;
+  readonly certificateName: string;
+  readonly current: Certificates;
+}
+
 interface SharedProvider {
   readonly key: string;
   readonly create: () => CertificateProvider;
@@ -33,6 +41,7 @@ interface SharedProvider {
  */
 export class CertificateProviders {
   private readonly factories = new Map<string, SharedProvider>();
+  private readonly watches = new Set<CertificatesInUse>();
   private readonly providers = new RefCountedMap<string, CertificateProvider>(
     (key) => this.create(key),
     (provider, key) => {
@@ -59,6 +68,15 @@ export class CertificateProviders {
     };
   }
 
+  /** Lists the certificates in use, each once. */
+  inUse(): readonly CertificatesInUse[] {
+    const byKey = new Map<string, CertificatesInUse>();
+    for (const used of this.watches) {
+      byKey.set(JSON.stringify([used.instanceName, used.pluginName, used.certificateName]), used);
+    }
+    return [...byKey.values()];
+  }
+
   private watch(
     { instanceName, instance, node }: UsedInstance,
     certificateName: string,
@@ -78,13 +96,21 @@ export class CertificateProviders {
     if (!this.factories.has(key)) this.factories.set(key, { key, create });
     const provider = this.providers.acquire(key);
     const watch = provider.value.watch(certificateName, onChanged);
+    const used: CertificatesInUse = {
+      ...{ instanceName, pluginName, certificateName },
+      get current(): Certificates {
+        return watch.current;
+      },
+    };
+    this.watches.add(used);
     const handle: Handle = createHandle(() => {
+      this.watches.delete(used);
       watch.release();
       provider.release();
     });
     return {
       get current(): Certificates {
-        return watch.current;
+        return used.current;
       },
       release: () => handle.release(),
     };

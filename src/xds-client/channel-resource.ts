@@ -2,6 +2,7 @@ import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { Clock } from '../util/clock';
 import type { Logger } from '../util/logger';
 import type { RequestedResource } from './ads/subscriptions';
+import type { ChangeHistory, ResourceChange } from './client-snapshot';
 import { deletionEvent, expiryEvent, timeoutEvent, type EventOrigin } from './resource-events';
 import {
   nextResourceState,
@@ -37,6 +38,7 @@ export interface ChannelResourceOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly elements: ElementCounts;
+  readonly history: ChangeHistory;
 }
 
 /** The time to live of a value. */
@@ -177,6 +179,7 @@ export class ChannelResource implements RequestedResource {
   }
 
   private apply(event: ResourceEvent<unknown>): void {
+    this.remember(event);
     this.current = nextResourceState(this.current, event);
     const { current } = this;
     if (event.kind === 'accepted') this.keepFor(event.ttlMs);
@@ -214,6 +217,40 @@ export class ChannelResource implements RequestedResource {
     const known = before && type.describeSkipped?.(before.value);
     if (skipped === known) this.options.logger.info(text);
     else this.options.logger.error(text);
+  }
+
+  private remember(event: ResourceEvent<unknown>): void {
+    const { channel, clock, history } = this.options;
+    const { server } = channel;
+    const entry = this.describeEvent(event);
+    if (entry === undefined) return;
+    const { type, name } = this;
+    const { serverUri } = server;
+    history.add({ atMs: clock.now(), serverUri, typeUrl: type.typeUrl, name, ...entry });
+  }
+
+  /** Describes an event for the history; `undefined` if nothing changed. */
+  private describeEvent(
+    event: ResourceEvent<unknown>,
+  ): Pick<ResourceChange, 'kind' | 'version' | 'text'> | undefined {
+    switch (event.kind) {
+      case 'accepted': {
+        const { accepted, change } = event;
+        if (this.current.kind === 'accepted' && this.current.accepted.value === accepted.value) {
+          return undefined;
+        }
+        const text = (change && this.type.describeChange?.(change.change)) ?? '';
+        return { kind: 'accepted', version: accepted.version, text };
+      }
+      case 'failed':
+        return { kind: 'rejected', version: '', text: event.failure.error.message };
+      case 'deleted':
+        return { kind: 'removed', version: '', text: event.failure.error.message };
+      case 'timed-out':
+        return { kind: 'timed-out', version: '', text: event.failure.error.message };
+      default:
+        return undefined;
+    }
   }
 
   private traceChange(version: string, change: ValueChange | undefined): void {

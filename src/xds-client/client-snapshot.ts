@@ -42,10 +42,45 @@ export interface ServerSnapshot {
   readonly retryInMs: number | undefined;
 }
 
+/** A change of a resource at one server. */
+export interface ResourceChange {
+  /** Milliseconds since the epoch. */
+  readonly atMs: number;
+  readonly serverUri: string;
+  readonly typeUrl: string;
+  readonly name: string;
+  readonly kind: 'accepted' | 'rejected' | 'removed' | 'timed-out';
+  /** Of an accepted value; empty for the others. */
+  readonly version: string;
+  /** What changed in a value, if its decoder knows, or why there is no new one. */
+  readonly text: string;
+}
+
+/** The number of changes kept, of all resources of the servers of a bootstrap. */
+const MAX_CHANGES = 1000;
+
+/** The last changes of resources, of all servers of a bootstrap. */
+export class ChangeHistory {
+  private changes: ResourceChange[] = [];
+
+  add(change: ResourceChange): void {
+    this.changes.push(change);
+    // Not one by one, since that would move all of them each time.
+    if (this.changes.length >= 2 * MAX_CHANGES) this.changes = this.latest();
+  }
+
+  /** The changes that are kept, the oldest first. */
+  latest(): ResourceChange[] {
+    return this.changes.slice(-MAX_CHANGES);
+  }
+}
+
 /** Everything a client knows, for CSDS and for diagnostics. Plain data, a copy. */
 export interface ClientSnapshot {
   readonly servers: readonly ServerSnapshot[];
   readonly resources: readonly ResourceSnapshot[];
+  /** The last changes of these resources, the oldest first. */
+  readonly changes: readonly ResourceChange[];
   /** One line for each pending resource: its name, the servers, since when, and what comes next. */
   readonly waitingFor: readonly string[];
 }

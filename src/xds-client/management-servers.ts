@@ -7,7 +7,7 @@ import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';
 import { RefCountedMap } from '../util/ref-counted-map';
 import { SerialQueue } from '../util/serial-queue';
-import { noClientEvents, type ClientEvents } from './client-snapshot';
+import { ChangeHistory, noClientEvents, type ClientEvents } from './client-snapshot';
 import { DEFAULT_TIME_PERCENT } from './limits';
 import { LongWaits } from './long-waits';
 import { createNode, type UserAgent } from './node';
@@ -60,6 +60,8 @@ export class ManagementServers {
   readonly parseName: ParseResourceName;
   /** Of the resources of every client. */
   readonly longWaits: LongWaits;
+  /** The last changes of the resources of every client. */
+  readonly history = new ChangeHistory();
   private readonly channels: RefCountedMap<ServerConfig, ServerChannel>;
   private readonly types = new Map<string, ResourceType<unknown>>();
   /** One object for each server, so that servers can be compared by identity. */
@@ -142,6 +144,7 @@ export class ManagementServers {
       random,
       logger,
       events: events ?? noClientEvents,
+      history: this.history,
     });
   }
 

@@ -21,7 +21,7 @@ import { readInSteps, type ReadContext, type ReadResponse } from './ads/response
 import type { Channel, ChannelResource, ResourceSubscriber } from './channel-resource';
 import { ChannelResources } from './channel-resources';
 import { ChannelLog, ServerHealth } from './server-health';
-import type { ClientEvents, ServerSnapshot } from './client-snapshot';
+import type { ChangeHistory, ClientEvents, ServerSnapshot } from './client-snapshot';
 import type { ParseResourceName } from './resource-name';
 import type { ResourceEvent } from './resource-state';
 import type { CertificateProviders, DiscoveryService, ResourceType } from './resource-type';
@@ -46,6 +46,7 @@ export interface ServerChannelOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly events: ClientEvents;
+  readonly history: ChangeHistory;
 }
 
 const AGGREGATED: DiscoveryService = {
@@ -89,12 +90,12 @@ export class ServerChannel implements Channel {
   private wasLeft = false;
 
   constructor(private readonly options: ServerChannelOptions) {
-    const { server, policy, node, withoutDelta, clock, logger, events } = options;
+    const { server, policy, node, withoutDelta, clock, logger, events, history } = options;
     const description = describeServer(server, node.id);
     this.server = server;
     this.policy = policy;
     this.description = description;
-    this.resources = new ChannelResources({ channel: this, clock, logger });
+    this.resources = new ChannelResources({ channel: this, clock, logger, history });
     this.health = new ServerHealth({ server, description, nodeId: node.id, logger, events });
     this.log = new ChannelLog(description, logger);
     const mode = policy.delta;

@@ -20,7 +20,7 @@ export interface XdsClientOptions extends ManagementServersOptions {
 /** A client as its users see it. */
 export type WatchClient = Pick<
   XdsClient,
-  'node' | 'watch' | 'run' | 'holdRequests' | 'resources' | 'waitingFor' | 'close'
+  'node' | 'watch' | 'run' | 'holdRequests' | 'resources' | 'waitingFor' | 'snapshot' | 'close'
 >;
 
 /** The part of the bootstrap about one authority. */
@@ -93,9 +93,14 @@ export class XdsClient {
     for (const authority of authorities) {
       for (const channel of authority.channels) channels.add(channel);
     }
+    const resources = [...this.resources()];
+    const keys = new Set(resources.map(({ typeUrl, name }) => `${typeUrl} ${name}`));
     return {
       servers: [...channels].map((channel) => channel.snapshot()),
-      resources: [...this.resources()],
+      resources,
+      changes: this.servers.history
+        .latest()
+        .filter(({ typeUrl, name }) => keys.has(`${typeUrl} ${name}`)),
       waitingFor: this.waitingFor(),
     };
   }

@@ -10,7 +10,12 @@ describe('close', () => {
     expect(h.stream.isOpen).toBe(false);
     expect(h.network.openConnections).toBe(0);
     expect(h.clock.pendingTimers).toBe(0);
-    expect(h.client.snapshot()).toEqual({ servers: [], resources: [], waitingFor: [] });
+    expect(h.client.snapshot()).toEqual({
+      servers: [],
+      resources: [],
+      changes: [],
+      waitingFor: [],
+    });
   });
 
   it('ends a backoff', () => {
