@@ -4,14 +4,14 @@ const { join } = require('node:path');
 
 const ranks = [
   ['util', 'generated'],
-  ['grpc-js', 'bootstrap', 'regex', 'hash', 'proto-json'],
+  ['grpc-js', 'bootstrap', 'regex', 'hash', 'proto-json', 'stats'],
   ['xds-client'],
   ['resources', 'load-reporting', 'saved-snapshot'],
   ['security'],
   ['http-filters', 'credentials', 'dependency-manager'],
   ['lb', 'transport'],
   ['resolver', 'testing'],
-  ['admin', 'metrics'],
+  ['admin', 'opentelemetry'],
   ['runtime'],
 ];
 const island = ['control-plane', 'cli', 'orca'];
@@ -92,8 +92,8 @@ module.exports = {
     ),
     forbid(
       'observers-only-look',
-      'admin and metrics read the client through client-snapshot',
-      { path: inFolders(['admin', 'metrics']) },
+      'admin and opentelemetry read the client through client-snapshot',
+      { path: inFolders(['admin', 'opentelemetry']) },
       {
         path: inFolders(['xds-client']),
         pathNot: '^src/xds-client/client-snapshot\\.ts$',

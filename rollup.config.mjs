@@ -104,6 +104,7 @@ export default {
     index: 'build/index.js',
     'control-plane/index': 'build/control-plane/index.js',
     'cli/main': 'build/cli/main.js',
+    'opentelemetry/index': 'build/opentelemetry/index.js',
     'orca/index': 'build/orca/index.js',
     'testing/index': 'build/testing/index.js',
   },

@@ -2,6 +2,7 @@
 const benchmarks = new Map([
   ['start', () => import('./start/start.mjs')],
   ['rpc', () => import('./rpc/rpc.mjs')],
+  ['metrics', () => import('./metrics/metrics.mjs')],
   ['eds', () => import('./eds/eds.mjs')],
   ['clusters', () => import('./clusters/clusters.mjs')],
   ['delta', () => import('./delta/delta.mjs')],

@@ -3,9 +3,10 @@ const grpc = require('@grpc/grpc-js');
 const { echoService } = require('../support/echo-service.cjs');
 
 const CONCURRENCY = 16;
-const [variant, target] = process.argv.slice(2);
+const [variant, target, observing] = process.argv.slice(2);
 if (variant === 'grpc-xds') require('../../dist/index.js').register();
 else if (variant !== 'plain') require(variant).register();
+if (observing !== undefined) observe();
 
 const client = new grpc.Client(target, grpc.credentials.createInsecure(), {
   'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
@@ -13,6 +14,18 @@ const client = new grpc.Client(target, grpc.credentials.createInsecure(), {
 });
 const { path, requestSerialize, responseDeserialize } = echoService.say;
 const body = Buffer.alloc(32, 1);
+
+/** Records metrics, as an application would that is scraped: nothing is collected during the measurement. */
+function observe() {
+  const { MeterProvider } = require('@opentelemetry/sdk-metrics');
+  const { PrometheusExporter } = require('@opentelemetry/exporter-prometheus');
+  const { createMetricProducer, observe } = require('../../dist/opentelemetry/index.js');
+  const metricProducer = createMetricProducer();
+  const metricProducers = [metricProducer];
+  const reader = new PrometheusExporter({ preventServerStart: true, metricProducers });
+  const meterProvider = new MeterProvider({ readers: [reader] });
+  observe(observing === 'metricProducer' ? { metricProducer } : { meterProvider });
+}
 
 function call() {
   return new Promise((resolve, reject) => {

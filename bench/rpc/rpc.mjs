@@ -4,13 +4,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startChild } from '../support/child.mjs';
-import { median } from '../support/statistics.mjs';
 import { printTable } from '../support/table.mjs';
+import { CALLS, measure, rowsOf, RUNS } from '../support/turns.mjs';
 
-const RUNS = 5;
-const CALLS = 20_000;
-// A run is made in turns of this many calls, so that all variants share the machine's good and bad moments.
-const TURN = 1000;
 const here = (name) => new URL(name, import.meta.url).pathname;
 
 async function startClients(world, bootstrap) {
@@ -30,53 +26,11 @@ async function startClients(world, bootstrap) {
   ]);
 }
 
-/**
- * Each run has processes of its own: how a process happens to be compiled and laid out is part of the noise.
- * @returns for each variant the CPU time per call in microseconds, turn by turn.
- */
-async function measure(world, bootstrap) {
-  const results = new Map();
-  for (let run = 0; run < RUNS; run++) {
-    const clients = await startClients(world, bootstrap);
-    try {
-      for (const [name, turns] of await measureRun(clients)) {
-        results.set(name, [...(results.get(name) ?? []), turns]);
-      }
-    } finally {
-      await Promise.all([...clients.values()].map((client) => client.stop()));
-    }
-  }
-  return results;
-}
-
-async function measureRun(clients) {
-  const turns = new Map([...clients.keys()].map((name) => [name, []]));
-  for (let done = 0; done < CALLS; done += TURN) {
-    for (const [name, client] of clients) {
-      const { microseconds } = await client.ask(TURN);
-      turns.get(name).push(microseconds);
-    }
-  }
-  return turns;
-}
-
 function print(results) {
-  const [baseline] = results.values();
-  const ofRun = (turns) => turns.reduce((sum, value) => sum + value, 0) / turns.length;
-  // Turn by turn with the plain channel's: what drifts, or disturbs a turn, does not count.
-  const overInRun = (turns, run) => median(turns.map((value, i) => value / baseline[run][i] - 1));
-  const over = (runs) => median(runs.map(overInRun));
   console.log(
     `\nCPU per call, unary, 32 bytes, 4 backends (median of ${RUNS} runs of ${CALLS} calls)`,
   );
-  printTable([
-    ['', 'µs', 'over plain'],
-    ...[...results].map(([name, values]) => [
-      name,
-      median(values.map(ofRun)).toFixed(1),
-      `${(100 * over(values)).toFixed(1)} %`,
-    ]),
-  ]);
+  printTable([['', 'µs', 'over plain'], ...rowsOf(results)]);
   console.log('  Target for grpc-xds: at most 4 % over plain with 1 route, 1 % more with 1,000.');
 }
 
@@ -102,7 +56,7 @@ async function run() {
   try {
     const bootstrap = join(folder, 'bootstrap.json');
     writeFileSync(bootstrap, JSON.stringify(world.ready.bootstrap));
-    print(await measure(world, bootstrap));
+    print(await measure(() => startClients(world, bootstrap)));
   } finally {
     await world.stop();
     rmSync(folder, { recursive: true, force: true });

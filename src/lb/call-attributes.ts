@@ -1,4 +1,5 @@
 import type { CallCredentials, PickArgs, PickResult } from '../grpc-js';
+import type { CallStats } from '../stats/call-stats';
 
 /**
  * The attributes of one call, from the resolver to the pickers. grpc-js types pick information as strings but passes
@@ -34,6 +35,27 @@ export interface AuthorityRewrite {
   readonly authority: string;
   /** The default authority of the channel. A call with another one has it from the application, and keeps it. */
   readonly defaultAuthority: string;
+}
+
+/** The pick information of a call that plugins observe. */
+interface ObservedAttributes {
+  stats?: CallStats;
+}
+
+/** Adds the state of an observed call to its pick information. */
+export function observeAttributes(info: object, stats: CallStats): void {
+  if (canBeObserved(info)) info.stats = stats;
+}
+
+/** Returns the state of the call being picked for; `undefined` if nothing observes it. */
+export function observedCall({ extraPickInfo }: PickArgs): CallStats | undefined {
+  const info: object = extraPickInfo;
+  return canBeObserved(info) ? info.stats : undefined;
+}
+
+/** Always: a call config is an object of the call's own, and nothing else is stored under this name. */
+function canBeObserved(_info: object): _info is ObservedAttributes {
+  return true;
 }
 
 /** The endpoint that a call requests, and the notification of the one it got (gRFCs A55, A61). */

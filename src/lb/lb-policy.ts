@@ -3,6 +3,7 @@ import type { ChannelOptions, LbHelper } from '../grpc-js';
 import type { LoadReporter } from '../load-reporting/load-reporter';
 import type { LbConfig } from '../resources/extension-points';
 import type { CertificateSource } from '../security/tls-policy';
+import type { ChannelStats, LabelValues } from '../stats/stats-plugin';
 import type { Clock } from '../util/clock';
 import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';
@@ -25,6 +26,8 @@ export interface LbEnvironment {
   readonly connectionAttempts: ConnectionAttempts;
   /** Shared by all channels of the process. */
   readonly timeSlices: TimeSlices;
+  /** What observes the channel; `undefined` if nothing does. Not known before the first update. */
+  readonly stats?: ChannelStats | undefined;
 }
 
 /** Finds policies by their gRPC name. */
@@ -49,6 +52,8 @@ export interface XdsLbContext {
   readonly certificates: CertificateSource;
   /** Receives load reports (gRFC A27); `undefined` if load is not reported. */
   readonly loads: LoadReporter | undefined;
+  /** What observes the channel, the same from its start to its end; `undefined` if nothing does. */
+  readonly stats?: ChannelStats | undefined;
 }
 
 /** An update from the parent. Parts that did not change are the same objects as in the update before. */
@@ -62,6 +67,8 @@ export interface LbUpdate<Config extends LbConfig = LbConfig> {
   readonly xds: XdsLbContext | undefined;
   /** Appended to errors of failed picks (gRFC A61); empty if none. */
   readonly resolutionNote: string;
+  /** The cluster and locality of the endpoints, as labels of metrics (gRFCs A78, A89). Default: none. */
+  readonly labels?: LabelValues | undefined;
 }
 
 /** An instance of a load-balancing policy. Every method is called in the batch of the tree. */

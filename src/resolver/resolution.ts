@@ -16,6 +16,8 @@ import type { LoadReporter } from '../load-reporting/load-reporter';
 import type { RegexMeter } from '../regex/regex-meter';
 import type { LbConfig } from '../resources/extension-points';
 import type { CertificateProviders } from '../security/certificate-providers';
+import type { ChannelStats } from '../stats/stats-plugin';
+import type { StatsRegistry } from '../stats/stats-registry';
 import type { Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
@@ -59,6 +61,8 @@ export interface XdsResolverDependencies {
   readonly random: Random;
   readonly logger: Logger;
   readonly limits: Limits;
+  /** The plugins of the process. Default: none. */
+  readonly stats?: StatsRegistry;
 }
 
 /** Receives the results of a resolution. */
@@ -86,6 +90,8 @@ export interface ResolutionOptions {
   /** The data-plane authority. */
   readonly host: string;
   readonly channelOptions: ChannelOptions;
+  /** `undefined` if no plugin observes the channel. */
+  readonly stats: ChannelStats | undefined;
   readonly shared: XdsResolverDependencies;
   readonly owner: ResolutionOwner;
 }
@@ -109,7 +115,7 @@ export class Resolution implements LiveResolution {
   private currentFailure: string | undefined;
 
   constructor(private readonly options: ResolutionOptions) {
-    const { bootstrap, target, shared } = options;
+    const { bootstrap, target, stats, shared } = options;
     this.client = shared.acquireClient(bootstrap, target);
     this.manager = new XdsDependencyManager(this.createManagerOptions());
     this.clusterRefs = new ClusterRefs(
@@ -121,8 +127,9 @@ export class Resolution implements LiveResolution {
     this.lbContext = {
       clusters: this.manager,
       nodeId,
-      certificates: shared.certificates.of(bootstrap),
+      certificates: { ...shared.certificates.of(bootstrap), stats },
       loads: this.client.loads,
+      stats,
     };
   }
 

@@ -13,7 +13,9 @@ import { FilterStates } from '../http-filters/filter-states';
 import { ClusterManagerConfig, type Unresolved } from '../lb/cluster-manager/config';
 import { xdsLbContextArg } from '../lb/tree/xds-lb-context-arg';
 import type { LbConfig } from '../resources/extension-points';
+import type { ChannelStats } from '../stats/stats-plugin';
 import { XdsConfigSelector } from './config-selector';
+import { ObservedSelector } from './observed-selector';
 import { ExpiringSelector, PendingCalls, PendingSelector } from './pending-calls';
 import {
   Resolution,
@@ -44,6 +46,8 @@ export class XdsResolver implements Resolver, ResolutionOwner {
   private readonly name: TargetName;
   /** The target as a URI. */
   private readonly uri: string;
+  /** `undefined` if no plugin observes the channel. */
+  private readonly stats: ChannelStats | undefined;
 
   constructor(
     private readonly target: GrpcUri,
@@ -53,6 +57,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
   ) {
     this.name = parseTargetName(target);
     this.uri = uriToString(target);
+    this.stats = shared.stats?.forChannel(this.uri);
     this.pendingCalls = new PendingCalls({
       clock: shared.clock,
       waitingFor: (atMost) => this.resolution?.waitingFor(atMost) ?? [],
@@ -122,6 +127,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
       listenerName: listenerName.value,
       host: dataPlaneAuthority(this.target, this.options),
       channelOptions: this.options,
+      stats: this.stats,
       shared: this.shared,
       owner: this,
     });
@@ -145,9 +151,12 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     args: ChannelOptions,
     note: string | undefined,
   ): boolean {
+    const { stats, shared } = this;
+    const used =
+      stats === undefined ? selector : new ObservedSelector(selector, stats, shared.clock);
     return this.listener(
       statusOrFromValue([]),
-      { [CHANNEL_ARGS_CONFIG_SELECTOR_KEY]: selector, ...args },
+      { [CHANNEL_ARGS_CONFIG_SELECTOR_KEY]: used, ...args },
       statusOrFromValue({
         loadBalancingConfig: [{ [lbConfig.policyName]: lbConfig }],
         methodConfig: [],

@@ -35,6 +35,7 @@ import { processCertificateProviders } from '../security/certificate-provider-re
 import { CertificateProviders } from '../security/certificate-providers';
 import type * as SavedStart from '../saved-snapshot/saved-start';
 import { TransportFactory } from '../transport/transport-factory';
+import { processStats } from '../stats/stats-registry';
 import { systemClock } from '../util/clock';
 import { systemRandom } from '../util/random';
 import type { Result } from '../util/result';
@@ -53,6 +54,7 @@ import {
   createCredentials,
   createRuntimeResourceTypes,
 } from './built-in-parts';
+import { ClientStats } from './client-stats';
 
 // The registrations of an application are in the same module instances.
 export { registerChannelCredentials } from '../credentials/channel-creds-registry';
@@ -225,6 +227,7 @@ export class XdsRuntime {
         regexes: this.regexes,
       }),
       createDns: createDnsWatcherFactory,
+      stats: processStats,
     };
   }
 }
@@ -249,18 +252,22 @@ export function createClientPool(
     const read = () => mergeResources(clients());
     const savedStart =
       config && loadSavedStart().createSavedStart({ config, bootstrap, clock, logger, read });
+    const stats = new ClientStats(processStats, savedStart?.events);
     const options = {
       ...{ bootstrap, transportFactory, userAgent: USER_AGENT, clientFeatures },
       ...{ dataErrorHandling, federation },
       ...{ clock, random, logger, maxUpdateTimePercent },
-      ...(savedStart && { events: savedStart.events }),
+      events: stats,
     };
     const servers = new ManagementServers(options);
     const { node, parseName } = servers;
     return {
       createClient: (target) => {
-        const client = new XdsClient({ ...options, target }, servers);
-        return savedStart?.wrap(client, { target, parseName }) ?? client;
+        const onClosed = () => observation?.release();
+        const client = new XdsClient({ ...options, target, onClosed }, servers);
+        const used = savedStart?.wrap(client, { target, parseName }) ?? client;
+        const observation = stats.observe(used, { target, parseName });
+        return used;
       },
       loads: new LoadReporter({
         ...{ node, transportFactory, choosesMetrics },

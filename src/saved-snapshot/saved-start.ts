@@ -84,6 +84,10 @@ class SavedStartClient implements WatchClient {
     return this.client.holdRequests();
   }
 
+  serverStates(): ReturnType<WatchClient['serverStates']> {
+    return this.client.serverStates();
+  }
+
   /** A saved resource in use counts as accepted, with a version that says that it is stale. */
   *resources(): IterableIterator<ResourceSnapshot> {
     const inUse = this.resourcesInUse();

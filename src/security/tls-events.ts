@@ -1,4 +1,7 @@
 import type { TLSSocket } from 'node:tls';
+import { ClientInstruments, ClientLabel } from '../stats/client-instruments';
+import { Label } from '../stats/instrument';
+import type { ChannelStats } from '../stats/stats-plugin';
 import type { Result } from '../util/result';
 import { diagnostics, type TlsHandshakeResult } from '../xds-client/diagnostics';
 import { codeOf } from './handshake-errors';
@@ -19,18 +22,41 @@ const RESULTS: ReadonlyMap<string, TlsHandshakeResult> = new Map<string, TlsHand
   ['ECONNRESET', 'CONNECTION_CLOSED'],
 ]);
 
-/** Publishes the end of a handshake to the subscribers of `grpc-xds:tls-handshake` (gRFC A118). */
+/**
+ * Publishes the end of a handshake to the subscribers of `grpc-xds:tls-handshake`, and counts it for the plugins that
+ * observe the channel (gRFC A118).
+ */
 export function publishHandshake(
-  { cluster, certificates: { nodeId } }: TlsPolicy,
+  policy: TlsPolicy,
   result: Result<TLSSocket, Error>,
   durationMs: number,
 ): void {
+  const { cluster, certificates } = policy;
   const { tlsHandshake } = diagnostics;
+  const { nodeId, stats } = certificates;
+  if (!tlsHandshake.hasSubscribers && stats === undefined) return;
+  const outcome = result.ok ? 'SUCCESS' : (RESULTS.get(codeOf(result.error)) ?? 'UNKNOWN_FAILURE');
+  if (stats !== undefined) count(stats, cluster, outcome, result);
   if (!tlsHandshake.hasSubscribers) return;
   tlsHandshake.publish({
     ...{ nodeId, cluster, durationMs },
-    result: result.ok ? 'SUCCESS' : (RESULTS.get(codeOf(result.error)) ?? 'UNKNOWN_FAILURE'),
+    result: outcome,
     protocol: result.ok ? (result.value.getProtocol() ?? undefined) : undefined,
     error: result.ok ? undefined : result.error.message,
   });
+}
+
+/** The locality of the endpoint is not known here: connections are pooled without it. */
+function count(
+  stats: ChannelStats,
+  cluster: string,
+  outcome: TlsHandshakeResult,
+  result: Result<TLSSocket, Error>,
+): void {
+  const labels = {
+    [Label.BACKEND_SERVICE]: cluster,
+    [ClientLabel.HANDSHAKE_RESULT]: outcome,
+    [ClientLabel.HANDSHAKE_RESUMED]: String(result.ok && result.value.isSessionReused()),
+  };
+  stats.series(ClientInstruments.TLS_HANDSHAKES, labels)?.add(1);
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ChannelOptions } from '../grpc-js';
 import type { UpstreamTls } from '../resources/cluster/cluster';
+import type { ChannelStats } from '../stats/stats-plugin';
 import type { Certificates, CertificateWatch } from './certificate-provider';
 
 /** The subchannel argument that has the {@link TlsPolicy} of the cluster. It is part of the identity of a subchannel. */
@@ -13,6 +14,8 @@ export const ENDPOINT_HOSTNAME_ARG = 'grpc_xds.endpoint_hostname';
 export interface CertificateSource {
   /** `node.id` of the bootstrap. */
   readonly nodeId: string;
+  /** What observes the channel; `undefined` if nothing does. */
+  readonly stats?: ChannelStats | undefined;
   /** Watches certificates, until the watch is released. */
   watch(instanceName: string, certificateName: string, onChanged: () => void): CertificateWatch;
 }

@@ -3,7 +3,7 @@ import type { Node } from '../generated/envoy/config/core/v3/base';
 import { createHandle, type Handle } from '../util/handle';
 import { err, ok, type Result } from '../util/result';
 import { Authority } from './authority';
-import type { ClientSnapshot, ResourceSnapshot } from './client-snapshot';
+import type { ClientSnapshot, ResourceSnapshot, ServerSnapshot } from './client-snapshot';
 import { ManagementServers, type ManagementServersOptions } from './management-servers';
 import type { ResourceType } from './resource-type';
 import type { ResourceWatcher } from './resource-watcher';
@@ -15,12 +15,22 @@ import { badNameError, describePending } from './xds-errors';
 export interface XdsClientOptions extends ManagementServersOptions {
   /** The target of the client, for diagnostics. Default: none. */
   readonly target?: string;
+  /** Called when the client is closed. Default: nothing. */
+  readonly onClosed?: () => void;
 }
 
 /** A client as its users see it. */
 export type WatchClient = Pick<
   XdsClient,
-  'node' | 'watch' | 'run' | 'holdRequests' | 'resources' | 'waitingFor' | 'snapshot' | 'close'
+  | 'node'
+  | 'watch'
+  | 'run'
+  | 'holdRequests'
+  | 'resources'
+  | 'serverStates'
+  | 'waitingFor'
+  | 'snapshot'
+  | 'close'
 >;
 
 /** The part of the bootstrap about one authority. */
@@ -86,17 +96,21 @@ export class XdsClient {
     for (const resource of watched) yield resource.snapshot();
   }
 
-  /** Returns a copy of everything that the client knows. */
-  snapshot(): ClientSnapshot {
-    const authorities = [...this.authorities.values()];
+  /** The management servers in use. */
+  serverStates(): readonly ServerSnapshot[] {
     const channels = new Set<ServerChannel>();
-    for (const authority of authorities) {
+    for (const authority of this.authorities.values()) {
       for (const channel of authority.channels) channels.add(channel);
     }
+    return [...channels].map((channel) => channel.snapshot());
+  }
+
+  /** Returns a copy of everything that the client knows. */
+  snapshot(): ClientSnapshot {
     const resources = [...this.resources()];
     const keys = new Set(resources.map(({ typeUrl, name }) => `${typeUrl} ${name}`));
     return {
-      servers: [...channels].map((channel) => channel.snapshot()),
+      servers: this.serverStates(),
       resources,
       changes: this.servers.history
         .latest()
@@ -142,6 +156,7 @@ export class XdsClient {
       this.closed = true;
       for (const authority of this.authorities.values()) authority.close();
       this.authorities.clear();
+      this.options.onClosed?.();
     });
   }
 

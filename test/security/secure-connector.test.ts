@@ -14,9 +14,12 @@ import {
   TlsPolicy,
   type CertificateSource,
 } from '../../src/security/tls-policy';
+import type { ChannelStats } from '../../src/stats/stats-plugin';
+import { processStats } from '../../src/stats/stats-registry';
 import { err, ok } from '../../src/util/result';
 import { DiagnosticRecorder } from '../support/diagnostic-recorder';
 import { FakeClock } from '../support/fake-clock';
+import { MetricsReader, WAYS } from '../support/metrics-reader';
 import { TestCertificates, type TestCertificate } from '../support/test-certificates';
 
 const certificates = new TestCertificates();
@@ -66,6 +69,7 @@ const identityOf: UpstreamTls['identity'] = { instanceName: 'i', certificateName
 /** The certificates of an instance, set by the test. */
 class Instance implements CertificateSource {
   readonly nodeId = 'n1';
+  stats: ChannelStats | undefined;
   watches = 0;
   private readonly watchers = new Set<() => void>();
 
@@ -102,6 +106,7 @@ interface Attempt {
 
 function connectorOf({ tls, material = good, hostname }: Attempt, clock?: FakeClock) {
   const instance = new Instance(material);
+  instance.stats = processStats.forChannel('xds:///shop');
   const policy = new TlsPolicy('c', { ...plain, ...tls }, instance);
   const options = hostname === undefined ? {} : { [ENDPOINT_HOSTNAME_ARG]: hostname };
   return { instance, connector: new XdsSecureConnector(policy, options, undefined, clock) };
@@ -484,6 +489,30 @@ describe('a handshake', () => {
       { cluster: 'c', result: 'CERTIFICATE_VERIFICATION_FAILED', protocol: undefined },
       { cluster: 'c', result: 'CERTIFICATE_HOSTNAME_MISMATCH', protocol: undefined },
     ]);
+  });
+
+  it.each(WAYS)('is counted with its result by a %s', async (way) => {
+    const reader = new MetricsReader(way, {
+      enableMetrics: ['grpc.client.tls.handshakes'],
+      optionalLabels: ['grpc.tls.handshake.resumed', 'grpc.lb.backend_service'],
+    });
+    await attempt(await tlsServer(server));
+    await attempt(await tlsServer(otherCa.sign('s')));
+    await attempt(await tlsServer(server), { tls: { sanMatchers: [exact('any', 'x')] } });
+    const labelsOf = (result: string) => {
+      return {
+        'grpc.target': 'xds:///shop',
+        'grpc.lb.backend_service': 'c',
+        'grpc.tls.handshake.result': result,
+        'grpc.tls.handshake.resumed': 'false',
+      };
+    };
+    expect(await reader.series('grpc.client.tls.handshakes')).toEqual([
+      { labels: labelsOf('CERTIFICATE_HOSTNAME_MISMATCH'), value: 1, sum: undefined },
+      { labels: labelsOf('CERTIFICATE_VERIFICATION_FAILED'), value: 1, sum: undefined },
+      { labels: labelsOf('SUCCESS'), value: 1, sum: undefined },
+    ]);
+    await reader.stop();
   });
 });
 

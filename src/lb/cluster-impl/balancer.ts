@@ -1,8 +1,14 @@
-import { ConnectivityState, type Picker } from '../../grpc-js';
+import {
+  ConnectivityState,
+  type ChannelOptions,
+  type Picker,
+  type Subchannel,
+  type SubchannelAddress,
+} from '../../grpc-js';
 import { securityOf } from '../../security/connection-security';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
-import { childUpdate } from '../tree/lb-update';
+import { childUpdate, labelledUpdate } from '../tree/lb-update';
 import type { StateDetails } from '../tree/policy-state';
 import {
   createSingleChildPolicy,
@@ -19,6 +25,7 @@ import {
   type ClusterImplOptions,
 } from './config';
 import { CountedSubchannels } from './counted-subchannels';
+import { ObservedCluster } from './observed-cluster';
 import { CallLimits, ClusterImplPicker } from './picker';
 
 /** The dependencies that all cluster_impl policies of the process share. */
@@ -45,6 +52,8 @@ interface Applied {
   readonly counterRef: CallCounterRef;
   readonly subchannels: CountedSubchannels;
   readonly loads: ClusterLoads | undefined;
+  /** `undefined` if no plugin observes the channel. */
+  readonly observed: ObservedCluster | undefined;
 }
 
 class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
@@ -62,16 +71,20 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
       this.applied = this.apply(config);
       this.only.requestPublication();
     }
-    this.updateLoads(this.applied, update);
+    this.updateLocalities(this.applied, update);
     if (update.endpoints.ok) this.rewriter.update(update.endpoints.value);
-    this.only.child.update(childUpdate(update, config.options.childPolicy));
+    const labelled =
+      this.applied.observed === undefined
+        ? update
+        : labelledUpdate(update, this.applied.observed.labels);
+    this.only.child.update(childUpdate(labelled, config.options.childPolicy));
   }
 
   createPicker(childPicker: Picker): Picker {
     if (this.applied === undefined) return childPicker;
-    const { limits, subchannels, loads } = this.applied;
+    const { limits, subchannels, loads, observed } = this.applied;
     const { child, host } = this.only;
-    return new ClusterImplPicker({
+    const picker = new ClusterImplPicker({
       child: childPicker,
       limits,
       subchannels,
@@ -80,6 +93,12 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
       isReady: child.state === ConnectivityState.READY,
       random: host.environment.random,
     });
+    return observed?.observe(picker) ?? picker;
+  }
+
+  createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
+    const subchannel = this.only.host.createSubchannel(address, options);
+    return this.applied?.observed?.measure(subchannel) ?? subchannel;
   }
 
   describe(): StateDetails {
@@ -114,15 +133,19 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
     const loads = createLoads(options);
     applied?.counterRef.release();
     applied?.loads?.release();
-    const subchannels = new CountedSubchannels(counterRef.counter, loads, securityOf);
-    return { config, limits, counterRef, subchannels, loads };
+    const { stats, clock } = this.only.host.environment;
+    const observed = stats && new ObservedCluster(stats, options.cluster, clock);
+    const subchannels = new CountedSubchannels(counterRef.counter, loads, securityOf, observed);
+    return { config, limits, counterRef, subchannels, loads, observed };
   }
 
-  private updateLoads(applied: Applied, { endpoints }: LbUpdate): void {
-    const { loads, counterRef } = applied;
-    if (loads === undefined || !endpoints.ok || !loads.update(endpoints.value)) return;
+  private updateLocalities(applied: Applied, { endpoints }: LbUpdate): void {
+    const { loads, counterRef, observed } = applied;
+    if (!endpoints.ok) return;
+    const moved = [loads?.update(endpoints.value), observed?.update(endpoints.value)];
+    if (!moved.includes(true)) return;
     // A connection may be kept when its endpoint changes locality; later calls on it count for the new one.
-    const subchannels = new CountedSubchannels(counterRef.counter, loads, securityOf);
+    const subchannels = new CountedSubchannels(counterRef.counter, loads, securityOf, observed);
     this.applied = { ...applied, subchannels };
     this.only.requestPublication();
   }

@@ -9,6 +9,7 @@ import type { ConnectionSecurity } from '../../security/connection-security';
 import type { CallCounter } from './call-counter';
 import { refuseCallCredentials } from './call-credentials';
 import type { CallLoad } from './cluster-loads';
+import type { ObservedCluster } from './observed-cluster';
 
 /** Counts calls. */
 export interface CallCount {
@@ -38,11 +39,13 @@ export class CountedSubchannels<Counter extends CallCount = CallCounter> {
   /**
    * @param loads Absent if no load is reported.
    * @param securityOf Returns what secures a subchannel; absent if another policy sees to call credentials.
+   * @param observed Absent if no plugin observes the calls.
    */
   constructor(
     readonly counter: Counter,
     private readonly loads?: LoadLookup,
     private readonly securityOf?: (subchannel: Subchannel) => ConnectionSecurity,
+    private readonly observed?: ObservedCluster,
   ) {}
 
   /** Whether a subchannel is insecure, and so refuses watched calls with call credentials. */
@@ -60,7 +63,8 @@ export class CountedSubchannels<Counter extends CallCount = CallCounter> {
   }
 
   private create(subchannel: Subchannel): InterceptedSubchannel {
-    const createCall = createCountedCall(subchannel, this.counter, this.loads?.of(subchannel));
+    const counted = createCountedCall(subchannel, this.counter, this.loads?.of(subchannel));
+    const createCall = this.observed?.observeCalls(subchannel, counted) ?? counted;
     if (this.securityOf?.(subchannel).kind !== 'insecure') {
       return new InterceptedSubchannel(subchannel, createCall);
     }

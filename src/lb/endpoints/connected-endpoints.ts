@@ -58,8 +58,8 @@ export class ReadyList<Item extends ReadyItem> implements Iterable<Item> {
 
 /** The part of a policy besides connecting to every endpoint. */
 export interface ConnectedEndpointsDelegate<Config extends LbConfig, Endpoint> {
-  /** Applies a config. The endpoints of the same update follow. */
-  configure?(config: Config): void;
+  /** Applies a config. The endpoints of the same update follow. @param labels See `LbUpdate`. */
+  configure?(config: Config, labels: LbUpdate['labels']): void;
   /** Creates the state of an endpoint, kept across reconnects with its leaf, and so with its addresses (gRFC A61). */
   createEndpoint(leaf: EndpointLeaf): Endpoint;
   /** The endpoint became READY, or is READY on another connection than before. */
@@ -122,8 +122,8 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint> implements Lb
     this.publication = host.environment.batch.createPublication(host.depth, this);
   }
 
-  update({ config, endpoints, options, resolutionNote }: LbUpdate<Config>): void {
-    this.delegate.configure?.(config);
+  update({ config, endpoints, options, resolutionNote, labels }: LbUpdate<Config>): void {
+    this.delegate.configure?.(config, labels);
     this.noteResolution(resolutionNote);
     if (endpoints.ok) {
       this.listed = endpoints.value;

@@ -1,6 +1,9 @@
 import type { ChannelOptions, Picker, Subchannel, SubchannelAddress } from '../../grpc-js';
+import { Label } from '../../stats/instrument';
+import { LbInstruments, LbLabel } from '../../stats/lb-instruments';
 import type { Handle } from '../../util/handle';
 import type { Steps } from '../../util/steps';
+import { ClusterImplConfig } from '../cluster-impl/config';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
@@ -18,6 +21,7 @@ import {
   type CallOutcomes,
   type EjectionLimit,
   type Outlier,
+  type Verdict,
 } from './choose-ejections';
 import {
   isDetecting,
@@ -46,6 +50,11 @@ export const outlierDetectionPolicies: readonly LbPolicyType[] = [
     create: (host) => createSingleChildPolicy(host, (only) => new OutlierDetection(only)),
   }),
 );
+
+const UNENFORCED_REASONS: Readonly<Record<Exclude<Verdict, 'ejected'>, string>> = {
+  'not-enforced': 'enforcement_percentage',
+  'at-limit': 'max_ejection_overflow',
+};
 
 const TRACER = 'outlier_detection';
 // With an interval of 0 the timer would fire continuously.
@@ -183,11 +192,13 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
     const candidates = this.takeCandidates();
     if (successRate !== undefined) {
       const limit = this.measureLimit(detection.maxEjectionPercent);
-      this.eject(successRateEjections(candidates, successRate, limit, random), nowMs);
+      const outliers = successRateEjections(candidates, successRate, limit, random);
+      this.eject(outliers, 'success_rate', nowMs);
     }
     if (failurePercentage !== undefined) {
       const limit = this.measureLimit(detection.maxEjectionPercent);
-      this.eject(failurePercentageEjections(candidates, failurePercentage, limit, random), nowMs);
+      const outliers = failurePercentageEjections(candidates, failurePercentage, limit, random);
+      this.eject(outliers, 'failure_percentage', nowMs);
     }
     for (const endpoint of this.endpoints.values()) {
       if (endpoint.settle(nowMs, detection)) this.trace(() => `${endpoint.key} is unejected`);
@@ -210,14 +221,31 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
     return { endpointCount: this.endpoints.size, ejectedCount, maxEjectionPercent };
   }
 
-  private eject(outliers: readonly Outlier<Candidate>[], nowMs: number): void {
+  private eject(outliers: readonly Outlier<Candidate>[], method: string, nowMs: number): void {
     for (const { candidate, verdict } of outliers) {
       const { endpoint, successes, failures } = candidate;
       this.trace(
         () => `${endpoint.key} had ${successes} successes, ${failures} failures: ${verdict}`,
       );
+      this.count(verdict, method);
       if (verdict === 'ejected') endpoint.eject(nowMs);
     }
+  }
+
+  /** Counts a decision for the plugins that observe the channel (gRFC A91). */
+  private count(verdict: Verdict, method: string): void {
+    const { stats } = this.only.host.environment;
+    if (stats === undefined) return;
+    const child = this.config?.childPolicy;
+    const cluster = child instanceof ClusterImplConfig ? child.options.cluster : '';
+    const labels = { [Label.BACKEND_SERVICE]: cluster, [LbLabel.DETECTION_METHOD]: method };
+    const { EJECTIONS_ENFORCED, EJECTIONS_UNENFORCED } = LbInstruments;
+    const reason = verdict === 'ejected' ? undefined : UNENFORCED_REASONS[verdict];
+    const series =
+      reason === undefined
+        ? stats.series(EJECTIONS_ENFORCED, labels)
+        : stats.series(EJECTIONS_UNENFORCED, { ...labels, [LbLabel.UNENFORCED_REASON]: reason });
+    series?.add(1);
   }
 
   private trace(text: () => string): void {

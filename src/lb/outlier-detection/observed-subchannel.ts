@@ -1,6 +1,7 @@
 import { BaseSubchannelWrapper, PickResultType } from '../../grpc-js';
 import type { PickArgs, PickResult, Picker, Subchannel, SubchannelAddress } from '../../grpc-js';
 import { InterceptedSubchannel } from '../../grpc-js/subchannel-wrappers';
+import { MeasuredSubchannel } from '../connections/measured-subchannel';
 import type { ObservedEndpoint } from './observed-endpoint';
 
 /** Forwards picks to the child, and counts the calls to observed endpoints. */
@@ -80,9 +81,15 @@ function findObserved(picked: Subchannel): ObservedSubchannel | undefined {
   for (;;) {
     if (subchannel instanceof ObservedSubchannel) {
       if (subchannel.endpoint !== undefined) return subchannel;
-    } else if (!(subchannel instanceof InterceptedSubchannel)) {
+    } else if (!isWrapperOfCalls(subchannel)) {
       return undefined;
     }
     subchannel = subchannel.wrapped;
   }
+}
+
+function isWrapperOfCalls(
+  subchannel: Subchannel,
+): subchannel is InterceptedSubchannel | MeasuredSubchannel {
+  return subchannel instanceof InterceptedSubchannel || subchannel instanceof MeasuredSubchannel;
 }

@@ -13,6 +13,7 @@ import type {
 } from '../../grpc-js';
 import type { ClusterStore } from '../../dependency-manager/xds-config';
 import type { LbConfig } from '../../resources/extension-points';
+import type { ChannelStats } from '../../stats/stats-plugin';
 import type { Clock } from '../../util/clock';
 import { errorMessage } from '../../util/error-message';
 import type { Handle } from '../../util/handle';
@@ -24,6 +25,7 @@ import type { LbPolicyRegistry } from '../registry/lb-policy-registry';
 import { policyToJson } from '../registry/policy-json';
 import type { LbPolicyRoots } from '../registry/register-lb-policies';
 import { LbBatch } from './lb-batch';
+import { ObservedPicker } from './observed-picker';
 import { stateName, type PolicyState } from './policy-state';
 import { getXdsLbContext } from './xds-lb-context-arg';
 
@@ -58,6 +60,8 @@ export class GrpcJsRoot implements LoadBalancer {
   /** The timer of `exitIdle`. */
   private wakeUp: Handle | undefined;
   private state = ConnectivityState.IDLE;
+  /** What observes the channel, known from the first update on. */
+  private stats: ChannelStats | undefined;
 
   constructor(
     private readonly type: LbPolicyType,
@@ -70,7 +74,7 @@ export class GrpcJsRoot implements LoadBalancer {
       shared.logger.error(() => `Bug in load-balancing policy ${type.name}: ${describe(error)}`);
     });
     this.policy = type.create({
-      environment: { ...shared, batch: this.batch },
+      environment: this.createEnvironment(shared),
       depth: 0,
       createSubchannel: (address, args) => helper.createSubchannel(address, args),
       addChannelzChild: (child) => helper.addChannelzChild(child),
@@ -78,7 +82,9 @@ export class GrpcJsRoot implements LoadBalancer {
       updateState: (state, picker, error) => {
         this.state = state;
         if (state === ConnectivityState.READY) this.isWakeUpDue = false;
-        if (!this.destroyed) helper.updateState(state, picker, error);
+        if (this.destroyed) return;
+        const observed = this.stats === undefined ? picker : new ObservedPicker(picker);
+        helper.updateState(state, observed, error);
       },
       requestReresolution: () => {
         if (!this.destroyed) helper.requestReresolution();
@@ -94,13 +100,16 @@ export class GrpcJsRoot implements LoadBalancer {
     resolutionNote: string,
   ): boolean {
     if (!(config instanceof RootConfig)) return false;
+    const xds = getXdsLbContext(channelOptions);
+    // Between two resolutions of a channel there is no context.
+    this.stats ??= xds?.stats;
     const update = {
       config: config.config,
       endpoints: list.ok
         ? ok(this.endpoints.update(list.value))
         : ({ ok: false, error: list.error.details } as const),
       options: this.options.strip(channelOptions),
-      xds: getXdsLbContext(channelOptions),
+      xds,
       resolutionNote,
     };
     this.currentClusters = update.xds?.clusters;
@@ -151,6 +160,18 @@ export class GrpcJsRoot implements LoadBalancer {
     return {
       ...{ policy: this.type.name, state: stateName(this.state) },
       ...this.policy.describe?.(),
+    };
+  }
+
+  /** The policy is created before the first update, which has the stats. */
+  private createEnvironment(shared: SharedLbEnvironment): LbEnvironment {
+    const stats = () => this.stats;
+    return {
+      ...shared,
+      batch: this.batch,
+      get stats() {
+        return stats();
+      },
     };
   }
 }

@@ -10,11 +10,19 @@ import type { LbUpdate } from '../lb-policy';
  * a tree derive from each other.
  */
 export function childUpdate(
-  { endpoints, options, xds, resolutionNote }: LbUpdate,
+  { endpoints, options, xds, resolutionNote, labels }: LbUpdate,
   config: LbConfig,
   childEndpoints: LbUpdate['endpoints'] = endpoints,
 ): LbUpdate {
-  return { config, endpoints: childEndpoints, options, xds, resolutionNote };
+  return { config, endpoints: childEndpoints, options, xds, resolutionNote, labels };
+}
+
+/** Returns the update with other labels. They must be the same object until one of them changes. */
+export function labelledUpdate(
+  { config, endpoints, options, xds, resolutionNote }: LbUpdate,
+  labels: LbUpdate['labels'],
+): LbUpdate {
+  return { config, endpoints, options, xds, resolutionNote, labels };
 }
 
 /** Creates the update of a named child: with the endpoints under its name, or none if there are none. */
@@ -34,6 +42,7 @@ export function sameUpdate(a: LbUpdate, b: LbUpdate): boolean {
       a.options === b.options &&
       a.resolutionNote === b.resolutionNote &&
       a.xds === b.xds &&
+      a.labels === b.labels &&
       sameEndpointResult(a.endpoints, b.endpoints))
   );
 }

@@ -5,7 +5,7 @@ import {
   type ConnectedEndpointsDelegate,
 } from '../endpoints/connected-endpoints';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
-import type { LbHost, LbPolicyType } from '../lb-policy';
+import type { LbHost, LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import type { StateDetails } from '../tree/policy-state';
 import {
@@ -21,6 +21,7 @@ import {
   WeightedRoundRobinPicker,
 } from './weighted-endpoints';
 import type { LoadReport } from './utilization';
+import { WeightStats } from './weight-stats';
 
 /** A source of out-of-band load reports (gRFC A51). */
 export interface OobReportSource {
@@ -71,6 +72,7 @@ class WeightedRoundRobin implements ConnectedEndpointsDelegate<
 > {
   private readonly ready: WeightedEndpoints;
   private config = INITIAL_CONFIG;
+  private labels: LbUpdate['labels'];
   /** Set while any endpoint is READY. */
   private refreshTimer: Handle | undefined;
 
@@ -81,7 +83,8 @@ class WeightedRoundRobin implements ConnectedEndpointsDelegate<
     this.ready = new WeightedEndpoints(host.environment.random);
   }
 
-  configure(config: WeightedRoundRobinConfig): void {
+  configure(config: WeightedRoundRobinConfig, labels: LbUpdate['labels']): void {
+    this.labels = labels;
     if (config !== this.config) this.apply(config);
   }
 
@@ -173,9 +176,16 @@ class WeightedRoundRobin implements ConnectedEndpointsDelegate<
   }
 
   private refresh(): void {
-    const { clock, logger } = this.host.environment;
+    const { clock, logger, stats: channel } = this.host.environment;
     const nowMs = clock.monotonicMs();
-    this.ready.refresh((endpoint) => endpoint.weight.current(nowMs, this.config));
+    const { config, ready } = this;
+    const stats = channel && new WeightStats(channel, this.labels);
+    const isWeighted = ready.refresh(({ weight }) => {
+      const current = weight.current(nowMs, config);
+      stats?.onWeight(current, current > 0 ? 'usable' : weight.stateAt(nowMs, config));
+      return current;
+    });
+    if (!isWeighted) stats?.onFallback();
     logger.trace(TRACER, () => `weights ${this.describeWeights(nowMs)}`);
   }
 

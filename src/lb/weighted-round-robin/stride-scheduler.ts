@@ -85,7 +85,12 @@ export interface ScaledWeights {
   readonly weights: Uint16Array;
   /** The weight of items without one. */
   readonly mean: number;
+  /** The number of items with a weight of their own. */
+  readonly known: number;
 }
+
+/** With fewer weights than this, all items weigh the same (gRFC A58). */
+export const MIN_WEIGHTS = 2;
 
 // Weights are limited to these multiples of the mean, which bounds the search for the next endpoint: with 10,000 endpoints
 // of which one reports a million times the weight of the others, nearly every step would be wasted.
@@ -108,8 +113,9 @@ export function scaleWeights(weights: Float64Array): ScaledWeights {
     sum += weight;
     if (weight > greatest) greatest = weight;
   }
-  if (known < 2) {
-    return { weights: new Uint16Array(weights.length).fill(FULL_WEIGHT), mean: FULL_WEIGHT };
+  if (known < MIN_WEIGHTS) {
+    const equal = new Uint16Array(weights.length).fill(FULL_WEIGHT);
+    return { weights: equal, mean: FULL_WEIGHT, known };
   }
   const mean = sum / known;
   const max = Math.min(greatest, mean * MAX_OVER_MEAN);
@@ -120,5 +126,5 @@ export function scaleWeights(weights: Float64Array): ScaledWeights {
   const scaled = new Uint16Array(weights.length);
   let index = 0;
   for (const weight of weights) scaled[index++] = weight === 0 ? scaledMean : scale(weight);
-  return { weights: scaled, mean: scaledMean };
+  return { weights: scaled, mean: scaledMean, known };
 }

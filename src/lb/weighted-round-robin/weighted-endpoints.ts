@@ -7,7 +7,7 @@ import { type ReadyItem, ReadyList } from '../endpoints/connected-endpoints';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import { readCallLoadReport } from '../orca/call-load-report';
 import type { WeightedRoundRobinConfig } from './config';
-import { scaleWeights, StrideScheduler } from './stride-scheduler';
+import { MIN_WEIGHTS, scaleWeights, StrideScheduler } from './stride-scheduler';
 import type { LoadReport } from './utilization';
 
 type CallEndedListener = NonNullable<PickResult['onCallEnded']>;
@@ -69,12 +69,18 @@ export class WeightedEndpoints {
     if (index >= 0) this.scheduler.remove(index);
   }
 
-  /** Applies new weights. @param weigh Returns the weight of an endpoint; 0 if it has none. */
-  refresh(weigh: (endpoint: WeightedEndpoint) => number): void {
+  /**
+   * Applies new weights.
+   * @param weigh Returns the weight of an endpoint; 0 if it has none.
+   * @returns Whether enough endpoints have a weight to go by weight.
+   */
+  refresh(weigh: (endpoint: WeightedEndpoint) => number): boolean {
     const weights = new Float64Array(this.ready.size);
     let index = 0;
     for (const endpoint of this.ready) weights[index++] = weigh(endpoint);
-    this.scheduler.setWeights(scaleWeights(weights));
+    const scaled = scaleWeights(weights);
+    this.scheduler.setWeights(scaled);
+    return scaled.known >= MIN_WEIGHTS;
   }
 
   /** Continues with a random endpoint. */
@@ -102,6 +108,9 @@ export function computeWeight(report: LoadReport, config: WeightedRoundRobinConf
   return weight > 0 && weight < Infinity ? weight : 0;
 }
 
+/** Whether a weight can be used; if not, whether it has expired, or is not known for long enough (gRFC A58). */
+export type WeightState = 'usable' | 'stale' | 'not-yet-usable';
+
 /** The last weight of an endpoint, with its blackout and expiration (gRFC A58). Times are monotonic. */
 export class EndpointWeight {
   private weight = 0;
@@ -124,15 +133,20 @@ export class EndpointWeight {
   }
 
   /** Returns the usable weight; 0 if there is none. */
-  current(nowMs: number, { settings }: WeightedRoundRobinConfig): number {
+  current(nowMs: number, config: WeightedRoundRobinConfig): number {
+    return this.stateAt(nowMs, config) === 'usable' ? this.weight : 0;
+  }
+
+  /** Returns whether the weight can be used, or why not. */
+  stateAt(nowMs: number, { settings }: WeightedRoundRobinConfig): WeightState {
     if (nowMs - this.lastUpdatedMs >= settings.weightExpirationPeriodMs) {
       // The blackout period applies to the reports after an expiration.
       this.nonEmptySinceMs = Infinity;
-      return 0;
+      return this.lastUpdatedMs === -Infinity ? 'not-yet-usable' : 'stale';
     }
     const { blackoutPeriodMs } = settings;
-    if (blackoutPeriodMs > 0 && nowMs - this.nonEmptySinceMs < blackoutPeriodMs) return 0;
-    return this.weight;
+    const isBlackedOut = blackoutPeriodMs > 0 && nowMs - this.nonEmptySinceMs < blackoutPeriodMs;
+    return isBlackedOut ? 'not-yet-usable' : 'usable';
   }
 }
 

@@ -1,4 +1,6 @@
 import { ConnectivityState, type Picker } from '../../grpc-js';
+import { Label } from '../../stats/instrument';
+import type { LabelValues } from '../../stats/stats-plugin';
 import type { Handle } from '../../util/handle';
 import {
   aggregateConnectivity,
@@ -11,7 +13,7 @@ import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { ChildPolicy } from '../tree/child-policy';
 import type { Publication } from '../tree/lb-batch';
-import { namedChildUpdate } from '../tree/lb-update';
+import { labelledUpdate, namedChildUpdate } from '../tree/lb-update';
 import type { ChildState, PolicyParts } from '../tree/policy-state';
 import {
   parseWeightedTargetConfig,
@@ -41,6 +43,8 @@ interface Target {
   weight: number;
   /** Set while the target is not in the config. */
   retention: Handle | undefined;
+  /** The labels of the parent with the name as locality; `undefined` if the channel is not observed. */
+  labels: { readonly parent: LabelValues; readonly own: LabelValues } | undefined;
 }
 
 class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
@@ -118,7 +122,12 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
     target.retention?.release();
     target.retention = undefined;
     target.weight = config.weight;
-    target.child.update(namedChildUpdate(update, config.childPolicy, name));
+    const childUpdate = namedChildUpdate(update, config.childPolicy, name);
+    target.child.update(
+      update.labels === undefined
+        ? childUpdate
+        : labelledUpdate(childUpdate, labelsOf(target, name, update.labels)),
+    );
   }
 
   private createTarget(name: string): Target {
@@ -128,7 +137,7 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
         if (target.weight > 0) this.publication.request();
       },
     });
-    const target: Target = { child, weight: 0, retention: undefined };
+    const target: Target = { child, weight: 0, retention: undefined, labels: undefined };
     this.targets.set(name, target);
     return target;
   }
@@ -184,6 +193,14 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
         return new WaitPicker(() => this.describeWait());
     }
   }
+}
+
+/** The name of a target is its locality, as wrr_locality names them (gRFC A78). */
+function labelsOf(target: Target, name: string, parent: LabelValues): LabelValues {
+  if (target.labels?.parent !== parent) {
+    target.labels = { parent, own: { ...parent, [Label.LOCALITY]: name } };
+  }
+  return target.labels.own;
 }
 
 function toWeightedPicker({ child, weight }: Target): WeightedPicker {

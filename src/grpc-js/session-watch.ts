@@ -1,0 +1,87 @@
+import type { Handle } from '../util/handle';
+import { hasMethods } from './host-internals';
+
+/** The HTTP/2 session of a connection. */
+interface Session {
+  readonly encrypted?: boolean | undefined;
+  prependListener(event: string, listener: (...args: readonly unknown[]) => void): void;
+  removeListener(event: string, listener: (...args: readonly unknown[]) => void): void;
+}
+
+/** Watches the connection of a subchannel for the reason of its end (gRFC A94). */
+export interface SessionWatch extends Handle {
+  /** `none` or `privacy_and_integrity`. */
+  readonly securityLevel: string;
+  /** Why the connection has ended or is about to; the first reason counts. `undefined` if it is not known. */
+  readonly reason: string | undefined;
+}
+
+const ERRORS: ReadonlyMap<unknown, string> = new Map([
+  ['ECONNRESET', 'connection reset'],
+  ['EPIPE', 'connection reset'],
+  ['ETIMEDOUT', 'connection timed out'],
+  ['ECONNABORTED', 'connection aborted'],
+]);
+
+/**
+ * Watches the session of a connected subchannel. grpc-js keeps it in private fields, and has reported the loss of the
+ * connection before anything else can see its reason
+ * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/transport.ts, `Http2Transport`).
+ *
+ * @param subchannel The real subchannel.
+ * @returns `undefined` where the session cannot be seen.
+ */
+export function watchSession(subchannel: object): SessionWatch | undefined {
+  const session = sessionOf(subchannel);
+  if (session === undefined) return undefined;
+  let reason: string | undefined;
+  const onGoaway = (code: unknown): void => {
+    reason ??= `GOAWAY ${goawayName(code)}`;
+  };
+  const onError = (error: unknown): void => {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    reason ??= ERRORS.get(code) ?? 'socket error';
+  };
+  session.prependListener('goaway', onGoaway);
+  session.prependListener('error', onError);
+  return {
+    securityLevel: session.encrypted === true ? 'privacy_and_integrity' : 'none',
+    get reason() {
+      return reason;
+    },
+    release() {
+      session.removeListener('goaway', onGoaway);
+      session.removeListener('error', onError);
+    },
+  };
+}
+
+function sessionOf(subchannel: object): Session | undefined {
+  const transport: unknown = Reflect.get(subchannel, 'transport');
+  if (typeof transport !== 'object' || transport === null) return undefined;
+  const session: unknown = Reflect.get(transport, 'session');
+  return hasMethods<Session>(session, 'prependListener', 'removeListener') ? session : undefined;
+}
+
+/** Returns the name of an HTTP/2 error code, such as `NO_ERROR`. */
+function goawayName(code: unknown): string {
+  return (typeof code === 'number' ? ERROR_CODES[code] : undefined) ?? 'UNKNOWN';
+}
+
+/** By number, from 0 (RFC 9113, section 7). */
+const ERROR_CODES = [
+  'NO_ERROR',
+  'PROTOCOL_ERROR',
+  'INTERNAL_ERROR',
+  'FLOW_CONTROL_ERROR',
+  'SETTINGS_TIMEOUT',
+  'STREAM_CLOSED',
+  'FRAME_SIZE_ERROR',
+  'REFUSED_STREAM',
+  'CANCEL',
+  'COMPRESSION_ERROR',
+  'CONNECT_ERROR',
+  'ENHANCE_YOUR_CALM',
+  'INADEQUATE_SECURITY',
+  'HTTP_1_1_REQUIRED',
+];

@@ -1,0 +1,133 @@
+import {
+  Status,
+  type PickArgs,
+  type Picker,
+  type PickResult,
+  type Subchannel,
+} from '../../grpc-js';
+import type { CallListener, CreateCall } from '../../grpc-js/subchannel-wrappers';
+import { localityName } from '../../resources/endpoints/endpoints';
+import { Label } from '../../stats/instrument';
+import type { CallStats } from '../../stats/call-stats';
+import type { ChannelStats, LabelValues } from '../../stats/stats-plugin';
+import type { Clock } from '../../util/clock';
+import { observedCall } from '../call-attributes';
+import { isMeasured, MeasuredSubchannel } from '../connections/measured-subchannel';
+import { createLocalityIndex } from '../endpoints/address-index';
+import type { EndpointSet } from '../endpoints/endpoint-set';
+import { observedCallOf } from '../tree/observed-picker';
+
+type Call = ReturnType<CreateCall>;
+
+/** What plugins observe of one cluster of a channel: its connections, and the attempts of calls on them. */
+export class ObservedCluster {
+  /** For the policies below, until the cluster is another one. */
+  readonly labels: LabelValues;
+  private readonly localities = createLocalityIndex();
+  private readonly usesLocality: boolean;
+  private readonly measuresConnections: boolean;
+
+  constructor(
+    private readonly stats: ChannelStats,
+    private readonly cluster: string,
+    private readonly clock: Clock,
+  ) {
+    this.labels = { [Label.BACKEND_SERVICE]: cluster };
+    this.usesLocality = stats.usesLabel(Label.LOCALITY);
+    this.measuresConnections = isMeasured(stats);
+  }
+
+  /** Applies the endpoints. @returns Whether an endpoint has moved to another locality. */
+  update(endpoints: EndpointSet): boolean {
+    return this.usesLocality && this.localities.update(endpoints);
+  }
+
+  /** Returns the label of the locality of an address; empty if it is not known. */
+  localityOf(address: string): string {
+    const locality = this.usesLocality ? this.localities.get(address) : undefined;
+    return locality === undefined ? '' : localityName(locality);
+  }
+
+  /** Returns a subchannel whose connections are measured, if any plugin does. */
+  measure(subchannel: Subchannel): Subchannel {
+    if (!this.measuresConnections) return subchannel;
+    const { stats, clock } = this;
+    const locality = this.localityOf(subchannel.getAddress());
+    const labels = { ...this.labels, [Label.LOCALITY]: locality };
+    return new MeasuredSubchannel(subchannel, { stats, labels, clock });
+  }
+
+  /** Returns what creates the calls of a subchannel, for those that are observed. */
+  observeCalls(subchannel: Subchannel, createCall: CreateCall): CreateCall {
+    return createObservedCall(createCall, this.localityOf(subchannel.getAddress()));
+  }
+
+  /** Returns a picker that records the cluster of observed calls, whatever becomes of the pick (gRFC A89). */
+  observe(picker: Picker): Picker {
+    return new ClusterNamePicker(picker, this.cluster);
+  }
+}
+
+class ClusterNamePicker implements Picker {
+  constructor(
+    private readonly child: Picker,
+    private readonly cluster: string,
+  ) {}
+
+  pick(args: PickArgs): PickResult {
+    const call = observedCall(args);
+    if (call !== undefined) call.backendService = this.cluster;
+    return this.child.pick(args);
+  }
+}
+
+/** Creates the calls of a subchannel, and notifies observed ones of their messages and of their status. */
+function createObservedCall(createCall: CreateCall, locality: string): CreateCall {
+  return (metadata, host, method, listener, callId) => {
+    const call = observedCallOf(metadata);
+    if (call === undefined) return createCall(metadata, host, method, listener, callId);
+    const attempt = call.attempts;
+    try {
+      const observing = new ObservingCallListener(listener, call, attempt);
+      const created = createCall(metadata, host, method, observing, callId);
+      call.onSent(locality);
+      watchSentMessages(created, call, attempt);
+      return created;
+    } catch (error) {
+      // As the host library does, which then starts another attempt.
+      call.endAttempt(attempt, Status.INTERNAL);
+      throw error;
+    }
+  };
+}
+
+/** The host library sends messages by the method of the call that it got, and calls nothing else for them. */
+function watchSentMessages(created: Call, call: CallStats, attempt: number): void {
+  const send = created.sendMessageWithContext.bind(created);
+  created.sendMessageWithContext = (context, message) => {
+    call.onMessageSent(attempt, message);
+    send(context, message);
+  };
+}
+
+class ObservingCallListener implements CallListener {
+  constructor(
+    private readonly next: CallListener,
+    private readonly call: CallStats,
+    private readonly attempt: number,
+  ) {}
+
+  onReceiveMetadata(metadata: Parameters<CallListener['onReceiveMetadata']>[0]): void {
+    this.next.onReceiveMetadata(metadata);
+  }
+
+  onReceiveMessage(message: unknown): void {
+    if (Buffer.isBuffer(message)) this.call.onMessageReceived(this.attempt, message);
+    this.next.onReceiveMessage(message);
+  }
+
+  onReceiveStatus(status: Parameters<CallListener['onReceiveStatus']>[0]): void {
+    this.call.endAttempt(this.attempt, status.code);
+    this.next.onReceiveStatus(status);
+  }
+}
