@@ -233,23 +233,53 @@ describe('a cluster behind an HTTP proxy', () => {
     other.stop();
   });
 
+  // 1. One endpoint. 2. The cluster, the proxy of the locality and another endpoint change, which is seen by its calls.
   it('keeps its connection over updates in which its proxy stays', async () => {
-    const endpoints = [endpointAt(backend.port, proxyAt(proxy.port))];
-    mesh.serve(resources(endpoints));
+    const endpoint = endpointAt(backend.port, proxyAt(proxy.port));
+    mesh.serve(resources([endpoint]));
     const client = connect(insecure());
     expect(await client.say()).toBe('plain');
-    mesh.serve(resources(endpoints, proxyAt(1)));
+    const other = await mesh.backend('other');
+    const circuit_breakers = { thresholds: [{ max_requests: 5 }] };
     mesh.serve({
-      ...resources(endpoints),
-      clusters: [
-        edsClusterJson('echo', {
-          transport_socket: proxySocket(),
-          circuit_breakers: { thresholds: [{ max_requests: 5 }] },
-        }),
-      ],
+      ...resources([endpoint, endpointAt(other.port)], proxyAt(proxy.port)),
+      clusters: [edsClusterJson('echo', { transport_socket: proxySocket(), circuit_breakers })],
     });
-    for (let call = 0; call < 20; call++) expect(await client.say()).toBe('plain');
-    expect(proxy.targets).toHaveLength(1);
+    await eventually(
+      () => client.say(),
+      (answer) => answer === 'other',
+    );
+    for (let call = 0; call < 20; call++) await client.say();
+    expect(proxy.targets).toEqual([`127.0.0.1:${backend.port}`, `127.0.0.1:${other.port}`]);
+  });
+
+  it('keeps the connections to other endpoints when the proxy of one changes', async () => {
+    const [next, other] = [await new HttpProxy().start(), await mesh.backend('other')];
+    const serve = ({ port }: HttpProxy) =>
+      mesh.serve(
+        resources([
+          endpointAt(backend.port, proxyAt(port)),
+          endpointAt(other.port, proxyAt(proxy.port)),
+        ]),
+      );
+    serve(proxy);
+    const client = connect(insecure());
+    await eventually(
+      () => client.say(),
+      (answer) => answer === 'other',
+    );
+    serve(next);
+    await eventually(
+      async () => {
+        await client.say();
+        return next.targets.length;
+      },
+      (count) => count > 0,
+    );
+    for (let call = 0; call < 10; call++) await client.say();
+    expect(next.targets).toEqual([`127.0.0.1:${backend.port}`]);
+    expect(other.peers.size).toBe(1);
+    next.stop();
   });
 
   it('connects one endpoint once for each proxy, in channels that share connections', async () => {
