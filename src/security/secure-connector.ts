@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net';
-import { isIP } from 'node:net';
 import { connect, type PeerCertificate, type TLSSocket } from 'node:tls';
 import { CallCredentials, type ChannelOptions, type SecureConnector } from '../grpc-js';
 import { errorMessage } from '../util/error-message';
@@ -43,9 +42,7 @@ export class XdsSecureConnector implements SecureConnector {
     private readonly clock: Clock = systemClock,
   ) {
     const hostname: unknown = options[ENDPOINT_HOSTNAME_ARG];
-    const serverName = serverNameOf(policy.tls, typeof hostname === 'string' ? hostname : '');
-    // Never an address (RFC 6066): Node 26 refuses to send one.
-    this.serverName = isIP(serverName) === 0 ? serverName : '';
+    this.serverName = serverNameOf(policy.tls, typeof hostname === 'string' ? hostname : '');
     this.material = policy.watch(() => {
       for (const notify of [...this.waiters]) notify();
     });

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import type { ChannelOptions } from '../grpc-js';
 import type { UpstreamTls } from '../resources/cluster/cluster';
@@ -92,11 +93,18 @@ export class TlsPolicy {
 }
 
 /**
- * Returns the server name to send (gRFC A101); empty for none.
+ * Returns the server name to send (gRFC A101); empty for none. It is never an address (RFC 6066): Node 26 refuses to send one.
  * @param hostname That of the endpoint, such as `a.example` or, of a DNS name, `a.example:443`.
  */
 export function serverNameOf({ sni, autoHostSni }: UpstreamTls, hostname: string): string {
-  if (!autoHostSni || hostname === '') return sni;
+  const host = autoHostSni ? hostOf(hostname) : '';
+  const name = host === '' ? sni : host;
+  return isIP(name) === 0 ? name : '';
+}
+
+/** Removes the port, and what is around the host. */
+function hostOf(hostname: string): string {
+  if (isIP(hostname) !== 0) return hostname;
   const host = hostname.replace(/:\d+$/, '').replace(/\.$/, '');
-  return host === '' ? sni : host;
+  return host.replace(/^\[(.*)\]$/, '$1');
 }

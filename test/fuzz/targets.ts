@@ -37,6 +37,7 @@ import { createPolicyTarget } from './policy-target';
 import { JsonMutations } from './json-mutations';
 import { checkRouting } from './routing';
 import { createSanTarget } from './san-target';
+import { createSecurityTarget } from './security-target';
 import { createSecretTargets } from './secret-targets';
 import { bootstrapSample } from './samples/bootstrap';
 import { lbConfigSamples } from './samples/lb-configs';
@@ -135,6 +136,7 @@ export function createTargets(random: Random, hash: XxHash64): readonly FuzzTarg
     createCallTarget({ random, json, hash }),
     createPolicyTarget(random, hash),
     createSanTarget(random),
+    createSecurityTarget(random),
     ...createCertificateFileTargets({ wire, json }),
     ...createSecretTargets(wire),
     {
@@ -166,6 +168,7 @@ function createTypes(): ResourceTypes {
   const nested = new HttpFilterRegistry(builtIn);
   const composite = createCompositeFilter({ filters: nested, random: environment.random });
   return createResourceTypes({
+    ...{ systemRootCerts: true, sni: true },
     lbConfigs: policies,
     httpFilters: new HttpFilterRegistry([...builtIn, composite]),
     regexes: new Re2Compiler(DEFAULT_LIMITS),
@@ -174,22 +177,24 @@ function createTypes(): ResourceTypes {
   });
 }
 
+const certificateInstances: ReadonlySet<string> = new Set(['mesh']);
+
 function decode(
   type: ResourceType<unknown>,
   bytes: Uint8Array,
   original: Uint8Array,
 ): string | undefined {
-  const server = serverWith();
-  const { name, result } = type.decode(bytes, { server, previous: () => undefined });
+  const context = { server: serverWith(), certificateProviders: certificateInstances };
+  const { name, result } = type.decode(bytes, { ...context, previous: () => undefined });
   if (name !== type.peekName(bytes)) return 'the name depends on how it is read';
   if (result.ok && name === undefined) return 'a value without a name';
   if (!result.ok) return explain(result);
-  const { result: before } = type.decode(original, { server, previous: () => undefined });
+  const { result: before } = type.decode(original, { ...context, previous: () => undefined });
   const previous = before.ok ? before : undefined;
-  const { result: changed } = type.decode(bytes, { server, previous: () => previous });
+  const { result: changed } = type.decode(bytes, { ...context, previous: () => previous });
   if (isSameResult(changed, result)) return undefined;
   // Some values have functions in them, which are never equal.
-  const { result: again } = type.decode(bytes, { server, previous: () => undefined });
+  const { result: again } = type.decode(bytes, { ...context, previous: () => undefined });
   return isSameResult(again, result) ? 'the value depends on the one before' : undefined;
 }
 

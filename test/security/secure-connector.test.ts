@@ -301,6 +301,16 @@ describe('the server name of a connection', () => {
       { tls: { autoHostSni: true }, hostname: 'a.example.:443' },
       'a.example',
     ],
+    [
+      'that of the endpoint is an IPv6 address',
+      { tls: { autoHostSni: true }, hostname: '2001:db8::1' },
+      false,
+    ],
+    [
+      'that of the endpoint is an IPv6 address and a port',
+      { tls: { autoHostSni: true }, hostname: '[2001:db8::1]:443' },
+      false,
+    ],
     ['the endpoint has none', { tls: { autoHostSni: true, sni: 'b.example' } }, 'b.example'],
     ['it is an IPv4 address', { tls: { sni: '127.0.0.1' } }, false],
     ['it is an IPv6 address', { tls: { sni: '::1' } }, false],

@@ -41,7 +41,40 @@ const allPolicies: readonly Json[] = [
   balancing(policy('pick_first.v3.PickFirst', { shuffle_address_list: true })),
 ];
 
-/** A cluster of each type and of each load-balancing policy. */
+const instance: Json = { instance_name: 'mesh', certificate_name: 'ROOTCA' };
+const TLS = `${TYPE}/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext`;
+const secured = (common_tls_context: Json, extra: Json = {}): Json => ({
+  transport_socket: {
+    name: 'envoy.transport_sockets.tls',
+    typed_config: { '@type': TLS, common_tls_context, ...extra },
+  },
+});
+
+/** Clusters with TLS, in newer and in older fields. */
+const securedClusters: readonly Json[] = [
+  secured(
+    {
+      tls_certificate_provider_instance: instance,
+      validation_context: {
+        ca_certificate_provider_instance: instance,
+        match_subject_alt_names: [{ exact: 'spiffe://td/a' }, { prefix: 'a.', ignore_case: true }],
+        match_typed_subject_alt_names: [
+          { san_type: 'DNS', matcher: { safe_regex: { regex: 'a.*' } } },
+        ],
+      },
+    },
+    { sni: 'a.example', auto_host_sni: true, auto_sni_san_validation: true },
+  ),
+  secured({
+    tls_certificate_certificate_provider_instance: instance,
+    combined_validation_context: {
+      default_validation_context: { system_root_certs: {}, match_subject_alt_names: [] },
+      validation_context_certificate_provider_instance: instance,
+    },
+  }),
+].map((extra, index) => edsClusterJson(`tls-${index}`, extra));
+
+/** A cluster of each type, of each load-balancing policy, and with TLS. */
 export const clusters: readonly Json[] = [
   edsClusterJson('c', {
     lb_policy: 'RING_HASH',
@@ -68,6 +101,7 @@ export const clusters: readonly Json[] = [
       filter_metadata: { other: { n: 1.5, l: [true, null, { s: 'x' }] } },
     },
   }),
+  ...securedClusters,
   {
     name: 'agg',
     cluster_type: {
