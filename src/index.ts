@@ -24,6 +24,7 @@ export type {
 export type { ResourceStatus, ServerSnapshot } from './xds-client/client-snapshot';
 export type { RegisterOptions } from './register';
 export type { Limits } from './bootstrap/limits';
+export type { LogFields, LogLevel, LogRecord, XdsLogger } from './util/logger';
 export type {
   CallExplanation,
   ClusterExplanation,

@@ -16,7 +16,7 @@ import { loadRuntime } from './runtime/load-runtime';
 import type { XdsRuntime } from './runtime/xds-runtime';
 import { systemClock } from './util/clock';
 import { currentFeatureFlags } from './util/feature-flags';
-import type { Logger } from './util/logger';
+import type { Logger, XdsLogger } from './util/logger';
 import { currentProxyVariable, describeProxyVariable } from './util/proxy-variable';
 
 /** How to set up the client. */
@@ -39,6 +39,12 @@ export interface RegisterOptions {
    * the whole process from its first channel on. Default: see docs/limits.md.
    */
   readonly limits?: Partial<Limits>;
+  /**
+   * The logger of the application, which receives every line with its fields in place of that of `@grpc/grpc-js`. Its
+   * level can change at any time. Default: lines are written by `@grpc/grpc-js`: see `GRPC_VERBOSITY` and
+   * `grpc.setLogVerbosity`, whose default shows what fails and what recovers.
+   */
+  readonly logger?: XdsLogger;
 }
 
 /** The registration of this process. */
@@ -55,6 +61,7 @@ interface Registration {
 const OPTIONS: Readonly<Record<keyof RegisterOptions, true>> = {
   bootstrap: true,
   limits: true,
+  logger: true,
   snapshotPath: true,
 };
 
@@ -67,7 +74,7 @@ let registration: Registration | undefined;
  *
  * Never throws for an invalid or missing bootstrap: calls fail with a status that has the error.
  *
- * @throws TypeError if an option or a limit is unknown, or a limit is not a positive whole number.
+ * @throws TypeError if an option or a limit is unknown, a limit is not a positive whole number, or the logger is none.
  * @throws Error if `@grpc/grpc-js` lacks what this package needs, with both versions.
  */
 export function register(options: RegisterOptions = {}): void {
@@ -94,6 +101,15 @@ function checkOptions(options: unknown): void {
       `grpc-xds: unknown option "${name}" of register(); the options are ${known}`,
     );
   }
+  if ('logger' in options && options.logger !== undefined && !isLogger(options.logger)) {
+    throw new TypeError('grpc-xds: the logger of register() must be an object with the method log');
+  }
+}
+
+function isLogger(value: unknown): value is XdsLogger {
+  return (
+    typeof value === 'object' && value !== null && 'log' in value && typeof value.log === 'function'
+  );
 }
 
 /**
@@ -135,7 +151,7 @@ export function inspect(options: InspectOptions = {}): InspectReport {
  * @returns A function that ends it.
  */
 export function dumpOnSignal(signal: NodeJS.Signals): () => void {
-  const logger = createGrpcLogger(currentTracers());
+  const logger = createLogger(() => registration?.options);
   const handle = loadDumpOnSignal().dumpOnSignal(signal, () => inspect({ contents: true }), {
     clock: systemClock,
     logger,
@@ -145,7 +161,7 @@ export function dumpOnSignal(signal: NodeJS.Signals): () => void {
 
 /** Registers everything but the scheme with grpc-js; most code is loaded when a channel needs it. */
 function announce(options: RegisterOptions): Registration {
-  const logger = createGrpcLogger(currentTracers());
+  const logger = createLogger(() => current.options);
   const copies = new CopyWatch({ modules: loadedModules, clock: systemClock, logger });
   const flags = currentFeatureFlags();
   const runtime = () => {
@@ -168,6 +184,15 @@ function announce(options: RegisterOptions): Registration {
   registerLbPolicies(policyNames(flags), () => runtime().lbPolicyRoots);
   offerStatus(() => current.runtime?.observe() ?? []);
   return current;
+}
+
+/** @param options Returns those in force when a line is written. */
+function createLogger(options: () => RegisterOptions | undefined): Logger {
+  return createGrpcLogger({
+    isTracerOn: currentTracers(),
+    application: () => options()?.logger,
+    clock: systemClock,
+  });
 }
 
 /** Logs a proxy: a channel that uses it never creates a resolver, so nothing else can report why its calls fail. */

@@ -1,20 +1,70 @@
-import type { Logger } from '../util/logger';
+import type { Clock } from '../util/clock';
+import { LogLimiter } from '../util/log-limiter';
+import type { LogFields, Logger, LogLevel, LogRecord, XdsLogger } from '../util/logger';
 import { sanitizeText } from '../util/sanitize-text';
 import { log, logVerbosity, trace } from '.';
 
+export interface GrpcLoggerOptions {
+  /** Whether `GRPC_TRACE` names the tracer; grpc-js does not export that. */
+  readonly isTracerOn: (tracer: string) => boolean;
+  /** Returns the logger of the application. Default: lines are written to that of grpc-js. */
+  readonly application?: () => XdsLogger | undefined;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+}
+
+const SEVERITY: Readonly<Record<LogLevel, number>> = { error: 2, info: 1, debug: 0 };
+
 /**
- * Creates a logger on that of grpc-js: `GRPC_VERBOSITY` and `grpc.setLogger` apply. Every line is sanitized, as it may
- * have resource names, versions and errors of servers.
- * @param isTracerOn Whether `GRPC_TRACE` names the tracer; grpc-js does not export that.
+ * Creates a logger on that of the application, or else on that of grpc-js, to which `GRPC_VERBOSITY` and `grpc.setLogger`
+ * apply. Every line is sanitized, as it may have resource names, versions and errors of servers. Lines of one cause are
+ * limited; traces are not.
  */
-export function createGrpcLogger(isTracerOn: (tracer: string) => boolean): Logger {
+export function createGrpcLogger({ isTracerOn, application, clock }: GrpcLoggerOptions): Logger {
+  const limiter = new LogLimiter(clock);
+  const write = (level: 'error' | 'info', text: () => string, fields?: LogFields) => {
+    const target = application?.();
+    if (target !== undefined && !accepts(target, level)) return;
+    const message = sanitizeText(text());
+    const suppressed = limiter.admit(causeOf(message, fields));
+    if (suppressed === undefined) return;
+    if (target === undefined) {
+      const note = suppressed === 0 ? '' : ` (${suppressed} such lines were left out before)`;
+      log(level === 'error' ? logVerbosity.ERROR : logVerbosity.INFO, `${message}${note}`);
+    } else {
+      pass(target, { level, message, ...fields, ...(suppressed > 0 && { suppressed }) });
+    }
+  };
   return {
     trace(tracer, text) {
-      if (isTracerOn(tracer)) trace(logVerbosity.DEBUG, tracer, sanitizeText(text()));
+      const target = application?.();
+      if (target === undefined) {
+        if (isTracerOn(tracer)) trace(logVerbosity.DEBUG, tracer, sanitizeText(text()));
+      } else if (accepts(target, 'debug')) {
+        pass(target, { level: 'debug', message: sanitizeText(text()), tracer });
+      }
     },
-    info: (text) => log(logVerbosity.INFO, sanitizeText(text())),
-    error: (text) => log(logVerbosity.ERROR, sanitizeText(text())),
+    info: (text, fields) => write('info', text, fields),
+    error: (text, fields) => write('error', text, fields),
   };
+}
+
+function accepts({ level = 'info' }: XdsLogger, of: LogLevel): boolean {
+  return SEVERITY[of] >= SEVERITY[level];
+}
+
+function pass(target: XdsLogger, record: LogRecord): void {
+  try {
+    target.log(record);
+  } catch {
+    // The log of an application must not stop its calls.
+  }
+}
+
+/** Returns what lines have in common that are about the same: their event and its subject, or the text without numbers. */
+function causeOf(message: string, fields: LogFields = {}): string {
+  const { event, serverUri = '', typeUrl = '', name = '', target = '', cluster = '' } = fields;
+  if (event === undefined) return message.replace(/\d+/g, '#');
+  return [event, serverUri, typeUrl, name, target, cluster].join('\n');
 }
 
 /**

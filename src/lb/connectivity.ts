@@ -63,8 +63,23 @@ interface WaitResult extends PickResult {
   readonly describeWait: () => string;
 }
 
+/** A picker that can say why calls are queued. */
+export interface DescribedPicker extends Picker {
+  /** Returns why there is no connection, as a sentence; `undefined` if the policy does not say. */
+  describeWait(): string | undefined;
+}
+
+/** Returns why a picker queues calls, as a sentence; `undefined` if it does not say. */
+export function describeWait(picker: Picker): string | undefined {
+  return isDescribed(picker) ? picker.describeWait() : undefined;
+}
+
+function isDescribed(picker: Picker): picker is DescribedPicker {
+  return 'describeWait' in picker;
+}
+
 /** A picker that queues calls until the next picker, and can say why. */
-export class WaitPicker implements Picker {
+export class WaitPicker implements DescribedPicker {
   private readonly result: WaitResult;
 
   /** @param describeWait Returns why there is no connection, as a sentence. Called at the deadline of a call. */

@@ -83,7 +83,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     const { resolution } = this;
     if (resolution === undefined) return false;
     this.errorDue = undefined;
-    if (failure === undefined) this.loggedFailures.clear();
+    if (failure === undefined) this.logRecovery();
     const selector = this.createSelector(resolution, { table, lbContext });
     let isAccepted = false;
     try {
@@ -200,7 +200,18 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     if (logged.has(details)) return;
     if (logged.size >= MAX_REMEMBERED_FAILURES) logged.clear();
     logged.add(details);
-    this.shared.logger.error(() => `${this.uri}: no configuration: ${details}`);
+    this.shared.logger.error(() => `${this.uri}: no configuration: ${details}`, {
+      event: 'config-failed',
+      target: this.uri,
+      error: details,
+    });
+  }
+
+  private logRecovery(): void {
+    const { loggedFailures, shared, uri: target } = this;
+    if (loggedFailures.size === 0) return;
+    loggedFailures.clear();
+    shared.logger.error(() => `${target}: configured again`, { event: 'config-recovered', target });
   }
 
   private trace(text: () => string): void {

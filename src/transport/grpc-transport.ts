@@ -45,7 +45,10 @@ export interface GrpcTransportOptions {
    * does, pings are sent every 310 s from then on.
    */
   readonly keepalive?: KeepaliveOptions;
-  /** Milliseconds in which a connection must come about. Default: 20 s, as gRPC has it. */
+  /**
+   * Milliseconds in which a connection must come about. Default: 15 s, as the wait for a resource (gRFC A57): calls that
+   * wait for a server without a word then fail as soon as those that wait for one without an answer.
+   */
   readonly connectTimeoutMs?: number;
   /** Default: those of an application that sets none. */
   readonly limits?: Pick<Limits, 'maxMessageBytes'>;
@@ -54,7 +57,7 @@ export interface GrpcTransportOptions {
 const DEFAULT_KEEPALIVE: KeepaliveOptions = { timeMs: 20_000, timeoutMs: 10_000 };
 /** Just above the least interval that gRPC servers accept by default. */
 const RELAXED_KEEPALIVE_MS = 310_000;
-const DEFAULT_CONNECT_TIMEOUT_MS = 20_000;
+const DEFAULT_CONNECT_TIMEOUT_MS = 15_000;
 
 /** Makes transports that are grpc-js channels. */
 export class GrpcTransportFactory implements XdsTransportFactory {

@@ -1,12 +1,62 @@
+/** The fields of a log line besides its text. Which of them a line has depends on its event. */
+export interface LogFields {
+  /**
+   * What happened: `server-failed`, `server-recovered`, `resource-waiting`, `resource-received`, `resource-nacked`,
+   * `config-failed`, `config-recovered`, `cluster-failed`, `cluster-connecting` or `cluster-recovered`. Others may follow.
+   */
+  readonly event?: string;
+  /** `node.id` of the bootstrap. */
+  readonly nodeId?: string;
+  /** The management server: `server_uri` of the bootstrap. */
+  readonly serverUri?: string;
+  /** Of the resource. */
+  readonly typeUrl?: string;
+  /** Of the resource. */
+  readonly name?: string;
+  /** Of the resource. */
+  readonly version?: string;
+  /** The target of the channel, such as `xds:///echo.example.com`. */
+  readonly target?: string;
+  /** The name of the cluster. */
+  readonly cluster?: string;
+  /** Why. */
+  readonly error?: string;
+  /** Milliseconds until the next attempt. */
+  readonly retryInMs?: number;
+}
+
 /** The log of this package. A text is built only if it is written. */
 export interface Logger {
   /** Logs details for `GRPC_TRACE=<tracer>`. */
   trace(tracer: string, text: () => string): void;
   /** Logs an event for operators. */
-  info(text: () => string): void;
-  /** Logs an error for operators. */
-  error(text: () => string): void;
+  info(text: () => string, fields?: LogFields): void;
+  /** Logs an error for operators, or the end of one: what has recovered is shown wherever its failure was. */
+  error(text: () => string, fields?: LogFields): void;
 }
 
 /** A logger without output. */
 export const silentLogger: Logger = { trace() {}, info() {}, error() {} };
+
+/** The level of a log line. Traces have `debug`. */
+export type LogLevel = 'error' | 'info' | 'debug';
+
+/** A log line, for the logger of an application. */
+export interface LogRecord extends LogFields {
+  /** The level of the line. */
+  readonly level: LogLevel;
+  /** One line without control characters. */
+  readonly message: string;
+  /** The name of the tracer; absent except for `debug`. */
+  readonly tracer?: string;
+  /** The number of lines of the same cause that were left out since the previous one; absent if there were none. */
+  readonly suppressed?: number;
+}
+
+/** The logger of an application: see `RegisterOptions.logger`. */
+export interface XdsLogger {
+  /** The lowest level that is written. Read for each line, so that it can change at any time. Default: `info`. */
+  readonly level?: LogLevel;
+  /** Writes a line. An exception is dropped. */
+  log(record: LogRecord): void;
+}

@@ -97,6 +97,10 @@ export class Authority implements ServerObserver, ResourceOwner {
     }
   }
 
+  get hasFailedServer(): boolean {
+    return this.servers.failures().length > 0;
+  }
+
   /** Describes since when a resource has been pending and what each server is doing about it. */
   describeWait(resource: WatchedResource): string {
     const servers = this.servers.describeWaits(resource);

@@ -4,7 +4,7 @@ import type { Logger } from '../util/logger';
 import type { SerialQueue } from '../util/serial-queue';
 import { diagnostics } from './diagnostics';
 import type { WatchedResource } from './watched-resource';
-import { describePending } from './xds-errors';
+import { describePending, describeResource, inSeconds } from './xds-errors';
 
 /** Milliseconds after which a pending resource is reported. */
 const LONG_WAIT_MS = 5000;
@@ -24,6 +24,8 @@ export interface LongWaitsOptions {
 export interface WaitSource {
   /** The target that watches it; `undefined` if the client has none. */
   readonly target: string | undefined;
+  /** Whether a server in use is known to have failed, which has a line of its own in the log. */
+  readonly hasFailedServer: boolean;
   /** Describes since when a resource has been pending and what each server is doing about it. */
   describeWait(resource: WatchedResource): string;
 }
@@ -42,6 +44,8 @@ interface Wait {
 export class LongWaits {
   /** Those that have not been reported, the oldest first. */
   private readonly waits = new Map<WatchedResource, Wait>();
+  /** By type and name, those that were logged as an error, and since when they have been pending. */
+  private readonly logged = new Map<string, number>();
   private timer: Handle | undefined;
 
   constructor(private readonly options: LongWaitsOptions) {}
@@ -54,6 +58,7 @@ export class LongWaits {
 
   /** Handles that a resource is no longer pending, or no longer watched. */
   end(resource: WatchedResource): void {
+    this.reportEnd(resource);
     this.waits.delete(resource);
     if (this.waits.size > 0) return;
     this.timer?.release();
@@ -82,23 +87,48 @@ export class LongWaits {
     this.report(long);
   }
 
+  /** Logs that a resource has been received after it was reported, for the first target that has it. */
+  private reportEnd({ type, name, id, accepted }: WatchedResource): void {
+    const key = keyOf(type.typeUrl, name);
+    const sinceMs = this.logged.get(key);
+    if (sinceMs === undefined) return;
+    this.logged.delete(key);
+    if (accepted === undefined) return;
+    const { clock, logger, nodeId } = this.options;
+    const text = () =>
+      `${describeResource(id)}: received after ${inSeconds(clock.monotonicMs() - sinceMs)}`;
+    logger.error(text, { event: 'resource-received', nodeId, typeUrl: type.typeUrl, name });
+  }
+
   private report(waits: readonly Wait[]): void {
     const { logger, nodeId } = this.options;
     const { resourceWaiting } = diagnostics;
     const logged = new Set<string>();
-    for (const { resource, source } of waits) {
+    for (const { resource, source, sinceMs } of waits) {
       const { name, type } = resource;
       const { typeUrl } = type;
       const { target } = source;
-      const key = `${typeUrl} ${name}`;
+      const key = keyOf(typeUrl, name);
       const describe = () => source.describeWait(resource);
-      if (!logged.has(key) && logged.size < MAX_WAIT_LINES) logger.info(describe);
+      if (!logged.has(key) && logged.size < MAX_WAIT_LINES) {
+        const fields = { event: 'resource-waiting', nodeId, typeUrl, name };
+        if (source.hasFailedServer) {
+          logger.info(describe, fields);
+        } else {
+          logger.error(describe, fields);
+          this.logged.set(key, sinceMs);
+        }
+      }
       logged.add(key);
       if (!resourceWaiting.hasSubscribers) continue;
       const about = { nodeId, target, typeUrl, name, serverUri: undefined };
       resourceWaiting.publish({ ...about, text: describe() });
     }
     const left = logged.size - MAX_WAIT_LINES;
-    if (left > 0) logger.info(() => describePending(left));
+    if (left > 0) logger.error(() => describePending(left));
   }
+}
+
+function keyOf(typeUrl: string, name: string): string {
+  return `${typeUrl} ${name}`;
 }

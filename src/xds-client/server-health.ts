@@ -45,7 +45,12 @@ export class ServerHealth<K> {
     this.failures.set(stream, failure);
     if (isFirst) events.onServerFailure(server);
     if (isKnown) return false;
-    logger.error(() => `${failure}; next attempt in ${inSeconds(retryInMs)}`);
+    logger.error(() => `${failure}; next attempt in ${inSeconds(retryInMs)}`, {
+      event: 'server-failed',
+      ...this.eventBase(),
+      error: failure,
+      retryInMs,
+    });
     if (diagnostics.serverFailed.hasSubscribers) {
       diagnostics.serverFailed.publish({ ...this.eventBase(), error: failure, retryInMs });
     }
@@ -57,7 +62,10 @@ export class ServerHealth<K> {
     const hadFailed = this.failures.delete(stream);
     if (this.failures.size > 0) return false;
     const { description, logger } = this.options;
-    if (hadFailed) logger.info(() => `${description} answers again`);
+    if (hadFailed) {
+      const fields = { event: 'server-recovered', ...this.eventBase() };
+      logger.error(() => `${description} answers again`, fields);
+    }
     if ((hadFailed || !this.everAnswered) && diagnostics.serverConnected.hasSubscribers) {
       diagnostics.serverConnected.publish(this.eventBase());
     }
@@ -97,7 +105,12 @@ export class ChannelLog {
     const { reason } = answer;
     if (this.rejections.get(typeUrl) === reason) return;
     this.rejections.set(typeUrl, reason);
-    this.logger.error(() => `update from ${this.server} rejected (NACK): ${reason}`);
+    this.logger.error(() => `update from ${this.server} rejected (NACK): ${reason}`, {
+      event: 'resource-nacked',
+      typeUrl,
+      version,
+      error: reason,
+    });
   }
 
   /** Logs a response of a type that was not requested. */

@@ -80,6 +80,7 @@ describe('a process with fewer file descriptors than endpoints', () => {
     const logged = lines.filter((line) => line.includes('EMFILE'));
     expect(logged).toEqual([
       expect.stringMatching(/^xds: connections cannot be opened: .*ulimit -n/),
+      expect.stringMatching(/^Cluster "other": No endpoint can be used\. Last error: connections /),
     ]);
   });
 });

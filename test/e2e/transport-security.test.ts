@@ -48,7 +48,7 @@ describe('a cluster with a transport_socket', () => {
     mesh.stop();
   });
 
-  const reported = () => lines.filter((line) => line.includes('Cluster "echo"'));
+  const reported = () => lines.filter((line) => line.includes('xds: Cluster "echo"'));
 
   it('is named in the failed calls of an insecure channel, and logged once over several updates', async () => {
     const recorder = new DiagnosticRecorder('grpc-xds:tls-not-used', 'grpc-xds:config-published');

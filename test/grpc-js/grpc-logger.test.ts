@@ -1,12 +1,14 @@
 import { setLogger, setLogVerbosity, logVerbosity } from '@grpc/grpc-js';
+import { FakeClock } from '../support/fake-clock';
 import { createGrpcLogger, parseTracers } from '../../src/grpc-js/grpc-logger';
+import type { LogLevel, LogRecord } from '../../src/util/logger';
 
 describe('the logger', () => {
   it('writes every text without control characters and tokens', () => {
     const write = jest.fn();
     setLogger({ error: write, info: write, debug: write });
     setLogVerbosity(logVerbosity.DEBUG);
-    const logger = createGrpcLogger(() => false);
+    const logger = createGrpcLogger({ isTracerOn: () => false, clock: new FakeClock() });
     const text = () => 'Cluster "a\nb\u001b": Bearer 0123456789abcdef0';
     logger.error(text);
     logger.info(text);
@@ -15,6 +17,113 @@ describe('the logger', () => {
     for (const line of lines) expect(line).toMatch(/Cluster "a\\nb\\x1b": Bearer \[redacted\]$/);
     setLogger(console);
     setLogVerbosity(logVerbosity.ERROR);
+  });
+});
+
+describe('the logger of an application', () => {
+  const records: LogRecord[] = [];
+  const application = { level: undefined as LogLevel | undefined, log: records.push.bind(records) };
+  const clock = new FakeClock();
+  const logger = createGrpcLogger({
+    isTracerOn: () => false,
+    application: () => ({
+      ...(application.level !== undefined && { level: application.level }),
+      log: (record) => void application.log(record),
+    }),
+    clock,
+  });
+
+  beforeEach(() => {
+    records.length = 0;
+    application.level = undefined;
+    clock.advance(3_600_000);
+  });
+
+  it('receives every line with its fields, and without control characters', () => {
+    const fields = { event: 'cluster-failed', cluster: 'echo', error: 'refused' };
+    logger.error(() => 'Cluster "echo": refused\n', fields);
+    logger.info(() => 'nothing special');
+    expect(records).toEqual([
+      { level: 'error', message: 'Cluster "echo": refused\\n', ...fields },
+      { level: 'info', message: 'nothing special' },
+    ]);
+  });
+
+  it('has a level that can change at any time', () => {
+    const write = (text: string) => {
+      logger.error(() => `${text} e`);
+      logger.info(() => `${text} i`);
+      logger.trace('xds_client', () => `${text} t`);
+    };
+    write('default');
+    application.level = 'error';
+    write('error');
+    application.level = 'debug';
+    write('debug');
+    expect(records.map(({ message }) => message)).toEqual([
+      'default e',
+      'default i',
+      'error e',
+      'debug e',
+      'debug i',
+      'debug t',
+    ]);
+    expect(records.at(-1)).toMatchObject({ level: 'debug', tracer: 'xds_client' });
+  });
+
+  it('builds no text that it does not write', () => {
+    const text = jest.fn(() => 'text');
+    application.level = 'error';
+    logger.info(text);
+    logger.trace('xds_client', text);
+    expect(text).not.toHaveBeenCalled();
+  });
+
+  it('may throw', () => {
+    const throwing = createGrpcLogger({
+      isTracerOn: () => true,
+      application: () => ({
+        log() {
+          throw new Error('disk full');
+        },
+      }),
+      clock,
+    });
+    throwing.error(() => 'text');
+    throwing.trace('xds_client', () => 'text');
+    expect(records).toEqual([]);
+  });
+
+  it('has the number of lines left out, of the same cause', () => {
+    const fail = (cluster: string, port: number) =>
+      logger.error(() => `Cluster "${cluster}": port ${port}`, {
+        event: 'cluster-failed',
+        cluster,
+      });
+    for (let port = 0; port < 12; port++) fail('a', port);
+    fail('b', 0);
+    expect(records).toHaveLength(6);
+    records.length = 0;
+    clock.advance(10_000);
+    fail('a', 12);
+    fail('a', 13);
+    expect(records).toMatchObject([{ message: 'Cluster "a": port 12', suppressed: 7 }]);
+  });
+});
+
+describe('lines of grpc-js', () => {
+  it('have the number of lines left out, of the same text but for numbers', () => {
+    const write = jest.fn();
+    setLogger({ error: write });
+    const clock = new FakeClock();
+    const logger = createGrpcLogger({ isTracerOn: () => false, clock });
+    for (let i = 0; i < 8; i++) logger.error(() => `attempt ${i}`);
+    clock.advance(10_000);
+    logger.error(() => 'attempt 8');
+    const lines = write.mock.calls.map(([line]) => String(line));
+    expect(lines).toHaveLength(6);
+    expect(lines.at(-1)).toMatch(/attempt 8 \(3 such lines were left out before\)$/);
+    setLogger(console);
   });
 });
 

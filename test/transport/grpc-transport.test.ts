@@ -299,10 +299,10 @@ describe('GrpcTransport', () => {
       () => silent.accepted,
       (accepted) => accepted === 1,
     );
-    clock.advance(19_999);
+    clock.advance(14_999);
     expect(recorder.events).toEqual([]);
     clock.advance(1);
-    expect(recorder.status).toEqual({ code: 14, details: 'no connection within 20 s' });
+    expect(recorder.status).toEqual({ code: 14, details: 'no connection within 15 s' });
     await eventually(
       () => silent.connected,
       (connected) => connected === 0,
@@ -322,7 +322,7 @@ describe('GrpcTransport', () => {
     const { stream, recorder } = open(connectTo((await echo()).address, { clock }));
     stream.send(bytes('one'));
     await recorder.untilSent();
-    clock.advance(20_000);
+    clock.advance(15_000);
     stream.read();
     await recorder.untilMessage();
     expect(recorder.events).toEqual(['sent', 're: one']);

@@ -12,17 +12,17 @@ describe('a wait of five seconds', () => {
     const h = new Harness();
     h.watch(h.listener, 'a');
     h.clock.advance(4999);
-    expect(h.logger.infos).toEqual([]);
+    expect(h.logger.errors).toEqual([]);
     h.clock.advance(1);
-    expect(h.logger.infos).toEqual([
+    expect(h.logger.errors).toEqual([
       `Listener "a": waiting for 5.0 s: ${SERVER} has not answered this node yet; giving up in 10.0 s`,
     ]);
-    expect(h.logger.infos).toEqual(h.client.waitingFor());
+    expect(h.logger.errors).toEqual(h.client.waitingFor());
     h.clock.advance(9000);
-    expect(h.logger.infos.filter((text) => text.includes('waiting for'))).toHaveLength(1);
+    expect(h.logger.errors.filter((text) => text.includes('waiting for'))).toHaveLength(1);
   });
 
-  it('is logged for a server that cannot be reached, with the next attempt', () => {
+  it('is no error of its own for a server that cannot be reached: that is one already', () => {
     const h = new Harness();
     h.watch(h.listener, 'a');
     for (const delayMs of [1000, 1600, 2400]) {
@@ -31,6 +31,20 @@ describe('a wait of five seconds', () => {
     }
     expect(h.logger.infos).toEqual([
       `Listener "a": waiting for 5.0 s: ${SERVER} cannot be reached: connection refused; next attempt in 0.2 s`,
+    ]);
+  });
+
+  it('is logged once more when it is over', () => {
+    const h = new Harness();
+    h.watch(h.endpoints, 'a');
+    h.watch(h.endpoints, 'dropped');
+    h.clock.advance(7000);
+    h.send(h.endpoints, '1', { a: 'one' });
+    h.send(h.endpoints, '2', { a: 'two' });
+    expect(h.logger.errors).toEqual([
+      expect.stringContaining('Endpoints "a": waiting for 5.0 s'),
+      expect.stringContaining('Endpoints "dropped": waiting for 5.0 s'),
+      'Endpoints "a": received after 7.0 s',
     ]);
   });
 
@@ -43,9 +57,9 @@ describe('a wait of five seconds', () => {
     h.send(h.endpoints, '1', { there: 'one' });
     dropped.release();
     h.clock.advance(4999);
-    expect(h.logger.infos).toEqual([]);
+    expect(h.logger.errors).toEqual([]);
     h.clock.advance(1);
-    expect(h.logger.infos).toEqual([
+    expect(h.logger.errors).toEqual([
       expect.stringContaining('Endpoints "later": waiting for 5.0 s'),
     ]);
   });
@@ -61,15 +75,15 @@ describe('a wait of five seconds', () => {
       h.clock.advance(5000);
       a.release();
     }
-    expect(h.logger.infos).toHaveLength(2);
+    expect(h.logger.errors).toHaveLength(2);
   });
 
   it('of very many has a few lines, and the number of the others', () => {
     const h = new Harness();
     for (let i = 0; i < 30; i++) h.watch(h.endpoints, `e${i}`);
     h.clock.advance(5000);
-    expect(h.logger.infos).toHaveLength(11);
-    expect(h.logger.infos[10]).toBe('20 more resources are also pending');
+    expect(h.logger.errors).toHaveLength(11);
+    expect(h.logger.errors[10]).toBe('20 more resources are also pending');
   });
 
   it('is published on the diagnostics channel', () => {
@@ -85,7 +99,7 @@ describe('a wait of five seconds', () => {
           serverUri: undefined,
           typeUrl: h.listener.typeUrl,
           name: 'a',
-          text: h.logger.infos[0],
+          text: h.logger.errors[0],
         },
       ],
     ]);

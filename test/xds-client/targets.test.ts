@@ -155,7 +155,7 @@ describe('the clients of several targets', () => {
     h.watchBy(h.x, 'a');
     h.watchBy(h.y, 'a');
     h.clock.advance(5000);
-    expect(h.logger.infos).toEqual([expect.stringContaining('Endpoints "a": waiting for 5.0 s')]);
+    expect(h.logger.errors).toEqual([expect.stringContaining('Endpoints "a": waiting for 5.0 s')]);
   });
 });
 

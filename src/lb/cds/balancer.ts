@@ -1,5 +1,5 @@
 import type { ClusterConfig, ClusterWatcher } from '../../dependency-manager/xds-config';
-import type { ChannelOptions, Subchannel, SubchannelAddress } from '../../grpc-js';
+import type { ChannelOptions, Picker, Subchannel, SubchannelAddress } from '../../grpc-js';
 import type { EndpointsResource } from '../../resources/endpoints/endpoints';
 import type { LbConfig } from '../../resources/extension-points';
 import type { LoadReporter } from '../../load-reporting/load-reporter';
@@ -15,6 +15,7 @@ import { OUTLIER_DETECTION } from '../outlier-detection/config';
 import { OVERRIDE_HOST } from '../override-host/config';
 import { PriorityConfig } from '../priority/config';
 import { type OnlyChild, type SingleChildDelegate, SingleChildPolicy } from '../tree/single-child';
+import { ClusterLog } from './cluster-log';
 import { canWaitForCall, DeferredChild } from './deferred-child';
 import { ClusterSubscription } from './cluster-subscription';
 import { planAggregate, planLeaf, type LeafPlan } from './child-plan';
@@ -87,6 +88,7 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
   readonly batch: ClusterWatcher['batch'];
   private readonly security: TransportSecurity;
   private readonly proxies = new EndpointProxies();
+  private readonly log: ClusterLog;
   private readonly subscription = new ClusterSubscription(this);
   private latest: LbUpdate<CdsConfig> | undefined;
   private replaced: Replaced | undefined;
@@ -102,6 +104,7 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     const { batch, logger } = only.host.environment;
     this.batch = batch;
     this.security = new TransportSecurity(shared.tls, logger);
+    this.log = new ClusterLog(only.host.environment, () => only.child);
   }
 
   update(update: LbUpdate<CdsConfig>): void {
@@ -129,10 +132,19 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     if (cluster === undefined) this.onMissing(config);
     else if (cluster.ok) {
       this.updateChild(config.cluster, this.withPolicy(cluster.value, config), latest);
-    } else this.fail(cluster.error);
+    } else this.fail(config.cluster, cluster.error);
+  }
+
+  /** The picker of the child is used as it is. Those of aggregate clusters repeat what their clusters log. */
+  createPicker(childPicker: Picker): Picker {
+    const { applied, only } = this;
+    const isLeaf = applied?.cluster.children.kind === 'endpoints';
+    if (isLeaf) this.log.onState(applied.name, only.child);
+    return childPicker;
   }
 
   release(): void {
+    this.log.release();
     this.subscription.release();
     this.latest = undefined;
     this.applied = undefined;
@@ -177,7 +189,7 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     const { options, xds } = update;
     if (this.applied?.cluster === cluster && this.applied.options === options) return;
     if (endpoints === undefined || endpoints.priorities.length === 0) {
-      this.fail(failureText(`Cluster "${resource.name}" has no endpoints`, resolutionNote));
+      this.fail(name, failureText(`Cluster "${resource.name}" has no endpoints`, resolutionNote));
       return;
     }
     const applied: Applied = { name, cluster, options, ...identityOf(xds) };
@@ -250,7 +262,7 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     update: LbUpdate,
   ): void {
     if (leafClusters.length === 0) {
-      this.fail(`Aggregate cluster "${name}" has no clusters to use`);
+      this.fail(name, `Aggregate cluster "${name}" has no clusters to use`);
       return;
     }
     const previous = this.plan instanceof PriorityConfig ? this.plan : undefined;
@@ -264,7 +276,8 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
   /** Records the input of the child, before the child is updated. */
   private use(applied: Applied): void {
     if (applied.cluster !== this.applied?.cluster) {
-      this.trace(() => `cluster "${applied.cluster.resource.name}" changed`);
+      const { logger } = this.only.host.environment;
+      logger.trace(TRACER, () => `cluster "${applied.cluster.resource.name}" changed`);
     }
     if (this.applied === undefined) this.only.requestPublication();
     this.applied = applied;
@@ -273,18 +286,14 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
 
   /** Fails calls, unless the cluster is in use: the last good configuration stays. */
   private failUnlessServing(cluster: string, text: string): void {
-    if (this.applied?.name !== cluster) this.fail(text);
+    if (this.applied?.name !== cluster) this.fail(cluster, text);
   }
 
-  private fail(text: string): void {
+  private fail(cluster: string, text: string): void {
     this.applied = undefined;
     this.plan = undefined;
     this.only.child.destroy();
-    if (this.only.setFailure(text)) this.trace(() => text);
-  }
-
-  private trace(text: () => string): void {
-    this.only.host.environment.logger.trace(TRACER, text);
+    if (this.only.setFailure(text)) this.log.onFailure(cluster, text);
   }
 }
 

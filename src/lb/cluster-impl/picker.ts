@@ -1,7 +1,12 @@
 import { PickResultType, Status, type PickArgs, type Picker, type PickResult } from '../../grpc-js';
 import type { Random } from '../../util/random';
 import { callAttributes } from '../call-attributes';
-import { createDropResult, withClusterName } from '../connectivity';
+import {
+  createDropResult,
+  describeWait,
+  withClusterName,
+  type DescribedPicker,
+} from '../connectivity';
 import type { AuthorityRewriter } from './authority-rewriter';
 import { addCallCredentials, watchCallCredentials } from './call-credentials';
 import type { ClusterLoads } from './cluster-loads';
@@ -71,8 +76,12 @@ export interface ClusterImplPickerOptions {
 }
 
 /** Drops calls by category, then those over the limit, and forwards the others to the child (gRFC A32). */
-export class ClusterImplPicker implements Picker {
+export class ClusterImplPicker implements DescribedPicker {
   constructor(private readonly options: ClusterImplPickerOptions) {}
+
+  describeWait(): string | undefined {
+    return describeWait(this.options.child);
+  }
 
   pick(args: PickArgs): PickResult {
     const { child, limits, subchannels, loads, rewriter, isReady, random } = this.options;

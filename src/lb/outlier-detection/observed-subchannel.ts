@@ -2,11 +2,16 @@ import { BaseSubchannelWrapper, PickResultType } from '../../grpc-js';
 import type { PickArgs, PickResult, Picker, Subchannel, SubchannelAddress } from '../../grpc-js';
 import { InterceptedSubchannel } from '../../grpc-js/subchannel-wrappers';
 import { MeasuredSubchannel } from '../connections/measured-subchannel';
+import { describeWait, type DescribedPicker } from '../connectivity';
 import type { ObservedEndpoint } from './observed-endpoint';
 
 /** Forwards picks to the child, and counts the calls to observed endpoints. */
-export class OutlierDetectionPicker implements Picker {
+export class OutlierDetectionPicker implements DescribedPicker {
   constructor(private readonly child: Picker) {}
+
+  describeWait(): string | undefined {
+    return describeWait(this.child);
+  }
 
   pick(args: PickArgs): PickResult {
     const result = this.child.pick(args);

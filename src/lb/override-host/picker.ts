@@ -1,10 +1,10 @@
 import { ConnectivityState, type PickArgs, type PickResult, type Picker } from '../../grpc-js';
 import { callAttributes, type OverrideHost } from '../call-attributes';
-import { queuePicker } from '../connectivity';
+import { describeWait, queuePicker, type DescribedPicker } from '../connectivity';
 import type { SessionHosts } from './session-hosts';
 
 /** Sends the calls of a session to its endpoint and forwards all others to the child (gRFC A55). */
-export class OverrideHostPicker implements Picker {
+export class OverrideHostPicker implements DescribedPicker {
   /**
    * @param child Picks for calls without a session, or whose endpoint cannot be used.
    * @param hosts Shared by all pickers of the policy.
@@ -13,6 +13,10 @@ export class OverrideHostPicker implements Picker {
     private readonly child: Picker,
     private readonly hosts: SessionHosts,
   ) {}
+
+  describeWait(): string | undefined {
+    return describeWait(this.child);
+  }
 
   pick(args: PickArgs): PickResult {
     const requested = callAttributes(args)?.overrideHost;

@@ -3,7 +3,7 @@ import type { PickArgs, Picker, PickResult } from '../../grpc-js';
 import type { XxHash64 } from '../../hash/xx-hash';
 import type { Random } from '../../util/random';
 import { callAttributes } from '../call-attributes';
-import { createFailurePicker, WaitPicker } from '../connectivity';
+import { createFailurePicker, WaitPicker, type DescribedPicker } from '../connectivity';
 import type { LiveRing } from './live-ring';
 import type { RingConnections } from './ring-connections';
 import type { RingMember } from './ring-members';
@@ -31,11 +31,15 @@ const missingHash: Picker = new UnavailablePicker({
 });
 
 /** Picks the endpoint on the ring that follows the hash of the call (gRFCs A42, A61, A76). */
-export class RingHashPicker implements Picker {
+export class RingHashPicker implements DescribedPicker {
   private readonly waiting: WaitPicker;
 
   constructor(private readonly options: RingHashPickerOptions) {
     this.waiting = new WaitPicker(options.describeWait);
+  }
+
+  describeWait(): string {
+    return this.options.describeWait();
   }
 
   pick(args: PickArgs): PickResult {

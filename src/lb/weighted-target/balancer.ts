@@ -6,6 +6,7 @@ import {
   aggregateConnectivity,
   createFailurePicker,
   createIdlePicker,
+  describeWait,
   failureText,
   WaitPicker,
 } from '../connectivity';
@@ -174,7 +175,8 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
     const texts: string[] = [];
     for (const { child } of this.active()) {
       if (texts.length === MAX_WAITS) break;
-      if (child.picker instanceof WaitPicker) texts.push(child.picker.describeWait());
+      const text = describeWait(child.picker);
+      if (text !== undefined) texts.push(text);
     }
     return texts.length === 0 ? 'no endpoint is connected' : texts.join('; ');
   }

@@ -1,0 +1,72 @@
+import type { Clock } from './clock';
+
+/** The number of lines of one cause at once. */
+const BURST = 5;
+/** Milliseconds after which one more line of a cause is written. */
+const INTERVAL_MS = 10_000;
+/** The lines of all causes in a second. */
+const MAX_PER_SECOND = 20;
+/** The number of causes that are remembered. */
+const MAX_CAUSES = 1000;
+
+interface CauseLines {
+  /** Lines that may still be written; one more after each interval. */
+  credit: number;
+  /** When the credit was last counted, on the monotonic clock. */
+  sinceMs: number;
+  suppressed: number;
+}
+
+/** Bounds the lines of a log, by cause and in all. Lines that are left out are counted. */
+export class LogLimiter {
+  /** The cause that had a line last at the end. */
+  private readonly causes = new Map<string, CauseLines>();
+  private secondMs = -Infinity;
+  private written = 0;
+
+  constructor(private readonly clock: Pick<Clock, 'monotonicMs'>) {}
+
+  /** @returns The number of lines of the cause left out before this one; `undefined` if this one is to be left out. */
+  admit(cause: string): number | undefined {
+    const nowMs = this.clock.monotonicMs();
+    const lines = this.find(cause, nowMs);
+    if (lines.credit < 1 || !this.hasRoom(nowMs)) {
+      lines.suppressed++;
+      return undefined;
+    }
+    const { suppressed } = lines;
+    lines.credit--;
+    lines.suppressed = 0;
+    this.written++;
+    return suppressed;
+  }
+
+  private find(cause: string, nowMs: number): CauseLines {
+    const known = this.causes.get(cause);
+    const lines = known ?? { credit: BURST, sinceMs: nowMs, suppressed: 0 };
+    const intervals = Math.floor((nowMs - lines.sinceMs) / INTERVAL_MS);
+    if (lines.credit === BURST) lines.sinceMs = nowMs;
+    else lines.sinceMs += intervals * INTERVAL_MS;
+    lines.credit = Math.min(BURST, lines.credit + intervals);
+    this.causes.delete(cause);
+    this.causes.set(cause, lines);
+    this.forgetOldest();
+    return lines;
+  }
+
+  private forgetOldest(): void {
+    if (this.causes.size <= MAX_CAUSES) return;
+    for (const oldest of this.causes.keys()) {
+      this.causes.delete(oldest);
+      return;
+    }
+  }
+
+  private hasRoom(nowMs: number): boolean {
+    if (nowMs - this.secondMs >= 1000) {
+      this.secondMs = nowMs;
+      this.written = 0;
+    }
+    return this.written < MAX_PER_SECOND;
+  }
+}

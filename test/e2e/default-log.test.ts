@@ -1,0 +1,141 @@
+import { register, type LogRecord } from '../../src';
+import { eventually } from '../support/eventually';
+import { bootstrapFor, Mesh, NODE_ID, simpleResources } from '../support/mesh';
+import { ScriptedControlPlane } from '../support/scripted-control-plane';
+import { SilentServer } from '../support/silent-server';
+import { edsClusterJson } from '../support/xds-json';
+import type { EchoClient } from '../support/echo-backend';
+import { EchoBackend } from '../support/echo-backend';
+
+const LOCALITY = '{region="test", zone="a", sub_zone=""}';
+
+describe('the log at the level of errors', () => {
+  const records: LogRecord[] = [];
+  const logger = { level: 'error', log: (record: LogRecord) => void records.push(record) } as const;
+  const clients: EchoClient[] = [];
+  let mesh: Mesh;
+
+  const untilLogged = (event: string) =>
+    eventually(
+      () => records.find((record) => record.event === event),
+      (record) => record !== undefined,
+    );
+  const connect = (target?: string) => {
+    const client = mesh.client({}, target);
+    clients.push(client);
+    return client;
+  };
+
+  beforeEach(async () => {
+    records.length = 0;
+    mesh = await Mesh.start();
+    register({ bootstrap: bootstrapFor(mesh.address), logger });
+  });
+  afterEach(() => {
+    mesh.stop();
+    register({});
+  });
+
+  it('shows that all endpoints of a cluster fail, with cause and address, and that one is back', async () => {
+    const backend = new EchoBackend('b1');
+    await backend.listen();
+    const { port } = backend;
+    backend.stop();
+    mesh.serve(simpleResources([port]));
+    const client = connect();
+    await client.failure();
+    await client.failure();
+    await backend.listen();
+    await eventually(
+      () => client.say().catch(() => ''),
+      (answer) => answer === 'b1',
+    );
+    await untilLogged('cluster-recovered');
+    backend.stop();
+    expect(records).toMatchObject([
+      {
+        level: 'error',
+        event: 'cluster-failed',
+        cluster: 'echo',
+        message:
+          'Cluster "echo": No connection established. Last error: connect ECONNREFUSED ' +
+          `(127.0.0.1:${port} in ${LOCALITY}). Resolution note: xDS node "${NODE_ID}"`,
+      },
+      { level: 'error', event: 'cluster-recovered', cluster: 'echo' },
+    ]);
+  });
+
+  it('shows a cluster that is rejected', async () => {
+    const clusters = [edsClusterJson('echo', { lb_policy: 'MAGLEV' })];
+    mesh.serve({ ...simpleResources([1]), clusters });
+    await connect().failure();
+    expect(records.map(({ event }) => event)).toEqual(['resource-nacked', 'cluster-failed']);
+    for (const { message } of records) expect(message).toContain('MAGLEV');
+  });
+
+  it('shows that the control plane is down, and that it answers again', async () => {
+    mesh.serve(simpleResources([1]));
+    mesh.killControlPlane();
+    const client = connect();
+    const { details } = await client.failure();
+    await mesh.restartControlPlane(simpleResources([1]));
+    await untilLogged('server-recovered');
+    await untilLogged('config-recovered');
+    const target = expect.stringMatching(/^xds:/) as unknown;
+    expect(records.slice(0, 4)).toMatchObject([
+      { event: 'server-failed', serverUri: mesh.address, nodeId: NODE_ID },
+      { event: 'config-failed', target, error: details },
+      { event: 'server-recovered', serverUri: mesh.address, nodeId: NODE_ID },
+      { event: 'config-recovered', target },
+    ]);
+  });
+
+  it.each(['a silent endpoint', 'a management server that says nothing'] as const)(
+    'shows %s after 5 s',
+    async (name) => {
+      const silent = new SilentServer();
+      const port = await silent.listen();
+      const isEndpoint = name === 'a silent endpoint';
+      if (isEndpoint) mesh.serve(simpleResources([port]));
+      else register({ bootstrap: bootstrapFor(`127.0.0.1:${port}`), logger });
+      const client = connect();
+      const ended = client.failure({ deadlineMs: 60_000 }).catch(() => {});
+      const record = await untilLogged(isEndpoint ? 'cluster-connecting' : 'resource-waiting');
+      expect(record?.message).toMatch(
+        isEndpoint
+          ? new RegExp(
+              `^Cluster "echo": no endpoint is connected \\(1 of 1 connecting\\); ` +
+                `127.0.0.1:${port} in .* has been connecting for [45]\\.\\d s$`,
+            )
+          : new RegExp(`^Listener ".*": waiting for 5\\.\\d s: connecting to .*:${port} `),
+      );
+      client.close();
+      silent.close();
+      await ended;
+    },
+    30_000,
+  );
+
+  it('shows a management server that does not answer after 5 s, and the resource that comes later', async () => {
+    const silent = new ScriptedControlPlane();
+    const address = await silent.start();
+    register({ bootstrap: bootstrapFor(address), logger });
+    const client = connect();
+    const ended = client.failure({ deadlineMs: 60_000 }).catch(() => {});
+    const record = await untilLogged('resource-waiting');
+    expect(record?.message).toContain(`${address} (node "${NODE_ID}") has not answered this node`);
+    client.close();
+    await silent.stop();
+    await ended;
+  }, 30_000);
+});
+
+describe('register({ logger })', () => {
+  it.each([null, 'console', {}, { log: 'error' }])('refuses %j', (logger) => {
+    // What plain JavaScript may pass.
+    const options = { logger } as unknown as Parameters<typeof register>[0];
+    expect(() => register(options)).toThrow(
+      'grpc-xds: the logger of register() must be an object with the method log',
+    );
+  });
+});
