@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { differentialCases } from '../differential/differential.mjs';
 import { tlsCases } from '../tls/agreement.mjs';
+import { securitySuite } from '../tls/security-suite.mjs';
 import { distributionCases } from './distribution.mjs';
 import { goControlPlaneCases } from './go-control-plane.mjs';
 import { Peers } from './peers.mjs';
@@ -97,6 +98,7 @@ const groups = [
   ...distributionCases,
   ...differentialCases,
   ...tlsCases,
+  ...securitySuite,
 ];
 for (const group of groups.filter(isSelected)) await runGroup(group, context);
 await peers.stop();

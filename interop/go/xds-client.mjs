@@ -1,37 +1,6 @@
 // Builds grpc-go's own test client with the grpc-go of go.mod, and prints where it is:
 //
 //   npm run interop -- --client "$(node interop/go/xds-client.mjs)"
-//
-// The client is a module without releases since grpc-go 1.65. The last that was released goes well with newer libraries.
-import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { buildTestProgram } from './test-programs.mjs';
 
-const LAST_RELEASE = 'google.golang.org/grpc@v1.64.1';
-// Below grpc-go's name, because Go lets only such modules import its internal packages, as the client does.
-const MODULE = 'google.golang.org/grpc/interop/xds';
-
-const here = dirname(fileURLToPath(import.meta.url));
-const folder = join(here, 'build', 'xds-client');
-
-const go = (args, cwd = here) =>
-  execFileSync('go', args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
-
-const copySources = (from, to) => {
-  mkdirSync(to, { recursive: true });
-  const sources = readdirSync(from).filter((n) => n.endsWith('.go') && !n.endsWith('_test.go'));
-  for (const name of sources) copyFileSync(join(from, name), join(to, name));
-};
-
-const { Dir: released } = JSON.parse(go(['mod', 'download', '-json', LAST_RELEASE]));
-const sources = join(released, 'interop', 'xds');
-rmSync(folder, { recursive: true, force: true });
-copySources(sources, folder);
-copySources(join(sources, 'client'), join(folder, 'client'));
-const requirements = readFileSync(join(here, 'go.mod'), 'utf8').replace(/^module .*$/m, '');
-writeFileSync(join(folder, 'go.mod'), `module ${MODULE}\n${requirements}`);
-copyFileSync(join(here, 'go.sum'), join(folder, 'go.sum'));
-const program = join(folder, 'xds-client');
-go(['build', '-mod=mod', '-buildvcs=false', '-o', program, './client'], folder);
-console.log(program);
+console.log(buildTestProgram('client'));

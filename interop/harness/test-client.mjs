@@ -152,6 +152,24 @@ export class TestClient {
     return found.map(({ subchannel }) => subchannel.data.state.state);
   }
 
+  /** Its connections to backends (channelz). */
+  async sockets(target) {
+    const { channel: channels } = await ask(this.#services.channelz, 'GetTopChannels');
+    const found = [];
+    for (const { subchannel_ref: refs } of channels.filter(({ data }) =>
+      data.target.endsWith(target),
+    )) {
+      for (const { subchannel_id } of refs) {
+        const request = { subchannel_id };
+        const { subchannel } = await ask(this.#services.channelz, 'GetSubchannel', request);
+        for (const { socket_id } of subchannel.socket_ref) {
+          found.push((await ask(this.#services.channelz, 'GetSocket', { socket_id })).socket);
+        }
+      }
+    }
+    return found;
+  }
+
   /** How much has ever happened to its channels: new configurations, connections made and lost (channelz). */
   async channelEvents(target) {
     const { channel: channels } = await ask(this.#services.channelz, 'GetTopChannels');
