@@ -1,5 +1,5 @@
 /**
- * Metrics of gRPC and xDS for OpenTelemetry: `import { observe } from 'grpc-xds/opentelemetry'`.
+ * Metrics and traces of gRPC and xDS for OpenTelemetry: `import { observe } from 'grpc-xds/opentelemetry'`.
  *
  * @packageDocumentation
  */
@@ -7,6 +7,7 @@ export { observe } from './observe';
 export type { ObserveOptions } from './observe';
 export type { InstrumentOptions } from './instrument-choice';
 export { withCallLabel } from './call-label';
+export { GrpcTraceBinPropagator } from './trace-bin-propagator';
 export { createMetricProducer } from './metric-producer';
 export type {
   EmptyResource,

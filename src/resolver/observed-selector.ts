@@ -1,5 +1,5 @@
 import type { CallConfig, ConfigSelector, Metadata } from '../grpc-js';
-import { observeAttributes } from '../lb/call-attributes';
+import { observeAttributes, toCallAttributes } from '../lb/call-attributes';
 import { CallStats } from '../stats/call-stats';
 import type { ChannelStats } from '../stats/stats-plugin';
 import type { Clock } from '../util/clock';
@@ -22,6 +22,8 @@ export class ObservedSelector implements ConfigSelector {
     const config = this.selector.invoke(methodName, headers, channelId);
     // The first filter is outside all others: it sees the status that the application receives.
     config.dynamicFilterFactories.unshift(call);
+    // A call that is queued for a config has no cluster yet.
+    call.wasResolutionDelayed = toCallAttributes(config.pickInformation) === undefined;
     observeAttributes(config.pickInformation, call);
     return config;
   }

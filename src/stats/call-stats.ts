@@ -20,6 +20,7 @@ export interface PickHeaders extends AttemptHeaders {
  * credentials: then it ends, with UNKNOWN, when the next one is picked.
  */
 export class CallStats implements CallProgress {
+  wasResolutionDelayed = false;
   retries = 0;
   transparentRetries = 0;
   retryDelayMs = 0;
@@ -55,7 +56,7 @@ export class CallStats implements CallProgress {
     const previous = this.attempts === 0 ? 0 : previousAttempts(headers);
     if (this.isAttemptOpen) {
       if (previous === this.previousAttempts) return;
-      this.endAttempt(this.attempts, StatusCode.UNKNOWN);
+      this.endAttempt(this.attempts, StatusCode.UNKNOWN, '');
     }
     this.startAttempt(previous);
   }
@@ -94,18 +95,18 @@ export class CallStats implements CallProgress {
   }
 
   /** Ends an attempt, unless it has ended. */
-  endAttempt(attempt: number, code: number): void {
+  endAttempt(attempt: number, code: number, details: string): void {
     if (!this.isOpen(attempt)) return;
     this.isAttemptOpen = false;
     this.attemptEndedAtMs = this.clock.monotonicMs();
     this.attemptDurationMs = this.attemptEndedAtMs - this.attemptStartedAtMs;
-    this.tracer.onAttemptEnded(this, code);
+    this.tracer.onAttemptEnded(this, code, details);
   }
 
   /** Ends the call, and its attempt if it has not ended. */
   end(code: number, details: string): void {
     if (this.isEnded) return;
-    this.endAttempt(this.attempts, code);
+    this.endAttempt(this.attempts, code, details);
     this.isEnded = true;
     this.durationMs = this.clock.monotonicMs() - this.startedAtMs;
     this.tracer.onCallEnded(this, code, details);

@@ -58,14 +58,16 @@ export interface CallTracer {
   onMessageSent?(call: CallProgress, size: number, isCompressed: boolean): void;
   /** @param size Bytes as received, compressed or not. */
   onMessageReceived?(call: CallProgress, size: number, isCompressed: boolean): void;
-  /** @param code The status of the attempt. */
-  onAttemptEnded(call: CallProgress, code: number): void;
+  /** @param details Those of the status of the attempt; empty if it is not known. */
+  onAttemptEnded(call: CallProgress, code: number, details: string): void;
   /** @param details Those of the status that the application receives. */
   onCallEnded(call: CallProgress, code: number, details: string): void;
 }
 
 /** The state of an observed call, as of now. Of attempts, it is about the latest. */
 export interface CallProgress {
+  /** Whether the call waited for the first config of its channel. */
+  readonly wasResolutionDelayed: boolean;
   /** Milliseconds from the start of the call to its end. */
   readonly durationMs: number;
   /** The number of retries, transparent ones excluded. */

@@ -118,8 +118,8 @@ class CombinedTracer implements CallTracer {
     for (const tracer of this.tracers) tracer.onMessageReceived?.(call, size, isCompressed);
   }
 
-  onAttemptEnded(call: CallProgress, code: number): void {
-    for (const tracer of this.tracers) tracer.onAttemptEnded(call, code);
+  onAttemptEnded(call: CallProgress, code: number, details: string): void {
+    for (const tracer of this.tracers) tracer.onAttemptEnded(call, code, details);
   }
 
   onCallEnded(call: CallProgress, code: number, details: string): void {

@@ -11,6 +11,7 @@ import { Label } from '../../stats/instrument';
 import type { CallStats } from '../../stats/call-stats';
 import type { ChannelStats, LabelValues } from '../../stats/stats-plugin';
 import type { Clock } from '../../util/clock';
+import { errorMessage } from '../../util/error-message';
 import { observedCall } from '../call-attributes';
 import { isMeasured, MeasuredSubchannel } from '../connections/measured-subchannel';
 import { createLocalityIndex } from '../endpoints/address-index';
@@ -95,7 +96,7 @@ function createObservedCall(createCall: CreateCall, locality: string): CreateCal
       return created;
     } catch (error) {
       // As the host library does, which then starts another attempt.
-      call.endAttempt(attempt, Status.INTERNAL);
+      call.endAttempt(attempt, Status.INTERNAL, errorMessage(error));
       throw error;
     }
   };
@@ -127,7 +128,7 @@ class ObservingCallListener implements CallListener {
   }
 
   onReceiveStatus(status: Parameters<CallListener['onReceiveStatus']>[0]): void {
-    this.call.endAttempt(this.attempt, status.code);
+    this.call.endAttempt(this.attempt, status.code, status.details);
     this.next.onReceiveStatus(status);
   }
 }

@@ -32,14 +32,19 @@ export class ObservedPicker implements Picker {
         call.onQueued();
         break;
       case PickResultType.DROP:
-        call.endAttempt(call.attempts, result.status?.code ?? Status.UNAVAILABLE);
+        endAttempt(call, result);
         break;
       default:
         if (metadata.getOptions().waitForReady === true) call.onQueued();
-        else call.endAttempt(call.attempts, result.status?.code ?? Status.UNAVAILABLE);
+        else endAttempt(call, result);
     }
     return result;
   }
+}
+
+/** The pick fails the attempt. */
+function endAttempt(call: CallStats, { status }: PickResult): void {
+  call.endAttempt(call.attempts, status?.code ?? Status.UNAVAILABLE, status?.details ?? '');
 }
 
 /** Returns the state of the observed call that is started with these headers; `undefined` if nothing observes it. */
