@@ -1,6 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { type CliIo, exitCode } from './io';
-import { check, type FileFlags } from './commands/check';
+import { check, type CheckFlags } from './commands/check';
 import { doctor, type DoctorFlags } from './commands/doctor';
 import { serve, type ServeFlags } from './commands/serve';
 
@@ -50,13 +50,15 @@ function createProgram(version: string, io: CliIo, setCode: SetCode): Command {
     .option('--load-interval <seconds>', 'time between two reports of a client', parseSeconds, 10)
     .action(async (file: string, flags: ServeFlags) => setCode(await serve(file, flags, io)));
 
-  addFileCommand(program, 'check')
+  const checkCommand = addFileCommand(program, 'check')
     .summary('list the errors of a resource file')
     .description(
       'Reads a resource file and lists its errors, and the violations for which a client would reject it (NACK).\n' +
         'The environment variables that enable and disable features of the client apply.',
-    )
-    .action((file: string, flags: FileFlags) => setCode(check(file, flags, io)));
+    );
+  addOutputOptions(checkCommand, 'sarif').action((file: string, flags: CheckFlags) =>
+    setCode(check(file, flags, version, io)),
+  );
 
   addDoctor(program, io, setCode);
   return program;
@@ -81,11 +83,11 @@ function addDoctor(program: Command, io: CliIo, setCode: SetCode): void {
   );
 }
 
-function addOutputOptions(command: Command): Command {
+function addOutputOptions(command: Command, ...more: readonly string[]): Command {
   return command
     .addOption(
       new Option('-o, --output <format>', 'format of the result')
-        .choices(['table', 'json', 'yaml'])
+        .choices(['table', 'json', 'yaml', ...more])
         .default('table'),
     )
     .option('--json', 'the same as --output json')

@@ -49,14 +49,17 @@ export { checkConsistency, ConsistencyError } from './snapshot/consistency';
 // Snapshots from files.
 export {
   loadResourceFile,
+  openResourceFile,
   parseResourceFile,
   ResourceFileError,
   watchResourceFile,
 } from './snapshot/resource-file';
 export type {
+  ResourceFileContent,
   ResourceFileListener,
   ResourceFileOptions,
   ResourceFileProblem,
+  ResourceFileProblemKind,
 } from './snapshot/resource-file';
 export type { FileWatchOptions } from '../util/file-watch';
 export type { TextPosition } from '../proto-json/yaml-document';

@@ -15,21 +15,22 @@ import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/pr
 import { descriptorSet } from '../generated/descriptor-set';
 import { errorMessage } from '../util/error-message';
 import { err, ok, type Result } from '../util/result';
-import { explainJson } from './explain-json';
+import { explainJson, type ExplainOptions } from './explain-json';
 import type { JsonProblem } from './json-problem';
 
 /** Options of reading proto3-JSON. */
 export interface JsonOptions {
   /**
-   * Ignores fields and enum values that the schema of this package does not have, instead of rejecting them. The schema
-   * has the fields that gRPC clients read, so configurations written for Envoy may need it. Default: false, to find
-   * typing errors.
+   * Ignores fields and enum values that the schema of this package does not have, instead of rejecting them. Fields of
+   * Envoy that gRPC clients do not read are always ignored. Default: false, to find typing errors.
    */
   readonly ignoreUnknownFields?: boolean | undefined;
 }
 
 /** Options of {@link encodeJson}. */
 export interface EncodeOptions extends JsonOptions {
+  /** Receives the fields of Envoy that were ignored. Not called with `ignoreUnknownFields`. Default: they are dropped. */
+  readonly onEnvoyField?: ((field: JsonProblem) => void) | undefined;
   /**
    * Reads an `Any` of an unknown type as an empty message of that type, which the client then reports as unsupported,
    * instead of rejecting it. Default: false.
@@ -107,7 +108,7 @@ function findMessage(messageName: string): DescMessage {
 
 /**
  * Encodes a message written as proto3-JSON. Field names may be those of the .proto file or in lowerCamelCase; an `Any` is
- * an object with `@type`.
+ * an object with `@type`. Fields of Envoy that gRPC clients do not read are left out, as clients do on the wire.
  *
  * @returns the bytes, or all errors with their paths.
  */
@@ -126,15 +127,40 @@ export function encodeJson(
     ignoreUnknownFields: options.ignoreUnknownFields ?? false,
   };
   if (hasTrailingText(json)) {
-    const problems = explainJson(desc, json, readOptions);
+    const { problems } = explainJson(desc, json, readOptions);
     if (problems.length > 0) return err(problems);
   }
   try {
     return ok(toBinary(desc, fromJson(desc, json, readOptions)));
   } catch (error) {
-    // The reader stops at the first error, without its path. The slow search finds all.
-    const problems = explainJson(desc, json, readOptions);
-    if (problems.length > 0) return err(problems);
+    return encodeWithoutEnvoyFields(
+      desc,
+      json,
+      { ...options, ...readOptions },
+      errorMessage(error),
+    );
+  }
+}
+
+/**
+ * Encodes a message that the reader rejected, if that was because of fields of Envoy only. The reader stops at the first
+ * error, without its path; the slow search finds all.
+ */
+function encodeWithoutEnvoyFields(
+  desc: DescMessage,
+  json: JsonObject,
+  options: EncodeOptions & ExplainOptions,
+  reason: string,
+): Result<Uint8Array, readonly JsonProblem[]> {
+  const { problems, envoyFields } = explainJson(desc, json, options);
+  if (problems.length > 0) return err(problems);
+  if (envoyFields.length === 0) return err([{ path: [], reason }]);
+  try {
+    const readOptions = { registry: options.registry, ignoreUnknownFields: true };
+    const encoded = toBinary(desc, fromJson(desc, json, readOptions));
+    for (const field of envoyFields) options.onEnvoyField?.(field);
+    return ok(encoded);
+  } catch (error) {
     return err([{ path: [], reason: errorMessage(error) }]);
   }
 }

@@ -8,6 +8,7 @@ import {
   type Registry,
 } from '@bufbuild/protobuf';
 import { errorMessage } from '../util/error-message';
+import { isEnvoyField } from './envoy-fields';
 import type { JsonProblem, PathSegment } from './json-problem';
 
 /** The options of the reader that failed. */
@@ -19,6 +20,14 @@ export interface ExplainOptions {
 // Bounds the cost of hostile JSON.
 const MAX_PROBLEMS = 100;
 
+/** What is known of a JSON object that cannot be read as a message. */
+export interface JsonExplanation {
+  /** What prevents reading it. */
+  readonly problems: readonly JsonProblem[];
+  /** The fields that Envoy has and gRPC clients do not read; see `isEnvoyField`. */
+  readonly envoyFields: readonly JsonProblem[];
+}
+
 /**
  * Finds all errors that prevent reading a JSON object as a message. After 100 errors, the search ends with a note.
  */
@@ -26,10 +35,10 @@ export function explainJson(
   desc: DescMessage,
   json: JsonValue,
   options: ExplainOptions,
-): readonly JsonProblem[] {
+): JsonExplanation {
   const search = new ProblemSearch(options);
   search.visitMessage(desc, json, []);
-  return search.problems;
+  return search;
 }
 
 /** Whether a JSON value is an object. */
@@ -49,8 +58,9 @@ export function describeJson(value: unknown): string {
 type Path = readonly PathSegment[];
 
 /** Walks schema and value together. The reader reads only leaves, one at a time. */
-class ProblemSearch {
+class ProblemSearch implements JsonExplanation {
   readonly problems: JsonProblem[] = [];
+  readonly envoyFields: JsonProblem[] = [];
 
   constructor(private readonly options: ExplainOptions) {}
 
@@ -76,7 +86,7 @@ class ProblemSearch {
       if (this.isOver) return;
       const field = fields.get(key);
       if (field === undefined) {
-        if (!this.options.ignoreUnknownFields) this.addUnknownField(path, key);
+        if (!this.options.ignoreUnknownFields) this.addUnknownField(desc, path, key);
         continue;
       }
       this.checkSetOnce(setBy, field, key, path);
@@ -175,7 +185,13 @@ class ProblemSearch {
     }
   }
 
-  private addUnknownField(path: Path, key: string): void {
+  private addUnknownField(desc: DescMessage, path: Path, key: string): void {
+    if (isEnvoyField(desc.typeName, key)) {
+      const isFull = this.envoyFields.length > MAX_PROBLEMS;
+      if (!isFull)
+        this.envoyFields.push({ path, reason: `no gRPC client reads ${JSON.stringify(key)}`, key });
+      return;
+    }
     this.push({ path, reason: `unknown field ${JSON.stringify(key)}`, key });
   }
 

@@ -22,10 +22,48 @@ describe('grpc-xds check of a resource with fields that have no effect on gRPC c
 
   it('warns, with the paths, and finds it good', async () => {
     const circuitBreakers = { thresholds: [{ maxRequests: 3, maxConnections: 4 }] };
+    const json = JSON.stringify({ clusters: [{ ...valid, circuitBreakers }] });
+    expect(json.indexOf('"maxConnections"') + 1).toBe(136);
     expect(await check({ ...valid, circuitBreakers })).toEqual({
       code: 0,
       errors: [
-        'FILE: warning: cluster "shop": without effect on gRPC clients: circuit_breakers.thresholds[0].max_connections',
+        'FILE:1:136: warning: cluster "shop": without effect on gRPC clients: circuit_breakers.thresholds[0].max_connections',
+      ],
+    });
+  });
+
+  it('warns of fields that only Envoy reads, where they are', async () => {
+    const file = join(folder, 'resources.yaml');
+    const text = `routes:
+  - name: r
+    virtual_hosts:
+      - name: all
+        domains: ['*']
+        routes:
+          - match: { prefix: '' }
+            route:
+              cluster: shop
+              requestMirrorPolicies: [{ cluster: shadow }]
+              prefix_rewrite: /
+              typo_rewrite: /
+`;
+    const run = async (yaml: string) => {
+      writeFileSync(file, yaml);
+      const io = new FakeIo();
+      const code = await io.run('check', '--allow-inconsistent', file);
+      return { code, errors: io.errors.map((line) => line.replace(file, 'FILE')) };
+    };
+    expect(await run(text)).toEqual({
+      code: 1,
+      errors: [
+        'FILE:12:15: routes[0] ("r"): virtual_hosts[0].routes[0].route: unknown field "typo_rewrite"',
+      ],
+    });
+    expect(await run(text.replace(/ *typo.*\n/, ''))).toEqual({
+      code: 0,
+      errors: [
+        'FILE:10:15: warning: routes[0] ("r"): virtual_hosts[0].routes[0].route: no gRPC client reads "requestMirrorPolicies"',
+        'FILE:11:15: warning: routes[0] ("r"): virtual_hosts[0].routes[0].route: no gRPC client reads "prefix_rewrite"',
       ],
     });
   });

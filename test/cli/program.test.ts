@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { FakeIo } from './fake-io';
 
 const example = join(__dirname, '..', '..', 'examples', 'echo.yaml');
@@ -82,16 +83,72 @@ describe('grpc-xds check', () => {
       ],
       endpoints: [{ cluster_name: 'c', endpoints: [{ load_balancing_weight: 1 }] }],
     };
-    writeFileSync(file, JSON.stringify(resources));
+    const json = JSON.stringify(resources);
+    writeFileSync(file, json);
+    expect(json.indexOf('"lb_policy"') + 1).toBe(306);
     expect(await io.run('check', '--allow-inconsistent', file)).toBe(1);
     expect(io.out).toEqual([]);
     expect(io.errors.sort()).toEqual(
       [
-        'cluster "c": clients reject it (NACK): lb_policy: must be ROUND_ROBIN, LEAST_REQUEST or RING_HASH, not MAGLEV',
-        'endpoint assignment "c": clients reject it (NACK): endpoints[0].locality: field not present',
-        'listener "l": clients reject it (NACK): api_listener.api_listener.http_filters: must have at least one supported filter, the router',
-      ].map((line) => `${file}: ${line}`),
+        '1:306: cluster "c": clients reject it (NACK): lb_policy: must be ROUND_ROBIN, LEAST_REQUEST or RING_HASH, not MAGLEV',
+        '1:451: endpoint assignment "c": clients reject it (NACK): endpoints[0].locality: field not present',
+        '1:43: listener "l": clients reject it (NACK): api_listener.api_listener.http_filters: must have at least one supported filter, the router',
+      ]
+        .map((line) => `${file}:${line}`)
+        .sort(),
     );
+  });
+
+  it('writes its findings as SARIF', async () => {
+    writeFileSync(
+      file,
+      'clusters:\n' +
+        '  - name: a\n    lb_policy: MAGLEV\n    type: EDS\n    eds_cluster_config: { eds_config: { ads: {} } }\n' +
+        '  - name: b\n    alt_stat_name: c\n    type: EDS\n    eds_cluster_config: { eds_config: { ads: {} } }\n',
+    );
+    expect(await io.run('check', '--allow-inconsistent', '-o', 'sarif', file)).toBe(1);
+    expect(io.errors).toEqual([]);
+    const log = JSON.parse(io.out.join('\n'));
+    expect(log).toMatchObject({
+      version: '2.1.0',
+      runs: [{ tool: { driver: { name: 'grpc-xds', semanticVersion: '1.2.3' } } }],
+    });
+    const [run] = log.runs;
+    const at = (startLine: number, startColumn: number) => [
+      {
+        physicalLocation: {
+          artifactLocation: { uri: pathToFileURL(file).href },
+          region: { startLine, startColumn },
+        },
+      },
+    ];
+    expect(run.results).toEqual([
+      {
+        ...{ ruleId: 'nack', ruleIndex: 4, level: 'error', locations: at(3, 5) },
+        message: { text: expect.stringMatching(/^cluster "a": clients reject it.*MAGLEV/) },
+      },
+      {
+        ...{ ruleId: 'envoy-field', ruleIndex: 6, level: 'warning', locations: at(7, 5) },
+        message: { text: 'clusters[1] ("b"): no gRPC client reads "alt_stat_name"' },
+      },
+    ]);
+    for (const { ruleId, ruleIndex } of run.results) {
+      expect(run.tool.driver.rules[ruleIndex].id).toBe(ruleId);
+    }
+  });
+
+  it('writes its findings as JSON', async () => {
+    writeFileSync(file, 'clusters: [');
+    expect(await io.run('check', '--json', file)).toBe(1);
+    expect(JSON.parse(io.out.join('\n'))).toEqual({
+      file,
+      findings: [
+        {
+          ...{ rule: 'syntax', level: 'error', position: { line: 1, column: 12 } },
+          text: expect.any(String),
+        },
+      ],
+    });
   });
 
   it('prints the resources of a valid file', async () => {
@@ -128,7 +185,7 @@ describe('grpc-xds check', () => {
   it('lists dangling references, unless they are allowed', async () => {
     writeFileSync(
       file,
-      'clusters: [{ name: a, type: EDS, alt_stat_name: b, eds_cluster_config: { eds_config: { ads: {} } } }]',
+      'clusters: [{ name: a, type: EDS, alt_stat_nam: b, eds_cluster_config: { eds_config: { ads: {} } } }]',
     );
     expect(await io.run('check', file, '--ignore-unknown-fields')).toBe(1);
     expect(io.errors).toEqual([
@@ -139,7 +196,7 @@ describe('grpc-xds check', () => {
   });
 
   it('prints why a file cannot be read', async () => {
-    expect(await io.run('check', file)).toBe(1);
+    expect(await io.run('check', file)).toBe(2);
     expect(io.errors).toEqual([
       `${file}: cannot be read: ENOENT: no such file or directory, open '${file}'`,
     ]);

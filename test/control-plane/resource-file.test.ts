@@ -82,8 +82,8 @@ clusters:
   });
 
   it('accepts unknown fields and values with ignoreUnknownFields', () => {
-    const text = 'clusters: [{ name: a, alt_stat_name: b }]';
-    expect(fail(text)).toEqual(['f.yaml:1:23: clusters[0] ("a"): unknown field "alt_stat_name"']);
+    const text = 'clusters: [{ name: a, alt_stat_nam: b }]';
+    expect(fail(text)).toEqual(['f.yaml:1:23: clusters[0] ("a"): unknown field "alt_stat_nam"']);
     expect(namesOf(parse(text, { ignoreUnknownFields: true }))[0]).toEqual(['a']);
   });
 

@@ -3,7 +3,7 @@ import { errorMessage } from '../../util/error-message';
 import { watchFile, type FileWatchOptions } from '../../util/file-watch';
 import type { Handle } from '../../util/handle';
 import { err, ok, type Result } from '../../util/result';
-import { findInconsistencies, formatInconsistency, type Inconsistency } from './consistency';
+import { findInconsistencies, formatInconsistency } from './consistency';
 import { describeJson, isJsonObject } from '../../proto-json/explain-json';
 import type { PathSegment } from '../../proto-json/json-problem';
 import type { JsonOptions } from '../../proto-json/encode-json';
@@ -37,6 +37,32 @@ export interface ResourceFileProblem {
   readonly position: TextPosition | undefined;
   /** The resource, the field and the problem. */
   readonly text: string;
+  readonly kind: ResourceFileProblemKind;
+}
+
+/** A kind of problems of a resource file. */
+export type ResourceFileProblemKind =
+  /** The file cannot be read. */
+  | 'unreadable'
+  /** The text is not YAML or JSON. */
+  | 'syntax'
+  /** A resource does not have the form of its type. */
+  | 'schema'
+  /** A reference to a resource that the file does not have. */
+  | 'reference'
+  /** A field of Envoy that gRPC clients do not read. Not an error. */
+  | 'envoy-field';
+
+/** The content of a valid resource file. */
+export interface ResourceFileContent {
+  readonly snapshot: Snapshot;
+  /** The fields of Envoy that gRPC clients do not read, and that the resources therefore leave out. */
+  readonly ignored: readonly ResourceFileProblem[];
+  /**
+   * Returns the position of a field of a resource, or of the nearest field around it; of the file, if the resource is
+   * not found in it.
+   */
+  locate(kind: ResourceKind, name: string, path: readonly PathSegment[]): TextPosition;
 }
 
 /** Returned for an invalid resource file. The message has one line `file:line:column: …` per problem. */
@@ -71,8 +97,17 @@ export function loadResourceFile(
   path: string,
   options: ResourceFileOptions = {},
 ): Result<Snapshot, ResourceFileError> {
+  const content = openResourceFile(path, options);
+  return content.ok ? ok(content.value.snapshot) : content;
+}
+
+/** Reads and parses a resource file, for its content with the positions of all fields; see `parseResourceFile`. */
+export function openResourceFile(
+  path: string,
+  options: ResourceFileOptions = {},
+): Result<ResourceFileContent, ResourceFileError> {
   const text = readText(path);
-  return text.ok ? parseResourceFile(text.value, path, options) : text;
+  return text.ok ? parseContent(text.value, path, options, Snapshot.empty) : text;
 }
 
 function readText(path: string): Result<string, ResourceFileError> {
@@ -80,7 +115,7 @@ function readText(path: string): Result<string, ResourceFileError> {
     return ok(readFileSync(path, 'utf8'));
   } catch (error) {
     const text = `cannot be read: ${errorMessage(error)}`;
-    return err(new ResourceFileError(path, [{ position: undefined, text }]));
+    return err(new ResourceFileError(path, [{ position: undefined, text, kind: 'unreadable' }]));
   }
 }
 
@@ -98,35 +133,61 @@ export function parseResourceFile(
   options: ResourceFileOptions = {},
   previous: Snapshot = Snapshot.empty,
 ): Result<Snapshot, ResourceFileError> {
+  const content = parseContent(text, path, options, previous);
+  return content.ok ? ok(content.value.snapshot) : content;
+}
+
+function parseContent(
+  text: string,
+  path: string,
+  options: ResourceFileOptions,
+  previous: Snapshot,
+): Result<ResourceFileContent, ResourceFileError> {
   const document = YamlDocument.parse(text);
   const fail = (problems: readonly ResourceFileProblem[]) =>
     err(new ResourceFileError(path, problems));
   if (document.mistakes.length > 0) {
-    return fail(document.mistakes.map(({ position, reason }) => ({ position, text: reason })));
+    return fail(
+      document.mistakes.map(({ position, reason }) => ({ position, text: reason, kind: 'syntax' })),
+    );
   }
   const found = findLists(document);
   if (!found.ok) return fail(found.error);
+  const lists = found.value;
 
-  const snapshot = createSnapshot(found.value, previous, options);
+  const ignored: SnapshotProblem[] = [];
+  const snapshot = createSnapshot(lists, previous, options, ignored);
   if (!snapshot.ok) {
+    return fail(snapshot.error.map((problem) => locateProblem(document, problem, 'schema')));
+  }
+  const locate = (origin: FieldOrigin) => document.locate(originOf(origin, lists));
+  const inconsistencies =
+    options.allowInconsistent === true ? [] : findInconsistencies(snapshot.value);
+  if (inconsistencies.length > 0) {
     return fail(
-      snapshot.error.map((problem) => {
-        const { list, index, path: field, key } = problem;
-        const place: PathSegment[] = index === undefined ? [list] : [list, index, ...field];
-        if (key !== undefined) place.push(key);
-        return { position: document.locate(place), text: formatSnapshotProblem(problem) };
-      }),
+      inconsistencies.map((each) => ({
+        position: locate({ ...each.resource, path: each.path }),
+        text: formatInconsistency(each),
+        kind: 'reference',
+      })),
     );
   }
-  if (options.allowInconsistent === true) return snapshot;
-  const inconsistencies = findInconsistencies(snapshot.value);
-  if (inconsistencies.length === 0) return snapshot;
-  return fail(
-    inconsistencies.map((each) => ({
-      position: document.locate(originOf(each, found.value)),
-      text: formatInconsistency(each),
-    })),
-  );
+  return ok({
+    snapshot: snapshot.value,
+    ignored: ignored.map((problem) => locateProblem(document, problem, 'envoy-field')),
+    locate: (kind, name, field) => locate({ kind, name, path: field }),
+  });
+}
+
+function locateProblem(
+  document: YamlDocument,
+  problem: SnapshotProblem,
+  kind: ResourceFileProblemKind,
+): ResourceFileProblem {
+  const { list, index, path: field, key } = problem;
+  const place: PathSegment[] = index === undefined ? [list] : [list, index, ...field];
+  if (key !== undefined) place.push(key);
+  return { position: document.locate(place), text: formatSnapshotProblem(problem), kind };
 }
 
 /** Returns a snapshot of these lists. */
@@ -134,8 +195,9 @@ function createSnapshot(
   from: readonly ResourceList[],
   previous: Snapshot,
   options: JsonOptions,
+  ignored: SnapshotProblem[],
 ): Result<Snapshot, readonly SnapshotProblem[]> {
-  const built = buildResources(from, previous, options);
+  const built = buildResources(from, previous, options, ignored);
   if (!built.ok) return built;
   const sets = [...built.value].map(
     ([kind, resources]) => [kind, createResourceSet(resources, previous.set(kind))] as const,
@@ -152,7 +214,7 @@ function findLists(
   if (!isJsonObject(value)) {
     // An empty file is an error rather than an empty configuration: editors truncate before they write.
     const text = `expected an object with ${names}, got ${value === null ? 'nothing' : describeJson(value)}`;
-    return err([{ position: document.locate([]), text }]);
+    return err([{ position: document.locate([]), text, kind: 'schema' }]);
   }
   const found: ResourceList[] = [];
   const problems: ResourceFileProblem[] = [];
@@ -161,19 +223,27 @@ function findLists(
     const position = document.locate([list]);
     if (!lists.has(list)) {
       const text = `unknown key ${JSON.stringify(list)}; expected ${names}, or x-… for anchors`;
-      problems.push({ position, text });
+      problems.push({ position, text, kind: 'schema' });
     } else if (Array.isArray(items)) {
       found.push({ list, kind: lists.get(list), items });
     } else if (items !== null) {
-      problems.push({ position, text: `${list}: expected a list, got ${describeJson(items)}` });
+      const text = `${list}: expected a list, got ${describeJson(items)}`;
+      problems.push({ position, text, kind: 'schema' });
     }
   }
   return problems.length > 0 ? err(problems) : ok(found);
 }
 
-/** Returns the path in the document of the field that causes an inconsistency. */
+/** A field of a resource. */
+interface FieldOrigin {
+  readonly kind: ResourceKind;
+  readonly name: string;
+  readonly path: readonly PathSegment[];
+}
+
+/** Returns the path in the document of a field. */
 function originOf(
-  { resource: { kind, name }, path }: Inconsistency,
+  { kind, name, path }: FieldOrigin,
   found: readonly ResourceList[],
 ): readonly PathSegment[] {
   for (const { list, kind: listKind, items } of found) {

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import { Resource } from '../../generated/envoy/service/discovery/v3/discovery';
-import { encodeJson, type JsonOptions } from '../../proto-json/encode-json';
+import { encodeJson, type EncodeOptions } from '../../proto-json/encode-json';
 import { describeJson, isJsonObject } from '../../proto-json/explain-json';
 import type { JsonProblem } from '../../proto-json/json-problem';
 import { errorMessage } from '../../util/error-message';
@@ -56,7 +56,7 @@ const wrapperUrl = typeUrlOf(wrapperName);
 export function parseResourceInput(
   expected: ResourceKind | undefined,
   item: unknown,
-  options: JsonOptions,
+  options: EncodeOptions,
 ): Parsed {
   if (isEncodedResource(item)) return parseBytes(expected, item);
   if (!isJsonObject(item)) return fail([], `expected an object, got ${describeJson(item)}`);
@@ -103,7 +103,7 @@ function readName(kind: ResourceKind, value: Uint8Array): string | Result<never,
 function parseWrapper(
   expected: ResourceKind | undefined,
   item: JsonObject,
-  jsonOptions: JsonOptions,
+  jsonOptions: EncodeOptions,
 ): Parsed {
   const { resource, ...rest } = item;
   delete rest['@type'];
@@ -116,7 +116,12 @@ function parseWrapper(
   const ttlMs =
     wrapper.ttl && Number(wrapper.ttl.seconds) * 1000 + Math.round(wrapper.ttl.nanos / 1e6);
   if (ttlMs !== undefined && ttlMs <= 0) return fail(['ttl'], 'must be more than 0');
-  const parsed = parseJson(expected, resource, jsonOptions, wrapper.name);
+  const { onEnvoyField } = jsonOptions;
+  const innerOptions: EncodeOptions = {
+    ...jsonOptions,
+    onEnvoyField: (field) => onEnvoyField?.({ ...field, path: ['resource', ...field.path] }),
+  };
+  const parsed = parseJson(expected, resource, innerOptions, wrapper.name);
   if (!parsed.ok) {
     const problems = parsed.error.problems.map((problem) => ({
       ...problem,
@@ -132,7 +137,7 @@ function parseWrapper(
 function parseJson(
   expected: ResourceKind | undefined,
   item: JsonObject,
-  options: JsonOptions,
+  options: EncodeOptions,
   explicitName = '',
 ): Parsed {
   const { '@type': typeUrl, ...content } = item;
@@ -156,7 +161,7 @@ function parseJson(
 function encodeContent(
   kind: ResourceKind,
   content: JsonObject,
-  options: JsonOptions,
+  options: EncodeOptions,
 ): Result<Uint8Array, readonly JsonProblem[]> {
   try {
     return encodeJson(kind.messageName, content, options);

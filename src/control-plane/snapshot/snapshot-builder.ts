@@ -62,13 +62,16 @@ type BuiltResources = ReadonlyMap<ResourceKind, ReadonlyMap<string, SnapshotReso
 /**
  * Encodes the resources of all lists, or returns all their problems. An unchanged resource is the same object as in
  * `previous`. An empty list of a known kind yields an empty map, which replaces the resources of that kind.
+ *
+ * @param ignored Receives the fields of Envoy that gRPC clients do not read, and that the resources therefore leave out.
  */
 export function buildResources(
   lists: readonly ResourceList[],
   previous: ResourceSource,
   options: JsonOptions,
+  ignored: SnapshotProblem[] = [],
 ): Result<BuiltResources, readonly SnapshotProblem[]> {
-  const builder = new Builder(previous, options);
+  const builder = new Builder(previous, options, ignored);
   for (const list of lists) builder.addList(list);
   return builder.problems.length > 0 ? err(builder.problems) : ok(builder.built);
 }
@@ -80,14 +83,22 @@ class Builder {
   constructor(
     private readonly previous: ResourceSource,
     private readonly jsonOptions: JsonOptions,
+    private readonly ignored: SnapshotProblem[],
   ) {}
 
   addList({ list, kind, items }: ResourceList): void {
     if (kind !== undefined) this.resourcesOf(kind);
     items.forEach((item, index) => {
-      const parsed = parseResourceInput(kind, item, this.jsonOptions);
-      if (parsed.ok) this.addResource(list, index, parsed.value);
-      else this.addProblems(list, index, parsed.error);
+      const fields: JsonProblem[] = [];
+      const onEnvoyField = (field: JsonProblem) => void fields.push(field);
+      const parsed = parseResourceInput(kind, item, { ...this.jsonOptions, onEnvoyField });
+      if (!parsed.ok) {
+        this.addProblems(list, index, parsed.error);
+        return;
+      }
+      this.addResource(list, index, parsed.value);
+      const { name } = parsed.value.options;
+      for (const field of fields) this.ignored.push({ list, index, name, ...field });
     });
   }
 

@@ -1,0 +1,64 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { createFileRegistry, fromBinary } from '@bufbuild/protobuf';
+import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+import type { Type } from 'protobufjs';
+import { descriptorSet } from '../../src/generated/descriptor-set';
+import { isEnvoyField, listEnvoyFields } from '../../src/proto-json/envoy-fields';
+import { loadOfficial } from './official-schema';
+
+const envoy = join(
+  ...[__dirname, '..', '..', 'node_modules', '@grpc', 'grpc-js-xds', 'deps', 'envoy-api'],
+);
+const registry = createFileRegistry(
+  fromBinary(FileDescriptorSetSchema, Buffer.from(descriptorSet, 'base64')),
+);
+
+/** Messages that no resource has in it. */
+const notInResources =
+  /\.(service|admin)\.|core\.v3\.(Node|BuildVersion)$|UpstreamLocalityStats$|NodeMatcher$/;
+
+describe('the fields that only Envoy reads', () => {
+  const files = [...registry.files].map(({ name }) => `${name}.proto`);
+  const official = loadOfficial(
+    files.filter((file) => file.startsWith('envoy/') && existsSync(join(envoy, file))),
+  );
+  const messages = [...registry].filter(
+    (type) =>
+      type.kind === 'message' &&
+      type.typeName.startsWith('envoy.') &&
+      !notInResources.test(type.typeName),
+  );
+
+  function findOfficial(name: string): Type | undefined {
+    try {
+      return official.lookupType(name);
+    } catch {
+      // Newer than the copy of the official schema.
+      return undefined;
+    }
+  }
+
+  it('are all that the official schema has and the schema of this package does not', () => {
+    const expected = new Map<string, ReadonlySet<string>>();
+    for (const message of messages) {
+      if (message.kind !== 'message') continue;
+      const own = new Set(message.fields.map(({ name }) => name));
+      const fields = findOfficial(message.typeName)?.fieldsArray ?? [];
+      const others = fields
+        .map(({ name }) => name)
+        .filter((name) => !own.has(name) && !name.startsWith('hidden_envoy_deprecated'));
+      if (others.length > 0) expected.set(message.typeName, new Set(others));
+    }
+    expect(expected.size).toBeGreaterThan(40);
+    expect(listEnvoyFields()).toEqual(expected);
+  });
+
+  it('are found by both spellings of their names', () => {
+    const action = 'envoy.config.route.v3.RouteAction';
+    expect(isEnvoyField(action, 'request_mirror_policies')).toBe(true);
+    expect(isEnvoyField(action, 'requestMirrorPolicies')).toBe(true);
+    expect(isEnvoyField(action, 'request_miror_policies')).toBe(false);
+    expect(isEnvoyField('envoy.config.route.v3.None', 'request_mirror_policies')).toBe(false);
+  });
+});
