@@ -5,14 +5,20 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, createServer, type TlsOptions } from 'node:tls';
-import { credentials } from '@grpc/grpc-js';
+import { credentials, Metadata } from '@grpc/grpc-js';
 import { createXdsChannelCredentials, register } from '../../src';
 import { Status } from '../../src/grpc-js';
 import { EchoClient } from '../support/echo-backend';
 import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../support/mesh';
 import { TestCertificates } from '../support/test-certificates';
 import { TlsBackend, type ConnectionFacts } from '../support/tls-backend';
-import { edsClusterJson, type Json } from '../support/xds-json';
+import {
+  edsClusterJson,
+  endpointsJson,
+  listenerJson,
+  routeConfigJson,
+  type Json,
+} from '../support/xds-json';
 
 const certificates = new TestCertificates();
 const root = certificates.authority('root');
@@ -82,21 +88,18 @@ describe('a cluster whose servers speak TLS', () => {
     return backend;
   }
 
-  function serve(
-    { port }: { readonly port: number },
-    common_tls_context: Json,
-    extra: Json = {},
-  ): void {
-    const transport_socket = {
-      name: 'envoy.transport_sockets.tls',
-      typed_config: {
-        '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext',
-        ...{ common_tls_context, ...extra },
-      },
-    };
+  const socketOf = (common_tls_context: Json, extra: Json = {}): Json => ({
+    name: 'envoy.transport_sockets.tls',
+    typed_config: {
+      '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext',
+      ...{ common_tls_context, ...extra },
+    },
+  });
+
+  function serve({ port }: { readonly port: number }, common: Json, extra: Json = {}): void {
     mesh.serve({
       ...simpleResources([port]),
-      clusters: [edsClusterJson('echo', { transport_socket })],
+      clusters: [edsClusterJson('echo', { transport_socket: socketOf(common, extra) })],
     });
   }
 
@@ -119,6 +122,45 @@ describe('a cluster whose servers speak TLS', () => {
   }
 
   const call = async (client: EchoClient) => JSON.parse(await client.say()) as ConnectionFacts;
+
+  it('is connected once for each policy, although two clusters have the same endpoint', async () => {
+    const backend = await start({ ...mutual, rejectUnauthorized: false });
+    const clusters = {
+      named: contextOf('default'),
+      nameless: contextOf(undefined),
+      again: contextOf('default'),
+    };
+    const toCluster = (name: string): Json => ({
+      match: { prefix: '', headers: [{ name: 'to', string_match: { exact: name } }] },
+      route: { cluster: name },
+    });
+    const names = Object.keys(clusters);
+    mesh.serve({
+      listeners: [listenerJson(SERVICE)],
+      routes: [routeConfigJson(`${SERVICE}-routes`, names.map(toCluster))],
+      clusters: Object.entries(clusters).map(([name, context]) =>
+        edsClusterJson(name, { transport_socket: socketOf(context) }),
+      ),
+      endpoints: names.map((name) => endpointsJson(name, [{ zone: 'a', ports: [backend.port] }])),
+    });
+    const client = open();
+    const callTo = async (name: string) => {
+      const metadata = new Metadata();
+      metadata.set('to', name);
+      return JSON.parse(await client.say({ metadata })) as ConnectionFacts;
+    };
+    const [named, nameless, again] = await Promise.all(names.map(callTo));
+    expect([named, nameless, again].map((facts) => facts?.client)).toEqual([
+      'CN=client',
+      null,
+      'CN=client',
+    ]);
+    const connections = [named, nameless, again].map((facts) => facts?.connection);
+    expect(new Set(connections).size).toBe(3);
+    for (const [index, name] of names.entries()) {
+      expect((await callTo(name)).connection).toBe(connections[index]);
+    }
+  });
 
   describe.each(VERSIONS)('and require a certificate of clients (%s)', (version) => {
     const only = { ...mutual, minVersion: version, maxVersion: version };
