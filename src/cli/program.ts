@@ -1,4 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { addBootstrapCommand } from './bootstrap-program';
 import { type CliIo, exitCode } from './io';
 import { check, type CheckFlags } from './commands/check';
 import { doctor, type DoctorFlags } from './commands/doctor';
@@ -61,6 +62,7 @@ function createProgram(version: string, io: CliIo, setCode: SetCode): Command {
   );
 
   addDoctor(program, io, setCode);
+  addBootstrapCommand(program, io, setCode);
   return program;
 }
 

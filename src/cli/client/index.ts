@@ -3,3 +3,4 @@
 export { createResourceJudge } from './decoders';
 export { runDoctor } from './doctor/doctor';
 export type { Finding, FindingLevel } from './doctor/finding';
+export { validateBootstrap } from './validate-bootstrap';

@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs';
+import { DoctorWorld } from './doctor-world';
+
+describe('grpc-xds bootstrap', () => {
+  let world: DoctorWorld;
+  beforeEach(() => {
+    world = new DoctorWorld();
+  });
+  afterEach(() => world.close());
+
+  const run = (...args: readonly string[]) => world.io.run('bootstrap', ...args);
+  const printed = (): unknown => JSON.parse(world.io.out.join('\n'));
+
+  it('writes a plain one', async () => {
+    const files = ['--ca', '/ca.pem', '--cert', '/c.pem', '--key', '/k.pem', '--token', '/t'];
+    const place = ['--region', 'eu', '--zone', 'a'];
+    expect(await run('plain', '-s', 'cp:1', 'cp:2', '--node-id', 'n', ...files, ...place)).toBe(0);
+    const server = {
+      channel_creds: [
+        {
+          type: 'tls',
+          config: {
+            ca_certificate_file: '/ca.pem',
+            certificate_file: '/c.pem',
+            private_key_file: '/k.pem',
+          },
+        },
+      ],
+      call_creds: [{ type: 'jwt_token_file', config: { jwt_token_file: '/t' } }],
+    };
+    expect(printed()).toEqual({
+      xds_servers: [
+        { server_uri: 'cp:1', ...server },
+        { server_uri: 'cp:2', ...server },
+      ],
+      node: { id: 'n', locality: { region: 'eu', zone: 'a', sub_zone: '' } },
+    });
+  });
+
+  it('writes one for Istio, with the pod of the environment', async () => {
+    world.io.env = { POD_NAME: 'cart-1', POD_NAMESPACE: 'shop', INSTANCE_IP: '127.0.0.9' };
+    expect(await run('istio')).toBe(0);
+    expect(printed()).toMatchObject({
+      xds_servers: [{ server_uri: 'unix:///etc/istio/proxy/XDS' }],
+      node: {
+        id: 'sidecar~127.0.0.9~cart-1.shop~shop.svc.cluster.local',
+        metadata: { GENERATOR: 'grpc' },
+      },
+      certificate_providers: { default: { plugin_name: 'file_watcher' } },
+    });
+  });
+
+  it('writes one for Google Cloud', async () => {
+    expect(await run('gcp', '--project-number', '12', '--mesh', 'm', '--zone', 'z')).toBe(0);
+    expect(printed()).toMatchObject({
+      xds_servers: [{ channel_creds: [{ type: 'google_default' }] }],
+      node: {
+        id: expect.stringMatching(/^projects\/12\/networks\/mesh:m\/nodes\/[\da-f-]{36}$/),
+        locality: { zone: 'z' },
+      },
+      client_default_listener_resource_name_template:
+        expect.stringMatching(/^xdstp:.*\/12\/m\/%s$/),
+    });
+  });
+
+  it('writes a file that doctor can use', async () => {
+    const address = await world.serveAll();
+    const path = `${world.folder}/b.json`;
+    expect(await run('plain', '-s', address, '--node-id', 'n', '-f', path)).toBe(0);
+    expect(world.io.out).toEqual([`export GRPC_XDS_BOOTSTRAP=${path}`]);
+    world.io.out.length = 0;
+    const { code, findings } = await world.check(path);
+    expect(findings.filter(({ level }) => level === 'warn' || level === 'fail')).toEqual([]);
+    expect(code).toBe(0);
+  });
+
+  it('does not replace a file without --force', async () => {
+    const path = world.write('b.json', 'old');
+    const args = ['plain', '-s', 'cp:1', '--node-id', 'n', '-f', path];
+    expect(await run(...args)).toBe(2);
+    expect(world.io.errors[0]).toMatch(/EEXIST.*--force replaces/);
+    expect(readFileSync(path, 'utf8')).toBe('old');
+    expect(await run(...args, '--force')).toBe(0);
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ node: { id: 'n' } });
+  });
+
+  it('refuses what the client cannot read', async () => {
+    expect(await run('plain', '-s', 'xds:///a', '--node-id', 'n')).toBe(2);
+    expect(world.io.errors).toEqual(['xds_servers[0].server_uri: must not be an xds: target']);
+    expect(world.io.out).toEqual([]);
+  });
+
+  it('needs the pod of a workload of Istio', async () => {
+    expect(await run('istio')).toBe(2);
+    expect(world.io.errors[0]).toMatch(/required option '--pod <name>' not specified/);
+  });
+});
