@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import type { DetailedPeerCertificate, PeerCertificate } from 'node:tls';
-import type { UpstreamTls } from '../resources/cluster/cluster';
+import type { SanMatcher, UpstreamTls } from '../resources/cluster/cluster';
 import { sanitizeText } from '../util/sanitize-text';
 import type { TrustedRoots } from './certificate-provider';
 import { matchesDnsName, matchesSan } from './san-matcher';
@@ -19,6 +19,9 @@ export interface PeerExpectations {
 /** More certificates than any chain has. */
 const MAX_CHAIN = 16;
 const MAX_SHOWN_NAMES = 10;
+const MAX_SHOWN_MATCHERS = 5;
+/** Characters of a matcher that are shown. */
+const MAX_SHOWN_LENGTH = 200;
 
 /**
  * Checks the certificate of a server, whose chain was verified, in place of the check of the host name (gRFCs A29, A87,
@@ -54,7 +57,21 @@ function checkNames(
   if (names.some((name) => matchesSan(name, sanMatchers))) return undefined;
   const matchers =
     sanMatchers.length === 1 ? 'the matcher' : `any of the ${sanMatchers.length} matchers`;
-  return `${describeNames(names)} do not satisfy ${matchers} of the cluster`;
+  return `${describeNames(names)} do not satisfy ${matchers} of the cluster [${describeMatchers(sanMatchers)}]`;
+}
+
+function describeMatchers(matchers: readonly SanMatcher[]): string {
+  const shown = matchers.slice(0, MAX_SHOWN_MATCHERS).map(describeMatcher).join(', ');
+  const more = matchers.length - MAX_SHOWN_MATCHERS;
+  return more > 0 ? `${shown}, and ${more} more` : shown;
+}
+
+function describeMatcher({ type, matcher }: SanMatcher): string {
+  const text = matcher.kind === 'regex' ? matcher.regex.pattern : matcher.text;
+  const cut = text.length > MAX_SHOWN_LENGTH ? `${text.slice(0, MAX_SHOWN_LENGTH)}…` : text;
+  const kind = type === 'any' ? matcher.kind : `${type} ${matcher.kind}`;
+  const inAnyCase = matcher.kind !== 'regex' && matcher.ignoreCase ? ' in any case' : '';
+  return `${kind} "${sanitizeText(cut)}"${inAnyCase}`;
 }
 
 function describeNames(names: readonly SubjectAltName[]): string {

@@ -1,3 +1,6 @@
+import type { PeerCertificate } from 'node:tls';
+import { sanitizeText } from '../util/sanitize-text';
+
 const REFUSED = 'the server refused it, as one that requires a client certificate does';
 const CLIENT_CERTIFICATE = 'the server does not accept the client certificate';
 
@@ -46,10 +49,36 @@ export function codeOf(error: Error): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
-/** Describes why a handshake failed, with the words of Node.js where they say more. Never key material. */
-export function describeHandshakeError(error: Error): string {
+/** Codes for which the issuer and the validity of the certificate say more. */
+const OF_CHAIN = /^(?:CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_PURPOSE)/;
+/** Characters of an issuer that are shown. */
+const MAX_ISSUER_LENGTH = 200;
+
+/**
+ * Describes why a handshake failed, with the words of Node.js where they say more. Never key material.
+ * @param certificate That of the server, if it was received: its issuer and validity are named where that is the cause.
+ */
+export function describeHandshakeError(error: Error, certificate?: PeerCertificate): string {
   const code = codeOf(error);
   const cause = CAUSES.get(code);
-  if (cause !== undefined) return `TLS handshake failed: ${cause} (${code})`;
-  return code === 'SAN' ? error.message : `TLS handshake failed: ${error.message}`;
+  const facts =
+    certificate !== undefined && 'issuer' in certificate && OF_CHAIN.test(code)
+      ? `: ${describeIssue(certificate)}`
+      : '';
+  if (cause !== undefined) return `TLS handshake failed: ${cause} (${code})${facts}`;
+  return code === 'SAN' ? error.message : `TLS handshake failed: ${error.message}${facts}`;
+}
+
+function describeIssue({ issuer, valid_from, valid_to }: PeerCertificate): string {
+  const attributes = Object.entries(issuer).map(([name, value]) => `${name}=${String(value)}`);
+  const name = sanitizeText(attributes.join(', ').slice(0, MAX_ISSUER_LENGTH));
+  return `issued by "${name}", valid from ${toIso(valid_from)} to ${toIso(valid_to)}`;
+}
+
+/** @param time Such as `Jan  1 00:00:00 2020 GMT`. */
+function toIso(time: string): string {
+  const timeMs = Date.parse(time);
+  return Number.isNaN(timeMs)
+    ? 'an unknown time'
+    : new Date(timeMs).toISOString().replace('.000', '');
 }

@@ -64,14 +64,17 @@ export class XdsSecureConnector implements SecureConnector {
     if (loaded === undefined) throw new Error(this.describe('certificates are not loaded yet'));
     if (!loaded.ok) throw new Error(loaded.error);
     const startedAtMs = this.clock.monotonicMs();
-    const result = await this.handshake(socket, loaded.value);
+    let presented: PeerCertificate | undefined;
+    const result = await this.handshake(socket, loaded.value, (certificate) => {
+      presented = certificate;
+    });
     publishHandshake(this.policy, result, this.clock.monotonicMs() - startedAtMs);
     if (result.ok) {
       watchServerSettings(result.value, this.clock, (text) => this.describe(text));
       return { socket: result.value, secure: true };
     }
     socket.destroy();
-    throw new Error(this.describe(describeHandshakeError(result.error)));
+    throw new Error(this.describe(describeHandshakeError(result.error, presented)));
   }
 
   destroy(): void {
@@ -115,6 +118,7 @@ export class XdsSecureConnector implements SecureConnector {
   private handshake(
     socket: Socket,
     { roots, identity }: Loaded,
+    onCertificate: (certificate: PeerCertificate) => void,
   ): Promise<Result<TLSSocket, Error>> {
     const { serverName, clock } = this;
     let peerError: Error | undefined;
@@ -136,6 +140,8 @@ export class XdsSecureConnector implements SecureConnector {
         rejectUnauthorized: true,
         ALPNProtocols: ['h2'],
       });
+      // Emitted before Node.js looks at the chain: once that has failed, the certificate cannot be read any more.
+      secured.prependOnceListener('secure', () => onCertificate(secured.getPeerCertificate()));
       return resultOf(secured, clock, () => peerError);
     } catch (error) {
       return Promise.resolve(err(error instanceof Error ? error : new Error(errorMessage(error))));

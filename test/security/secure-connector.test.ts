@@ -6,6 +6,8 @@ import {
   type Socket,
 } from 'node:net';
 import { createServer, type TlsOptions } from 'node:tls';
+import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
+import { Re2Compiler } from '../../src/regex/re2-compiler';
 import type { UpstreamTls } from '../../src/resources/cluster/cluster';
 import type { Certificates, TrustedRoots } from '../../src/security/certificate-provider';
 import { XdsSecureConnector } from '../../src/security/secure-connector';
@@ -17,6 +19,7 @@ import {
 import type { ChannelStats } from '../../src/stats/stats-plugin';
 import { processStats } from '../../src/stats/stats-registry';
 import { err, ok } from '../../src/util/result';
+import { Violations } from '../../src/util/violations';
 import { DiagnosticRecorder } from '../support/diagnostic-recorder';
 import { FakeClock } from '../support/fake-clock';
 import { MetricsReader, WAYS } from '../support/metrics-reader';
@@ -150,12 +153,12 @@ describe('a connection of a cluster that asks for TLS', () => {
     [
       'no matcher',
       { sanMatchers: [exact('uri', 'spiffe://td/other')] },
-      'cluster "c": certificate check failure: the subject alternative names [dns:a.example, uri:spiffe://td/server, ip:127.0.0.1] of the certificate do not satisfy the matcher of the cluster',
+      'cluster "c": certificate check failure: the subject alternative names [dns:a.example, uri:spiffe://td/server, ip:127.0.0.1] of the certificate do not satisfy the matcher of the cluster [uri exact "spiffe://td/other"]',
     ],
     [
       'a matcher of another kind of name',
       { sanMatchers: [exact('dns', 'spiffe://td/server'), exact('uri', 'a.example')] },
-      'cluster "c": certificate check failure: the subject alternative names [dns:a.example, uri:spiffe://td/server, ip:127.0.0.1] of the certificate do not satisfy any of the 2 matchers of the cluster',
+      'cluster "c": certificate check failure: the subject alternative names [dns:a.example, uri:spiffe://td/server, ip:127.0.0.1] of the certificate do not satisfy any of the 2 matchers of the cluster [dns exact "spiffe://td/server", uri exact "a.example"]',
     ],
   ])('goes by the matchers: %s', async (_, tls, outcome) => {
     const port = await tlsServer(server);
@@ -199,6 +202,33 @@ describe('a connection of a cluster that asks for TLS', () => {
     expect(await attempt(port)).toContain(text);
   });
 
+  it('fails with the issuer and the validity of a certificate whose chain is not good', async () => {
+    const validity = ['20200101000000Z', '20210101000000Z'] as const;
+    const facts = 'issued by "CN=CA", valid from 2020-01-01T00:00:00Z to 2021-01-01T00:00:00Z';
+    expect(await attempt(await tlsServer(ca.sign('s', { validity })))).toBe(
+      `cluster "c": TLS handshake failed: the certificate of the server, or of its issuer, has expired (CERT_HAS_EXPIRED): ${facts}`,
+    );
+    const stranger = await attempt(await tlsServer(otherCa.sign('s\u001b[2J')));
+    expect(stranger).toContain('(UNABLE_TO_VERIFY_LEAF_SIGNATURE): issued by "CN=Other CA", valid');
+    expect(stranger).not.toContain('\u001b');
+  });
+
+  it('names the matchers that no name satisfies, up to five, in any case and as patterns', async () => {
+    const regex = new Re2Compiler(DEFAULT_LIMITS).compile('b+', 1, Violations.root());
+    if (regex === undefined) throw new Error('not a pattern');
+    const sanMatchers: UpstreamTls['sanMatchers'] = [
+      { type: 'any', matcher: { kind: 'prefix', text: 'x', ignoreCase: true } },
+      { type: 'email', matcher: { kind: 'regex', regex } },
+      ...Array.from({ length: 5 }, (_, i) => exact('any', `${i}${'y'.repeat(300)}`)),
+    ];
+    const text = await attempt(await tlsServer(server), { tls: { sanMatchers } });
+    expect(text).toContain(
+      'do not satisfy any of the 7 matchers of the cluster [prefix "x" in any case, email regex "b+", exact "0yyy',
+    );
+    expect(text).toMatch(/…", exact "2y+…", and 2 more\]$/);
+    expect(text.length).toBeLessThan(1500);
+  });
+
   it('is made through an intermediate authority that the server presents, and not without it', async () => {
     const leaf = ca.sign('intermediate', { isAuthority: true });
     const certificate = leaf.sign('s');
@@ -233,7 +263,7 @@ describe('a connection of a cluster that asks for TLS', () => {
     expect(await attempt(port)).toBe('secure');
     const tls = { sanMatchers: [exact('dns', 'a.example')] };
     expect(await attempt(port, { tls })).toBe(
-      'cluster "c": certificate check failure: the subject alternative names [] of the certificate do not satisfy the matcher of the cluster',
+      'cluster "c": certificate check failure: the subject alternative names [] of the certificate do not satisfy the matcher of the cluster [dns exact "a.example"]',
     );
   });
 
