@@ -6,6 +6,7 @@
 export { observe } from './observe';
 export type { ObserveOptions } from './observe';
 export type { InstrumentOptions } from './instrument-choice';
+export { createObservedChannel } from './observed-channel';
 export { withCallLabel } from './call-label';
 export { GrpcTraceBinPropagator } from './trace-bin-propagator';
 export { createMetricProducer } from './metric-producer';

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { allInstruments } from '../../src/opentelemetry/instrument-choice';
 import { observe, createMetricProducer } from '../../src/opentelemetry';
 
@@ -136,5 +138,25 @@ describe('observe', () => {
     expect(() => observe({ metricProducer: other })).toThrow(
       'must be made by createMetricProducer()',
     );
+  });
+});
+
+describe('docs/metrics.md', () => {
+  const text = readFileSync(join(__dirname, '../../docs/metrics.md'), 'utf8');
+  const rows = [
+    ...text.matchAll(/^\| `(grpc\.[^`]+)` *\| ([a-z-]+), (\S+) *\|(.*?)\|(.*?)\|.*?\| (yes|no)/gm),
+  ];
+  const listed = (cell: string) => [...cell.matchAll(/`([^`]+)`/g)].map(([, label]) => label);
+
+  it.each(ROWS)('has %s', (name, kind, unit, labels, optional, _buckets, on) => {
+    const [, , shownKind, shownUnit, required = '', extra = '', isOn] =
+      rows.find((row) => row[1] === name) ?? [];
+    expect([shownKind, shownUnit, isOn]).toEqual([kind, unit, on ? 'yes' : 'no']);
+    expect([T, ...listed(required)].sort()).toEqual([...labels].sort());
+    expect(listed(extra).sort()).toEqual([...optional].sort());
+  });
+
+  it('has no others', () => {
+    expect(rows.length).toBe(ROWS.length);
   });
 });
