@@ -26,6 +26,8 @@ export interface BootstrapError {
 export interface LoadBootstrapOptions {
   /** The option of the application: the bootstrap itself or its JSON text. Takes precedence over the environment. */
   readonly inline?: object | string | undefined;
+  /** The name of that option in messages. Default: `register({ bootstrap })`. */
+  readonly inlineSource?: string;
   /** See `RegisterOptions.snapshotPath`. Default: the environment variable `GRPC_XDS_SNAPSHOT_PATH`. */
   readonly snapshotPath?: string | undefined;
   /** Default: `process.env`. */
@@ -72,7 +74,7 @@ export interface BootstrapJson {
 
 /** Reads the JSON of the bootstrap from the first given source; see `loadBootstrap`. */
 export function readBootstrapJson(
-  options: Pick<LoadBootstrapOptions, 'inline' | 'env' | 'readFile'>,
+  options: Pick<LoadBootstrapOptions, 'inline' | 'inlineSource' | 'env' | 'readFile'>,
 ): Result<BootstrapJson, BootstrapError> {
   const found = findBootstrap(options);
   if (!found.ok) return found;
@@ -103,6 +105,52 @@ export function createBootstrapLoader(
   };
 }
 
+/** The channel option with a bootstrap for that channel: an object, or JSON text. */
+export const BOOTSTRAP_OPTION = 'grpc_xds.bootstrap';
+
+/** The number of bootstraps of channels that are known by their text. */
+const MAX_LOADERS = 100;
+
+/** The loaders of bootstraps that are options of channels. Channels with equal bootstraps share one, and so their streams. */
+export class ChannelBootstraps {
+  private readonly loaders = new Map<string, () => Result<Bootstrap, string>>();
+
+  constructor(
+    private readonly options: Pick<LoadBootstrapOptions, 'support' | 'flags'>,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Returns the loader of the bootstrap in the options of a channel; `undefined` if there is none. */
+  loaderOf(option: unknown): (() => Result<Bootstrap, string>) | undefined {
+    if (option === undefined) return undefined;
+    const found = readOption(option);
+    if (!found.ok) return () => found;
+    const { value: inline } = found;
+    const known = this.loaders.get(inline);
+    if (known !== undefined) return known;
+    const inlineSource = `channel option ${BOOTSTRAP_OPTION}`;
+    // A file for saved resources is that of the process, for its own bootstrap.
+    const options = { ...this.options, inline, inlineSource, snapshotPath: '' };
+    const loader = createBootstrapLoader(options, this.logger);
+    this.loaders.set(inline, loader);
+    for (const oldest of this.loaders.keys()) {
+      if (this.loaders.size <= MAX_LOADERS) break;
+      this.loaders.delete(oldest);
+    }
+    return loader;
+  }
+}
+
+function readOption(option: unknown): Result<string, string> {
+  if (typeof option === 'string') return ok(option);
+  try {
+    if (typeof option === 'object' && option !== null) return ok(JSON.stringify(option));
+  } catch (error) {
+    return err(`channel option ${BOOTSTRAP_OPTION} is not JSON: ${errorMessage(error)}`);
+  }
+  return err(`channel option ${BOOTSTRAP_OPTION} must be an object or JSON text`);
+}
+
 /** Returns a text that is equal for two bootstraps with the same node and servers. */
 function bootstrapIdentity({ node, servers, authorities }: Bootstrap): string {
   const keys = (list: readonly ServerConfig[]) => list.map(({ key }) => key);
@@ -112,10 +160,10 @@ function bootstrapIdentity({ node, servers, authorities }: Bootstrap): string {
 }
 
 function findBootstrap(
-  options: Pick<LoadBootstrapOptions, 'inline' | 'env' | 'readFile'>,
+  options: Pick<LoadBootstrapOptions, 'inline' | 'inlineSource' | 'env' | 'readFile'>,
 ): Result<Found, BootstrapError> {
-  const { inline, env = process.env, readFile = readTextFile } = options;
-  if (inline !== undefined) return fromOption(inline);
+  const { inline, inlineSource, env = process.env, readFile = readTextFile } = options;
+  if (inline !== undefined) return fromOption(inline, inlineSource);
   const path = env['GRPC_XDS_BOOTSTRAP'];
   if (path !== undefined && path !== '') return fromFile(path, readFile);
   const text = env['GRPC_XDS_BOOTSTRAP_CONFIG'];
@@ -130,8 +178,10 @@ function findBootstrap(
   );
 }
 
-function fromOption(inline: object | string): Result<Found, BootstrapError> {
-  const source = 'register({ bootstrap })';
+function fromOption(
+  inline: object | string,
+  source = 'register({ bootstrap })',
+): Result<Found, BootstrapError> {
   const subject = `xDS bootstrap given to ${source}`;
   if (typeof inline === 'string') return ok({ source, subject, text: inline });
   // As text, so that later changes of the object have no effect.

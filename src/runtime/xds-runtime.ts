@@ -2,7 +2,12 @@ import type { InspectedProcess } from '../admin/inspect';
 import type { ObserveClients } from '../admin/status-queue';
 import type { Bootstrap } from '../bootstrap/bootstrap';
 import { resolveLimits, type Limits } from '../bootstrap/limits';
-import { createBootstrapLoader } from '../bootstrap/load-bootstrap';
+import {
+  BOOTSTRAP_OPTION,
+  ChannelBootstraps,
+  createBootstrapLoader,
+  type LoadBootstrapOptions,
+} from '../bootstrap/load-bootstrap';
 import type { ManagementCredentials } from '../credentials/management-credentials';
 import { createDnsWatcherFactory } from '../dependency-manager/dns-watch';
 import type { Metadata, Resolver } from '../grpc-js';
@@ -82,6 +87,7 @@ export class XdsRuntime {
   private readonly certificates: CertificateProviders;
   private readonly clients: ClientPool<WatchClient, XdsClientGroup>;
   private readonly resolverDependencies: Omit<XdsResolverDependencies, 'loadBootstrap'>;
+  private readonly channelBootstraps: ChannelBootstraps;
   private loadBootstrap: () => Result<Bootstrap, string>;
 
   constructor(ambient: Pick<PolicyEnvironment, 'logger' | 'flags'>, options: RuntimeOptions) {
@@ -119,6 +125,7 @@ export class XdsRuntime {
       ...environment,
       types: processCertificateProviders,
     });
+    this.channelBootstraps = new ChannelBootstraps(this.loaderOptions(), ambient.logger);
     this.loadBootstrap = this.createLoader(options);
     this.clients = createClientPool(environment, transportFactory);
     this.resolverDependencies = this.createDependencies(policies);
@@ -134,8 +141,11 @@ export class XdsRuntime {
    * resolves for the first time, or leaves idle, after a later registration.
    */
   createResolver(...[target, listener, options]: ResolverArgs): Resolver {
-    const { loadBootstrap } = this;
-    const shared = { ...this.resolverDependencies, loadBootstrap };
+    const loadBootstrap = this.channelBootstraps.loaderOf(options[BOOTSTRAP_OPTION]);
+    const shared = {
+      ...this.resolverDependencies,
+      loadBootstrap: loadBootstrap ?? this.loadBootstrap,
+    };
     return new XdsResolver(target, listener, options, shared);
   }
 
@@ -197,12 +207,16 @@ export class XdsRuntime {
   }
 
   private createLoader({ bootstrap, snapshotPath }: RuntimeOptions) {
+    const options = { inline: bootstrap, snapshotPath, ...this.loaderOptions() };
+    return createBootstrapLoader(options, this.environment.logger);
+  }
+
+  private loaderOptions(): Pick<LoadBootstrapOptions, 'support' | 'flags'> {
     const support = {
       ...this.credentials.support,
       certificateProviders: processCertificateProviders,
     };
-    const { flags, logger } = this.environment;
-    return createBootstrapLoader({ inline: bootstrap, snapshotPath, support, flags }, logger);
+    return { support, flags: this.environment.flags };
   }
 
   private createDependencies(

@@ -1,3 +1,4 @@
+import { BOOTSTRAP_OPTION } from '../../bootstrap/load-bootstrap';
 import {
   CHANNEL_ARGS_CONFIG_SELECTOR_KEY,
   ConnectivityState,
@@ -264,6 +265,8 @@ export class ChannelOptionsCache {
 
 function isForSubchannels(key: string): boolean {
   return (
-    key !== CHANNEL_ARGS_CONFIG_SELECTOR_KEY && !key.startsWith(SUBCHANNEL_ARGS_EXCLUDE_KEY_PREFIX)
+    key !== CHANNEL_ARGS_CONFIG_SELECTOR_KEY &&
+    key !== BOOTSTRAP_OPTION &&
+    !key.startsWith(SUBCHANNEL_ARGS_EXCLUDE_KEY_PREFIX)
   );
 }
