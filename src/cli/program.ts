@@ -1,7 +1,10 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { addBootstrapCommand } from './bootstrap-program';
+import type { OutputFlags } from './format';
 import { type CliIo, exitCode } from './io';
 import { check, type CheckFlags } from './commands/check';
+import { diff } from './commands/diff';
+import { dump, type DumpFlags, type SourceFlags } from './commands/dump';
 import { doctor, type DoctorFlags } from './commands/doctor';
 import { serve, type ServeFlags } from './commands/serve';
 
@@ -63,6 +66,8 @@ function createProgram(version: string, io: CliIo, setCode: SetCode): Command {
 
   addDoctor(program, io, setCode);
   addBootstrapCommand(program, io, setCode);
+  addDump(program, io, setCode);
+  addDiff(program, io, setCode);
   return program;
 }
 
@@ -83,6 +88,45 @@ function addDoctor(program: Command, io: CliIo, setCode: SetCode): void {
   addOutputOptions(command).action(async (path: string | undefined, flags: DoctorFlags) =>
     setCode(await doctor(path, flags, io)),
   );
+}
+
+function addDump(program: Command, io: CliIo, setCode: SetCode): void {
+  const command = program
+    .command('dump')
+    .summary('print the resources of a process, a control plane or a file')
+    .description(
+      'Prints the resources with their states. As JSON or YAML it is a file that serve, check and diff read.',
+    )
+    .argument('[file]', 'resource file')
+    .option('--admin <address>', 'admin services of a process (CSDS)')
+    .option('--control-plane [uri]', 'control plane (ADS); default: that of the environment')
+    .option('--bootstrap <file>', 'bootstrap of the control plane');
+  addOutputOptions(addSourceOptions(command)).action(
+    async (file: string | undefined, flags: DumpFlags) => setCode(await dump(file, flags, io)),
+  );
+}
+
+function addDiff(program: Command, io: CliIo, setCode: SetCode): void {
+  const command = program
+    .command('diff')
+    .summary('compare the resources of two sources')
+    .description(
+      'Compares resources by path, and endpoints by address. A source is a resource file, admin:<address> for the\n' +
+        'admin services of a process (CSDS), or ads:<uri> for a control plane.',
+    )
+    .argument('<before>', 'source')
+    .argument('<after>', 'source');
+  addOutputOptions(addSourceOptions(command)).action(
+    async (before: string, after: string, flags: SourceFlags & OutputFlags) =>
+      setCode(await diff(before, after, flags, io)),
+  );
+}
+
+function addSourceOptions(command: Command): Command {
+  return command
+    .option('-t, --target <target>', 'such as xds:///shop; required of a control plane')
+    .option('--node-id <id>', 'node id for a control plane', 'grpc-xds')
+    .option('--timeout <seconds>', 'time for the response', parseSeconds, 16);
 }
 
 function addOutputOptions(command: Command, ...more: readonly string[]): Command {

@@ -4,3 +4,5 @@ export { createResourceJudge } from './decoders';
 export { runDoctor } from './doctor/doctor';
 export type { Finding, FindingLevel } from './doctor/finding';
 export { validateBootstrap } from './validate-bootstrap';
+export { openTarget } from './open-target';
+export type { BootstrapOrigin, OpenTarget } from './open-target';

@@ -1,0 +1,62 @@
+import { formatDump, toResourceFile } from '../dump/dump';
+import { bootstrapOf, readSource, type ResourceSource } from '../dump/read-source';
+import { printResult, type OutputFlags } from '../format';
+import { type CliIo, exitCode } from '../io';
+
+/** Flags of every command that reads resources from elsewhere. */
+export interface SourceFlags {
+  readonly target?: string;
+  readonly nodeId: string;
+  /** Seconds. */
+  readonly timeout: number;
+}
+
+/** Flags of `dump`. */
+export interface DumpFlags extends SourceFlags, OutputFlags {
+  /** The address of the admin services of a process. */
+  readonly admin?: string;
+  /** The URI of a control plane; true for that of the bootstrap. */
+  readonly controlPlane?: string | true;
+  readonly bootstrap?: string;
+}
+
+/**
+ * Prints the resources of a process, a control plane or a file, with their states.
+ *
+ * @returns the exit code: findings, if a resource is rejected or missing.
+ */
+export async function dump(file: string | undefined, flags: DumpFlags, io: CliIo): Promise<number> {
+  const source = sourceOf(file, flags);
+  if (source === undefined) {
+    io.printError('give one source: a file, --admin, --control-plane or --bootstrap');
+    return exitCode.badInput;
+  }
+  const { target, timeout } = flags;
+  const read = await readSource(source, { target, timeoutMs: timeout * 1000 }, io);
+  if (!read.ok) {
+    io.printError(read.error.message);
+    return read.error.code;
+  }
+  const { value } = read;
+  printResult(toResourceFile(value), flags, io, () => {
+    for (const line of formatDump(value)) io.print(line);
+  });
+  const isFine = value.resources.every(({ status }) => status === '' || status === 'ACKED');
+  return isFine ? exitCode.fine : exitCode.findings;
+}
+
+function sourceOf(file: string | undefined, flags: DumpFlags): ResourceSource | undefined {
+  const { admin, controlPlane, bootstrap, nodeId } = flags;
+  const sources: ResourceSource[] = [];
+  if (file !== undefined) sources.push({ kind: 'file', path: file });
+  if (admin !== undefined) sources.push({ kind: 'admin', address: admin });
+  if (typeof controlPlane === 'string') {
+    sources.push({ kind: 'ads', bootstrap: bootstrapOf(controlPlane, nodeId) });
+  }
+  if (bootstrap !== undefined) {
+    sources.push({ kind: 'ads', bootstrap: { kind: 'file', path: bootstrap } });
+  } else if (controlPlane === true) {
+    sources.push({ kind: 'ads', bootstrap: { kind: 'environment' } });
+  }
+  return sources.length === 1 ? sources[0] : undefined;
+}

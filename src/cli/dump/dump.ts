@@ -1,0 +1,94 @@
+import {
+  clusterKind,
+  endpointKind,
+  findResourceKind,
+  listenerKind,
+  routeKind,
+  type Snapshot,
+} from '../../control-plane';
+import { decodeToJson, hasMessage } from '../../proto-json/encode-json';
+import { errorMessage } from '../../util/error-message';
+import { formatTable } from '../format';
+
+/** The state of a resource, as in CSDS (gRFC A40). */
+export interface DumpedResource {
+  readonly typeUrl: string;
+  readonly name: string;
+  /** Such as `ACKED`; empty for a resource of a file. */
+  readonly status: string;
+  readonly version: string;
+  /** When the version was accepted, as ISO 8601. */
+  readonly updated?: string | undefined;
+  /** Why the last version was rejected, or the resource is missing. */
+  readonly error?: string | undefined;
+  /** The accepted resource. */
+  readonly value: Uint8Array | undefined;
+}
+
+/** The resources that a client, a control plane or a file has. */
+export interface Dump {
+  /** Where they are from. */
+  readonly source: string;
+  readonly nodeId?: string;
+  readonly resources: readonly DumpedResource[];
+}
+
+/** Returns the resources of a snapshot. */
+export function dumpSnapshot(source: string, snapshot: Snapshot): Dump {
+  const resources = snapshot.kinds().flatMap((kind) =>
+    [...snapshot.set(kind).byName.values()].map(({ name, version, value }) => ({
+      ...{ typeUrl: kind.typeUrl, name, status: '', version, value },
+    })),
+  );
+  return { source, resources };
+}
+
+/** Writes an encoded resource as JSON. @returns the JSON, or an error text. */
+export function resourceToJson({ typeUrl, value }: DumpedResource): unknown {
+  if (value === undefined) return undefined;
+  const messageName = typeUrl.slice(typeUrl.lastIndexOf('/') + 1);
+  if (!hasMessage(messageName)) return { error: `no schema of ${messageName}` };
+  try {
+    return decodeToJson(messageName, value);
+  } catch (error) {
+    return { error: errorMessage(error) };
+  }
+}
+
+/** The lists of a resource file, in the order in which clients request them. */
+const lists = [
+  ['listeners', listenerKind],
+  ['routes', routeKind],
+  ['clusters', clusterKind],
+  ['endpoints', endpointKind],
+] as const;
+
+/** Writes a dump as a resource file, which `serve` and `check` read; the states of the resources are in `x-dump`. */
+export function toResourceFile({ source, nodeId, resources }: Dump): object {
+  const states = resources.map(({ typeUrl, name, status, version, updated, error }) => ({
+    ...{ type: labelOf(typeUrl), name, status, version, updated, error },
+  }));
+  const listed = lists.map(([list, { typeUrl }]) => {
+    const own = resources.filter((each) => each.typeUrl === typeUrl && each.value !== undefined);
+    return [list, own.map(resourceToJson)] as const;
+  });
+  return { 'x-dump': { source, node: nodeId, resources: states }, ...Object.fromEntries(listed) };
+}
+
+/** Formats a row for each resource, and the error of each below the rows. */
+export function formatDump({ resources }: Dump): readonly string[] {
+  const rows = resources.map(({ typeUrl, name, status, version, updated, value }) => [
+    ...[labelOf(typeUrl), name, status || '-', version || '-', updated ?? '-'],
+    value?.length ?? 0,
+  ]);
+  const table = formatTable(['type', 'name', 'status', 'version', 'updated', 'bytes'], rows);
+  const errors = resources.flatMap(({ typeUrl, name, error }) =>
+    error === undefined ? [] : [`${labelOf(typeUrl)} ${JSON.stringify(name)}: ${error}`],
+  );
+  return errors.length === 0 ? table : [...table, '', ...errors];
+}
+
+/** Returns the word for a type, such as `cluster`. */
+export function labelOf(typeUrl: string): string {
+  return findResourceKind(typeUrl)?.label ?? typeUrl.slice(typeUrl.lastIndexOf('.') + 1);
+}

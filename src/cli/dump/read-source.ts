@@ -1,0 +1,101 @@
+import { loadResourceFile } from '../../control-plane';
+import { err, ok, type Result } from '../../util/result';
+import type { BootstrapOrigin } from '../client';
+import { type CliIo, exitCode } from '../io';
+import { loadClient } from '../load-client';
+import { fetchStatus } from './csds-client';
+import { type Dump, dumpSnapshot } from './dump';
+
+/** Where resources are read from. */
+export type ResourceSource =
+  | { readonly kind: 'file'; readonly path: string }
+  /** The admin services of a process (CSDS). */
+  | { readonly kind: 'admin'; readonly address: string }
+  /** A control plane (ADS). */
+  | { readonly kind: 'ads'; readonly bootstrap: BootstrapOrigin };
+
+/** Options of `readSource`. */
+export interface ReadSourceOptions {
+  /** The target whose resources are read. Required of a control plane. */
+  readonly target?: string | undefined;
+  readonly timeoutMs: number;
+}
+
+/** Why a source cannot be read, and the exit code. */
+export interface SourceFailure {
+  readonly message: string;
+  readonly code: number;
+}
+
+/** Parses a source as `diff` takes it: `admin:host:port`, `ads:uri`, or the path of a file. */
+export function parseSource(text: string, nodeId: string): ResourceSource {
+  const [, scheme, rest = ''] = /^(admin|ads):(.+)$/s.exec(text) ?? [];
+  if (scheme === 'admin') return { kind: 'admin', address: rest };
+  if (scheme === 'ads') return { kind: 'ads', bootstrap: bootstrapOf(rest, nodeId) };
+  return { kind: 'file', path: text };
+}
+
+/** The bootstrap for one server, without credentials. */
+export function bootstrapOf(serverUri: string, nodeId: string): BootstrapOrigin {
+  const server = { server_uri: serverUri, channel_creds: [{ type: 'insecure' }] };
+  return { kind: 'object', json: { xds_servers: [server], node: { id: nodeId } } };
+}
+
+/** Reads the resources of a source. */
+export async function readSource(
+  source: ResourceSource,
+  options: ReadSourceOptions,
+  io: CliIo,
+): Promise<Result<Dump, SourceFailure>> {
+  switch (source.kind) {
+    case 'file': {
+      const flags = { allowInconsistent: true, ignoreUnknownFields: true };
+      const snapshot = loadResourceFile(source.path, flags);
+      if (snapshot.ok) return ok(dumpSnapshot(source.path, snapshot.value));
+      return err({ message: snapshot.error.message, code: exitCode.badInput });
+    }
+    case 'admin': {
+      const dump = await fetchStatus({ ...options, address: source.address });
+      return dump.ok ? dump : err({ message: dump.error, code: exitCode.unreachable });
+    }
+    case 'ads':
+      return readControlPlane(source.bootstrap, options, io);
+  }
+}
+
+async function readControlPlane(
+  bootstrap: BootstrapOrigin,
+  { target, timeoutMs }: ReadSourceOptions,
+  io: CliIo,
+): Promise<Result<Dump, SourceFailure>> {
+  if (target === undefined) {
+    const message = 'a control plane needs --target: clients request resources by name';
+    return err({ message, code: exitCode.badInput });
+  }
+  const { clock, env } = io;
+  const opened = loadClient().openTarget({ bootstrap, target, clock, env });
+  if (!opened.ok) return err({ message: opened.error, code: exitCode.badInput });
+  const watched = opened.value;
+  try {
+    await watched.untilSettled(timeoutMs);
+    const { servers, resources } = watched.snapshot();
+    const source = servers.map(({ serverUri }) => serverUri).join(', ');
+    const isAnswered = resources.some(({ status }) => status !== 'REQUESTED');
+    const failure = servers.find(({ lastError }) => lastError !== undefined);
+    if (!isAnswered && failure !== undefined) {
+      const message = `${failure.serverUri}: ${failure.lastError ?? ''}`;
+      return err({ message, code: exitCode.unreachable });
+    }
+    return ok({
+      source,
+      resources: resources.map(({ typeUrl, name, status, accepted, failure: error }) => ({
+        ...{ typeUrl, name, status, version: accepted?.version ?? '' },
+        updated: accepted && new Date(accepted.updatedAtMs).toISOString(),
+        error: error?.details,
+        value: accepted?.bytes,
+      })),
+    });
+  } finally {
+    watched.close();
+  }
+}

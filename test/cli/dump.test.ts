@@ -1,0 +1,143 @@
+import { addAdminServicesToServer, Server, ServerCredentials } from '@grpc/grpc-js';
+import { Mesh, SERVICE, simpleResources } from '../support/mesh';
+import { edsClusterJson, endpointsJson } from '../support/xds-json';
+import { DoctorWorld } from './doctor-world';
+
+const target = `xds:///${SERVICE}`;
+
+describe('grpc-xds dump and diff', () => {
+  let world: DoctorWorld;
+  beforeEach(() => {
+    world = new DoctorWorld();
+  });
+  afterEach(() => world.close());
+
+  /** Runs a command. @returns its exit code and the lines it printed. */
+  async function run(...args: readonly string[]) {
+    const from = world.io.out.length;
+    const code = await world.io.run(...args);
+    return { code, out: world.io.out.slice(from) };
+  }
+
+  it('prints what a control plane has for a target', async () => {
+    const address = await world.serve(simpleResources([50051]));
+    const { code, out } = await run('dump', '--control-plane', address, '-t', target);
+    expect(code).toBe(0);
+    expect(out[0]).toMatch(/^type +name +status +version +updated +bytes$/);
+    expect(out.slice(1).map((line) => line.split(/ {2,}/).slice(0, 3))).toEqual([
+      ['listener', SERVICE, 'ACKED'],
+      ['route configuration', `${SERVICE}-routes`, 'ACKED'],
+      ['cluster', 'echo', 'ACKED'],
+      ['endpoint assignment', 'echo', 'ACKED'],
+    ]);
+  });
+
+  it('prints why a resource is rejected, and ends with 1', async () => {
+    const clusters = [edsClusterJson('echo', { lb_policy: 'MAGLEV' })];
+    const address = await world.serve({ ...simpleResources([50051]), clusters });
+    const { code, out } = await run('dump', '--control-plane', address, '-t', target);
+    expect(code).toBe(1);
+    expect(out.at(-1)).toMatch(/^cluster "echo": .*MAGLEV/);
+  });
+
+  it('writes a file that check accepts and that has no differences', async () => {
+    const address = await world.serve(simpleResources([50051]));
+    const dumped = await run('dump', '--control-plane', address, '-t', target, '-o', 'yaml');
+    const path = world.write('dump.yaml', dumped.out.join('\n'));
+    expect((await run('check', path)).code).toBe(0);
+    expect(await run('diff', path, `ads:${address}`, '-t', target)).toEqual({ code: 0, out: [] });
+    expect((await run('dump', path)).out).toHaveLength(5);
+  });
+
+  it('prints what a process has', async () => {
+    const mesh = await Mesh.start();
+    const admin = new Server();
+    try {
+      const backend = await mesh.backend('a');
+      mesh.serve(simpleResources([backend.port]));
+      await mesh.client().say();
+      addAdminServicesToServer(admin);
+      const port = await new Promise<number>((resolve, reject) => {
+        admin.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+          error === null ? resolve(bound) : reject(error),
+        );
+      });
+      const { code, out } = await run('dump', '--admin', `127.0.0.1:${port}`, '--json');
+      expect(code).toBe(0);
+      expect(JSON.parse(out.join('\n'))).toMatchObject({
+        'x-dump': {
+          source: `127.0.0.1:${port}`,
+          node: 'test-node',
+          resources: expect.arrayContaining([
+            expect.objectContaining({ type: 'cluster', name: 'echo', status: 'ACKED' }),
+          ]),
+        },
+        listeners: [{ name: SERVICE }],
+        endpoints: [{ cluster_name: 'echo' }],
+      });
+      const file = world.write('other.json', simpleResources([backend.port]));
+      expect(await run('diff', `admin:127.0.0.1:${port}`, file)).toEqual({ code: 0, out: [] });
+    } finally {
+      admin.forceShutdown();
+      mesh.stop();
+    }
+  });
+
+  it('compares endpoints by address and localities by name', async () => {
+    const before = world.write('before.json', {
+      endpoints: [
+        endpointsJson('echo', [
+          { zone: 'a', ports: [1, 2, 3] },
+          { zone: 'b', ports: [4] },
+        ]),
+      ],
+    });
+    const after = world.write('after.json', {
+      endpoints: [
+        endpointsJson('echo', [
+          { zone: 'b', ports: [4] },
+          { zone: 'a', ports: [3, 1, 5] },
+        ]),
+        endpointsJson('new', []),
+      ],
+    });
+    const { code, out } = await run('diff', before, after);
+    expect(code).toBe(1);
+    expect(out.map((line) => line.split('  ')[0])).toEqual([
+      '- endpoint assignment "echo": endpoints[test/a p0].lb_endpoints[127.0.0.1:2]',
+      '+ endpoint assignment "echo": endpoints[test/a p0].lb_endpoints[127.0.0.1:5]',
+      '+ endpoint assignment "new"',
+    ]);
+    const json = await run('diff', before, after, '--json');
+    expect(JSON.parse(json.out.join('\n')).differences).toHaveLength(3);
+  });
+
+  it('prints both values of a field that changed', async () => {
+    const before = world.write('a.json', { clusters: [edsClusterJson('echo')] });
+    const after = world.write(
+      'b.yaml',
+      JSON.stringify({
+        clusters: [edsClusterJson('echo', { lb_policy: 'RING_HASH' })],
+      }),
+    );
+    const { out } = await run('diff', before, after);
+    // ROUND_ROBIN is the default, which JSON leaves out.
+    expect(out).toEqual(['+ cluster "echo": lb_policy  "RING_HASH"']);
+  });
+
+  it('ends with 3 when a server cannot be reached', async () => {
+    const address = await world.freeAddress();
+    expect((await run('dump', '--admin', address, '--timeout', '5')).code).toBe(3);
+    expect((await run('dump', '--control-plane', address, '-t', target)).code).toBe(3);
+    expect(world.io.errors.join('\n')).toMatch(new RegExp(`${address}.*ECONNREFUSED`, 's'));
+  });
+
+  it('ends with 2 without a source or a target', async () => {
+    expect((await run('dump')).code).toBe(2);
+    expect((await run('dump', '--control-plane', 'cp:1')).code).toBe(2);
+    expect((await run('diff', `${world.folder}/none.yaml`, `${world.folder}/none.yaml`)).code).toBe(
+      2,
+    );
+    expect(world.io.errors).toHaveLength(3);
+  });
+});
