@@ -20,12 +20,13 @@ const SEVERITY: Readonly<Record<LogLevel, number>> = { error: 2, info: 1, debug:
  * limited; traces are not.
  */
 export function createGrpcLogger({ isTracerOn, application, clock }: GrpcLoggerOptions): Logger {
-  const limiter = new LogLimiter(clock);
+  // Of each level: lines that nothing shows must not take the place of others.
+  const limiters = { error: new LogLimiter(clock), info: new LogLimiter(clock) };
   const write = (level: 'error' | 'info', text: () => string, fields?: LogFields) => {
     const target = application?.();
     if (target !== undefined && !accepts(target, level)) return;
     const message = sanitizeText(text());
-    const suppressed = limiter.admit(causeOf(message, fields));
+    const suppressed = limiters[level].admit(causeOf(message, fields), message);
     if (suppressed === undefined) return;
     if (target === undefined) {
       const note = suppressed === 0 ? '' : ` (${suppressed} such lines were left out before)`;
@@ -60,11 +61,12 @@ function pass(target: XdsLogger, record: LogRecord): void {
   }
 }
 
-/** Returns what lines have in common that are about the same: their event and its subject, or the text without numbers. */
+/** Returns what lines have in common that are about the same: their subject, or the text without numbers. */
 function causeOf(message: string, fields: LogFields = {}): string {
   const { event, serverUri = '', typeUrl = '', name = '', target = '', cluster = '' } = fields;
   if (event === undefined) return message.replace(/\d+/g, '#');
-  return [event, serverUri, typeUrl, name, target, cluster].join('\n');
+  // Not the event: a failure that follows a recovery is no repetition.
+  return [serverUri, typeUrl, name, target, cluster].join('\n');
 }
 
 /**

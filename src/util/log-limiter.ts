@@ -15,6 +15,9 @@ interface CauseLines {
   /** When the credit was last counted, on the monotonic clock. */
   sinceMs: number;
   suppressed: number;
+  /** The line written last. */
+  last: string | undefined;
+  lastMs: number;
 }
 
 /** Bounds the lines of a log, by cause and in all. Lines that are left out are counted. */
@@ -26,24 +29,38 @@ export class LogLimiter {
 
   constructor(private readonly clock: Pick<Clock, 'monotonicMs'>) {}
 
-  /** @returns The number of lines of the cause left out before this one; `undefined` if this one is to be left out. */
-  admit(cause: string): number | undefined {
+  /**
+   * Decides whether to write a line. One that repeats the last of its cause, such as for another channel, is written
+   * again after the interval only.
+   *
+   * @returns The number of lines of the cause left out before this one; `undefined` if this one is to be left out.
+   */
+  admit(cause: string, line: string): number | undefined {
     const nowMs = this.clock.monotonicMs();
     const lines = this.find(cause, nowMs);
-    if (lines.credit < 1 || !this.hasRoom(nowMs)) {
+    const isRepeated = lines.last === line && nowMs - lines.lastMs < INTERVAL_MS;
+    if (isRepeated || lines.credit < 1 || !this.hasRoom(nowMs)) {
       lines.suppressed++;
       return undefined;
     }
     const { suppressed } = lines;
     lines.credit--;
     lines.suppressed = 0;
+    lines.last = line;
+    lines.lastMs = nowMs;
     this.written++;
     return suppressed;
   }
 
   private find(cause: string, nowMs: number): CauseLines {
     const known = this.causes.get(cause);
-    const lines = known ?? { credit: BURST, sinceMs: nowMs, suppressed: 0 };
+    const lines = known ?? {
+      credit: BURST,
+      sinceMs: nowMs,
+      suppressed: 0,
+      last: undefined,
+      lastMs: nowMs,
+    };
     const intervals = Math.floor((nowMs - lines.sinceMs) / INTERVAL_MS);
     if (lines.credit === BURST) lines.sinceMs = nowMs;
     else lines.sinceMs += intervals * INTERVAL_MS;

@@ -1,0 +1,18 @@
+import { FAILURES } from './failures';
+import { goldenNames, goldenOf } from './expected';
+import { observeShortly } from './observe';
+
+describe('what a failure looks like', () => {
+  it('is known for 25 failures', () => {
+    expect(FAILURES).toHaveLength(25);
+    expect(goldenNames).toEqual(FAILURES.map(({ name }) => name));
+  });
+
+  it.each(FAILURES.map((failure, index) => [failure.name, failure, index] as const))(
+    'in the status of calls and in the log: %s',
+    async (name, failure, index) => {
+      const expected = goldenOf(name);
+      expect(await observeShortly(failure, index, expected)).toEqual(expected);
+    },
+  );
+});

@@ -1,0 +1,170 @@
+import { status } from '@grpc/grpc-js';
+import { bootstrapFor } from '../support/mesh';
+import {
+  edsClusterJson,
+  listenerJson,
+  routeConfigJson,
+  routerFilter,
+  type Json,
+} from '../support/xds-json';
+import type { World } from './world';
+
+/** Something that is wrong around a call. */
+export interface Failure {
+  readonly name: string;
+  /** Returns the target. Default: `xds:///` and the service of the world. */
+  readonly target?: (service: string) => string;
+  /** Starts the servers. @returns the bootstrap; `undefined` for none. */
+  readonly start: (world: World) => Promise<object | undefined>;
+}
+
+const TYPE = 'type.googleapis.com';
+
+const fault = (fields: Json): Json => ({
+  name: 'fault',
+  typed_config: { '@type': `${TYPE}/envoy.extensions.filters.http.fault.v3.HTTPFault`, ...fields },
+});
+
+/** The failures whose texts an operator sees, from the bootstrap to the backend. */
+export const FAILURES: readonly Failure[] = [
+  { name: 'no bootstrap', start: () => Promise.resolve(undefined) },
+  {
+    name: 'a bootstrap with mistakes',
+    start: () => Promise.resolve({ xds_servers: [{ channel_creds: [] }], node: 3 }),
+  },
+  {
+    name: 'an unknown authority',
+    target: (service) => `xds://elsewhere/${service}`,
+    start: (world) => world.mute(),
+  },
+  {
+    name: 'a target with two slashes',
+    target: (service) => `xds://${service}`,
+    start: (world) => world.mute(),
+  },
+  {
+    name: 'a management server that refuses connections',
+    start: async (world) => bootstrapFor(`127.0.0.1:${await world.closedPort()}`, []),
+  },
+  {
+    name: 'a management server that accepts connections and says nothing',
+    start: async (world) => bootstrapFor(`127.0.0.1:${await world.silentPort()}`, []),
+  },
+  {
+    name: 'a management server that ends the stream',
+    start: (world) => world.refusing(status.PERMISSION_DENIED, 'node not allowed'),
+  },
+  { name: 'a management server that does not answer', start: (world) => world.mute() },
+  {
+    name: 'a listener that does not exist',
+    start: (world) => world.serve({ ...world.resources([1]), listeners: [] }),
+  },
+  {
+    name: 'a listener that is rejected',
+    start: (world) => {
+      const listener = listenerJson(world.service, world.routes, { http_filters: [] });
+      return world.serve({ ...world.resources([1]), listeners: [listener] });
+    },
+  },
+  {
+    name: 'a listener for servers',
+    start: (world) => {
+      const address = { socket_address: { address: '127.0.0.1', port_value: 1 } };
+      const listeners = [{ name: world.service, address }];
+      return world.serve({ ...world.resources([1]), listeners });
+    },
+  },
+  {
+    name: 'routes that do not exist',
+    start: (world) => world.serve({ ...world.resources([1]), routes: [] }),
+  },
+  {
+    name: 'routes without a virtual host for the target',
+    start: (world) => {
+      const host = { name: 'other', domains: ['other.test'], routes: [] };
+      const routes = [{ name: world.routes, virtual_hosts: [host] }];
+      return world.serve({ ...world.resources([1]), routes });
+    },
+  },
+  {
+    name: 'no route for the method',
+    start: (world) => {
+      const route = { match: { path: '/other/Method' }, route: { cluster: world.cluster } };
+      return world.serve({
+        ...world.resources([1]),
+        routes: [routeConfigJson(world.routes, [route])],
+      });
+    },
+  },
+  {
+    name: 'a route that does not forward',
+    start: (world) => {
+      const route = { match: { prefix: '' }, non_forwarding_action: {} };
+      return world.serve({
+        ...world.resources([1]),
+        routes: [routeConfigJson(world.routes, [route])],
+      });
+    },
+  },
+  {
+    name: 'a cluster that does not exist',
+    start: (world) => world.serve({ ...world.resources([1]), clusters: [] }),
+  },
+  {
+    name: 'a cluster that is rejected',
+    start: (world) => {
+      const clusters = [edsClusterJson(world.cluster, { lb_policy: 'MAGLEV' })];
+      return world.serve({ ...world.resources([1]), clusters });
+    },
+  },
+  {
+    name: 'endpoints that do not exist',
+    start: (world) => world.serve({ ...world.resources([1]), endpoints: [] }),
+  },
+  {
+    name: 'a cluster without endpoints',
+    start: (world) => {
+      const endpoints = [{ cluster_name: world.cluster, endpoints: [] }];
+      return world.serve({ ...world.resources([1]), endpoints });
+    },
+  },
+  {
+    name: 'endpoints that refuse connections',
+    start: async (world) =>
+      world.serve(world.resources([await world.closedPort(), await world.closedPort()])),
+  },
+  {
+    name: 'an endpoint that accepts connections and says nothing',
+    start: async (world) => world.serve(world.resources([await world.silentPort()])),
+  },
+  {
+    name: 'a circuit breaker',
+    start: async (world) => {
+      const circuit_breakers = { thresholds: [{ max_requests: 0 }] };
+      const clusters = [edsClusterJson(world.cluster, { circuit_breakers })];
+      return world.serve({ ...world.resources([await world.slowPort()]), clusters });
+    },
+  },
+  {
+    name: 'calls that are dropped',
+    start: async (world) => {
+      const [assignment] = world.resources([await world.slowPort()]).endpoints;
+      const drop = { category: 'overload', drop_percentage: { numerator: 100 } };
+      const endpoints = [{ ...assignment, policy: { drop_overloads: [drop] } }];
+      return world.serve({ ...world.resources([]), endpoints });
+    },
+  },
+  {
+    name: 'a filter that delays calls',
+    start: async (world) => {
+      const delay = { fixed_delay: '60s', percentage: { numerator: 100 } };
+      const http_filters = [fault({ delay }), routerFilter];
+      const listeners = [listenerJson(world.service, world.routes, { http_filters })];
+      return world.serve({ ...world.resources([await world.slowPort()]), listeners });
+    },
+  },
+  {
+    name: 'a backend that does not answer',
+    start: async (world) => world.serve(world.resources([await world.slowPort()])),
+  },
+];

@@ -1,0 +1,119 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Metadata, status } from '@grpc/grpc-js';
+import { register } from '../../src';
+import { EchoClient } from '../support/echo-backend';
+import type { Failure } from './failures';
+import type { Golden } from './expected';
+import { World } from './world';
+
+/** How a call is made. */
+export interface Attempt {
+  readonly deadlineMs: number;
+  readonly waitForReady: boolean;
+}
+
+/** How a call ended. */
+export interface Outcome extends Attempt {
+  /** Such as `UNAVAILABLE: xDS bootstrap is missing`. */
+  readonly status: string;
+  readonly ms: number;
+}
+
+/** A line of the log, and when it was written. */
+export interface Line {
+  readonly ms: number;
+  readonly text: string;
+}
+
+/** A failure that lasts until it is stopped. */
+export class Observation {
+  readonly lines: Line[] = [];
+  private readonly startMs = performance.now();
+  private readonly world: World;
+
+  /** @param index The number of the failure. */
+  private constructor(
+    private readonly failure: Failure,
+    index: number,
+  ) {
+    this.world = new World(`service-${index}.test`);
+  }
+
+  static async start(failure: Failure, index: number): Promise<Observation> {
+    const observation = new Observation(failure, index);
+    const bootstrap = await failure.start(observation.world);
+    register({
+      ...(bootstrap !== undefined && { bootstrap }),
+      logger: {
+        level: 'error',
+        log: ({ message }) =>
+          observation.lines.push({ ms: performance.now() - observation.startMs, text: message }),
+      },
+    });
+    return observation;
+  }
+
+  /** Makes the first call of a new channel. */
+  async call(attempt: Attempt): Promise<Outcome> {
+    const { service } = this.world;
+    const client = new EchoClient(this.failure.target?.(service) ?? `xds:///${service}`);
+    const { deadlineMs, waitForReady } = attempt;
+    const startMs = performance.now();
+    try {
+      const metadata = new Metadata({ waitForReady });
+      const { code, details } = await client.failure({ deadlineMs, metadata });
+      const ms = performance.now() - startMs;
+      return { ...attempt, status: `${status[code] ?? code}: ${details}`, ms };
+    } finally {
+      client.close();
+    }
+  }
+
+  async stop(): Promise<void> {
+    register({});
+    await this.world.stop();
+  }
+}
+
+/** Removes from a text what differs from run to run: times, ports, and how long grpc-js has spent in each stage. */
+export function withoutNumbers(text: string): string {
+  return text
+    .replace(/(?:name resolution|metadata filters): [\d.]+s,/g, '')
+    .replace(/(?:wait_for_ready,)?LB pick: [\d.]+s,/, '')
+    .replace(/\d+\.\d+ ?s\b/g, '# s')
+    .replace(/127\.0\.0\.1:\d{2,5}/g, '127.0.0.1:PORT');
+}
+
+/** In a fraction of a second: `npm run failures` has longer deadlines. On a busy machine, the next one may be needed. */
+const DEADLINES_MS = [250, 500, 1000, 2000, 4000];
+
+/** Observes a failure for a short time; again for a longer one unless it looks as expected. */
+export async function observeShortly(
+  failure: Failure,
+  index: number,
+  expected: unknown,
+): Promise<Golden> {
+  let observed: Golden = { statuses: ['', ''], lines: [] };
+  const observation = await Observation.start(failure, index);
+  try {
+    for (const deadlineMs of DEADLINES_MS) {
+      const [call, patient] = await Promise.all([
+        observation.call({ deadlineMs, waitForReady: false }),
+        observation.call({ deadlineMs, waitForReady: true }),
+      ]);
+      observed = toGolden(call, patient, observation.lines);
+      if (isDeepStrictEqual(observed, expected)) break;
+    }
+  } finally {
+    await observation.stop();
+  }
+  return observed;
+}
+
+function toGolden(call: Outcome, patient: Outcome, lines: readonly Line[]): Golden {
+  const texts = new Set(lines.map(({ text }) => withoutNumbers(text)));
+  return {
+    statuses: [withoutNumbers(call.status), withoutNumbers(patient.status)],
+    lines: [...texts].sort(),
+  };
+}

@@ -1,0 +1,95 @@
+// Prints what each failure looks like to an operator: the status of calls with deadlines of 1, 5 and 30 s, with and without
+// wait-for-ready, the time until it, and the lines of the log at its default level: `npm run failures`. With `--only TEXT`, of
+// failures with that in their name. With `--golden`, writes what the test of them compares with instead.
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs, promisify } from 'node:util';
+import { FAILURES, type Failure } from './failures';
+import { GOLDEN_FILE, goldenOf, type Golden } from './expected';
+import { Observation, observeShortly, type Line, type Outcome } from './observe';
+
+const DEADLINES_MS = [1000, 5000, 30_000];
+/** Most of the time they wait. */
+const AT_A_TIME = 5;
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string', default: '' },
+    golden: { type: 'boolean', default: false },
+    child: { type: 'string' },
+  },
+});
+
+interface Observed {
+  readonly outcomes: readonly Outcome[];
+  readonly lines: readonly Line[];
+}
+
+async function observe(failure: Failure, index: number): Promise<Observed> {
+  const observation = await Observation.start(failure, index);
+  const attempts = DEADLINES_MS.flatMap((deadlineMs) =>
+    [false, true].map((waitForReady) => observation.call({ deadlineMs, waitForReady })),
+  );
+  const outcomes = await Promise.all(attempts);
+  const lines = [...observation.lines];
+  await observation.stop();
+  return { outcomes, lines };
+}
+
+/** Each failure has a process of its own, so that they do not share a log. */
+async function observeInChild(index: number): Promise<Observed> {
+  const hook = join(__dirname, '../support/run-typescript.cjs');
+  const args = ['--require', hook, __filename, '--child', String(index)];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 120_000 });
+  return JSON.parse(stdout);
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+function report({ name }: Failure, { outcomes, lines }: Observed): void {
+  print(`\n## ${name}`);
+  for (const { deadlineMs, waitForReady, ms, status } of outcomes) {
+    const wait = waitForReady ? ' wait-for-ready' : '';
+    print(`  ${deadlineMs / 1000} s${wait}, after ${(ms / 1000).toFixed(1)} s: ${status}`);
+  }
+  for (const { ms, text } of lines) print(`  log, ${(ms / 1000).toFixed(1)} s: ${text}`);
+}
+
+async function printAll(): Promise<void> {
+  const chosen = FAILURES.map((failure, index) => ({ failure, index })).filter(({ failure }) =>
+    failure.name.includes(values.only),
+  );
+  while (chosen.length > 0) {
+    const part = chosen.splice(0, AT_A_TIME);
+    const observed = await Promise.all(part.map(({ index }) => observeInChild(index)));
+    for (const [i, { failure }] of part.entries()) {
+      const found = observed[i];
+      if (found !== undefined) report(failure, found);
+    }
+  }
+}
+
+async function writeGolden(): Promise<void> {
+  const golden: Record<string, Golden> = {};
+  for (const [index, failure] of FAILURES.entries()) {
+    const before = goldenOf(failure.name);
+    golden[failure.name] = await observeShortly(failure, index, before);
+  }
+  writeFileSync(GOLDEN_FILE, `${JSON.stringify(golden, undefined, 2)}\n`);
+}
+
+async function main(): Promise<void> {
+  if (values.golden) {
+    await writeGolden();
+    return;
+  }
+  const { child } = values;
+  const failure = child === undefined ? undefined : FAILURES[Number(child)];
+  if (failure === undefined) await printAll();
+  else process.stdout.write(JSON.stringify(await observe(failure, Number(child))));
+}
+
+void main().then(() => process.exit());
