@@ -231,6 +231,15 @@ export default defineConfig(
     rules: { 'prefer-const': 'error', eqeqeq: 'error' },
   },
   {
+    // The files of the live page run in a browser.
+    files: ['src/live-page/assets/*.js'],
+    languageOptions: {
+      globals: Object.fromEntries(
+        ['document', 'location', 'window'].map((name) => [name, 'readonly']),
+      ),
+    },
+  },
+  {
     files: ['**/*.cjs'],
     languageOptions: {
       sourceType: 'commonjs',

@@ -1,4 +1,4 @@
-// Generates src/generated/ from protos/. Run it with `npm run generate`; the output is committed.
+// Generates src/generated/ from protos/, and from the files of the live page. Run it with `npm run generate`; the output is committed.
 //
 // Two steps of our own surround `buf generate`:
 //
@@ -16,6 +16,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+import { createAssetModule } from './page-assets.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const generated = join(root, 'src', 'generated');
@@ -156,6 +157,7 @@ try {
   rewriteAllDecoders(generated);
   writeFileSync(join(generated, 'decoding.ts'), DECODING);
   writeFileSync(join(generated, 'descriptor-set.ts'), descriptorModule(bytes));
+  writeFileSync(join(generated, 'page-assets.ts'), createAssetModule());
 } finally {
   rmSync(work, { recursive: true, force: true });
 }

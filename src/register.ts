@@ -2,7 +2,10 @@ import type * as Csds from './admin/csds';
 import type * as DumpOnSignal from './admin/dump-on-signal';
 import type * as Inspect from './admin/inspect';
 import type { InspectOptions, InspectReport } from './admin/inspect';
+import type * as ClientPage from './admin/page/client-page';
 import type { ObserveClients } from './admin/status-queue';
+import type { AdminPageOptions } from './live-page/page-options';
+import type { AdminPage } from './live-page/page-server';
 import { resolveLimits, type Limits } from './bootstrap/limits';
 import { Metadata, registerAdminService } from './grpc-js';
 import { checkHost } from './grpc-js/check-host';
@@ -159,6 +162,20 @@ export function dumpOnSignal(signal: NodeJS.Signals): () => void {
   return () => handle.release();
 }
 
+/**
+ * Serves a live page with the state of the xDS client of this process over HTTP: targets, management servers, resources,
+ * routes with an explanation of calls, the load-balancing policies down to each endpoint, certificates and events. The
+ * page is read only and has no keys, tokens or credentials. It does not keep the process alive.
+ *
+ * @returns A promise of the page with its URL, which has the token that readers need. It is rejected if the address
+ * cannot be used.
+ * @throws TypeError if an option is invalid, or if there is no token for an address that is not loopback.
+ */
+export function serveAdminPage(options: AdminPageOptions): Promise<AdminPage> {
+  const observed = { inspected: () => registration?.runtime?.inspected(), explainCall };
+  return loadClientPage().serveClientPage(options, observed, systemClock);
+}
+
 /** Registers everything but the scheme with grpc-js; most code is loaded when a channel needs it. */
 function announce(options: RegisterOptions): Registration {
   const logger = createLogger(() => current.options);
@@ -218,6 +235,11 @@ function loadInspect(): typeof Inspect {
 function loadDumpOnSignal(): typeof DumpOnSignal {
   // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- as above
   return require('./admin/dump-on-signal');
+}
+
+function loadClientPage(): typeof ClientPage {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- as above
+  return require('./admin/page/client-page');
 }
 
 /** Loads CSDS on first use, since most processes have no admin services. */

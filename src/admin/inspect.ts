@@ -165,12 +165,21 @@ export function inspectProcess(
   };
 }
 
-function describeTarget(
+/** Returns the resolution of a target, if possible one with a config, the latest of several. */
+export function findResolution(
+  resolutions: readonly LiveResolution[],
+  target: string,
+): LiveResolution | undefined {
+  const ofTarget = resolutions.filter((resolution) => resolution.target === target);
+  return ofTarget.findLast(({ live }) => live !== undefined) ?? ofTarget.at(-1);
+}
+
+/** Describes the config of a target and the policies of its channel. */
+export function describeTarget(
   { resolutions, describePolicies }: InspectedProcess,
   target: string,
 ): Pick<TargetReport, 'state' | 'failure' | 'waitingFor' | 'config' | 'policies'> {
-  const ofTarget = resolutions.filter((resolution) => resolution.target === target);
-  const resolution = ofTarget.findLast(({ live }) => live !== undefined) ?? ofTarget.at(-1);
+  const resolution = findResolution(resolutions, target);
   if (resolution === undefined) return { state: 'waiting', waitingFor: [] };
   const { failure, live } = resolution;
   const waitingFor = resolution.waitingFor(MAX_WAITS);
@@ -219,7 +228,8 @@ function describeClient(
   };
 }
 
-function describeResource({
+/** Describes a resource, without its contents. */
+export function describeResource({
   typeUrl,
   name,
   status,
@@ -242,7 +252,8 @@ function describeResource({
   };
 }
 
-function describeCertificates({
+/** Describes the certificates of a provider. */
+export function describeCertificates({
   instanceName: instance,
   pluginName: plugin,
   certificateName: name,
@@ -289,11 +300,13 @@ class Contents {
   }
 }
 
-function shortName(typeUrl: string): string {
+/** Returns the name of a type without its package. */
+export function shortName(typeUrl: string): string {
   return typeUrl.slice(typeUrl.lastIndexOf('.') + 1);
 }
 
-function toIso(ms: number): string {
+/** Formats a time. */
+export function toIso(ms: number): string {
   return new Date(ms).toISOString();
 }
 

@@ -1,0 +1,104 @@
+import { rowId } from '../../live-page/row-id';
+import {
+  cellText,
+  createView,
+  matchesFilter,
+  type Row,
+  type View,
+  type ViewRequest,
+} from '../../live-page/view';
+import type {
+  ClientSnapshot,
+  ResourceChange,
+  ResourceSnapshot,
+} from '../../xds-client/client-snapshot';
+import { describeResource, type InspectedProcess, shortName, toIso } from '../inspect';
+import { resourceToJson } from '../resource-json';
+
+/** The size of an encoded resource up to which a page shows its contents. */
+const MAX_CONTENT_BYTES = 256 * 1024;
+/** The number of changes of one resource. */
+const MAX_CHANGES = 20;
+/** The number of unused fields of one resource that are named. */
+const MAX_FIELDS = 200;
+
+/** The unused fields of each value: to find them, it has to be decoded. */
+const unusedFields = new WeakMap<Uint8Array, readonly string[]>();
+
+/** Returns the resources that are not as they should be. */
+export function problemsOf(resources: readonly ResourceSnapshot[]): readonly ResourceSnapshot[] {
+  return resources.filter(({ status }) => status !== 'ACKED');
+}
+
+/** The resources of a target, those with problems first. */
+export function resourceView(
+  inspected: InspectedProcess,
+  { resources }: ClientSnapshot,
+  request: ViewRequest,
+): View {
+  const found = resources.filter(({ typeUrl, name, status }) =>
+    matchesFilter(request.filter, shortName(typeUrl), name, status),
+  );
+  const problems = problemsOf(found);
+  const others = found.filter(({ status }) => status === 'ACKED');
+  return createView([...problems, ...others], request, (resource) => toRow(inspected, resource));
+}
+
+/** Everything about one resource; `undefined` if there is none with that id. */
+export function explainResource(
+  inspected: InspectedProcess,
+  { resources, changes }: ClientSnapshot,
+  id: string,
+): object | undefined {
+  const resource = resources.find(({ typeUrl, name }) => rowId(typeUrl, name) === id);
+  if (resource === undefined) return undefined;
+  const { accepted, typeUrl, name } = resource;
+  const own = changes.filter((change) => change.typeUrl === typeUrl && change.name === name);
+  return {
+    ...describeResource(resource),
+    unusedFields: unusedFieldsOf(inspected, resource).slice(0, MAX_FIELDS),
+    changes: own.slice(-MAX_CHANGES).reverse().map(describeChange),
+    ...(accepted && { contents: contentsOf(typeUrl, accepted.bytes) }),
+  };
+}
+
+function toRow(inspected: InspectedProcess, resource: ResourceSnapshot): Row {
+  const { type, name, status, failure, version, ...rest } = describeResource(resource);
+  const { updatedAt, bytes, watchers, waitingSince } = rest;
+  return {
+    ...{ id: rowId(resource.typeUrl, resource.name), type, name: cellText(name), status, watchers },
+    ...(updatedAt !== undefined && { updatedAt }),
+    ...(bytes !== undefined && { bytes }),
+    ...(waitingSince !== undefined && { waitingSince }),
+    ...(version !== undefined && { version: cellText(version) }),
+    unused: unusedFieldsOf(inspected, resource).length,
+    ...(failure && {
+      ...{ failure: cellText(failure.details), failedAt: failure.at },
+      failedVersion: cellText(failure.version),
+    }),
+  };
+}
+
+function describeChange({ atMs, serverUri, kind, version, text }: ResourceChange): object {
+  return {
+    ...{ at: toIso(atMs), server: cellText(serverUri), kind },
+    ...{ version: cellText(version), text: cellText(text) },
+  };
+}
+
+function unusedFieldsOf(
+  { describeUnusedFields }: InspectedProcess,
+  { typeUrl, accepted }: ResourceSnapshot,
+): readonly string[] {
+  if (accepted === undefined) return [];
+  const known = unusedFields.get(accepted.bytes);
+  if (known !== undefined) return known;
+  const fields = describeUnusedFields(typeUrl, accepted.bytes);
+  unusedFields.set(accepted.bytes, fields);
+  return fields;
+}
+
+function contentsOf(typeUrl: string, bytes: Uint8Array): unknown {
+  if (bytes.length <= MAX_CONTENT_BYTES) return resourceToJson(typeUrl, bytes);
+  return `left out: ${bytes.length} bytes; inspect({ contents: true }) has up to 8 MiB`;
+}

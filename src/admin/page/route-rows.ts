@@ -1,0 +1,56 @@
+import {
+  cellText,
+  createView,
+  matchesFilter,
+  NO_ROWS,
+  type Row,
+  type View,
+  type ViewRequest,
+} from '../../live-page/view';
+import type { XdsConfig } from '../../dependency-manager/xds-config';
+import type { Route, RouteAction, RouteMatch } from '../../resources/route-config/route-config';
+
+/** The routes of a target, in the order in which calls try them. */
+export function routeView(config: XdsConfig | undefined, request: ViewRequest): View {
+  if (config === undefined) return NO_ROWS;
+  const { virtualHost } = config;
+  const routes = virtualHost.routes.map((route, index) => toRow(route, index, virtualHost.name));
+  const found = routes.filter(({ name, match, action }) =>
+    matchesFilter(request.filter, name, match, action),
+  );
+  return createView(found, request, (row) => row);
+}
+
+function toRow({ name, match, action }: Route, index: number, virtualHost: string): Row & Named {
+  return {
+    ...{ id: `${index}`, index, name: cellText(name), virtualHost: cellText(virtualHost) },
+    ...{ match: cellText(describeMatch(match)), action: cellText(describeAction(action)) },
+  };
+}
+
+/** The texts that a filter applies to. */
+interface Named {
+  readonly name: string;
+  readonly match: string;
+  readonly action: string;
+}
+
+function describeMatch({ path, headers, fractionPerMillion }: RouteMatch): string {
+  const text = path.kind === 'regex' ? path.regex.pattern : path.text;
+  const names = headers.map(({ name, invert }) => (invert ? `not ${name}` : name));
+  return [
+    `${path.kind} ${text}`,
+    ...(names.length > 0 ? [`headers ${names.join(', ')}`] : []),
+    ...(fractionPerMillion !== undefined ? [`${fractionPerMillion / 10_000} % of calls`] : []),
+  ].join('; ');
+}
+
+function describeAction(action: RouteAction): string {
+  if (action.kind === 'unsupported') return `fails: ${action.action} is not supported`;
+  const { clusters } = action;
+  if (clusters.kind === 'cluster') return `cluster ${clusters.name}`;
+  const shares = clusters.clusters.map(
+    ({ name, weight }) => `${name} ${((100 * weight) / clusters.totalWeight).toFixed(1)} %`,
+  );
+  return `clusters ${shares.join(', ')}`;
+}

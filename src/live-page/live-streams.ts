@@ -1,0 +1,67 @@
+import type { ServerResponse } from 'node:http';
+import type { Clock } from '../util/clock';
+import { createHandle, type Handle } from '../util/handle';
+import { LiveStream } from './live-stream';
+import type { PageSource, PageState } from './page-source';
+import type { ViewRequest } from './view';
+
+/** The shortest time between two messages to a reader. */
+const MIN_INTERVAL_MS = 250;
+/** The time between the ends and beginnings of two captures is this many times that of a capture: 5 % of the CPU at most. */
+const REST_FACTOR = 19;
+
+/** A state, and when another one may be captured. */
+interface Captured {
+  readonly state: PageState;
+  readonly nextAtMs: number;
+}
+
+/** The streams of all readers of a page. The state is captured only while there is one, and once for all of them. */
+export class LiveStreams {
+  private readonly streams = new Set<LiveStream>();
+  private captured: Captured | undefined;
+  private timer: Handle | undefined;
+
+  constructor(
+    private readonly source: PageSource,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Adds a reader, and sends it a snapshot. The handle ends its stream. */
+  add(response: ServerResponse, requests: readonly ViewRequest[]): Handle {
+    const stream = new LiveStream(response, requests, this.clock);
+    this.streams.add(stream);
+    this.pushTo([stream]);
+    return createHandle(() => {
+      this.streams.delete(stream);
+      stream.release();
+    });
+  }
+
+  /** Ends all streams. */
+  release(): void {
+    this.timer?.release();
+    for (const stream of this.streams) stream.release();
+    this.streams.clear();
+    this.captured = undefined;
+  }
+
+  private pushTo(streams: Iterable<LiveStream>): void {
+    const startMs = this.clock.monotonicMs();
+    const recent = this.captured;
+    const state = recent?.state ?? this.source.capture();
+    // The views are computed here, so their time counts.
+    for (const stream of streams) stream.push(state, this.source.about);
+    const endMs = this.clock.monotonicMs();
+    const restMs = (endMs - startMs) * REST_FACTOR;
+    const nextAtMs = recent ? recent.nextAtMs + restMs : endMs + Math.max(MIN_INTERVAL_MS, restMs);
+    this.captured = { state, nextAtMs };
+    this.timer?.release();
+    this.timer = this.clock.setTimer(() => this.tick(), nextAtMs - endMs);
+  }
+
+  private tick(): void {
+    this.captured = undefined;
+    if (this.streams.size > 0) this.pushTo(this.streams);
+  }
+}

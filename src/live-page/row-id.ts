@@ -1,0 +1,6 @@
+import { createHash } from 'node:crypto';
+
+/** Returns an id for the thing with these names, which may be long and have any characters. */
+export function rowId(...names: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(names)).digest('base64url').slice(0, 16);
+}

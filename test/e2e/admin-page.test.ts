@@ -1,0 +1,203 @@
+import { Metadata } from '@grpc/grpc-js';
+import { type AdminPage, serveAdminPage } from '../../src';
+import { eventually } from '../support/eventually';
+import { Mesh, NODE_ID, SERVICE, simpleResources, type MeshResources } from '../support/mesh';
+import { getPage, readPage, type PageMessage, type PageStream } from '../support/page-reader';
+import { edsClusterJson, endpointsJson } from '../support/xds-json';
+
+const TARGET = `xds:///${SERVICE}`;
+
+type PageRow = PageMessage['data']['views'][string]['rows'][number];
+
+/** The rows of a view, after all messages so far. */
+function rowsOf(name: string, messages: readonly PageMessage[]): readonly PageRow[] {
+  const rows = new Map<unknown, PageRow>();
+  let order: readonly string[] = [];
+  for (const { data } of messages) {
+    const view = data.views[name];
+    for (const row of view?.rows ?? []) rows.set(row.id, row);
+    order = view?.order ?? order;
+  }
+  return order.flatMap((id): readonly PageRow[] => {
+    const row = rows.get(id);
+    return row === undefined ? [] : [row];
+  });
+}
+
+describe('the page of a client', () => {
+  let mesh: Mesh;
+  let page: AdminPage;
+  let resources: MeshResources;
+
+  beforeEach(async () => {
+    mesh = await Mesh.start();
+    page = await serveAdminPage({ port: 0 });
+    const backends = [await mesh.backend('a'), await mesh.backend('b')];
+    resources = simpleResources(backends.map(({ port }) => port));
+    mesh.serve(resources);
+    await mesh.client().say();
+  });
+  afterEach(async () => {
+    await page.close();
+    mesh.stop();
+  });
+
+  const open = (views: string) => readPage(page, `${views}&target=${encodeURIComponent(TARGET)}`);
+  const until = (
+    stream: PageStream,
+    view: string,
+    isDone: (rows: readonly PageRow[]) => boolean,
+  ): Promise<readonly PageRow[]> => eventually(() => rowsOf(view, stream.messages), isDone);
+
+  it('has a verdict of each target', async () => {
+    const stream = await open('view=targets');
+    expect(await until(stream, 'targets', ([row]) => row?.state === 'ready')).toMatchObject([
+      {
+        ...{ target: TARGET, nodeId: NODE_ID, listener: SERVICE, clusters: 1, resources: 4 },
+        ...{ problems: 0, waiting: 0, servers: [`${mesh.address} open`] },
+      },
+    ]);
+    mesh.serve({ ...resources, listeners: [] });
+    await until(stream, 'targets', ([row]) => row?.state === 'failed');
+    const [failed] = rowsOf('targets', stream.messages);
+    expect(failed).toMatchObject({
+      reason: expect.stringContaining(`Listener "${SERVICE}"`) as string,
+    });
+  });
+
+  it('has the servers, the resources and the routes of a target', async () => {
+    const stream = await open('view=servers&view=resources&view=routes');
+    expect(await until(stream, 'servers', ({ length }) => length > 0)).toMatchObject([
+      { server: mesh.address, state: 'open' },
+    ]);
+    const rows = rowsOf('resources', stream.messages);
+    expect(rows.map(({ type, name, status }) => `${type} ${name} ${status}`).sort()).toEqual([
+      'Cluster echo ACKED',
+      'ClusterLoadAssignment echo ACKED',
+      `Listener ${SERVICE} ACKED`,
+      `RouteConfiguration ${SERVICE}-routes ACKED`,
+    ]);
+    expect(rows[0]).toMatchObject({
+      version: expect.any(String) as string,
+      watchers: 1,
+      unused: 0,
+    });
+    expect(rowsOf('routes', stream.messages)).toMatchObject([
+      { index: 0, match: 'prefix ', action: 'cluster echo' },
+    ]);
+  });
+
+  it('has a rejection beside the version in use, first of all, and its details', async () => {
+    const stream = await open('view=resources');
+    const clusters = [
+      edsClusterJson('echo', { lb_policy: 'MAGLEV', transport_socket: { name: 'secret-key' } }),
+    ];
+    mesh.serve({ ...resources, clusters });
+    const [row] = await until(stream, 'resources', ([first]) => first?.status === 'NACKED');
+    expect(row).toMatchObject({
+      ...{ type: 'Cluster', name: 'echo', failure: expect.stringContaining('MAGLEV') as string },
+      ...{ version: expect.any(String) as string, failedAt: expect.any(String) as string },
+    });
+    const query = new URLSearchParams({ target: TARGET, id: String(row?.id) });
+    const { text } = await getPage(page, `/api/resource?${query.toString()}`);
+    expect(JSON.parse(text)).toMatchObject({
+      ...{
+        type: 'Cluster',
+        name: 'echo',
+        status: 'NACKED',
+        contents: { name: 'echo', type: 'EDS' },
+      },
+      changes: [{ kind: 'rejected' }, { kind: 'accepted' }],
+    });
+    const other = new URLSearchParams({ target: 'xds:///other', id: String(row?.id) });
+    expect(await getPage(page, `/api/resource?${other.toString()}`)).toMatchObject({ status: 404 });
+  });
+
+  it('shows only rows that contain the filter', async () => {
+    const stream = await open('view=resources&filter=LOADASS');
+    expect(await until(stream, 'resources', ({ length }) => length > 0)).toMatchObject([
+      { type: 'ClusterLoadAssignment' },
+    ]);
+  });
+
+  it('has the clusters down to each endpoint, of which groups may be closed', async () => {
+    const stream = await open('view=topology');
+    const isReady = (rows: readonly PageRow[]) =>
+      rows.filter(({ state }) => state === 'READY').length === 5;
+    const rows = await until(stream, 'topology', isReady);
+    expect(rows.map(({ level, kind, name }) => `${level} ${kind} ${name}`)).toEqual([
+      '1 cluster echo',
+      '2 priority child0',
+      expect.stringMatching(/^3 locality /),
+      expect.stringMatching(/^4 endpoint 127\.0\.0\.1:\d+$/),
+      expect.stringMatching(/^4 endpoint 127\.0\.0\.1:\d+$/),
+    ]);
+    const [cluster, priority, locality, endpoint] = rows;
+    expect(cluster).toMatchObject({ endpoints: '2 READY', isOpen: true });
+    expect(cluster?.details).toContain('calls in flight 0');
+    expect(priority?.details).toContain('in use');
+    expect(locality?.details).toContain('weight 1');
+    expect(endpoint).toMatchObject({ health: 'UNKNOWN', weight: 1, position: 1, siblings: 2 });
+    const closed = await open(`view=topology&closed=${String(locality?.id)}`);
+    const fewer = await until(closed, 'topology', ({ length }) => length > 0);
+    expect(fewer.map(({ kind, isOpen }) => `${kind} ${isOpen}`)).toEqual([
+      'cluster true',
+      'priority true',
+      'locality false',
+    ]);
+  });
+
+  it('shows the error of an endpoint that has been added', async () => {
+    const stream = await open('view=topology');
+    await until(stream, 'topology', ({ length }) => length === 5);
+    mesh.serve({ ...resources, endpoints: [endpointsJson('echo', [{ zone: 'a', ports: [1] }])] });
+    await until(stream, 'topology', (all) =>
+      all.some(
+        ({ name, error }) => name === '127.0.0.1:1' && String(error).includes('ECONNREFUSED'),
+      ),
+    );
+  });
+
+  it('has the changes of resources and the events of the process, the newest first', async () => {
+    mesh.serve({ ...resources, listeners: [] });
+    const stream = await open('view=events');
+    const rows = await until(stream, 'events', (all) =>
+      ['removed', 'config-failed'].every((wanted) => all.some(({ kind }) => kind === wanted)),
+    );
+    expect(rows.map(({ kind, subject }) => `${kind} ${subject}`)).toContain(
+      `accepted Listener ${SERVICE}`,
+    );
+    expect(rows.map(({ kind }) => kind)).toContain('config-published');
+    const times = rows.map(({ at }) => String(at));
+    expect(times).toEqual([...times].sort().reverse());
+  });
+
+  it('explains a call', async () => {
+    const ask = async (method: string, headers: string) => {
+      const query = new URLSearchParams({ target: TARGET, method, headers });
+      const { text } = await getPage(page, `/api/explain?${query.toString()}`);
+      return (JSON.parse(text) as { text: string }).text;
+    };
+    expect(await ask('/echo.Echo/Say', 'x-user: 1\nx-blob-bin: AQI=\n')).toContain(
+      '100 % to cluster "echo"',
+    );
+    expect(await ask('/echo.Echo/Say', 'no header')).toBe(
+      'not a header: "no header"; expected name: value',
+    );
+    expect(await ask('/echo.Echo/Say', 'not valid!: 1')).toContain('not valid!');
+    expect(() => new Metadata().add('not valid!', '1')).toThrow();
+  });
+
+  it('has nothing of a target that no channel uses', async () => {
+    const views = ['servers', 'resources', 'routes', 'topology'];
+    const stream = await readPage(
+      page,
+      `${views.map((view) => `view=${view}`).join('&')}&target=other`,
+    );
+    await eventually(
+      () => stream.messages,
+      ({ length }) => length > 0,
+    );
+    for (const view of views) expect(rowsOf(view, stream.messages)).toEqual([]);
+  });
+});
