@@ -2,6 +2,7 @@
 import { createInterface } from 'node:readline';
 import { credentials, Metadata } from '@grpc/grpc-js';
 import { createXdsChannelCredentials, register } from 'grpc-xds';
+import { createMetricProducer, observe } from 'grpc-xds/opentelemetry';
 import { testing } from '../lib/test-protos.mjs';
 
 const clients = new Map();
@@ -43,10 +44,35 @@ const callMany = async (client, command) => {
   return counts;
 };
 
+const metricProducer = createMetricProducer();
+
+/** `DataPointType` of `@opentelemetry/sdk-metrics`. */
+const KINDS = { 0: 'histogram', 2: 'gauge', 3: 'counter' };
+
+const toSeries = ({ attributes: labels, value }) =>
+  typeof value === 'number'
+    ? { labels, value, sum: 0 }
+    : { labels, value: value.count, sum: value.sum };
+
+const toMetric = ({ descriptor: { name, unit }, dataPointType, isMonotonic, dataPoints }) => {
+  const kind = isMonotonic === false ? 'up-down-counter' : KINDS[dataPointType];
+  const buckets = dataPoints[0]?.value.buckets?.boundaries ?? null;
+  return { name, unit, kind, buckets, series: dataPoints.map(toSeries) };
+};
+
+const collect = async () => {
+  const { resourceMetrics } = await metricProducer.collect();
+  return { metrics: resourceMetrics.scopeMetrics.flatMap(({ metrics }) => metrics.map(toMetric)) };
+};
+
 const handle = (command) => {
   const { do: action, target } = command;
+  if (action === 'metrics') return collect();
   if (action === 'call') return callMany(clientOf(command), command);
-  if (action === 'watch') {
+  if (action === 'observe') {
+    const { metrics: enableMetrics, optionalLabels } = command;
+    observe({ metricProducer, enableMetrics, optionalLabels });
+  } else if (action === 'watch') {
     clientOf(command).getChannel().getConnectivityState(true);
   } else if (action === 'close') {
     clients.get(target)?.close();

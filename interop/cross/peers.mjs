@@ -5,6 +5,13 @@
 //       "codes": {status: count}, "message"}. With secure, the control plane decides how connections are secured.
 //   {"do": "watch", "target"}  connects, so that resources are asked for
 //   {"do": "close", "target"}  closes the channel
+//
+// Those of this package and of grpc-go can record metrics:
+//
+//   {"do": "observe", "metrics", "optionalLabels"}  records these metrics, besides those that are on by default, of the
+//       channels that are created from then on
+//   {"do": "metrics"}  answers {"metrics": [{"name", "unit", "kind", "buckets", "series": [{"labels", "value", "sum"}]}]},
+//       where the value of a histogram is its count
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -5,6 +5,7 @@ import { tlsCases } from '../tls/agreement.mjs';
 import { securitySuite } from '../tls/security-suite.mjs';
 import { distributionCases } from './distribution.mjs';
 import { goControlPlaneCases } from './go-control-plane.mjs';
+import { metricsCases } from './metrics.mjs';
 import { Peers } from './peers.mjs';
 import { secretDiscoveryCases } from './secret-discovery.mjs';
 import { prepare } from './tools.mjs';
@@ -96,6 +97,7 @@ const groups = [
   ...goControlPlaneCases,
   ...secretDiscoveryCases,
   ...distributionCases,
+  ...metricsCases,
   ...differentialCases,
   ...tlsCases,
   ...securitySuite,

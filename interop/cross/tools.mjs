@@ -17,6 +17,7 @@ const BUILDS = {
       'main.go',
       'client.go',
       'encoder.go',
+      'metrics.go',
       'secure_server.go',
       'server.go',
       'control_plane.go',

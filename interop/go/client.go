@@ -20,11 +20,13 @@ import (
 // client makes calls through channels that stay open until they are closed.
 type client struct {
 	channels map[string]*grpc.ClientConn
+	// observed is nil unless metrics are recorded.
+	observed *observedMetrics
 }
 
 // clientCommand is one line for a client.
 type clientCommand struct {
-	// Do is "call", "watch" (connect, without calls) or "close".
+	// Do is "call", "watch" (connect, without calls), "close", "observe" (record metrics from now on) or "metrics".
 	Do        string
 	Target    string
 	Count     int
@@ -35,6 +37,9 @@ type clientCommand struct {
 	Secure bool
 	// FailFast says that calls fail where they would have to wait for a connection.
 	FailFast bool
+	// Metrics and OptionalLabels are what to record besides the defaults.
+	Metrics        []string
+	OptionalLabels []string
 }
 
 // callCounts says what became of calls: how many each server answered, and how many ended with each status.
@@ -53,6 +58,13 @@ func (c *client) handle(line []byte) (answer, error) {
 	var command clientCommand
 	if err := json.Unmarshal(line, &command); err != nil {
 		return nil, err
+	}
+	switch command.Do {
+	case "observe":
+		c.observed = observe(command.Metrics, command.OptionalLabels)
+		return struct{}{}, nil
+	case "metrics":
+		return c.observed.collect()
 	}
 	if command.Do == "close" {
 		if channel, found := c.channels[command.Target]; found {
@@ -80,7 +92,11 @@ func (c *client) channel(command clientCommand) (*grpc.ClientConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	channel, err := grpc.NewClient(command.Target, grpc.WithTransportCredentials(channelCredentials))
+	options := []grpc.DialOption{grpc.WithTransportCredentials(channelCredentials)}
+	if c.observed != nil {
+		options = append(options, c.observed.option)
+	}
+	channel, err := grpc.NewClient(command.Target, options...)
 	if err == nil {
 		c.channels[command.Target] = channel
 	}
