@@ -140,8 +140,10 @@ export class XdsSecureConnector implements SecureConnector {
         rejectUnauthorized: true,
         ALPNProtocols: ['h2'],
       });
-      // Emitted before Node.js looks at the chain: once that has failed, the certificate cannot be read any more.
-      secured.prependOnceListener('secure', () => onCertificate(secured.getPeerCertificate()));
+      // Before Node.js looks at the chain: once that has failed, the certificate cannot be read any more.
+      secured.prependOnceListener('secure', () => {
+        if (isChainRefused(secured)) onCertificate(secured.getPeerCertificate());
+      });
       return resultOf(secured, clock, () => peerError);
     } catch (error) {
       return Promise.resolve(err(error instanceof Error ? error : new Error(errorMessage(error))));
@@ -152,6 +154,20 @@ export class XdsSecureConnector implements SecureConnector {
     const server = this.serverName === '' ? '' : ` (server name "${this.serverName}")`;
     return `cluster "${this.policy.cluster}"${server}: ${text}`;
   }
+}
+
+/**
+ * Whether Node.js is about to refuse the chain. By what it asks itself, which is not public: to read the certificate in every
+ * handshake would cost a tenth of it. Where it cannot be asked, an error says less.
+ */
+function isChainRefused(socket: TLSSocket): boolean {
+  const handle: unknown = Reflect.get(socket, '_handle');
+  return hasVerifyError(handle) && (handle.verifyError() ?? undefined) !== undefined;
+}
+
+function hasVerifyError(handle: unknown): handle is { verifyError(): unknown } {
+  if (typeof handle !== 'object' || handle === null || !('verifyError' in handle)) return false;
+  return typeof handle.verifyError === 'function';
 }
 
 /** Waits for the end of a handshake, for 20 s at most. @param peerError Why the certificate of the server is refused. */

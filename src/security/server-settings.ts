@@ -1,10 +1,12 @@
 import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../util/clock';
-import { describeHandshakeError } from './handshake-errors';
+import { codeOf, describeHandshakeError } from './handshake-errors';
 
 /** The longest that a server may take from the handshake to its SETTINGS. grpc-js has no bound. */
 const TIMEOUT_MS = 20_000;
 
+/** Errors of a connection that the other side has closed. */
+const CLOSED_CODES: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
 const CLOSED =
   'the server closed the connection after the TLS handshake, as one that does not accept the client certificate does';
 
@@ -28,7 +30,9 @@ export function watchServerSettings(
   }, TIMEOUT_MS);
   socket.once('error', (error: Error) => {
     // grpc-js puts the message of this very error into the status of calls, once this listener has returned.
-    if (error !== own && isSilent()) error.message = describe(describeHandshakeError(error));
+    if (error === own || !isSilent()) return;
+    const isClosed = CLOSED_CODES.has(codeOf(error));
+    error.message = describe(isClosed ? CLOSED : describeHandshakeError(error));
   });
   socket.once('close', (hadError: boolean) => {
     timer.release();

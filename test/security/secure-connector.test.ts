@@ -519,6 +519,26 @@ describe('a handshake', () => {
     connector.destroy();
   });
 
+  it('fails with the reason if the connection is reset before the SETTINGS of the server', async () => {
+    const port = await tlsServer(server);
+    const links: Socket[] = [];
+    const link = createTcpServer((socket) => {
+      const upstream = connect(port, '127.0.0.1');
+      upstream.on('error', () => {});
+      links.push(socket);
+      socket.pipe(upstream).pipe(socket);
+    });
+    const { connector } = connectorOf({});
+    const { socket } = await connector.connect(connect(await listen(link), '127.0.0.1'));
+    const failed = new Promise<Error>((resolve) => socket.once('error', resolve));
+    socket.resume();
+    for (const each of links) each.resetAndDestroy();
+    expect((await failed).message).toBe(
+      'cluster "c": the server closed the connection after the TLS handshake, as one that does not accept the client certificate does',
+    );
+    connector.destroy();
+  });
+
   it('is an event with its result', async () => {
     const recorder = new DiagnosticRecorder('grpc-xds:tls-handshake');
     await attempt(await tlsServer(server));
