@@ -1,6 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { addBootstrapCommand } from './bootstrap-program';
 import type { OutputFlags } from './format';
+import type { Services } from '../control-plane';
 import { type CliIo, exitCode } from './io';
 import { check, type CheckFlags } from './commands/check';
 import { diff } from './commands/diff';
@@ -41,18 +42,7 @@ function createProgram(version: string, io: CliIo, setCode: SetCode): Command {
     .showHelpAfterError('Add --help to see what is possible.')
     .exitOverride();
 
-  addFileCommand(program, 'serve')
-    .summary('serve a resource file over ADS')
-    .description(
-      'Serves a resource file over ADS, without authentication, and reloads it when it changes.\n' +
-        'Prints the bootstrap to use, and what clients request, accept and reject.',
-    )
-    .option('-p, --port <number>', 'port to listen on; 0 takes any that is free', parsePort, 18000)
-    .option('--host <address>', 'address to listen on', '127.0.0.1')
-    .option('--no-watch', 'do not reload the file when it changes')
-    .option('--loads', 'print the calls that clients report (LRS), and their sum at the end')
-    .option('--load-interval <seconds>', 'time between two reports of a client', parseSeconds, 10)
-    .action(async (file: string, flags: ServeFlags) => setCode(await serve(file, flags, io)));
+  addServe(program, io, setCode);
 
   const checkCommand = addFileCommand(program, 'check')
     .summary('list the errors of a resource file')
@@ -72,6 +62,29 @@ function createProgram(version: string, io: CliIo, setCode: SetCode): Command {
 }
 
 type SetCode = (code: number) => void;
+
+function addServe(program: Command, io: CliIo, setCode: SetCode): void {
+  addFileCommand(program, 'serve', '[file]')
+    .summary('serve a resource file, or services, over ADS')
+    .description(
+      'Serves a resource file over ADS, without authentication, and reloads it when it changes; or, without a file,\n' +
+        'services with their addresses: grpc-xds serve --service echo=127.0.0.1:50051\n' +
+        'Prints the bootstrap to use, and what clients request, accept and reject.',
+    )
+    .option('-p, --port <number>', 'port to listen on; 0 takes any that is free', parsePort, 18000)
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option(
+      '-s, --service <name=addresses>',
+      'a service and its addresses, separated by commas; may be repeated',
+      addService,
+    )
+    .option('--no-watch', 'do not reload the file when it changes')
+    .option('--loads', 'print the calls that clients report (LRS), and their sum at the end')
+    .option('--load-interval <seconds>', 'time between two reports of a client', parseSeconds, 10)
+    .action(async (file: string | undefined, flags: ServeFlags) =>
+      setCode(await serve(file, flags, io)),
+    );
+}
 
 function addDoctor(program: Command, io: CliIo, setCode: SetCode): void {
   const command = program
@@ -147,13 +160,22 @@ each resource has an "@type". A resource in a wrapper of the type
 envoy.service.discovery.v3.Resource may have a version, aliases and a ttl.
 See examples/echo.yaml.`;
 
-function addFileCommand(program: Command, name: string): Command {
+function addFileCommand(program: Command, name: string, file = '<file>'): Command {
   return program
     .command(name)
-    .argument('<file>', 'resource file')
+    .argument(file, 'resource file')
     .option('--allow-inconsistent', 'accept references to resources the file does not have')
     .option('--ignore-unknown-fields', 'skip fields that no gRPC client reads')
     .addHelpText('after', fileHelp);
+}
+
+/** Adds `name=host:port,host:port` to the services of the options before. */
+function addService(text: string, before: Services = {}): Services {
+  const separator = text.indexOf('=');
+  if (separator < 1) throw new InvalidArgumentError('Expected NAME=HOST:PORT.');
+  const name = text.slice(0, separator);
+  const addresses = text.slice(separator + 1).split(',');
+  return { ...before, [name]: [...(before[name] ?? []), ...addresses] };
 }
 
 function parseSeconds(text: string): number {

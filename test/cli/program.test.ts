@@ -20,7 +20,9 @@ describe('grpc-xds', () => {
   it('lists its commands', async () => {
     expect(await io.run('--help')).toBe(0);
     const text = io.out.join('\n');
-    expect(text).toMatch(/serve \[options\] <file> +serve a resource file over ADS/);
+    expect(text).toMatch(
+      /serve \[options\] \[file\] +serve a resource file, or services, over ADS/,
+    );
     expect(text).toMatch(/check \[options\] <file> +list the errors of a resource file/);
   });
 
@@ -34,7 +36,7 @@ describe('grpc-xds', () => {
 
   it.each<[readonly string[], string]>([
     [['serv'], "error: unknown command 'serv'"],
-    [['serve'], "error: missing required argument 'file'"],
+    [['serve'], 'error: expected either a resource file or --service NAME=HOST:PORT'],
     [['check', '--port', '1', example], "error: unknown option '--port'"],
     [
       ['check', example, 'second'],

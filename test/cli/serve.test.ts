@@ -55,6 +55,28 @@ describe('grpc-xds serve', () => {
     expect(io.errors).toEqual([]);
   });
 
+  it('serves services without a file', async () => {
+    const services = ['--service', 'echo=127.0.0.1:50051', '-s', 'shop=[::1]:1,127.0.0.1:2'];
+    running = io.run('serve', ...services, '--port', '0');
+    const line = await io.until(/^Serving services on /);
+    await io.until(/^Target: xds:\/\/\/echo$/);
+    expect(io.out).toContain('  listeners     2  echo, shop');
+    const stream = new AdsClient(line.split(' ').at(-1) ?? '').open();
+    stream.subscribe(CDS, []);
+    expect((await stream.next()).resources).toHaveLength(2);
+  });
+
+  it.each([
+    ['neither a file nor a service', [], 'expected either a resource file or --service'],
+    ['both', ['FILE', '-s', 'a=127.0.0.1:1'], 'expected either a resource file or --service'],
+    ['an address without a port', ['-s', 'a=127.0.0.1'], 'services ("a"): [0]: "127.0.0.1" is not'],
+    ['a service without a name', ['-s', '127.0.0.1:1'], 'Expected NAME=HOST:PORT'],
+  ])('refuses %s', async (_text, args, message) => {
+    const given = args.map((arg) => (arg === 'FILE' ? file : arg));
+    expect(await io.run('serve', ...given)).toBe(2);
+    expect(io.errors.join('\n')).toContain(message);
+  });
+
   it('prints a line for each event of a client', async () => {
     const { client } = await start();
     const stream = client.open();

@@ -3,7 +3,9 @@ import {
   ControlPlane,
   listenerKind,
   loadResourceFile,
+  type Services,
   Snapshot,
+  SnapshotError,
   watchResourceFile,
   type ClientIdentity,
   type ClusterLoad,
@@ -29,6 +31,8 @@ export interface ServeFlags extends FileFlags {
   readonly port: number;
   readonly host: string;
   readonly watch: boolean;
+  /** Services in place of a file, by name. */
+  readonly service?: Services;
   /** Print the loads that clients report. */
   readonly loads?: boolean;
   /** Seconds between two load reports of a client. */
@@ -36,11 +40,15 @@ export interface ServeFlags extends FileFlags {
 }
 
 /**
- * Serves a resource file until interrupted.
+ * Serves a resource file, or services without a file, until interrupted.
  *
  * @returns the exit code; a file that is bad at the start, or an address that cannot be used, is bad input.
  */
-export async function serve(file: string, flags: ServeFlags, io: CliIo): Promise<number> {
+export async function serve(
+  file: string | undefined,
+  flags: ServeFlags,
+  io: CliIo,
+): Promise<number> {
   return new Serving(file, flags, io).run();
 }
 
@@ -50,7 +58,7 @@ class Serving {
   private fileIsBad = false;
 
   constructor(
-    private readonly file: string,
+    private readonly file: string | undefined,
     private readonly flags: ServeFlags,
     private readonly io: CliIo,
   ) {
@@ -69,12 +77,9 @@ class Serving {
   }
 
   async run(): Promise<number> {
-    const first = loadResourceFile(this.file, this.flags);
-    if (!first.ok) {
-      this.io.printError(first.error.message);
-      return exitCode.badInput;
-    }
-    this.use(first.value);
+    const first = this.load();
+    if (first === undefined) return exitCode.badInput;
+    this.use(first);
     const address = await this.start();
     if (address === undefined) return exitCode.badInput;
     this.greet(address);
@@ -87,6 +92,21 @@ class Serving {
     return exitCode.fine;
   }
 
+  /** Returns the first snapshot; `undefined` after printing why there is none. */
+  private load(): Snapshot | undefined {
+    const { file, flags, io } = this;
+    if ((file === undefined) === (flags.service === undefined)) {
+      io.printError('error: expected either a resource file or --service NAME=HOST:PORT');
+      io.printError('Add --help to see what is possible.');
+      return undefined;
+    }
+    if (file === undefined) return loadServices(flags.service ?? {}, io);
+    const loaded = loadResourceFile(file, flags);
+    if (loaded.ok) return loaded.value;
+    io.printError(loaded.error.message);
+    return undefined;
+  }
+
   private async start(): Promise<ListeningAddress | undefined> {
     try {
       return await this.controlPlane.start(this.flags.port);
@@ -97,7 +117,8 @@ class Serving {
   }
 
   private watch(): Handle {
-    if (!this.flags.watch) return createHandle(() => {});
+    const { file, flags } = this;
+    if (!flags.watch || file === undefined) return createHandle(() => {});
     const listener = {
       onSnapshot: (snapshot: Snapshot) => this.reload(snapshot),
       onError: (error: ResourceFileError) => {
@@ -106,7 +127,7 @@ class Serving {
         this.io.printError(error.message);
       },
     };
-    return watchResourceFile(this.file, listener, { ...this.flags, clock: this.io.clock });
+    return watchResourceFile(file, listener, { ...this.flags, clock: this.io.clock });
   }
 
   private reload(snapshot: Snapshot): void {
@@ -128,7 +149,7 @@ class Serving {
   }
 
   private greet({ address }: ListeningAddress): void {
-    this.io.print(`Serving ${this.file} on ${address}`);
+    this.io.print(`Serving ${this.file ?? 'services'} on ${address}`);
     for (const line of formatSnapshot(this.snapshot)) this.io.print(line);
     const bootstrap = {
       xds_servers: [
@@ -145,7 +166,9 @@ class Serving {
     this.io.print(`  export GRPC_XDS_BOOTSTRAP_CONFIG='${JSON.stringify(bootstrap)}'`);
     const [target] = this.snapshot.set(listenerKind).byName.keys();
     if (target !== undefined) this.io.print(`Target: xds:///${target}`);
-    this.io.print(this.flags.watch ? 'Changes of the file are served at once.' : 'Not watching.');
+    if (this.file !== undefined) {
+      this.io.print(this.flags.watch ? 'Changes of the file are served at once.' : 'Not watching.');
+    }
     this.io.print('');
   }
 
@@ -166,6 +189,16 @@ class Serving {
   private log(line: string): void {
     const time = new Date(this.io.clock.now()).toISOString().slice(11, 19);
     this.io.print(`${time}Z ${line}`);
+  }
+}
+
+function loadServices(services: Services, io: CliIo): Snapshot | undefined {
+  try {
+    return Snapshot.forServices(services);
+  } catch (error) {
+    if (!(error instanceof SnapshotError)) throw error;
+    io.printError(error.message);
+    return undefined;
   }
 }
 

@@ -14,6 +14,7 @@ import {
   type SnapshotResource,
 } from './resource-set';
 import type { ResourceInput } from './resource-input';
+import { resourcesOfServices, type Services } from './services';
 import { buildErrors, buildResources, SnapshotError, type ResourceList } from './snapshot-builder';
 
 /** Resources for a snapshot, by kind. */
@@ -46,6 +47,17 @@ export class Snapshot {
    */
   static from(input: SnapshotInput, options: JsonOptions = {}): Snapshot {
     return Snapshot.empty.with(input, options);
+  }
+
+  /**
+   * Creates a snapshot of services with round_robin among their addresses, such as
+   * `Snapshot.forServices({ echo: ['127.0.0.1:50051'] })` for `xds:///echo`.
+   *
+   * @param services The addresses of each service, `host:port`, by its name. A host name must be the only address.
+   * @throws `SnapshotError` for addresses that cannot be used.
+   */
+  static forServices(services: Services): Snapshot {
+    return Snapshot.from(resourcesOfServices(services));
   }
 
   /**
