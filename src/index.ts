@@ -3,7 +3,14 @@
  *
  * @packageDocumentation
  */
-export { dumpOnSignal, explainCall, inspect, register, serveAdminPage } from './register';
+export {
+  dumpOnSignal,
+  explainCall,
+  explainResources,
+  inspect,
+  register,
+  serveAdminPage,
+} from './register';
 export type { AdminPageOptions } from './live-page/page-options';
 export type { AdminPage } from './live-page/page-server';
 export type {

@@ -15,6 +15,7 @@ import { loadedModules } from './grpc-js/other-copies';
 import { policyNames, registerLbPolicies } from './lb/registry/register-lb-policies';
 import type { CallExplanation } from './resolver/explain-call';
 import { registerXdsResolver } from './resolver/xds-scheme';
+import type * as Explain from './runtime/explain-resources';
 import { loadRuntime } from './runtime/load-runtime';
 import type { XdsRuntime } from './runtime/xds-runtime';
 import { systemClock } from './util/clock';
@@ -136,6 +137,33 @@ export function explainCall(
       ? 'register() of grpc-xds has not been called in this process'
       : 'no channel for an xds: target has been created in this process';
   return { kind: 'unrouted', reason, waitingFor: [] };
+}
+
+/**
+ * Explains the routing of a call by resources that are given, without a management server or a connection, so that a team
+ * can test its routes. Uses the parsers of the client, and the filters and policies that the application has registered.
+ *
+ * @param resources The path of a resource file (YAML, JSON or binary), or an object with the lists `listeners`, `routes`,
+ * `clusters` and `endpoints`, whose resources are written as in Envoy's configuration.
+ * @param target Such as `xds:///shop`; the name of its Listener is that of a bootstrap without templates.
+ * @param method Full path, such as `/package.Service/Method`.
+ * @param headers As the application would send them. Default: none.
+ * @returns The routing, or why there is none, such as a resource that is missing or rejected.
+ * @throws Error if the file cannot be read, or the resources are not in the form of their types.
+ */
+export function explainResources(
+  resources: string | object,
+  target: string,
+  method: string,
+  headers: Metadata = new Metadata(),
+): CallExplanation {
+  return loadExplain().explainResources(resources, { target, method, headers });
+}
+
+/** Loaded late, because it is for tests. */
+function loadExplain(): typeof Explain {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- the only way to load a module late without waiting for it; the type is that of the module
+  return require('./runtime/explain-resources');
 }
 
 /**

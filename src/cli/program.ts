@@ -6,6 +6,7 @@ import { type CliIo, exitCode } from './io';
 import { check, type CheckFlags } from './commands/check';
 import { diff } from './commands/diff';
 import { dump, type DumpFlags, type SourceFlags } from './commands/dump';
+import { explain, type ExplainFlags } from './commands/explain';
 import { doctor, type DoctorFlags } from './commands/doctor';
 import { serve, type ServeFlags } from './commands/serve';
 
@@ -58,6 +59,7 @@ function createProgram(version: string, io: CliIo, setCode: SetCode): Command {
   addBootstrapCommand(program, io, setCode);
   addDump(program, io, setCode);
   addDiff(program, io, setCode);
+  addExplain(program, io, setCode);
   return program;
 }
 
@@ -111,10 +113,8 @@ function addDump(program: Command, io: CliIo, setCode: SetCode): void {
       'Prints the resources with their states. As JSON or YAML it is a file that serve, check and diff read.',
     )
     .argument('[file]', 'resource file')
-    .option('--admin <address>', 'admin services of a process (CSDS)')
-    .option('--control-plane [uri]', 'control plane (ADS); default: that of the environment')
-    .option('--bootstrap <file>', 'bootstrap of the control plane');
-  addOutputOptions(addSourceOptions(command)).action(
+    .option('-t, --target <target>', 'such as xds:///shop; required of a control plane');
+  addOutputOptions(addServerOptions(command)).action(
     async (file: string | undefined, flags: DumpFlags) => setCode(await dump(file, flags, io)),
   );
 }
@@ -128,16 +128,48 @@ function addDiff(program: Command, io: CliIo, setCode: SetCode): void {
         'admin services of a process (CSDS), or ads:<uri> for a control plane.',
     )
     .argument('<before>', 'source')
-    .argument('<after>', 'source');
-  addOutputOptions(addSourceOptions(command)).action(
+    .argument('<after>', 'source')
+    .option('-t, --target <target>', 'such as xds:///shop; required of a control plane');
+  addOutputOptions(addRequestOptions(command)).action(
     async (before: string, after: string, flags: SourceFlags & OutputFlags) =>
       setCode(await diff(before, after, flags, io)),
   );
 }
 
-function addSourceOptions(command: Command): Command {
+function addExplain(program: Command, io: CliIo, setCode: SetCode): void {
+  const command = program
+    .command('explain')
+    .summary('explain how a call would be routed')
+    .description(
+      'Prints which routes a call does not match and why, which one takes it, and its clusters, filters, timeout,\n' +
+        'retries and hash. Makes no connection to endpoints.',
+    )
+    .argument('<target>', 'such as xds:///shop')
+    .argument('<method>', 'such as /package.Service/Method')
+    .option('-H, --header <name:value>', 'header of the call; may be repeated', collect, [])
+    .option('-f, --file <path>', 'resource file or dump');
+  addOutputOptions(addServerOptions(command)).action(
+    async (target: string, method: string, flags: ExplainFlags) =>
+      setCode(await explain(target, method, flags, io)),
+  );
+}
+
+/** Adds the value of an option that may be repeated. */
+function collect(value: string, before: readonly string[]): readonly string[] {
+  return [...before, value];
+}
+
+/** Adds the sources of `dump` besides files. */
+function addServerOptions(command: Command): Command {
+  command
+    .option('--admin <address>', 'admin services of a process (CSDS)')
+    .option('--control-plane [uri]', 'control plane (ADS); default: that of the environment')
+    .option('--bootstrap <file>', 'bootstrap of the control plane');
+  return addRequestOptions(command);
+}
+
+function addRequestOptions(command: Command): Command {
   return command
-    .option('-t, --target <target>', 'such as xds:///shop; required of a control plane')
     .option('--node-id <id>', 'node id for a control plane', 'grpc-xds')
     .option('--timeout <seconds>', 'time for the response', parseSeconds, 16);
 }

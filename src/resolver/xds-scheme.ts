@@ -7,6 +7,7 @@ import {
   type ResolverListener,
 } from '../grpc-js';
 import { constructorOf } from '../grpc-js/host-adapters';
+import { err, ok, type Result } from '../util/result';
 
 /** A parsed `xds:` target (gRFC A47). */
 export interface TargetName {
@@ -26,6 +27,18 @@ export function parseTargetName(target: GrpcUri): TargetName {
   }
   const path = target.path.startsWith('/') ? target.path.slice(1) : target.path;
   return { authority: target.authority ?? '', path };
+}
+
+/** Parses a target such as `xds:///shop`, as a channel is given it. */
+export function parseTarget(text: string): Result<TargetName, string> {
+  const [, path] = /^xds:(.+)$/s.exec(text) ?? [];
+  if (path === undefined) return err(`not an xds: target: ${text}; use xds:///<name>`);
+  const [, authority, rest] = /^\/\/([^/]*)\/(.*)$/s.exec(path) ?? [];
+  const uri =
+    authority === undefined || authority === ''
+      ? { scheme: 'xds', path: rest === undefined ? path : `/${rest}` }
+      : { scheme: 'xds', authority, path: `/${rest ?? ''}` };
+  return ok(parseTargetName(uri));
 }
 
 /**

@@ -6,3 +6,4 @@ export type { Finding, FindingLevel } from './doctor/finding';
 export { validateBootstrap } from './validate-bootstrap';
 export { openTarget } from './open-target';
 export type { BootstrapOrigin, OpenTarget } from './open-target';
+export { explain } from './explain';

@@ -5,7 +5,8 @@ import { err, ok, type Result } from '../../util/result';
 import type { ClientSnapshot } from '../../xds-client/client-snapshot';
 import { createClientParts, createServerAccess, type ClientParts } from './client-parts';
 import type { ClientSurroundings } from './client-parts';
-import { parseTarget, TargetWatch } from './target-watch';
+import { parseTarget } from '../../resolver/xds-scheme';
+import { TargetWatch } from './target-watch';
 
 /** Where the bootstrap is: a file, an object, or the environment. */
 export type BootstrapOrigin =

@@ -4,26 +4,14 @@ import { toAuthority } from '../../bootstrap/percent-encoding';
 import { XdsDependencyManager } from '../../dependency-manager/dependency-manager';
 import { createDnsWatcherFactory } from '../../dependency-manager/dns-watch';
 import type { XdsConfig } from '../../dependency-manager/xds-config';
-import { parseTargetName, type TargetName } from '../../resolver/xds-scheme';
+import type { TargetName } from '../../resolver/xds-scheme';
 import { silentLogger } from '../../util/logger';
-import { err, type Result } from '../../util/result';
+import type { Result } from '../../util/result';
 import { TimeSlices } from '../../util/time-slices';
 import type { ClientSnapshot } from '../../xds-client/client-snapshot';
 import type { XdsTransportFactory } from '../../xds-client/transport';
 import { XdsClient } from '../../xds-client/xds-client';
 import { USER_AGENT, type ClientParts } from './client-parts';
-
-/** Parses a target such as `xds:///shop`, as a channel is given it. */
-export function parseTarget(text: string): Result<TargetName, string> {
-  const [, path] = /^xds:(.+)$/s.exec(text) ?? [];
-  if (path === undefined) return err(`not an xds: target: ${text}; use xds:///<name>`);
-  const [, authority, rest] = /^\/\/([^/]*)\/(.*)$/s.exec(path) ?? [];
-  const uri =
-    authority === undefined || authority === ''
-      ? { scheme: 'xds', path: rest === undefined ? path : `/${rest}` }
-      : { scheme: 'xds', authority, path: `/${rest ?? ''}` };
-  return { ok: true, value: parseTargetName(uri) };
-}
 
 /** Constructor options of a watch. */
 export interface TargetWatchOptions {

@@ -45,7 +45,11 @@ export async function dump(file: string | undefined, flags: DumpFlags, io: CliIo
   return isFine ? exitCode.fine : exitCode.findings;
 }
 
-function sourceOf(file: string | undefined, flags: DumpFlags): ResourceSource | undefined {
+/** Returns the source that the flags name; `undefined` unless there is exactly one. */
+export function sourceOf(
+  file: string | undefined,
+  flags: Omit<DumpFlags, 'target'>,
+): ResourceSource | undefined {
   const { admin, controlPlane, bootstrap, nodeId } = flags;
   const sources: ResourceSource[] = [];
   if (file !== undefined) sources.push({ kind: 'file', path: file });

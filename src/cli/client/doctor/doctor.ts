@@ -1,8 +1,7 @@
 import { listenerResourceName } from '../../../bootstrap/resource-template';
-import type { TargetName } from '../../../resolver/xds-scheme';
+import { parseTarget, type TargetName } from '../../../resolver/xds-scheme';
 import type { Clock } from '../../../util/clock';
 import { createClientParts, createServerAccess } from '../client-parts';
-import { parseTarget } from '../target-watch';
 import { allServers, checkBootstrap } from './bootstrap-checks';
 import { checkProviders } from './certificate-checks';
 import type { DoctorContext } from './doctor-context';

@@ -1,0 +1,66 @@
+import { errorMessage } from '../../util/error-message';
+import type { DumpedResource } from '../dump/dump';
+import { readSource } from '../dump/read-source';
+import { printResult } from '../format';
+import { type CliIo, exitCode } from '../io';
+import { loadClient } from '../load-client';
+import { type DumpFlags, sourceOf } from './dump';
+
+/** Flags of `explain`. */
+export interface ExplainFlags extends Omit<DumpFlags, 'target'> {
+  /** Headers, each as `name:value`. */
+  readonly header: readonly string[];
+  /** A resource file. */
+  readonly file?: string;
+}
+
+/**
+ * Explains the routing of a call by the resources of a source, without a connection to any endpoint.
+ *
+ * @returns the exit code: findings, if the call, or a share of such calls, has no route or fails.
+ */
+export async function explain(
+  target: string,
+  method: string,
+  flags: ExplainFlags,
+  io: CliIo,
+): Promise<number> {
+  const source = sourceOf(flags.file, flags);
+  if (source === undefined) {
+    io.printError('give one source: --file, --admin, --control-plane or --bootstrap');
+    return exitCode.badInput;
+  }
+  const read = await readSource(source, { target, timeoutMs: flags.timeout * 1000 }, io);
+  if (!read.ok) {
+    io.printError(read.error.message);
+    return read.error.code;
+  }
+  const headers = flags.header.map(splitHeader);
+  const path = method.startsWith('/') ? method : `/${method}`;
+  const resources = read.value.resources.filter(hasValue);
+  try {
+    const call = { target, method: path, headers };
+    const { explanation, text } = loadClient().explain(resources, call, io);
+    printResult(explanation, flags, io, () => io.print(text));
+    const isRouted =
+      explanation.kind === 'routed' &&
+      explanation.unmatchedShare === 0 &&
+      explanation.decisions.every(({ outcome }) => outcome.kind === 'forward');
+    return isRouted ? exitCode.fine : exitCode.findings;
+  } catch (error) {
+    // A header that grpc-js does not accept.
+    io.printError(errorMessage(error));
+    return exitCode.badInput;
+  }
+}
+
+function splitHeader(text: string): readonly [string, string] {
+  const colon = text.indexOf(':');
+  return colon < 0 ? [text, ''] : [text.slice(0, colon).trim(), text.slice(colon + 1).trim()];
+}
+
+function hasValue(
+  resource: DumpedResource,
+): resource is DumpedResource & { readonly value: Uint8Array } {
+  return resource.value !== undefined;
+}

@@ -1,0 +1,182 @@
+import { readFileSync } from 'node:fs';
+import type { Bootstrap } from '../bootstrap/bootstrap';
+import { DEFAULT_LIMITS, type Limits } from '../bootstrap/limits';
+import { percentEncodeAuthority, toAuthority } from '../bootstrap/percent-encoding';
+import { listenerResourceName } from '../bootstrap/resource-template';
+import { XdsDependencyManager } from '../dependency-manager/dependency-manager';
+import type { DnsWatcherFactory } from '../dependency-manager/dns-watch';
+import type { XdsConfig } from '../dependency-manager/xds-config';
+import type { Metadata } from '../grpc-js';
+import { userAgentOf, withUserAgent } from '../grpc-js/user-agent';
+import { XxHash64 } from '../hash/xx-hash';
+import { processHttpFilters, type HttpFilterRegistry } from '../http-filters/registry';
+import { CdsConfig } from '../lb/cds/config';
+import { processLbPolicies } from '../lb/custom/policy-type';
+import { createPolicyRegistry } from '../lb/registry/create-policy-registry';
+import { RegexMeter } from '../regex/regex-meter';
+import { ClusterRefs } from '../resolver/cluster-refs';
+import { explainCall, type CallExplanation, type FindUnused } from '../resolver/explain-call';
+import { withText } from '../resolver/explanation-text';
+import { RouteTable } from '../resolver/route-table';
+import { parseTarget, type TargetName } from '../resolver/xds-scheme';
+import type { ResourceTypes } from '../resources/resource-types';
+import { readResourceFile } from '../transport/file/read-resource-file';
+import { type Clock, systemClock } from '../util/clock';
+import { currentFeatureFlags } from '../util/feature-flags';
+import { createHandle } from '../util/handle';
+import { silentLogger } from '../util/logger';
+import { systemRandom } from '../util/random';
+import { err, type Result } from '../util/result';
+import { TimeSlices } from '../util/time-slices';
+import { addHttpFilters, createRuntimeResourceTypes } from './built-in-parts';
+import { GivenResources, type GivenResource } from './given-resources';
+
+/** The parts of a client that explanations need. */
+export interface ExplainParts {
+  readonly types: ResourceTypes;
+  readonly httpFilters: HttpFilterRegistry;
+  readonly regexes: RegexMeter;
+  readonly limits: Limits;
+}
+
+/** A call that is not made. */
+export interface ExplainedCall {
+  readonly target: string;
+  /** Full path, such as `/package.Service/Method`. */
+  readonly method: string;
+  readonly headers: Metadata;
+}
+
+/** Implements `explainResources` of the package, with the extensions of the application. */
+export function explainResources(resources: string | object, call: ExplainedCall): CallExplanation {
+  const environment = {
+    ...{ clock: systemClock, random: systemRandom, logger: silentLogger },
+    ...{ flags: currentFeatureFlags(), hash: new XxHash64(), limits: DEFAULT_LIMITS },
+  };
+  const policies = createPolicyRegistry(environment);
+  processLbPolicies.addTo(policies);
+  addHttpFilters(processHttpFilters, environment);
+  const regexes = new RegexMeter(environment.limits.maxRegexStepsPerCall, silentLogger);
+  const types = createRuntimeResourceTypes(policies, processHttpFilters, {
+    ...{ ...environment, regexes },
+  });
+  const parts = { types, httpFilters: processHttpFilters, regexes, limits: environment.limits };
+  return explainGiven(readResources(resources), call, parts);
+}
+
+/** @throws Error with all problems of the file or object. */
+function readResources(resources: string | object): readonly GivenResource[] {
+  const isPath = typeof resources === 'string';
+  const path = isPath ? resources : 'resources.json';
+  const content = isPath ? readFileSync(path) : Buffer.from(JSON.stringify(resources));
+  const file = readResourceFile(path, content, { ignoreUnknownFields: false });
+  if (!file.ok) throw new Error(`grpc-xds: ${file.error.join('\n')}`);
+  return file.value.resources.map(({ typeUrl, name = '', item }) => ({
+    ...{ typeUrl, name, value: item.value },
+  }));
+}
+
+/** Explains the routing of a call by given resources, as a channel with these would route it. */
+export function explainGiven(
+  resources: readonly GivenResource[],
+  { target, method, headers }: ExplainedCall,
+  parts: ExplainParts,
+): CallExplanation {
+  const unrouted = (reason: string) =>
+    withText({ kind: 'unrouted' as const, reason, waitingFor: [] });
+  const name = parseTarget(target);
+  if (!name.ok) return unrouted(name.error);
+  const source = new GivenResources(resources);
+  const config = buildConfig(source, name.value, parts);
+  if (!config.ok) return unrouted(config.error);
+  const refs = new ClusterRefs(
+    () => createHandle(() => {}),
+    (cluster) => new CdsConfig(cluster, false),
+    () => {},
+  );
+  const host = toAuthority(name.value.path);
+  const table = new RouteTable(config.value, refs, parts.httpFilters, host);
+  parts.regexes.begin();
+  return withText(
+    explainCall({
+      ...{ config: config.value, table, method, limits: parts.limits },
+      headers: withUserAgent(headers, userAgentOf({})),
+      findUnused: unusedFieldsOf(source, parts.types),
+    }),
+  );
+}
+
+/** Builds the config of a target: at once, because the source has all resources. */
+function buildConfig(
+  source: GivenResources,
+  target: TargetName,
+  { types, limits }: ExplainParts,
+): Result<XdsConfig, string> {
+  const listenerName = listenerResourceName(bootstrapFor(target), target);
+  if (!listenerName.ok) return listenerName;
+  const tasks: (() => void)[] = [];
+  const clock = immediateClock(tasks);
+  let update: Result<XdsConfig, string> = err('the resources are incomplete');
+  const manager = new XdsDependencyManager({
+    ...{ source, types, limits, logger: silentLogger },
+    dns: unresolvedDns(tasks),
+    ...{ listenerName: listenerName.value, host: toAuthority(target.path) },
+    clientNote: 'given resources',
+    timeSlices: new TimeSlices(clock),
+    onUpdate: (next) => (update = next),
+  });
+  manager.start();
+  for (let task = tasks.shift(); task !== undefined; task = tasks.shift()) task();
+  manager.close();
+  return update;
+}
+
+/** A clock without delays: its tasks run in order, by whoever owns them. */
+function immediateClock(tasks: (() => void)[]): Clock {
+  return {
+    ...{ now: () => 0, monotonicMs: () => 0 },
+    soon: (task) => tasks.push(task),
+    setTimer(task) {
+      const timer = { isReleased: false };
+      tasks.push(() => {
+        if (!timer.isReleased) task();
+      });
+      return createHandle(() => (timer.isReleased = true));
+    },
+  };
+}
+
+/** Names of clusters are not resolved: no connection is made. */
+function unresolvedDns(tasks: (() => void)[]): DnsWatcherFactory {
+  return {
+    start(_target, onResult) {
+      tasks.push(() => onResult(err('names are not resolved here')));
+      return { release() {}, requestReresolution() {} };
+    },
+  };
+}
+
+/** A bootstrap with the authority of a target, and with the default templates. */
+function bootstrapFor({ authority }: TargetName): Bootstrap {
+  const prefix = `xdstp://${percentEncodeAuthority(authority)}/`;
+  const template = {
+    clientListenerResourceNameTemplate: `${prefix}envoy.config.listener.v3.Listener/%s`,
+    ...{ servers: [], fallbackOnReachabilityOnly: false },
+  };
+  return {
+    ...{ source: 'given resources', servers: [], certificateProviders: new Map() },
+    node: { id: '', cluster: '', locality: undefined, metadata: undefined },
+    authorities: new Map(authority === '' ? [] : [[authority, template]]),
+    clientDefaultListenerResourceNameTemplate: '%s',
+  };
+}
+
+function unusedFieldsOf(source: GivenResources, types: ResourceTypes): FindUnused {
+  return ({ type: key, name }) => {
+    const type = types[key];
+    const bytes = source.find(type.typeUrl, name)?.value;
+    const fields = bytes && type.describeUnusedFields?.(bytes);
+    if (fields === undefined || fields.length === 0) return undefined;
+    return { resource: `${type.typeName} "${name}"`, fields };
+  };
+}

@@ -1,0 +1,67 @@
+import { SERVICE, simpleResources } from '../support/mesh';
+import { routeConfigJson } from '../support/xds-json';
+import { DoctorWorld } from './doctor-world';
+
+const target = `xds:///${SERVICE}`;
+
+const resources = {
+  ...simpleResources([1]),
+  routes: [
+    routeConfigJson(`${SERVICE}-routes`, [
+      {
+        name: 'gold',
+        match: { prefix: '/shop.', headers: [{ name: 'tier', string_match: { exact: 'gold' } }] },
+        route: { cluster: 'echo', max_stream_duration: { max_stream_duration: '3s' } },
+      },
+    ]),
+  ],
+};
+
+describe('grpc-xds explain', () => {
+  let world: DoctorWorld;
+  beforeEach(() => {
+    world = new DoctorWorld();
+  });
+  afterEach(() => world.close());
+
+  it('prints the route of a call by a resource file', async () => {
+    const file = world.write('mesh.json', resources);
+    const args = ['explain', target, 'shop.Cart/Get', '-f', file];
+    expect(await world.io.run(...args, '-H', 'tier: gold', '-H', 'a: b')).toBe(0);
+    expect(world.io.out).toEqual([
+      'virtual host "all"',
+      '  route 0 "gold": matches',
+      '100 % by route 0 "gold":',
+      '  100 % to cluster "echo"',
+      '  timeout 3000 ms',
+      '  no retries',
+    ]);
+  });
+
+  it('ends with 1 and the reason if there is no route', async () => {
+    const file = world.write('mesh.json', resources);
+    expect(await world.io.run('explain', target, '/shop.Cart/Get', '-f', file)).toBe(1);
+    expect(world.io.out).toContain(
+      '  route 0 "gold": header tier is absent, which does not satisfy exact "gold"',
+    );
+    const json = world.write('none.json', { clusters: [] });
+    expect(await world.io.run('explain', target, '/a/b', '-f', json)).toBe(1);
+    expect(world.io.out.at(-1)).toMatch(/^not routed: .*Listener .*not among the resources/);
+  });
+
+  it('explains by what a control plane has', async () => {
+    const address = await world.serve(resources);
+    const args = ['--control-plane', address, '-H', 'tier:gold', '--json'];
+    expect(await world.io.run('explain', target, '/shop.Cart/Get', ...args)).toBe(0);
+    expect(JSON.parse(world.io.out.join('\n'))).toMatchObject({
+      kind: 'routed',
+      decisions: [{ name: 'gold', share: 1 }],
+    });
+  });
+
+  it('ends with 2 for a header that cannot be sent', async () => {
+    const file = world.write('mesh.json', resources);
+    expect(await world.io.run('explain', target, '/a/b', '-f', file, '-H', 'a b:c')).toBe(2);
+    expect(world.io.errors).toHaveLength(1);
+  });
+});
