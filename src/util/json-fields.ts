@@ -25,7 +25,8 @@ export function readMap(json: unknown, violations: Violations): JsonFields | und
 }
 
 /**
- * Reads an object with a function that reads its fields.
+ * Reads an object in the JSON form of a protocol buffer with a function that reads its fields by their lowerCamelCase
+ * names. As in proto3 JSON, a field may have its name in the schema instead, in snake_case.
  *
  * @returns `undefined` after adding a violation, which `read` may do as well.
  */
@@ -36,8 +37,17 @@ export function parseObject<T>(
 ): T | undefined {
   const before = violations.count;
   const fields = readObject(json, violations);
-  const value = fields && read(fields);
+  const value = fields && read(withCamelCase(fields));
   return violations.count > before ? undefined : value;
+}
+
+function withCamelCase(fields: JsonFields): JsonFields {
+  const all = new Map(fields);
+  for (const [name, value] of fields) {
+    const camelCase = name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+    if (!all.has(camelCase)) all.set(camelCase, value);
+  }
+  return all;
 }
 
 /** Reads a field that is an object whose keys are data; empty if it is absent. Entries with a violation are left out. */

@@ -45,8 +45,16 @@ export class LbPolicyRegistry implements LbPolicyLookup, LbChildParser, LbConfig
     return this.policies.values();
   }
 
+  /**
+   * Finds a policy. Implementations of gRPC spell the names of several policies with or without `_experimental`; where a
+   * policy does not exist in one spelling, the other one counts.
+   */
   get(policyName: string): LbPolicyType | undefined {
-    return this.policies.get(policyName) ?? this.fallback?.get(policyName);
+    return (
+      this.policies.get(policyName) ??
+      this.policies.get(otherSpelling(policyName)) ??
+      this.fallback?.get(policyName)
+    );
   }
 
   fromJson(json: unknown, violations: Violations): LbConfig | undefined {
@@ -105,6 +113,14 @@ export class LbPolicyRegistry implements LbPolicyLookup, LbChildParser, LbConfig
       parseList: (json, violations) => this.parseListAt(depth + 1, json, violations),
     };
   }
+}
+
+const EXPERIMENTAL = '_experimental';
+
+function otherSpelling(policyName: string): string {
+  return policyName.endsWith(EXPERIMENTAL)
+    ? policyName.slice(0, -EXPERIMENTAL.length)
+    : `${policyName}${EXPERIMENTAL}`;
 }
 
 function isTooDeep(depth: number, violations: Violations): boolean {
