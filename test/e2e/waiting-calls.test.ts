@@ -1,10 +1,14 @@
+import { promisify } from 'node:util';
 import {
+  Client,
+  credentials,
   Metadata,
   Server,
   ServerCredentials,
   status,
   type sendUnaryData,
   type ServerUnaryCall,
+  type ServiceError,
 } from '@grpc/grpc-js';
 import { register } from '../../src';
 import { EchoClient, echoMethod } from '../support/echo-backend';
@@ -191,6 +195,44 @@ const routeTimeout = (duration: string): Json => ({
   max_stream_duration: { max_stream_duration: duration },
 });
 
+/** Returns the error of a call that must fail. */
+async function errorOf(call: Promise<string>): Promise<ServiceError> {
+  const error = await call.then(
+    (answer) => new Error(`The call was answered by ${answer}`),
+    (reason: ServiceError) => reason,
+  );
+  if (!('metadata' in error)) throw error;
+  return error;
+}
+
+/** A server whose calls fail. */
+class FailingServer {
+  calls = 0;
+  port = 0;
+  private readonly server = new Server();
+
+  async start(): Promise<void> {
+    const say = (_call: object, callback: sendUnaryData<Buffer>) => {
+      this.calls++;
+      callback({ code: status.UNAVAILABLE, details: 'not now' });
+    };
+    this.server.addService({ say: echoMethod }, { say });
+    this.port = await bind(this.server);
+  }
+
+  stop(): void {
+    this.server.forceShutdown();
+  }
+}
+
+function bind(server: Server): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) =>
+      error === null ? resolve(port) : reject(error),
+    );
+  });
+}
+
 /** A server that records the deadlines of its calls. */
 class DeadlineServer {
   readonly received: number[] = [];
@@ -203,11 +245,7 @@ class DeadlineServer {
       callback(null, Buffer.from(''));
     };
     this.server.addService({ say: echoMethod }, { say });
-    this.port = await new Promise((resolve, reject) => {
-      this.server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) =>
-        error === null ? resolve(port) : reject(error),
-      );
-    });
+    this.port = await bind(this.server);
   }
 
   stop(): void {
@@ -220,8 +258,9 @@ describe('the timeout of the route of a first call', () => {
   const silent = new SilentServer();
   const slow = new SlowServer();
   const deadlines = new DeadlineServer();
+  const failing = new FailingServer();
 
-  beforeAll(() => Promise.all([slow.start(), deadlines.start()]));
+  beforeAll(() => Promise.all([slow.start(), deadlines.start(), failing.start()]));
   beforeEach(async () => {
     mesh = await Mesh.start();
   });
@@ -229,6 +268,7 @@ describe('the timeout of the route of a first call', () => {
   afterAll(() => {
     slow.stop();
     deadlines.stop();
+    failing.stop();
     silent.close();
   });
 
@@ -270,6 +310,23 @@ describe('the timeout of the route of a first call', () => {
     await firstFailure(/timeout of the route,Waiting for LB pick/, patient);
   });
 
+  it('ends a call before the next attempt at a server, and shows nothing of how', async () => {
+    const retry_policy = {
+      retry_on: 'unavailable',
+      num_retries: 3,
+      retry_back_off: { base_interval: '50s', max_interval: '50s' },
+    };
+    mesh.serve(simpleResources([failing.port], { ...routeTimeout('0.5s'), retry_policy }));
+    const { code, details, metadata } = await eventually(
+      () => errorOf(mesh.client().say(patient)),
+      ({ details: text }) => text.includes('timeout of the route,Waiting for LB pick'),
+    );
+    expect(code).toBe(status.DEADLINE_EXCEEDED);
+    expect(details).not.toContain('remote_addr');
+    expect(metadata.get('grpc-retry-pushback-ms')).toEqual([]);
+    expect(failing.calls).toBeGreaterThan(0);
+  });
+
   it('is sent to the server', async () => {
     mesh.serve(simpleResources([deadlines.port], routeTimeout('60s')));
     const client = mesh.client();
@@ -287,5 +344,18 @@ describe('the timeout of the route of a first call', () => {
     mesh.serve(simpleResources([slow.port], routeTimeout('60s')));
     const details = await firstFailure(ending(`remote_addr=127.0.0.1:${slow.port}`));
     expect(details).not.toContain('timeout of the route');
+  });
+});
+
+describe('a channel without calls', () => {
+  it('connects when the application waits for it, with a policy that connects on demand', async () => {
+    const mesh = await Mesh.start();
+    const backend = await mesh.backend('b1');
+    const clusters = [edsClusterJson('echo', { lb_policy: 'RING_HASH' })];
+    mesh.serve({ ...simpleResources([backend.port]), clusters });
+    const client = new Client(TARGET, credentials.createInsecure());
+    await promisify(client.waitForReady.bind(client))(Date.now() + 25_000);
+    client.close();
+    mesh.stop();
   });
 });

@@ -189,11 +189,13 @@ describe('XdsResolver: the first result', () => {
     expect(clusterOf(channel.call('/s/m'))).toBe('cluster:a');
   });
 
-  it('publishes nothing while a resource is pending', () => {
+  it('publishes a selector that queues calls, and nothing else while a resource is pending', () => {
     const scene = new Scene().serveListener();
     scene.resolver.updateResolution();
     scene.resolver.updateResolution();
     scene.clock.flush();
+    expect(scene.channel.waits).toBe(1);
+    expect(clusterOf(scene.channel.call('/s/m'))).toBeUndefined();
     expect(scene.channel.told).toEqual([]);
     expect([scene.bootstrapLoads, scene.clientHolds]).toEqual([1, 1]);
   });
@@ -817,6 +819,14 @@ describe('XdsResolver: the end', () => {
     scene.resolved();
     expect(scene.channel.told).toHaveLength(1);
     expect([scene.source.watchCount, scene.clientHolds]).toEqual([0, 0]);
+  });
+
+  it('may happen when the channel is told that there is no config yet', () => {
+    const scene = new Scene();
+    scene.channel.onWait = () => scene.resolver.destroy();
+    scene.resolved();
+    expect(scene.channel.told).toEqual([]);
+    expect([scene.bootstrapLoads, scene.source.watchCount, scene.clientHolds]).toEqual([0, 0, 0]);
   });
 
   it('may happen while a cluster is removed', () => {

@@ -39,6 +39,8 @@ export class FakeChannel {
 
   /** How often it was told that there is no config yet. */
   waits = 0;
+  /** Runs whenever it was told that. */
+  onWait: () => void = () => {};
 
   readonly listener: ResolverListener = (endpoints, attributes, serviceConfig, note) => {
     const resolved = read(endpoints, attributes, serviceConfig, note);
@@ -49,6 +51,7 @@ export class FakeChannel {
     }
     if (resolved.kind === 'wait') {
       this.waits++;
+      this.onWait();
       return true;
     }
     this.told.push(resolved);
