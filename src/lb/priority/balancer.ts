@@ -1,6 +1,6 @@
 import { ConnectivityState, type Picker } from '../../grpc-js';
 import type { FeatureFlags } from '../../util/feature-flags';
-import { createFailurePicker, failureText } from '../connectivity';
+import { createFailurePicker, describeWait, failureText } from '../connectivity';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import type { Publication } from '../tree/lb-batch';
@@ -126,8 +126,24 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
 
   private choose(name: string | undefined): void {
     if (name === this.chosen) return;
+    if (this.chosen !== undefined && name !== undefined) this.logChange(this.chosen, name);
     this.chosen = name;
     this.trace(() => (name === undefined ? 'no priority to use' : `using ${name}`));
+  }
+
+  /** Logs a failover, and the return from it; nothing if an update has removed the previous priority. */
+  private logChange(previous: string, name: string): void {
+    const order = [...(this.lastUpdate?.config.priorities.keys() ?? [])];
+    const [from, to] = [order.indexOf(previous), order.indexOf(name)];
+    const policy = this.children.get(previous)?.policy;
+    if (from === -1 || policy === undefined) return;
+    const { logger } = this.host.environment;
+    const where = (position: number, child: string) => `priority ${position} (${child})`;
+    logger.error(() => {
+      if (to < from) return `Failover ended: ${where(to, name)} is used again`;
+      const reason = policy.errorMessage ?? describeWait(policy.picker) ?? 'it is not connected';
+      return `Failover from ${where(from, previous)} to ${where(to, name)}: ${reason}`;
+    });
   }
 
   private createChild(name: string): PriorityChild {

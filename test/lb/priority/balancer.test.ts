@@ -5,6 +5,7 @@ import type { LbHost, LbPolicy, LbPolicyType } from '../../../src/lb/lb-policy';
 import { createPriorityPolicyType, priorityPolicy } from '../../../src/lb/priority/balancer';
 import { PriorityConfig, type PriorityChildConfig } from '../../../src/lb/priority/config';
 import type { LbConfig } from '../../../src/resources/extension-points';
+import { silentLogger } from '../../../src/util/logger';
 import { err, ok } from '../../../src/util/result';
 import { LbHarness, describePick, pick, pickError, singleLocality } from '../../support/lb-harness';
 import { StubPolicyType } from '../../support/lb-stub-policy';
@@ -99,6 +100,44 @@ function serving(names: string): Subject {
   subject.ready('a');
   return subject;
 }
+
+describe('the log of priority', () => {
+  const lines: string[] = [];
+  beforeEach(() => {
+    lines.length = 0;
+    jest.spyOn(silentLogger, 'error').mockImplementation((text) => void lines.push(text()));
+  });
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  it('has each failover with its reason, and the return from it', () => {
+    const subject = serving('abc');
+    expect(lines).toEqual([]);
+    subject.fail('a');
+    subject.fail('b');
+    subject.ready('c');
+    subject.ready('a');
+    expect(lines).toEqual([
+      'Failover from priority 0 (a) to priority 1 (b): a is down',
+      'Failover from priority 1 (b) to priority 2 (c): b is down',
+      'Failover ended: priority 0 (a) is used again',
+    ]);
+  });
+
+  it('says what a priority was doing that has used up its time', () => {
+    const subject = new Subject();
+    subject.update('ab');
+    subject.harness.clock.advance(FAILOVER_MS);
+    expect(lines).toEqual(['Failover from priority 0 (a) to priority 1 (b): it is not connected']);
+  });
+
+  it('has nothing about a priority that an update removes', () => {
+    const subject = serving('ab');
+    subject.update('b');
+    expect(lines).toEqual([]);
+  });
+});
 
 describe('priority', () => {
   describe('while it starts', () => {
