@@ -114,14 +114,15 @@ export class FlatBackend implements MetricsBackend {
     return this.byInstrument.entries();
   }
 
-  /** Reads every gauge. */
-  readGauges(): ReadonlyMap<Instrument, readonly GaugeValue[]> {
-    const values = new Map<Instrument, GaugeValue[]>();
+  /** Reads every gauge. Where two have the same labels, such as two channels of one target, the latter counts. */
+  readGauges(): ReadonlyMap<Instrument, ReadonlyMap<string, GaugeValue>> {
+    const values = new Map<Instrument, Map<string, GaugeValue>>();
     for (const read of this.readers) {
       read((instrument, value, labels) => {
-        const known = values.get(instrument) ?? [];
-        known.push({ value, labels });
+        const known = values.get(instrument) ?? new Map<string, GaugeValue>();
         values.set(instrument, known);
+        const key = JSON.stringify(Object.values(labels));
+        if (known.size < MAX_SERIES || known.has(key)) known.set(key, { value, labels });
       });
     }
     return values;

@@ -2,6 +2,7 @@ import { CallInstruments } from '../stats/call-instruments';
 import { ClientInstruments } from '../stats/client-instruments';
 import { Label, type Instrument } from '../stats/instrument';
 import { LbInstruments } from '../stats/lb-instruments';
+import { OwnInstruments } from '../stats/own-instruments';
 import type { LabelValues } from '../stats/stats-plugin';
 
 /** Every instrument of this package. */
@@ -9,6 +10,7 @@ export const allInstruments: readonly Instrument[] = [
   ...Object.values(CallInstruments),
   ...Object.values(LbInstruments),
   ...Object.values(ClientInstruments),
+  ...Object.values(OwnInstruments),
 ];
 
 /** The choice of instruments and labels in `ObserveOptions`. */

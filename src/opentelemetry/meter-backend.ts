@@ -29,10 +29,7 @@ export class MeterBackend implements MetricsBackend {
   private readonly gauges = new Map<Instrument, ObservableGauge>();
   private readonly readers = new Set<GaugeReader>();
   /** The series of gauges that were observed at any time. */
-  private readonly reported = new Map<
-    string,
-    { readonly gauge: ObservableGauge; readonly labels: LabelValues }
-  >();
+  private readonly reported = new Map<Instrument, Map<string, LabelValues>>();
 
   constructor(provider: MeterProvider) {
     this.meter = provider.getMeter(SCOPE, PACKAGE_VERSION);
@@ -50,34 +47,31 @@ export class MeterBackend implements MetricsBackend {
 
   observeGauges(instruments: readonly Instrument[], read: (report: ReportGauge) => void): Handle {
     const reader = { instruments, read };
-    if (this.readers.size === 0 && this.reported.size === 0) this.addCallback(instruments);
+    for (const instrument of instruments) this.gauge(instrument);
     this.readers.add(reader);
     return createHandle(() => this.readers.delete(reader));
   }
 
-  /** Adds the callback for all readers; each has the same instruments. */
-  private addCallback(instruments: readonly Instrument[]): void {
-    const gauges = instruments.map((instrument) => this.gauge(instrument));
-    this.meter.addBatchObservableCallback((result) => this.readGauges(result), gauges);
-  }
-
   /**
-   * Observes every gauge. Series that are not observed any more get 0: the SDK would go on to export their last value
+   * Observes a gauge. Series that are not observed any more get 0: the SDK would go on to export their last value
    * (https://github.com/open-telemetry/opentelemetry-js/issues/4096).
    */
-  private readGauges(result: BatchObservableResult): void {
-    const gone = new Map(this.reported);
+  private readGauge(observed: Instrument, result: BatchObservableResult): void {
+    const gauge = this.gauge(observed);
+    const reported = this.reported.get(observed) ?? new Map<string, LabelValues>();
+    this.reported.set(observed, reported);
+    const gone = new Map(reported);
     for (const { instruments, read } of this.readers) {
+      if (!instruments.includes(observed)) continue;
       read((instrument, value, labels) => {
-        if (!instruments.includes(instrument)) return;
-        const gauge = this.gauge(instrument);
+        if (instrument !== observed) return;
         result.observe(gauge, value, labels);
-        const key = JSON.stringify([instrument.name, ...Object.values(labels)]);
+        const key = JSON.stringify(Object.values(labels));
         gone.delete(key);
-        if (this.reported.size < MAX_SERIES) this.reported.set(key, { gauge, labels });
+        if (reported.size < MAX_SERIES) reported.set(key, labels);
       });
     }
-    for (const { gauge, labels } of gone.values()) result.observe(gauge, 0, labels);
+    for (const labels of gone.values()) result.observe(gauge, 0, labels);
   }
 
   private gauge(instrument: Instrument): ObservableGauge {
@@ -85,6 +79,10 @@ export class MeterBackend implements MetricsBackend {
     if (known !== undefined) return known;
     const created = this.meter.createObservableGauge(instrument.name, optionsOf(instrument));
     this.gauges.set(instrument, created);
+    this.meter.addBatchObservableCallback(
+      (result) => this.readGauge(instrument, result),
+      [created],
+    );
     return created;
   }
 }

@@ -131,7 +131,7 @@ export class FlatMetricProducer implements GrpcMetricProducer {
   private *gauges(nowMs: number): IterableIterator<ProducedMetric> {
     const time = toHrTime(nowMs);
     for (const [instrument, values] of this.backend.readGauges()) {
-      const dataPoints = values.map(({ value, labels }) => {
+      const dataPoints = Array.from(values.values(), ({ value, labels }) => {
         return { startTime: time, endTime: time, attributes: labels, value };
       });
       yield { ...describe(instrument), dataPointType: DataPointKind.GAUGE, dataPoints };

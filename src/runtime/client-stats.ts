@@ -1,5 +1,6 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
 import { ClientInstruments, ClientLabel } from '../stats/client-instruments';
+import { OwnInstruments } from '../stats/own-instruments';
 import type { ChannelStats, LabelValues, ReportGauge } from '../stats/stats-plugin';
 import type { StatsRegistry } from '../stats/stats-registry';
 import { createHandle, type Handle } from '../util/handle';
@@ -35,7 +36,7 @@ interface ClientNames {
 }
 
 /** The observed part of a client. */
-type StatsSource = Pick<WatchClient, 'resources' | 'serverStates'>;
+type StatsSource = Pick<WatchClient, 'resources' | 'serverStates' | 'fallbacks'>;
 
 /** A client that plugins observe. */
 interface ObservedClient {
@@ -66,7 +67,8 @@ export class ClientStats implements ClientEvents {
     const observed = { client, stats };
     this.observed.add(observed);
     const { CONNECTED, RESOURCES } = ClientInstruments;
-    const gauges = stats.observeGauges([CONNECTED, RESOURCES], (report) => {
+    const { FALLBACK_ACTIVE } = OwnInstruments;
+    const gauges = stats.observeGauges([CONNECTED, RESOURCES, FALLBACK_ACTIVE], (report) => {
       reportServers(client, report);
       reportResources(client, parseName, report);
     });
@@ -110,6 +112,10 @@ function reportServers(client: StatsSource, report: ReportGauge): void {
   for (const { serverUri, lastError } of client.serverStates()) {
     const labels = { [ClientLabel.SERVER]: serverUri };
     report(ClientInstruments.CONNECTED, lastError === undefined ? 1 : 0, labels);
+  }
+  for (const { authority = NO_AUTHORITY, isActive } of client.fallbacks()) {
+    const labels = { [ClientLabel.AUTHORITY]: authority };
+    report(OwnInstruments.FALLBACK_ACTIVE, isActive ? 1 : 0, labels);
   }
 }
 

@@ -84,6 +84,10 @@ class SavedStartClient implements WatchClient {
     return this.client.holdRequests();
   }
 
+  fallbacks(): ReturnType<WatchClient['fallbacks']> {
+    return this.client.fallbacks();
+  }
+
   serverStates(): ReturnType<WatchClient['serverStates']> {
     return this.client.serverStates();
   }

@@ -28,6 +28,7 @@ export type WatchClient = Pick<
   | 'holdRequests'
   | 'resources'
   | 'serverStates'
+  | 'fallbacks'
   | 'waitingFor'
   | 'snapshot'
   | 'close'
@@ -103,6 +104,16 @@ export class XdsClient {
       for (const channel of authority.channels) channels.add(channel);
     }
     return [...channels].map((channel) => channel.snapshot());
+  }
+
+  /** The authorities in use, and whether each uses another server than its first (gRFC A71). */
+  *fallbacks(): IterableIterator<{
+    readonly authority: string | undefined;
+    readonly isActive: boolean;
+  }> {
+    for (const [authority, { channels }] of this.authorities) {
+      yield { authority, isActive: channels.length > 1 };
+    }
   }
 
   /** Returns a copy of everything that the client knows. */

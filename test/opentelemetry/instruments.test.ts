@@ -95,6 +95,19 @@ const ROWS: readonly Row[] = [
     ...(['counter', '{handshake}', [T, 'grpc.tls.handshake.result']] as const),
     ...([['grpc.tls.handshake.resumed', L, B], [], false] as const),
   ],
+  ['grpc_xds.lb.priority_in_use', ...(['gauge', '{priority}', [T, B], [], [], false] as const)],
+  [
+    'grpc_xds.lb.endpoints',
+    ...(['gauge', '{endpoint}', [T, B, 'grpc_xds.lb.endpoint_state'], [], [], false] as const),
+  ],
+  [
+    'grpc_xds.lb.drops',
+    ...(['counter', '{call}', [T, B, 'grpc_xds.lb.drop_category'], [], [], false] as const),
+  ],
+  [
+    'grpc_xds.fallback_active',
+    ...(['gauge', '{bool}', [T, 'grpc.xds.authority'], [], [], false] as const),
+  ],
 ];
 
 describe('the instruments', () => {
@@ -144,7 +157,9 @@ describe('observe', () => {
 describe('docs/metrics.md', () => {
   const text = readFileSync(join(__dirname, '../../docs/metrics.md'), 'utf8');
   const rows = [
-    ...text.matchAll(/^\| `(grpc\.[^`]+)` *\| ([a-z-]+), (\S+) *\|(.*?)\|(.*?)\|.*?\| (yes|no)/gm),
+    ...text.matchAll(
+      /^\| `(grpc[._][^`]+)` *\| ([a-z-]+), (\S+) *\|(.*?)\|(.*?)\|.*?\| (yes|no)/gm,
+    ),
   ];
   const listed = (cell: string) => [...cell.matchAll(/`([^`]+)`/g)].map(([, label]) => label);
 

@@ -151,7 +151,11 @@ describe.each(WAYS)('metrics of the xDS client with a %s', (way) => {
       };
     };
     const all = ['a', 'b', 'xdstp://traffic/test.Thing/c'].map(resource);
-    const client = { resources: () => all.values(), serverStates: () => [] };
+    const client = {
+      resources: () => all.values(),
+      serverStates: () => [],
+      fallbacks: () => [].values(),
+    };
     new ClientStats(processStats).observe(client, { target, parseName: parseResourceName });
     const labels = (authority: string) => {
       return { ...cached('test.Thing', state), 'grpc.xds.authority': authority };

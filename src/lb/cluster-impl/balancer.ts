@@ -88,7 +88,7 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
       child: childPicker,
       limits,
       subchannels,
-      loads,
+      loads: observed?.countDrops(loads) ?? loads,
       rewriter: this.rewriter,
       isReady: child.state === ConnectivityState.READY,
       random: host.environment.random,

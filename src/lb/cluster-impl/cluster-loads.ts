@@ -72,6 +72,9 @@ export class ClusterLoads implements Handle {
   }
 }
 
+/** Counts dropped calls. */
+export type DropCounter = Pick<ClusterLoads, 'countDrop'>;
+
 /** Counts the calls to one locality. */
 export class CallLoad {
   constructor(

@@ -9,6 +9,7 @@ import type { CallListener, CreateCall } from '../../grpc-js/subchannel-wrappers
 import { localityName } from '../../resources/endpoints/endpoints';
 import { Label } from '../../stats/instrument';
 import type { CallStats } from '../../stats/call-stats';
+import { OwnInstruments, OwnLabel } from '../../stats/own-instruments';
 import type { ChannelStats, LabelValues } from '../../stats/stats-plugin';
 import type { Clock } from '../../util/clock';
 import { errorMessage } from '../../util/error-message';
@@ -17,6 +18,7 @@ import { isMeasured, MeasuredSubchannel } from '../connections/measured-subchann
 import { createLocalityIndex } from '../endpoints/address-index';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import { observedCallOf } from '../tree/observed-picker';
+import type { DropCounter } from './cluster-loads';
 
 type Call = ReturnType<CreateCall>;
 
@@ -56,6 +58,19 @@ export class ObservedCluster {
     const locality = this.localityOf(subchannel.getAddress());
     const labels = { ...this.labels, [Label.LOCALITY]: locality };
     return new MeasuredSubchannel(subchannel, { stats, labels, clock });
+  }
+
+  /** Returns what counts dropped calls, besides load reports. */
+  countDrops(loads: DropCounter | undefined): DropCounter | undefined {
+    const { stats, labels } = this;
+    if (!stats.isEnabled(OwnInstruments.DROPS)) return loads;
+    return {
+      countDrop(category) {
+        loads?.countDrop(category);
+        const dropped = { ...labels, [OwnLabel.DROP_CATEGORY]: category ?? '' };
+        stats.series(OwnInstruments.DROPS, dropped)?.add(1);
+      },
+    };
   }
 
   /** Returns what creates the calls of a subchannel, for those that are observed. */

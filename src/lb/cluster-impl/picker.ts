@@ -9,7 +9,7 @@ import {
 } from '../connectivity';
 import type { AuthorityRewriter } from './authority-rewriter';
 import { addCallCredentials, watchCallCredentials } from './call-credentials';
-import type { ClusterLoads } from './cluster-loads';
+import type { DropCounter } from './cluster-loads';
 import type { ClusterImplOptions } from './config';
 import type { CountedSubchannels } from './counted-subchannels';
 
@@ -64,8 +64,8 @@ export interface ClusterImplPickerOptions {
   readonly child: Picker;
   readonly limits: CallLimits;
   readonly subchannels: CountedSubchannels;
-  /** Counts drops; `undefined` if no load is reported. */
-  readonly loads: ClusterLoads | undefined;
+  /** Counts drops; `undefined` if no load is reported, and no plugin counts them. */
+  readonly loads: DropCounter | undefined;
   readonly rewriter: AuthorityRewriter;
   /**
    * Whether the child is READY. If not, no category applies: a queued call is picked with every new picker, and would be

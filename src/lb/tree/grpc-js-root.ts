@@ -28,6 +28,7 @@ import type { LbPolicyRoots } from '../registry/register-lb-policies';
 import { LbBatch } from './lb-batch';
 import { ObservedPicker } from './observed-picker';
 import { stateName, type PolicyState } from './policy-state';
+import { observeTree } from './tree-gauges';
 import { getXdsLbContext } from './xds-lb-context-arg';
 
 /** The environment that all trees share; each has a batch of its own. */
@@ -63,6 +64,7 @@ export class GrpcJsRoot implements LoadBalancer {
   private state = ConnectivityState.IDLE;
   /** What observes the channel, known from the first update on. */
   private stats: ChannelStats | undefined;
+  private gauges: Handle | undefined;
 
   constructor(
     private readonly type: LbPolicyType,
@@ -103,7 +105,7 @@ export class GrpcJsRoot implements LoadBalancer {
     if (!(config instanceof RootConfig)) return false;
     const xds = getXdsLbContext(channelOptions);
     // Between two resolutions of a channel there is no context.
-    this.stats ??= xds?.stats;
+    if (this.stats === undefined && xds?.stats !== undefined) this.observeBy(xds.stats);
     const update = {
       config: config.config,
       endpoints: list.ok
@@ -144,6 +146,7 @@ export class GrpcJsRoot implements LoadBalancer {
   destroy(): void {
     this.destroyed = true;
     this.wakeUp?.release();
+    this.gauges?.release();
     this.onDestroyed?.(this);
     this.batch.run(() => this.policy.destroy());
   }
@@ -162,6 +165,11 @@ export class GrpcJsRoot implements LoadBalancer {
       ...{ policy: this.type.name, state: stateName(this.state) },
       ...this.policy.describe?.(),
     };
+  }
+
+  private observeBy(stats: ChannelStats): void {
+    this.stats = stats;
+    this.gauges = observeTree(stats, () => this.describe());
   }
 
   /** The policy is created before the first update, which has the stats. */
