@@ -133,7 +133,7 @@ export class PendingCall {
       receiveTrailers: (status) => {
         this.owner.onEnded();
         const shown = this.deadline?.end(status) ?? status;
-        return this.filter?.receiveTrailers(shown) ?? this.explain(shown);
+        return this.filter?.receiveTrailers(this.explainTime(shown)) ?? this.explain(shown);
       },
     };
   }
@@ -146,6 +146,13 @@ export class PendingCall {
       this.failOnDeadline = reject;
       filtered.then(resolve, reject);
     });
+  }
+
+  /** Names the part of the time in the status of the host library in which the call was pending here. */
+  private explainTime(status: StatusObject): StatusObject {
+    if (status.code !== Status.DEADLINE_EXCEEDED) return status;
+    const details = status.details.replace('metadata filters: ', 'configuration and filters: ');
+    return { ...status, details };
   }
 
   /** Adds what the call waited for to the status of the host library. */

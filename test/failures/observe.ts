@@ -28,7 +28,9 @@ export interface Line {
 /** A failure that lasts until it is stopped. */
 export class Observation {
   readonly lines: Line[] = [];
-  private readonly startMs = performance.now();
+  /** When the first call started. */
+  private startMs = performance.now();
+  private hasCalls = false;
   private readonly world: World;
 
   /** @param index The number of the failure. */
@@ -59,6 +61,8 @@ export class Observation {
     const client = new EchoClient(this.failure.target?.(service) ?? `xds:///${service}`);
     const { deadlineMs, waitForReady } = attempt;
     const startMs = performance.now();
+    if (!this.hasCalls) this.startMs = startMs;
+    this.hasCalls = true;
     try {
       const metadata = new Metadata({ waitForReady });
       const { code, details } = await client.failure({ deadlineMs, metadata });
@@ -78,7 +82,7 @@ export class Observation {
 /** Removes from a text what differs from run to run: times, ports, and how long grpc-js has spent in each stage. */
 export function withoutNumbers(text: string): string {
   return text
-    .replace(/(?:name resolution|metadata filters): [\d.]+s,/g, '')
+    .replace(/(?:name resolution|configuration and filters|metadata filters): [\d.]+s,/g, '')
     .replace(/(?:wait_for_ready,)?LB pick: [\d.]+s,/, '')
     .replace(/\d+\.\d+ ?s\b/g, '# s')
     .replace(/127\.0\.0\.1:\d{2,5}/g, '127.0.0.1:PORT');
