@@ -36,6 +36,10 @@ export function createGrpcLogger({ isTracerOn, application, clock }: GrpcLoggerO
     }
   };
   return {
+    get showsInfo(): boolean {
+      const target = application?.();
+      return target === undefined ? isInfoShown() : accepts(target, 'info');
+    },
     trace(tracer, text) {
       const target = application?.();
       if (target === undefined) {
@@ -47,6 +51,12 @@ export function createGrpcLogger({ isTracerOn, application, clock }: GrpcLoggerO
     info: (text, fields) => write('info', text, fields),
     error: (text, fields) => write('error', text, fields),
   };
+}
+
+/** Whether grpc-js shows INFO by the environment; it does not export what was set by a call. */
+function isInfoShown(env = process.env): boolean {
+  const verbosity = env['GRPC_NODE_VERBOSITY'] ?? env['GRPC_VERBOSITY'] ?? '';
+  return /^(info|debug)$/i.test(verbosity);
 }
 
 function accepts({ level = 'info' }: XdsLogger, of: LogLevel): boolean {

@@ -2,7 +2,7 @@
 export interface LogFields {
   /**
    * What happened: `server-failed`, `server-recovered`, `resource-waiting`, `resource-received`, `resource-nacked`,
-   * `config-failed`, `config-recovered`, `cluster-failed`, `cluster-connecting` or `cluster-recovered`. Others may follow.
+   * `config-failed`, `config-recovered`, `cluster-failed`, `cluster-connecting`, `cluster-recovered` or `fields-unused`. Others may follow.
    */
   readonly event?: string;
   /** `node.id` of the bootstrap. */
@@ -27,6 +27,8 @@ export interface LogFields {
 
 /** The log of this package. A text is built only if it is written. */
 export interface Logger {
+  /** Whether lines of the level INFO are known to be shown, for those that take time to make. Default: `false`. */
+  readonly showsInfo?: boolean;
   /** Logs details for `GRPC_TRACE=<tracer>`. */
   trace(tracer: string, text: () => string): void;
   /** Logs an event for operators. */

@@ -105,6 +105,7 @@ export class ChannelResource implements RequestedResource {
     }
     if (event.kind === 'accepted') {
       this.logSkipped(event.accepted);
+      this.logUnused(event.accepted);
       this.traceChange(event.accepted.version, event.change);
     }
     this.apply(event);
@@ -217,6 +218,20 @@ export class ChannelResource implements RequestedResource {
     const known = before && type.describeSkipped?.(before.value);
     if (skipped === known) this.options.logger.info(text);
     else this.options.logger.error(text);
+  }
+
+  /** Logs the fields that have no effect, once per value. It takes time, so only where the line is shown. */
+  private logUnused({ value, version, bytes }: Accepted<unknown>): void {
+    const { logger } = this.options;
+    if (logger.showsInfo !== true || value === this.accepted?.value) return;
+    const fields = this.type.describeUnusedFields?.(bytes) ?? [];
+    if (fields.length === 0) return;
+    const { name, type } = this;
+    logger.info(
+      () =>
+        `${describeResource(this.id)}: version "${version}": without effect on gRPC clients: ${fields.join(', ')}`,
+      { event: 'fields-unused', typeUrl: type.typeUrl, name, version },
+    );
   }
 
   private remember(event: ResourceEvent<unknown>): void {

@@ -1,7 +1,7 @@
 import { setLogger, setLogVerbosity, logVerbosity } from '@grpc/grpc-js';
 import { FakeClock } from '../support/fake-clock';
 import { createGrpcLogger, parseTracers } from '../../src/grpc-js/grpc-logger';
-import type { LogLevel, LogRecord } from '../../src/util/logger';
+import type { LogLevel, LogRecord, XdsLogger } from '../../src/util/logger';
 
 describe('the logger', () => {
   it('writes every text without control characters and tokens', () => {
@@ -17,6 +17,40 @@ describe('the logger', () => {
     for (const line of lines) expect(line).toMatch(/Cluster "a\\nb\\x1b": Bearer \[redacted\]$/);
     setLogger(console);
     setLogVerbosity(logVerbosity.ERROR);
+  });
+});
+
+describe('whether a logger shows INFO', () => {
+  const { GRPC_VERBOSITY: before } = process.env;
+  const logger = (application?: XdsLogger) =>
+    createGrpcLogger({
+      isTracerOn: () => false,
+      application: () => application,
+      clock: new FakeClock(),
+    });
+  afterEach(() => {
+    if (before === undefined) delete process.env['GRPC_VERBOSITY'];
+    else process.env['GRPC_VERBOSITY'] = before;
+  });
+
+  it.each([
+    ['DEBUG', true],
+    ['info', true],
+    ['ERROR', false],
+    ['', false],
+  ])('follows GRPC_VERBOSITY=%s', (verbosity, shows) => {
+    process.env['GRPC_VERBOSITY'] = verbosity;
+    expect(logger().showsInfo).toBe(shows);
+  });
+
+  it.each<[level: LogLevel | undefined, shows: boolean]>([
+    ['debug', true],
+    ['info', true],
+    [undefined, true],
+    ['error', false],
+  ])('follows the level %s of the logger of an application', (level, shows) => {
+    process.env['GRPC_VERBOSITY'] = 'ERROR';
+    expect(logger({ ...(level && { level }), log: () => {} }).showsInfo).toBe(shows);
   });
 });
 

@@ -49,6 +49,7 @@ export class RecordingWatcher implements ResourceWatcher<TestValue, string> {
 
 /** Keeps what is logged. */
 class RecordingLogger implements Logger {
+  showsInfo = false;
   readonly traces: string[] = [];
   readonly infos: string[] = [];
   readonly errors: string[] = [];

@@ -23,3 +23,29 @@ describe('a resource of which a part is skipped', () => {
     expect(h.stream.request).toMatchObject({ versionInfo: '5', errorDetail: undefined });
   });
 });
+
+describe('the fields of a resource without effect', () => {
+  const INFO = 'without effect on gRPC clients';
+
+  it('are logged for each version of a resource that has some, where INFO is shown', () => {
+    const h = new Harness();
+    h.logger.showsInfo = true;
+    h.watch(h.endpoints, 'e');
+    h.send(h.endpoints, '1', { e: 'one unused:cors,timeout' });
+    h.send(h.endpoints, '2', { e: 'one unused:cors,timeout' });
+    h.send(h.endpoints, '3', { e: 'two unused:cors' });
+    h.send(h.endpoints, '4', { e: 'three' });
+    expect(h.logger.infos.filter((line) => line.includes(INFO))).toEqual([
+      `Endpoints "e": version "1": ${INFO}: cors, timeout`,
+      `Endpoints "e": version "3": ${INFO}: cors`,
+    ]);
+  });
+
+  it('are not looked for where INFO is not shown', () => {
+    const h = new Harness();
+    const describe = jest.spyOn(h.endpoints, 'describeUnusedFields');
+    h.watch(h.endpoints, 'e');
+    h.send(h.endpoints, '1', { e: 'one unused:cors' });
+    expect(describe).not.toHaveBeenCalled();
+  });
+});

@@ -47,6 +47,12 @@ export class TestResourceType implements ResourceType<TestValue, string> {
     return `from ${change.replace(' ', ' to ')}`;
   }
 
+  /** Those after `unused:`. */
+  describeUnusedFields(bytes: Uint8Array): readonly string[] {
+    const [, fields] = Buffer.from(bytes).toString().split('unused:');
+    return fields === undefined ? [] : fields.split(',');
+  }
+
   describeSkipped({ text }: TestValue): string | undefined {
     return text.startsWith('~') ? text.slice(1).split(',')[0] : undefined;
   }
