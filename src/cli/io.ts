@@ -7,6 +7,8 @@ export interface CliIo {
   print(line: string): void;
   /** Writes a line about an error. */
   printError(line: string): void;
+  /** Replaces what the terminal shows. */
+  redraw(lines: readonly string[]): void;
   /** Calls back on SIGINT and SIGTERM. */
   onInterrupt(callback: () => void): Handle;
   /** Whether the standard output is a terminal. */

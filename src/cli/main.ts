@@ -8,6 +8,7 @@ import { runCli } from './program';
 
 const io: CliIo = {
   print: (line) => console.log(line),
+  redraw: (lines) => void process.stdout.write(`\x1b[H\x1b[2J${lines.join('\n')}\n`),
   printError: (line) => console.error(line),
   onInterrupt(callback) {
     const signals = ['SIGINT', 'SIGTERM'] as const;

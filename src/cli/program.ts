@@ -8,6 +8,7 @@ import { diff } from './commands/diff';
 import { dump, type DumpFlags, type SourceFlags } from './commands/dump';
 import { explain, type ExplainFlags } from './commands/explain';
 import { doctor, type DoctorFlags } from './commands/doctor';
+import { watch, type WatchFlags } from './commands/watch';
 import { serve, type ServeFlags } from './commands/serve';
 
 /**
@@ -60,6 +61,7 @@ function createProgram(version: string, io: CliIo, setCode: SetCode): Command {
   addDump(program, io, setCode);
   addDiff(program, io, setCode);
   addExplain(program, io, setCode);
+  addWatch(program, io, setCode);
   return program;
 }
 
@@ -151,6 +153,24 @@ function addExplain(program: Command, io: CliIo, setCode: SetCode): void {
   addOutputOptions(addServerOptions(command)).action(
     async (target: string, method: string, flags: ExplainFlags) =>
       setCode(await explain(target, method, flags, io)),
+  );
+}
+
+function addWatch(program: Command, io: CliIo, setCode: SetCode): void {
+  const command = program
+    .command('watch')
+    .summary('show the state of a target as it changes')
+    .description(
+      'Opens a channel for a target and shows its verdict, servers, endpoints and changes until interrupted: on a\n' +
+        'terminal as a screen, otherwise as a line for each event.',
+    )
+    .argument('<target>', 'such as xds:///shop')
+    .option('--control-plane [uri]', 'control plane (ADS); default: that of the environment')
+    .option('--bootstrap <file>', 'bootstrap; default: that of the environment')
+    .option('--node-id <id>', 'node id for a control plane', 'grpc-xds')
+    .option('--once', 'end when the target is ready or has failed');
+  addOutputOptions(command).action(async (target: string, flags: WatchFlags) =>
+    setCode(await watch(target, flags, io)),
   );
 }
 

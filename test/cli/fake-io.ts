@@ -11,6 +11,8 @@ export class FakeIo implements CliIo {
   private interrupt: (() => void) | undefined;
   private readonly waiting = new Set<() => void>();
 
+  /** What the terminal shows. */
+  screen: readonly string[] = [];
   isTerminal = false;
   env: Record<string, string | undefined> = {};
   nodeVersion = '20.19.0';
@@ -20,6 +22,11 @@ export class FakeIo implements CliIo {
 
   print(line: string): void {
     this.out.push(...line.split('\n'));
+    for (const look of [...this.waiting]) look();
+  }
+
+  redraw(lines: readonly string[]): void {
+    this.screen = lines;
     for (const look of [...this.waiting]) look();
   }
 
@@ -46,7 +53,9 @@ export class FakeIo implements CliIo {
   until(pattern: RegExp): Promise<string> {
     return new Promise((resolve) => {
       const look = () => {
-        const line = [...this.out, ...this.errors].find((each) => pattern.test(each));
+        const line = [...this.out, ...this.errors, ...this.screen].find((each) =>
+          pattern.test(each),
+        );
         if (line === undefined) return;
         this.waiting.delete(look);
         resolve(line);

@@ -7,3 +7,7 @@ export { validateBootstrap } from './validate-bootstrap';
 export { openTarget } from './open-target';
 export type { BootstrapOrigin, OpenTarget } from './open-target';
 export { explain } from './explain';
+export { watchChannel } from './watch-channel';
+export type { WatchedChannel } from './watch-channel';
+export type { ChildState, EndpointState, PolicyState } from '../../lb/tree/policy-state';
+export type { ChangeReport, TargetReport } from '../../admin/inspect';

@@ -1,5 +1,5 @@
 import { formatDump, toResourceFile } from '../dump/dump';
-import { bootstrapOf, readSource, type ResourceSource } from '../dump/read-source';
+import { originOf, readSource, type ResourceSource, type ServerFlags } from '../dump/read-source';
 import { printResult, type OutputFlags } from '../format';
 import { type CliIo, exitCode } from '../io';
 
@@ -12,12 +12,9 @@ export interface SourceFlags {
 }
 
 /** Flags of `dump`. */
-export interface DumpFlags extends SourceFlags, OutputFlags {
+export interface DumpFlags extends SourceFlags, ServerFlags, OutputFlags {
   /** The address of the admin services of a process. */
   readonly admin?: string;
-  /** The URI of a control plane; true for that of the bootstrap. */
-  readonly controlPlane?: string | true;
-  readonly bootstrap?: string;
 }
 
 /**
@@ -50,17 +47,13 @@ export function sourceOf(
   file: string | undefined,
   flags: Omit<DumpFlags, 'target'>,
 ): ResourceSource | undefined {
-  const { admin, controlPlane, bootstrap, nodeId } = flags;
+  const { admin, controlPlane, bootstrap } = flags;
   const sources: ResourceSource[] = [];
   if (file !== undefined) sources.push({ kind: 'file', path: file });
   if (admin !== undefined) sources.push({ kind: 'admin', address: admin });
-  if (typeof controlPlane === 'string') {
-    sources.push({ kind: 'ads', bootstrap: bootstrapOf(controlPlane, nodeId) });
-  }
-  if (bootstrap !== undefined) {
-    sources.push({ kind: 'ads', bootstrap: { kind: 'file', path: bootstrap } });
-  } else if (controlPlane === true) {
-    sources.push({ kind: 'ads', bootstrap: { kind: 'environment' } });
+  if (typeof controlPlane === 'string' && bootstrap !== undefined) return undefined;
+  if (controlPlane !== undefined || bootstrap !== undefined) {
+    sources.push({ kind: 'ads', bootstrap: originOf(flags) });
   }
   return sources.length === 1 ? sources[0] : undefined;
 }

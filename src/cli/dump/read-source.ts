@@ -35,8 +35,24 @@ export function parseSource(text: string, nodeId: string): ResourceSource {
   return { kind: 'file', path: text };
 }
 
+/** Flags that name a control plane. */
+export interface ServerFlags {
+  /** The URI of a control plane; true for that of the bootstrap. */
+  readonly controlPlane?: string | true;
+  /** The file of a bootstrap. */
+  readonly bootstrap?: string;
+  readonly nodeId: string;
+}
+
+/** Returns the bootstrap that the flags name; that of the environment if they name none. */
+export function originOf({ controlPlane, bootstrap, nodeId }: ServerFlags): BootstrapOrigin {
+  if (bootstrap !== undefined) return { kind: 'file', path: bootstrap };
+  if (typeof controlPlane === 'string') return bootstrapOf(controlPlane, nodeId);
+  return { kind: 'environment' };
+}
+
 /** The bootstrap for one server, without credentials. */
-export function bootstrapOf(serverUri: string, nodeId: string): BootstrapOrigin {
+function bootstrapOf(serverUri: string, nodeId: string): BootstrapOrigin {
   const server = { server_uri: serverUri, channel_creds: [{ type: 'insecure' }] };
   return { kind: 'object', json: { xds_servers: [server], node: { id: nodeId } } };
 }

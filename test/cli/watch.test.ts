@@ -1,0 +1,90 @@
+import { ControlPlane, Snapshot } from '../../src/control-plane';
+import type { EchoBackend } from '../support/echo-backend';
+import { SERVICE, simpleResources } from '../support/mesh';
+import { edsClusterJson } from '../support/xds-json';
+import { DoctorWorld } from './doctor-world';
+
+const target = `xds:///${SERVICE}`;
+
+describe('grpc-xds watch', () => {
+  let world: DoctorWorld;
+  let controlPlane: ControlPlane;
+  let backend: EchoBackend;
+  let address: string;
+  let running: Promise<number> | undefined;
+  beforeEach(async () => {
+    world = new DoctorWorld();
+    backend = await world.backend();
+    controlPlane = new ControlPlane({ snapshot: Snapshot.from(simpleResources([backend.port])) });
+    ({ address } = await controlPlane.start());
+  });
+  afterEach(async () => {
+    world.io.pressCtrlC();
+    await running;
+    await controlPlane.stop();
+    await world.close();
+  });
+
+  const start = (...flags: readonly string[]) => {
+    running = world.io.run('watch', target, '--control-plane', address, ...flags);
+  };
+
+  it('prints a line for each event', async () => {
+    const { io } = world;
+    start();
+    await io.until(/READY {2}echo p0 test\/a 1\/1$/);
+    expect(io.out.some((line) => /Cluster "echo" accepted version/.test(line))).toBe(true);
+    expect(io.out.some((line) => line.includes(`${address}  open`))).toBe(true);
+    const clusters = [edsClusterJson('echo', { lb_policy: 'MAGLEV' })];
+    const snapshot = Snapshot.from({ ...simpleResources([backend.port]), clusters });
+    controlPlane.setSnapshot(snapshot);
+    await io.until(/Cluster "echo" .*MAGLEV/);
+    backend.stop();
+    await io.until(/(CONNECTING|IDLE|TRANSIENT_FAILURE) {2}echo/);
+    io.pressCtrlC();
+    expect(await running).toBe(1);
+  });
+
+  it('draws a screen on a terminal', async () => {
+    const { io } = world;
+    io.isTerminal = true;
+    start('--no-color');
+    await io.until(new RegExp(`^ {4}127.0.0.1:${backend.port} {2}READY$`));
+    expect(io.out).toEqual([]);
+    expect(io.screen.slice(0, 6)).toEqual([
+      target,
+      'READY  echo p0 test/a 1/1',
+      '',
+      `${address}  open`,
+      '',
+      'cluster echo  READY',
+    ]);
+    io.pressCtrlC();
+    expect(await running).toBe(0);
+  });
+
+  it('ends with --once when the target is ready, and writes JSON', async () => {
+    start('--once', '--json');
+    expect(await running).toBe(0);
+    const events = world.io.out.map((line): unknown => JSON.parse(line));
+    expect(events.at(-1)).toEqual({
+      ...{ event: 'verdict', text: 'READY  echo p0 test/a 1/1' },
+      time: '2026-01-01T12:00:01.000Z',
+    });
+  });
+
+  it('ends with 1 when the target has failed', async () => {
+    const routes = [{ name: `${SERVICE}-routes`, virtual_hosts: [] }];
+    const snapshot = Snapshot.from({ ...simpleResources([backend.port]), routes });
+    controlPlane.setSnapshot(snapshot);
+    start('--once');
+    expect(await running).toBe(1);
+    expect(world.io.out.at(-1)).toMatch(/FAILED {2}.*virtual host/);
+  });
+
+  it('ends with 2 for a bootstrap that cannot be read', async () => {
+    const path = `${world.folder}/none.json`;
+    expect(await world.io.run('watch', target, '--bootstrap', path)).toBe(2);
+    expect(world.io.errors[0]).toMatch(/ENOENT/);
+  });
+});
