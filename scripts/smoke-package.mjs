@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import assert from 'node:assert/strict';
 import { register } from 'grpc-xds';
 import { ControlPlane, Snapshot } from 'grpc-xds/control-plane';
+import { createMetricProducer, observe } from 'grpc-xds/opentelemetry';
 import { OrcaReporter } from 'grpc-xds/orca';
 import { lbPolicyContract } from 'grpc-xds/testing';
 
@@ -14,6 +15,7 @@ const required = require('grpc-xds');
 assert.equal(required.register, register);
 assert.equal(require('grpc-xds/control-plane').ControlPlane, ControlPlane);
 assert.equal(typeof Snapshot.from, 'function');
+assert.equal(require('grpc-xds/opentelemetry').observe, observe);
 assert.equal(require('grpc-xds/orca').OrcaReporter, OrcaReporter);
 assert.equal(require('grpc-xds/testing').lbPolicyContract, lbPolicyContract);
 
@@ -49,5 +51,14 @@ assert.ok(isLoaded('file-transport') && !isLoaded('rest-transport'));
 register({ bootstrap: { xds_servers: [{ server_uri: 'http://127.0.0.1:9' }] } });
 assert.match(await failure(), /cannot be reached: .*127\.0\.0\.1:9/);
 assert.ok(isLoaded('rest-transport'));
+
+// Another entry observes the channels of the first one. Metrics alone need no package of OpenTelemetry.
+const metricProducer = createMetricProducer();
+observe({ metricProducer });
+await failure();
+const { resourceMetrics } = await metricProducer.collect();
+const [{ metrics }] = resourceMetrics.scopeMetrics;
+assert.ok(metrics.some(({ descriptor }) => descriptor.name === 'grpc.client.call.duration'));
+assert.ok(!isLoaded('@opentelemetry'));
 
 console.log('require and import give the same package; register() makes xds: targets work');

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { Client, credentials } from '@grpc/grpc-js';
 import { context, defaultTextMapGetter, SpanStatusCode, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { CompositePropagator, W3CTraceContextPropagator } from '@opentelemetry/core';
@@ -10,8 +11,9 @@ import {
   SimpleSpanProcessor,
   type ReadableSpan,
 } from '@opentelemetry/sdk-trace-base';
-import { GrpcTraceBinPropagator, observe } from '../../src/opentelemetry';
+import { createObservedChannel, GrpcTraceBinPropagator, observe } from '../../src/opentelemetry';
 import type { Handle } from '../../src/util/handle';
+import { echoMethod } from '../support/echo-backend';
 import { HeadersBackend } from '../support/headers-backend';
 import { Mesh, simpleResources } from '../support/mesh';
 
@@ -139,6 +141,33 @@ describe('the spans of a call', () => {
     const [call] = spans('Sent.');
     expect(call?.status.code).toBe(SpanStatusCode.ERROR);
     expect(call?.status.message).toMatch(/^DEADLINE_EXCEEDED, Deadline exceeded after /);
+  });
+
+  it('are there for channels that are not xds:, too', async () => {
+    const client = new Client(`dns:localhost:${backend.port}`, credentials.createInsecure(), {
+      channelFactoryOverride: createObservedChannel,
+    });
+    const { path, requestSerialize, responseDeserialize } = echoMethod;
+    await new Promise((resolve) =>
+      client.makeUnaryRequest(
+        path,
+        requestSerialize,
+        responseDeserialize,
+        Buffer.from('hello'),
+        resolve,
+      ),
+    );
+    client.close();
+    const [call] = spans('Sent.');
+    expect(call?.events.map(({ name }) => name)).toEqual(['Delayed name resolution complete']);
+    const [attempt] = spans('Attempt.');
+    expect(attempt?.parentSpanContext?.spanId).toBe(call?.spanContext().spanId);
+    expect(attempt?.events.map(({ name }) => name)).toEqual([
+      'Outbound message',
+      'Inbound message',
+    ]);
+    const [headers] = backend.headers;
+    expect(headers?.get('traceparent')[0]).toContain(attempt?.spanContext().spanId);
   });
 
   it('are those of the attempts alone inside a span of @opentelemetry/instrumentation-grpc', async () => {
