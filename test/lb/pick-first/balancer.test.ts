@@ -1,4 +1,5 @@
 import { ConnectivityState } from '../../../src/grpc-js';
+import { waitOf } from '../../../src/lb/connectivity';
 import { createPickFirstPolicyType } from '../../../src/lb/pick-first/balancer';
 import { parsePickFirstConfig, PickFirstConfig } from '../../../src/lb/pick-first/config';
 import { err, ok } from '../../../src/util/result';
@@ -39,6 +40,16 @@ describe('pick_first', () => {
     harness.subchannel(B).connect();
     expect(pickAddress(harness.last.picker)).toBe(B);
     expect(harness.host.held.map((subchannel) => subchannel.getAddress())).toEqual([B]);
+  });
+
+  it('says of a call that waits which addresses have been tried for how long', async () => {
+    const { harness, policy } = setUp();
+    harness.updateEndpoints(policy, inOrder, singleLocality(A, B));
+    await harness.settle();
+    harness.clock.advance(2500);
+    expect(waitOf(pick(harness.last.picker))).toBe(
+      `no endpoint is connected; ${A}, ${B}: connecting for 2.5 s`,
+    );
   });
 
   it.each([

@@ -1,5 +1,6 @@
 import { DEFAULT_LIMITS, type Limits } from '../../../src/bootstrap/limits';
 import { ConnectivityState, Metadata, Status } from '../../../src/grpc-js';
+import { describeWait, waitOf } from '../../../src/lb/connectivity';
 import { XxHash64 } from '../../../src/hash/xx-hash';
 import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import type { LbPolicy } from '../../../src/lb/lb-policy';
@@ -117,6 +118,23 @@ describe('ring_hash', () => {
     subject.harness.subchannel(B).connect();
     expect(subject.harness.last.state).toBe(READY);
     expect(subject.pickFor(B)).toBe(`COMPLETE ${B}`);
+  });
+
+  it('says of a call that waits which endpoint has been connecting for how long', async () => {
+    const subject = new Subject();
+    subject.update(singleLocality(A, B, C));
+    for (const address of [A, B]) subject.pickFor(address);
+    await subject.harness.settle();
+    subject.harness.clock.advance(3000);
+    subject.harness.subchannel(B).fail('connection refused');
+    await subject.harness.settle();
+    const { picker } = subject.harness.last;
+    const where = 'in {region="r", zone="", sub_zone=""}';
+    const text =
+      `no endpoint is connected (1 of 3 connecting); ${A} ${where} has been connecting for 3.0 s; ` +
+      `Last error: connection refused (${B} ${where})`;
+    expect(waitOf(pick(picker, attributesFor(A)))).toBe(text);
+    expect(describeWait(picker)).toBe(text);
   });
 
   it('connects to each endpoint with calls', async () => {

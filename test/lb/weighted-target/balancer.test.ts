@@ -1,4 +1,5 @@
 import { ConnectivityState } from '../../../src/grpc-js';
+import { describeWait, queuePicker, WaitPicker, waitOf } from '../../../src/lb/connectivity';
 import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import { weightedTargetPolicy } from '../../../src/lb/weighted-target/balancer';
 import { WeightedTargetConfig } from '../../../src/lb/weighted-target/config';
@@ -55,6 +56,18 @@ describe('weighted_target', () => {
     expect([0, 0.24, 0.25, 0.99].map(pickAt)).toEqual(['a', 'a', 'b', 'b']);
     stub.instance(2).reportReady('c');
     expect([0.12, 0.49, 0.5].map(pickAt)).toEqual(['a', 'b', 'c']);
+  });
+
+  it('says of a call that waits what the first targets say that are connecting', () => {
+    const { stub, harness } = setUp({ a: 1, b: 1, c: 1 });
+    for (const [i, name] of ['a', 'b', 'c'].entries()) {
+      stub.instance(i).report(CONNECTING, new WaitPicker(() => `${name} waits`));
+    }
+    expect(waitOf(pick(harness.last.picker))).toBe('a waits; b waits');
+    stub.instance(0).report(TRANSIENT_FAILURE, queuePicker);
+    expect(describeWait(harness.last.picker)).toBe('b waits; c waits');
+    for (const i of [1, 2]) stub.instance(i).report(CONNECTING, queuePicker);
+    expect(describeWait(harness.last.picker)).toBe('no endpoint is connected');
   });
 
   it('picks by weights whose sum exceeds 32 bits', () => {
