@@ -235,7 +235,10 @@ export default defineConfig(
     files: ['src/live-page/assets/*.js'],
     languageOptions: {
       globals: Object.fromEntries(
-        ['document', 'location', 'window'].map((name) => [name, 'readonly']),
+        ['TextDecoderStream', 'URLSearchParams', 'document', 'history', 'location'].map((name) => [
+          name,
+          'readonly',
+        ]),
       ),
     },
   },

@@ -130,7 +130,8 @@ class PageServer {
       this.sendStream(query, response);
       return;
     }
-    const answer = this.source.answer(name, new Map(query));
+    const { source } = this;
+    const answer = name === 'about' ? source.about : source.answer(name, new Map(query));
     if (answer === undefined) sendText(response, 404, 'there is no such thing');
     else send(response, 200, 'application/json; charset=utf-8', JSON.stringify(answer));
   }

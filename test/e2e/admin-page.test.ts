@@ -83,7 +83,7 @@ describe('the page of a client', () => {
       unused: 0,
     });
     expect(rowsOf('routes', stream.messages)).toMatchObject([
-      { index: 0, match: 'prefix ', action: 'cluster echo' },
+      { index: 0, match: 'every path', action: 'cluster echo' },
     ]);
   });
 
@@ -127,8 +127,8 @@ describe('the page of a client', () => {
     const rows = await until(stream, 'topology', isReady);
     expect(rows.map(({ level, kind, name }) => `${level} ${kind} ${name}`)).toEqual([
       '1 cluster echo',
-      '2 priority child0',
-      expect.stringMatching(/^3 locality /),
+      '2 priority 0 (child0)',
+      '3 locality test/a',
       expect.stringMatching(/^4 endpoint 127\.0\.0\.1:\d+$/),
       expect.stringMatching(/^4 endpoint 127\.0\.0\.1:\d+$/),
     ]);

@@ -39,7 +39,7 @@ function describeMatch({ path, headers, fractionPerMillion }: RouteMatch): strin
   const text = path.kind === 'regex' ? path.regex.pattern : path.text;
   const names = headers.map(({ name, invert }) => (invert ? `not ${name}` : name));
   return [
-    `${path.kind} ${text}`,
+    text === '' ? 'every path' : `${path.kind} ${text}`,
     ...(names.length > 0 ? [`headers ${names.join(', ')}`] : []),
     ...(fractionPerMillion !== undefined ? [`${fractionPerMillion / 10_000} % of calls`] : []),
   ].join('; ');

@@ -106,7 +106,19 @@ function groupRow(
     ...(error !== undefined && { error: cellText(error) }),
     policies: cellText(policies.join(' > ')),
     endpoints: formatCounts(endpointStates),
-    details: formatDetails(details),
+    details: formatDetails(shownDetails(name, details)),
+  };
+}
+
+/** Removes what the row says already. */
+function shownDetails(
+  name: string,
+  { cluster, detecting, ...details }: StateDetails,
+): StateDetails {
+  return {
+    ...(cluster !== undefined && cluster !== name && { cluster }),
+    ...(detecting === true && { outlierDetection: true }),
+    ...details,
   };
 }
 
@@ -130,7 +142,7 @@ function formatCounts(states: ReadonlyMap<StateName, number>): string {
   return counts.join(', ');
 }
 
-/** Formats such as `{ callsInFlight: 3 }` as `calls in flight 3`. */
+/** Formats such as `{ callsInFlight: 3, inUse: true }` as `calls in flight 3, in use`. */
 function formatDetails(details: StateDetails): string {
   const texts = Object.entries(details).map(([name, value]) => {
     const words = name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);

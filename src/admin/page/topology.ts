@@ -77,7 +77,11 @@ function mergePolicies(
     return { ...below, policies, details: { ...shown, ...below.details } };
   }
   const kind = KINDS.get(policy.policy) ?? 'group';
-  const groups = children.map((child) => createNode(child, kind, path, ejected));
+  const groups = children.map((child, index) => {
+    // The names of priorities say nothing of their order.
+    const name = kind === 'priority' ? `${index} (${child.name ?? ''})` : child.name;
+    return createNode({ ...child, ...(name !== undefined && { name }) }, kind, path, ejected);
+  });
   return { policies: [policy.policy], details: shown, children: groups, endpoints, ejected };
 }
 
@@ -92,7 +96,9 @@ function countStates({ children, endpoints }: Parts): ReadonlyMap<StateName, num
   return counts;
 }
 
-/** Removes the prefix that distinguishes clusters of routes from those of plugins. */
+/** Shortens the names that policies give to clusters of routes and to localities. */
 function displayName(name: string): string {
-  return name.replace(/^cluster:/, '');
+  const locality = /^\{region="(.*)", zone="(.*)", sub_zone="(.*)"\}$/.exec(name)?.slice(1);
+  if (locality === undefined) return name.replace(/^cluster:/, '');
+  return locality.filter((part) => part !== '').join('/') || '(no locality)';
 }

@@ -1,0 +1,238 @@
+// What the views of a page are, and what their columns show.
+
+import { age, element, stateBadge } from './dom.js';
+
+const text = (name, title) => ({ name, title, cell: (row) => row[name] ?? [] });
+const state = (name, title) => ({
+  name,
+  title,
+  cell: (row) => (row[name] ? stateBadge(row[name]) : []),
+});
+const time = (name, title) => ({ name, title, cell: (row) => (row[name] ? age(row[name]) : []) });
+
+/** A text with a second line below it, such as an error. */
+const withNote = (name, note, title) => ({
+  name,
+  title,
+  cell: (row) => [
+    row[name] ?? '',
+    ...(row[note] ? [element('p', { class: 'note' }, row[note])] : []),
+  ],
+});
+
+const button = (name, title, use, attributes = () => ({})) => ({
+  name,
+  title,
+  cell(row) {
+    const created = element(
+      'button',
+      { type: 'button', ...attributes(row) },
+      row[name] || '(no name)',
+    );
+    created.addEventListener('click', () => use(row.id));
+    return created;
+  },
+});
+
+const topology = {
+  title: 'Topology',
+  isTree: true,
+  columns: () => [
+    {
+      name: 'name',
+      title: 'Cluster, priority, locality, endpoint',
+      cell: ({ kind, name, isOpen }) => [
+        element(
+          'span',
+          { class: 'toggle', 'aria-hidden': 'true' },
+          isOpen === undefined ? '' : isOpen ? '▾' : '▸',
+        ),
+        element('span', { class: 'kind' }, kind),
+        ' ',
+        element('span', { class: 'label' }, name),
+      ],
+    },
+    {
+      name: 'state',
+      title: 'State',
+      cell: (row) => [
+        stateBadge(row.state),
+        ...(row.ejected ? [' ', element('strong', {}, 'ejected')] : []),
+      ],
+    },
+    { name: 'endpoints', title: 'Endpoints', cell: (row) => row.endpoints ?? [] },
+    { name: 'health', title: 'Health', cell: (row) => row.health ?? [] },
+    { name: 'weight', title: 'Weight', cell: (row) => row.weight ?? [] },
+    withNote('details', 'error', 'Load and details'),
+  ],
+  rowAttributes: ({ level, position, siblings, isOpen }) => ({
+    'aria-level': level,
+    'aria-posinset': position,
+    'aria-setsize': siblings,
+    'aria-expanded': isOpen === undefined ? undefined : `${isOpen}`,
+  }),
+};
+
+const resources = {
+  title: 'Resources',
+  hasFilter: true,
+  columns: ({ showDetails }) => [
+    text('type', 'Type'),
+    button('name', 'Name', showDetails),
+    state('status', 'State'),
+    {
+      name: 'version',
+      title: 'Version',
+      cell: ({ version, failure, failedVersion, unused }) => [
+        version ?? 'none',
+        ...(failure
+          ? [
+              element(
+                'p',
+                { class: 'note' },
+                failedVersion ? `rejected ${failedVersion}: ${failure}` : failure,
+              ),
+            ]
+          : []),
+        ...(unused > 0
+          ? [
+              element(
+                'p',
+                { class: 'hint' },
+                unused === 1 ? '1 field without effect' : `${unused} fields without effect`,
+              ),
+            ]
+          : []),
+      ],
+    },
+    {
+      name: 'updatedAt',
+      title: 'Updated',
+      cell: ({ updatedAt, waitingSince }) =>
+        updatedAt ? age(updatedAt) : waitingSince ? ['requested ', age(waitingSince)] : [],
+    },
+    text('bytes', 'Bytes'),
+  ],
+};
+
+const events = {
+  title: 'Events',
+  hasFilter: true,
+  columns: () => [
+    time('at', 'When'),
+    state('kind', 'What'),
+    text('subject', 'Of'),
+    text('text', 'Details'),
+  ],
+};
+
+const servers = {
+  title: 'Servers',
+  columns: () => [
+    text('server', 'Management server'),
+    state('state', 'State'),
+    withNote('retry', 'error', 'Next attempt'),
+  ],
+};
+
+const routes = {
+  title: 'Routes',
+  hasFilter: true,
+  hasCall: true,
+  columns: () => [
+    text('index', 'Index'),
+    text('name', 'Name'),
+    text('match', 'Matches'),
+    text('action', 'Action'),
+  ],
+};
+
+const certificates = {
+  title: 'Certificates',
+  columns: () => [
+    text('instance', 'Instance'),
+    text('plugin', 'Plugin'),
+    text('name', 'Name'),
+    text('identity', 'Identity'),
+    text('roots', 'Authorities'),
+  ],
+};
+
+const types = {
+  title: 'Subscriptions',
+  columns: () => [
+    text('type', 'Type'),
+    state('state', 'State'),
+    text('sent', 'Sent'),
+    withNote('acked', 'rejection', 'Acknowledged'),
+    text('names', 'Requested'),
+  ],
+};
+
+const served = {
+  title: 'Served resources',
+  hasFilter: true,
+  columns: () => [text('type', 'Type'), text('name', 'Name'), text('version', 'Version')],
+};
+
+/** The pages by what they are about: the list that the others depend on, and the views of what is chosen in it. */
+export const PAGES = {
+  client: {
+    overview: {
+      ...{ name: 'targets', title: 'Targets', noun: 'target' },
+      columns: (choose, isChosen) => [
+        button('target', 'Target', choose, ({ id }) => ({
+          'aria-current': isChosen(id) ? 'true' : undefined,
+        })),
+        state('state', 'State'),
+        {
+          name: 'problems',
+          title: 'Problems',
+          cell: ({ resources: count, problems }) => `${problems} of ${count}`,
+        },
+      ],
+      describe: ({
+        state: of,
+        reason,
+        waiting,
+        listener,
+        routeConfig,
+        clusters,
+        nodeId,
+        servers: used,
+      }) => [
+        stateBadge(of),
+        ...(reason ? [' ', reason, waiting > 1 ? ` (${waiting} resources are pending)` : ''] : []),
+        ...(listener
+          ? [
+              element(
+                'span',
+                { class: 'path' },
+                `Listener ${listener} → routes ${routeConfig} → ${clusters} clusters`,
+              ),
+            ]
+          : []),
+        element('span', { class: 'path' }, `Node ${nodeId}; ${used.join(', ')}`),
+      ],
+    },
+    tabs: { topology, resources, routes, servers, certificates, events },
+  },
+  'control-plane': {
+    overview: {
+      ...{ name: 'clients', title: 'Clients', noun: 'client' },
+      columns: (choose, isChosen) => [
+        button('node', 'Node', choose, ({ id }) => ({
+          'aria-current': isChosen(id) ? 'true' : undefined,
+        })),
+        state('state', 'State'),
+        text('peer', 'Address'),
+      ],
+      describe: ({ state: of, reason, method, connectedAt }) => [
+        stateBadge(of),
+        ...(reason ? [' ', reason] : []),
+        element('span', { class: 'path' }, `${method}, connected `, age(connectedAt)),
+      ],
+    },
+    tabs: { types, served, events },
+  },
+};

@@ -1,0 +1,68 @@
+// Elements are made here, and every text becomes a text node: names of resources and errors come from the network.
+
+/** Creates an element with attributes and children, which are nodes or texts. */
+export function element(name, attributes = {}, ...children) {
+  const created = document.createElement(name);
+  setAttributes(created, attributes);
+  created.append(...children.map((child) => (typeof child === 'number' ? `${child}` : child)));
+  return created;
+}
+
+/** Sets attributes; those that are `undefined` or `false` are removed. */
+export function setAttributes(target, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    const text = value === true ? '' : value;
+    if (value === undefined || value === false) target.removeAttribute(name);
+    else if (target.getAttribute(name) !== `${text}`) target.setAttribute(name, text);
+  }
+}
+
+/** Finds an element of page.html. */
+export function byId(id) {
+  return document.getElementById(id);
+}
+
+const TONES = new Map([
+  ...['READY', 'ready', 'open', 'ACKED', 'accepted', 'acknowledged', 'acked', 'good'].map((s) => [
+    s,
+    'good',
+  ]),
+  ...['TRANSIENT_FAILURE', 'failed', 'NACKED', 'DOES_NOT_EXIST', 'RECEIVED_ERROR', 'TIMEOUT'].map(
+    (s) => [s, 'bad'],
+  ),
+  ...['closed', 'rejected', 'removed', 'timed-out', 'nacked', 'server-failed', 'config-failed'].map(
+    (s) => [s, 'bad'],
+  ),
+  ...['CONNECTING', 'waiting', 'REQUESTED', 'backoff', 'connecting', 'fallback'].map((s) => [
+    s,
+    'busy',
+  ]),
+  ...['resource-waiting', 'tls-not-used', 'inconsistent'].map((s) => [s, 'busy']),
+]);
+
+/** The name of a state, with a mark of its own shape besides its colour. */
+export function stateBadge(state) {
+  return element('span', { class: `badge ${TONES.get(state) ?? 'plain'}` }, state);
+}
+
+/** A time as how long ago that is; `refreshAges` updates it. */
+export function age(iso) {
+  return element('time', { datetime: iso, title: iso }, ageText(iso));
+}
+
+/** Updates the ages in a part of the page. */
+export function refreshAges(root) {
+  for (const time of root.querySelectorAll('time')) {
+    const text = ageText(time.dateTime);
+    if (time.textContent !== text) time.textContent = text;
+  }
+}
+
+function ageText(iso) {
+  const seconds = Math.max(0, Math.round((Date.now() - Date.parse(iso)) / 1000));
+  if (seconds < 60) return `${seconds - (seconds % 5)} s ago`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
+  return seconds < 172_800
+    ? `${Math.floor(seconds / 3600)} h ago`
+    : `${Math.floor(seconds / 86_400)} d ago`;
+}

@@ -1,0 +1,94 @@
+// Reads the state from the process: a stream of server-sent events, through fetch, because EventSource sends no token.
+
+/** Without a message for this long, the connection is taken for dead. Heartbeats are 15 s apart. */
+const SILENCE_MS = 40_000;
+const MAX_RETRY_MS = 15_000;
+
+/** Requests JSON. @throws Error with the text of the response. */
+export async function get(path, query, token, signal) {
+  const response = await fetch(`${path}?${new URLSearchParams(query)}`, {
+    headers: { Authorization: `Bearer ${token}` },
+    signal,
+  });
+  if (response.ok) return response;
+  throw Object.assign(new Error((await response.text()).trim()), { status: response.status });
+}
+
+/**
+ * Reads the views of a query until it is closed, and connects again when the connection ends.
+ *
+ * @param listener `onMessage(data)`, `onState(text)`, and `onRefused()` if the token is wrong.
+ * @returns a function that closes it.
+ */
+export function openStream(query, token, listener) {
+  const closing = new AbortController();
+  let attempts = 0;
+  const run = async () => {
+    while (!closing.signal.aborted) {
+      try {
+        await readOnce(query, token, closing.signal, (data) => {
+          attempts = 0;
+          listener.onState('Live');
+          listener.onMessage(data);
+        });
+      } catch (error) {
+        if (error.status === 401) {
+          listener.onRefused();
+          return;
+        }
+      }
+      if (closing.signal.aborted) return;
+      listener.onState('Not connected, trying again');
+      await pause(Math.min(500 * 2 ** attempts++, MAX_RETRY_MS), closing.signal);
+    }
+  };
+  void run();
+  return () => closing.abort();
+}
+
+async function readOnce(query, token, closing, onMessage) {
+  const ending = new AbortController();
+  const end = () => ending.abort();
+  closing.addEventListener('abort', end);
+  let silence = setTimeout(end, SILENCE_MS);
+  try {
+    const response = await get('/api/stream', query, token, ending.signal);
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    let revision = 0;
+    let rest = '';
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      clearTimeout(silence);
+      silence = setTimeout(end, SILENCE_MS);
+      const blocks = (rest + value).split('\n\n');
+      rest = blocks.pop();
+      for (const block of blocks) {
+        const data = parseBlock(block);
+        if (data === undefined) continue;
+        // A message is missing: the next stream begins with a snapshot.
+        if (data.revision !== ++revision) return;
+        onMessage(data);
+      }
+    }
+  } finally {
+    clearTimeout(silence);
+    closing.removeEventListener('abort', end);
+    end();
+  }
+}
+
+function parseBlock(block) {
+  const line = block.split('\n').find((text) => text.startsWith('data: '));
+  return line && JSON.parse(line.slice('data: '.length));
+}
+
+function pause(ms, signal) {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
