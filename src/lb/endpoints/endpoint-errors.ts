@@ -1,11 +1,15 @@
 import { subchannelAddressToString } from '../../grpc-js';
 import { parseConnectionError } from '../../grpc-js/connection-error';
 import { localityName, type XdsEndpoint } from '../../resources/endpoints/endpoints';
+import { sanitizeText } from '../../util/sanitize-text';
 import type { EndpointLeaf } from './endpoint-leaf';
 import type { EndpointSet } from './endpoint-set';
 
 /** The number of causes in the text of a failed pick. */
 const MAX_CAUSES = 3;
+
+/** Characters of a cause: an error of TLS has names from the certificate. */
+const MAX_CAUSE_LENGTH = 1000;
 
 /** The number of addresses shown of an endpoint or a list. */
 const MAX_ADDRESSES = 3;
@@ -169,5 +173,6 @@ function withoutAddresses(cause: string, { addresses }: XdsEndpoint): string {
     const suffix = ` ${subchannelAddressToString(address)}`;
     if (text.endsWith(suffix)) text = text.slice(0, -suffix.length);
   }
-  return text.replace(/\s+/g, ' ').trim();
+  const shown = sanitizeText(text.trim());
+  return shown.length > MAX_CAUSE_LENGTH ? `${shown.slice(0, MAX_CAUSE_LENGTH)}…` : shown;
 }

@@ -141,6 +141,17 @@ describe('round_robin', () => {
     ]);
   });
 
+  it('shows of an error from the network no control characters, and not more than 1000 characters', () => {
+    const { harness } = setUp(A, B);
+    harness.subchannel(A).fail(`not valid for \n\u001b[2J${'x'.repeat(100_000)}`);
+    const waiting = waitOf(pick(harness.last.picker)) ?? '';
+    harness.subchannel(B).fail('no route to host');
+    for (const text of [waiting, pickError(harness.last.picker)]) {
+      expect(text).toContain('not valid for \\n\\x1b[2Jxxx');
+      expect(text.length).toBeLessThan(1500);
+    }
+  });
+
   it('forgets the errors of endpoints that are removed', () => {
     const { harness, policy } = setUp(A, B);
     harness.subchannel(A).fail('connection refused');
