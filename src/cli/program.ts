@@ -8,6 +8,8 @@ import { diff } from './commands/diff';
 import { dump, type DumpFlags, type SourceFlags } from './commands/dump';
 import { explain, type ExplainFlags } from './commands/explain';
 import { doctor, type DoctorFlags } from './commands/doctor';
+import { record, type RecordFlags } from './commands/record';
+import { replay, type ReplayFlags } from './commands/replay';
 import { watch, type WatchFlags } from './commands/watch';
 import { serve, type ServeFlags } from './commands/serve';
 
@@ -62,6 +64,8 @@ function createProgram(version: string, io: CliIo, setCode: SetCode): Command {
   addDiff(program, io, setCode);
   addExplain(program, io, setCode);
   addWatch(program, io, setCode);
+  addRecord(program, io, setCode);
+  addReplay(program, io, setCode);
   return program;
 }
 
@@ -172,6 +176,40 @@ function addWatch(program: Command, io: CliIo, setCode: SetCode): void {
   addOutputOptions(command).action(async (target: string, flags: WatchFlags) =>
     setCode(await watch(target, flags, io)),
   );
+}
+
+function addRecord(program: Command, io: CliIo, setCode: SetCode): void {
+  const command = program
+    .command('record')
+    .summary('record the streams of a control plane')
+    .description(
+      'Passes the streams of clients on to a control plane, with the credentials of its bootstrap, and records every\n' +
+        'message. Headers and the metadata of nodes are not recorded.',
+    )
+    .option('-u, --upstream <bootstrap>', 'bootstrap (*.json) or URI; default: of the environment')
+    .requiredOption('-o, --output <file>', 'where the recording is written');
+  addListenOptions(command).action(async (flags: RecordFlags) => setCode(await record(flags, io)));
+}
+
+function addReplay(program: Command, io: CliIo, setCode: SetCode): void {
+  const command = program
+    .command('replay')
+    .summary('serve a recording')
+    .description(
+      'Serves the responses of a recording in their order, each when a client requests the names that were requested\n' +
+        'then, and reports where the client answers otherwise than the recorded one.',
+    )
+    .argument('<file>', 'recording')
+    .option('--once', 'end when every response was sent and answered');
+  addListenOptions(command).action(async (file: string, flags: ReplayFlags) =>
+    setCode(await replay(file, flags, io)),
+  );
+}
+
+function addListenOptions(command: Command): Command {
+  return command
+    .option('-p, --port <number>', 'port to listen on; 0 takes any that is free', parsePort, 18000)
+    .option('--host <address>', 'address to listen on', '127.0.0.1');
 }
 
 /** Adds the value of an option that may be repeated. */

@@ -3,16 +3,11 @@ import type { XdsConfig } from '../../dependency-manager/xds-config';
 import type { FeatureFlags } from '../../util/feature-flags';
 import { err, ok, type Result } from '../../util/result';
 import type { ClientSnapshot } from '../../xds-client/client-snapshot';
+import { type BootstrapOrigin, bootstrapSource } from './bootstrap-origin';
 import { createClientParts, createServerAccess, type ClientParts } from './client-parts';
 import type { ClientSurroundings } from './client-parts';
 import { parseTarget } from '../../resolver/xds-scheme';
 import { TargetWatch } from './target-watch';
-
-/** Where the bootstrap is: a file, an object, or the environment. */
-export type BootstrapOrigin =
-  | { readonly kind: 'file'; readonly path: string }
-  | { readonly kind: 'object'; readonly json: object }
-  | { readonly kind: 'environment' };
 
 /** Options of `openTarget`. */
 export interface OpenTargetOptions extends ClientSurroundings {
@@ -79,7 +74,10 @@ export function openTarget(options: OpenTargetOptions): Result<OpenTarget, strin
   const parts = createClientParts(options, options.flags);
   const { transportFactory, support } = createServerAccess(parts);
   const { flags } = parts.environment;
-  const bootstrap = loadBootstrap({ ...sourceOf(options), support, flags });
+  const bootstrap = loadBootstrap({
+    ...bootstrapSource(options.bootstrap, options.env),
+    ...{ support, flags },
+  });
   if (!bootstrap.ok) return err(bootstrap.error.message);
   const started: { watch?: Result<TargetWatch, string> } = {};
   const watch = () => {
@@ -91,18 +89,4 @@ export function openTarget(options: OpenTargetOptions): Result<OpenTarget, strin
   const watchOptions = { target: target.value, parts, transportFactory, onUpdate };
   started.watch = TargetWatch.start({ bootstrap: bootstrap.value, ...watchOptions });
   return started.watch.ok ? ok(opened) : started.watch;
-}
-
-function sourceOf({ bootstrap, env }: OpenTargetOptions): {
-  readonly inline?: object;
-  readonly env: ClientSurroundings['env'];
-} {
-  switch (bootstrap.kind) {
-    case 'file':
-      return { env: { GRPC_XDS_BOOTSTRAP: bootstrap.path } };
-    case 'object':
-      return { env: {}, inline: bootstrap.json };
-    case 'environment':
-      return { env };
-  }
 }

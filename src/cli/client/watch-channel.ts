@@ -6,7 +6,7 @@ import { createXdsChannelCredentials } from '../../security/xds-channel-credenti
 import { errorMessage } from '../../util/error-message';
 import { createHandle, type Handle } from '../../util/handle';
 import { err, ok, type Result } from '../../util/result';
-import type { BootstrapOrigin } from './open-target';
+import type { BootstrapOrigin } from './bootstrap-origin';
 
 /** A channel for a target, which connects to endpoints and sends no calls. */
 export interface WatchedChannel extends Handle {

@@ -52,7 +52,7 @@ export function originOf({ controlPlane, bootstrap, nodeId }: ServerFlags): Boot
 }
 
 /** The bootstrap for one server, without credentials. */
-function bootstrapOf(serverUri: string, nodeId: string): BootstrapOrigin {
+export function bootstrapOf(serverUri: string, nodeId: string): BootstrapOrigin {
   const server = { server_uri: serverUri, channel_creds: [{ type: 'insecure' }] };
   return { kind: 'object', json: { xds_servers: [server], node: { id: nodeId } } };
 }

@@ -1,0 +1,107 @@
+import type { Clock } from '../../util/clock';
+import { StatusCode } from '../../util/status-code';
+import type { StreamStatus, XdsStream, XdsTransport } from '../client';
+import type { RawCall } from './raw-ads-server';
+import { type Frame, typeOf, withoutMetadata } from './recording';
+
+/** Constructor options of a recorder. */
+export interface RecorderOptions {
+  readonly upstream: XdsTransport;
+  readonly clock: Clock;
+  readonly onFrame: (frame: Frame) => void;
+  /** Called when the upstream server has ended a stream. */
+  readonly onClosed: (stream: number, status: StreamStatus) => void;
+}
+
+/** Passes streams on to a management server, and records their messages. */
+export class Recorder {
+  private streams = 0;
+  private readonly startMs: number;
+
+  constructor(private readonly options: RecorderOptions) {
+    this.startMs = options.clock.monotonicMs();
+  }
+
+  /** Passes a stream on. */
+  accept(method: string, call: RawCall): void {
+    const stream = ++this.streams;
+    const { upstream, clock, onFrame, onClosed } = this.options;
+    new RecordedStream(call, {
+      open: (handler) => upstream.openStream(method, handler),
+      record: (direction, bytes) => {
+        const t = Math.round(clock.monotonicMs() - this.startMs);
+        const type = typeOf({ direction, method, bytes });
+        const kept = direction === 'request' ? withoutMetadata(method, bytes) : bytes;
+        onFrame({ t, stream, direction, method, type, bytes: kept });
+      },
+      onClosed: (closed) => onClosed(stream, closed),
+    });
+  }
+}
+
+interface RecordedStreamOptions {
+  readonly open: (handler: Parameters<XdsTransport['openStream']>[1]) => XdsStream;
+  readonly record: (direction: Frame['direction'], bytes: Buffer) => void;
+  readonly onClosed: (status: StreamStatus) => void;
+}
+
+/** One stream of a client, and the stream to the upstream server that it is passed on to. */
+class RecordedStream {
+  private readonly upstream: XdsStream;
+  private readonly pending: Buffer[] = [];
+  private isSending = false;
+  private isHalfClosed = false;
+
+  constructor(
+    private readonly call: RawCall,
+    private readonly options: RecordedStreamOptions,
+  ) {
+    this.upstream = options.open({
+      onSent: () => {
+        this.isSending = false;
+        this.pump();
+      },
+      onMessage: (bytes) => this.onResponse(Buffer.from(bytes)),
+      onClosed: (closed) => this.onClosed(closed),
+    });
+    this.upstream.read();
+    call.on('data', (bytes: Buffer) => this.onRequest(bytes));
+    call.on('end', () => {
+      this.isHalfClosed = true;
+      this.pump();
+    });
+    call.on('cancelled', () => this.upstream.close());
+    // The client is told the status already.
+    call.on('error', () => {});
+  }
+
+  private onRequest(bytes: Buffer): void {
+    this.options.record('request', bytes);
+    this.pending.push(bytes);
+    this.pump();
+  }
+
+  private onResponse(bytes: Buffer): void {
+    this.options.record('response', bytes);
+    // The next message is read when the client has room for it.
+    this.call.write(bytes, () => this.upstream.read());
+  }
+
+  private onClosed(closed: StreamStatus): void {
+    this.options.onClosed(closed);
+    const { code, details } = closed;
+    if (code === StatusCode.OK) this.call.end();
+    else this.call.emit('error', { code, details });
+  }
+
+  private pump(): void {
+    if (this.isSending) return;
+    const next = this.pending.shift();
+    if (next !== undefined) {
+      this.isSending = true;
+      this.upstream.send(next);
+    } else if (this.isHalfClosed) {
+      this.upstream.halfClose();
+    }
+  }
+}

@@ -1,0 +1,104 @@
+import {
+  DeltaDiscoveryRequest,
+  DeltaDiscoveryResponse,
+  DiscoveryRequest,
+  DiscoveryResponse,
+} from '../../generated/envoy/service/discovery/v3/discovery';
+import { type Frame, isDelta } from './recording';
+
+/** What a client answered to a response. */
+export type Answer = { readonly kind: 'ack' } | { readonly kind: 'nack'; readonly error: string };
+
+/** A recorded response, and when it is due. */
+export interface ReplayStep {
+  readonly type: string;
+  /** The names that the client had subscribed to when the response was sent. */
+  readonly names: ReadonlySet<string>;
+  readonly bytes: Buffer;
+  readonly nonce: string;
+  readonly version: string;
+  /** What the recorded client answered; `undefined` if the recording ended before. */
+  answer: Answer | undefined;
+}
+
+/** A request, in either variant of the protocol. */
+export interface ReadRequest {
+  readonly type: string;
+  readonly nonce: string;
+  readonly error: string | undefined;
+  /** Changes the names that are subscribed to. */
+  apply(names: ReadonlySet<string>): ReadonlySet<string>;
+}
+
+/** Reads a request. */
+export function readRequest(method: string, bytes: Buffer): ReadRequest {
+  if (isDelta(method)) {
+    const request = DeltaDiscoveryRequest.decode(bytes);
+    return {
+      ...{ type: request.typeUrl, nonce: request.responseNonce },
+      error: request.errorDetail?.message,
+      apply: (names) => {
+        const next = new Set([...names, ...request.resourceNamesSubscribe]);
+        for (const name of request.resourceNamesUnsubscribe) next.delete(name);
+        return next;
+      },
+    };
+  }
+  const request = DiscoveryRequest.decode(bytes);
+  return {
+    ...{ type: request.typeUrl, nonce: request.responseNonce },
+    error: request.errorDetail?.message,
+    apply: () => new Set(request.resourceNames),
+  };
+}
+
+/** The recorded streams of one variant of the protocol. */
+export interface ReplayPlan {
+  readonly isDelta: boolean;
+  /** By type, in the order in which they were sent. */
+  readonly steps: ReadonlyMap<string, readonly ReplayStep[]>;
+}
+
+/** Returns the responses of a recording with the names and answers of its client. The variant is that of the first stream. */
+export function planReplay(frames: readonly Frame[]): ReplayPlan {
+  const usesDelta = frames.some(({ method }, i) => i === 0 && isDelta(method));
+  const steps = new Map<string, ReplayStep[]>();
+  const names = new Map<string, ReadonlySet<string>>();
+  const sent = new Map<string, ReplayStep>();
+  for (const { stream, direction, method, type, bytes } of frames) {
+    if (isDelta(method) !== usesDelta) continue;
+    const key = `${stream} ${type}`;
+    if (direction === 'request') {
+      const request = readRequest(method, bytes);
+      names.set(key, request.apply(names.get(key) ?? new Set()));
+      const answered = sent.get(`${key} ${request.nonce}`);
+      if (answered !== undefined) answered.answer ??= answerOf(request);
+      continue;
+    }
+    const { nonce, version } = readResponse(method, bytes);
+    const step: ReplayStep = {
+      ...{ type, bytes, nonce, version, answer: undefined },
+      names: names.get(key) ?? new Set(),
+    };
+    sent.set(`${key} ${nonce}`, step);
+    steps.set(type, [...(steps.get(type) ?? []), step]);
+  }
+  return { isDelta: usesDelta, steps };
+}
+
+/** Returns what a request with a nonce says about the response. */
+export function answerOf({ error }: ReadRequest): Answer {
+  return error === undefined ? { kind: 'ack' } : { kind: 'nack', error };
+}
+
+function readResponse(
+  method: string,
+  bytes: Buffer,
+): { readonly nonce: string; readonly version: string } {
+  if (!isDelta(method)) {
+    const { nonce, versionInfo: version } = DiscoveryResponse.decode(bytes);
+    return { nonce, version };
+  }
+  const { nonce, systemVersionInfo: version } = DeltaDiscoveryResponse.decode(bytes);
+  return { nonce, version };
+}
