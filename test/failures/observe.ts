@@ -80,7 +80,7 @@ export class Observation {
 }
 
 /** Removes from a text what differs from run to run: times, ports, and how long grpc-js has spent in each stage. */
-export function withoutNumbers(text: string): string {
+function withoutNumbers(text: string): string {
   return text
     .replace(/(?:name resolution|configuration and filters|metadata filters): [\d.]+s,/g, '')
     .replace(/(?:wait_for_ready,)?LB pick: [\d.]+s,/, '')

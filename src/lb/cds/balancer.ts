@@ -137,9 +137,8 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
 
   /** The picker of the child is used as it is. Those of aggregate clusters repeat what their clusters log. */
   createPicker(childPicker: Picker): Picker {
-    const { applied, only } = this;
-    const isLeaf = applied?.cluster.children.kind === 'endpoints';
-    if (isLeaf) this.log.onState(applied.name, only.child);
+    const { cluster, name } = this.applied ?? {};
+    if (cluster?.children.kind === 'endpoints') this.log.onState(name ?? '', this.only.child);
     return childPicker;
   }
 
@@ -275,10 +274,9 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
 
   /** Records the input of the child, before the child is updated. */
   private use(applied: Applied): void {
-    if (applied.cluster !== this.applied?.cluster) {
-      const { logger } = this.only.host.environment;
+    const { logger } = this.only.host.environment;
+    if (applied.cluster !== this.applied?.cluster)
       logger.trace(TRACER, () => `cluster "${applied.cluster.resource.name}" changed`);
-    }
     if (this.applied === undefined) this.only.requestPublication();
     this.applied = applied;
     this.only.setFailure(undefined);
