@@ -73,7 +73,7 @@ type SetCode = (code: number) => void;
 
 function addServe(program: Command, io: CliIo, setCode: SetCode): void {
   addFileCommand(program, 'serve', '[file]')
-    .summary('serve a resource file, or services, over ADS')
+    .summary('serve a file, or services, over ADS')
     .description(
       'Serves a resource file over ADS, without authentication, and reloads it when it changes; or, without a file,\n' +
         'services with their addresses: grpc-xds serve --service echo=127.0.0.1:50051\n' +

@@ -20,9 +20,7 @@ describe('grpc-xds', () => {
   it('lists its commands', async () => {
     expect(await io.run('--help')).toBe(0);
     const text = io.out.join('\n');
-    expect(text).toMatch(
-      /serve \[options\] \[file\] +serve a resource file, or services, over ADS/,
-    );
+    expect(text).toMatch(/serve \[options\] \[file\] +serve a file, or services, over ADS/);
     expect(text).toMatch(/check \[options\] <file> +list the errors of a resource file/);
   });
 

@@ -10,22 +10,22 @@ import { CallCounterMap } from '../cluster-impl/call-counter';
 import { clusterManagerPolicy } from '../cluster-manager/balancer';
 import { grpcJsPolicyLookup } from '../grpc-js-policy/balancer';
 import type { LbPolicyType } from '../lb-policy';
-import { leastRequestPolicy } from '../least-request/balancer';
+import type * as LeastRequest from '../least-request/balancer';
 import { leastRequestConverter } from '../least-request/config';
-import { OobReports } from '../orca/oob-reports';
-import { openOobStream } from '../orca/oob-stream';
+import type * as OobReports from '../orca/oob-reports';
+import type * as OobStream from '../orca/oob-stream';
 import { outlierDetectionPolicies } from '../outlier-detection/balancer';
 import { overrideHostPolicy } from '../override-host/balancer';
 import { createPickFirstPolicyType } from '../pick-first/balancer';
 import { pickFirstConverter } from '../pick-first/config';
 import { createPriorityPolicyType } from '../priority/balancer';
-import { createRandomSubsettingPolicyType } from '../random-subsetting/balancer';
+import type * as RandomSubsetting from '../random-subsetting/balancer';
 import { randomSubsettingConverter } from '../random-subsetting/config';
-import { createRingHashPolicyType } from '../ring-hash/balancer';
+import type * as RingHash from '../ring-hash/balancer';
 import { ringHashConverter } from '../ring-hash/config';
 import { roundRobinPolicy } from '../round-robin/balancer';
 import { roundRobinConverter } from '../round-robin/config';
-import { createWeightedRoundRobinPolicyTypes } from '../weighted-round-robin/balancer';
+import type * as WeightedRoundRobin from '../weighted-round-robin/balancer';
 import { createClientSideWeightedRoundRobinConverter } from '../weighted-round-robin/config';
 import { weightedTargetPolicy } from '../weighted-target/balancer';
 import { wrrLocalityPolicy } from '../wrr-locality/balancer';
@@ -68,19 +68,8 @@ function structure({ clock, flags }: PolicyEnvironment): readonly LbPolicyType[]
 
 /** Returns the policies that choose among endpoints. */
 function choices(environment: PolicyEnvironment): readonly LbPolicyType[] {
-  const { flags, hash, limits } = environment;
-  const customMetrics = flags.wrrCustomMetrics;
-  const oobReports = new OobReports({ ...environment, openStream: openOobStream });
-  return [
-    roundRobinPolicy,
-    createPickFirstPolicyType({ flags }),
-    createRandomSubsettingPolicyType({ hash }),
-    ...(flags.ringHash ? [createRingHashPolicyType({ hash, flags, limits })] : []),
-    ...(flags.leastRequest ? [leastRequestPolicy] : []),
-    ...(flags.weightedRoundRobin
-      ? createWeightedRoundRobinPolicyTypes({ customMetrics, oobReports })
-      : []),
-  ];
+  const { flags } = environment;
+  return [roundRobinPolicy, createPickFirstPolicyType({ flags }), ...latePolicies(environment)];
 }
 
 function converters({ flags }: PolicyEnvironment): readonly LbConfigConverter[] {
@@ -96,4 +85,93 @@ function converters({ flags }: PolicyEnvironment): readonly LbConfigConverter[] 
       ? [createClientSideWeightedRoundRobinConverter({ customMetrics })]
       : []),
   ];
+}
+
+const LEAST_REQUEST = 'least_request_experimental';
+const RANDOM_SUBSETTING = 'random_subsetting_experimental';
+const RING_HASH = 'ring_hash_experimental';
+const WEIGHTED_ROUND_ROBIN = 'weighted_round_robin';
+
+/** The policies that many processes never use: their code is loaded when a config names them. */
+export function latePolicies(environment: PolicyEnvironment): readonly LbPolicyType[] {
+  const { flags, hash, limits } = environment;
+  const weighted = memoize(() => {
+    const oobReports = new (loadOobReports().OobReports)({
+      ...environment,
+      openStream: loadOobStream().openOobStream,
+    });
+    const { createWeightedRoundRobinPolicyTypes } = loadWeightedRoundRobin();
+    return createWeightedRoundRobinPolicyTypes({
+      customMetrics: flags.wrrCustomMetrics,
+      oobReports,
+    });
+  });
+  const weightedNames = [WEIGHTED_ROUND_ROBIN, `${WEIGHTED_ROUND_ROBIN}_experimental`];
+  return [
+    late(RANDOM_SUBSETTING, () =>
+      loadRandomSubsetting().createRandomSubsettingPolicyType({ hash }),
+    ),
+    ...(flags.ringHash
+      ? [
+          late(
+            RING_HASH,
+            () => loadRingHash().createRingHashPolicyType({ hash, flags, limits }),
+            true,
+          ),
+        ]
+      : []),
+    ...(flags.leastRequest
+      ? [late(LEAST_REQUEST, () => loadLeastRequest().leastRequestPolicy)]
+      : []),
+    ...(flags.weightedRoundRobin
+      ? weightedNames.map((name) => late(name, () => find(weighted(), name)))
+      : []),
+  ];
+}
+
+function find(types: readonly LbPolicyType[], name: string): LbPolicyType {
+  const type = types.find((each) => each.name === name);
+  if (type === undefined) throw new Error(`Bug: there is no policy ${name}`);
+  return type;
+}
+
+/** Returns a policy that is loaded for its first config, or its first instance. */
+function late(name: string, load: () => LbPolicyType, connectsOnDemand = false): LbPolicyType {
+  const type = memoize(load);
+  return {
+    ...{ name, connectsOnDemand },
+    parseConfig: (json, violations, parser) => type().parseConfig(json, violations, parser),
+    create: (host) => type().create(host),
+  };
+}
+
+function memoize<T>(create: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: create() }).value;
+}
+
+// `require` loads a module on first use, without waiting; the type is that of the module.
+/* eslint-disable @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- see above */
+function loadLeastRequest(): typeof LeastRequest {
+  return require('../least-request/balancer');
+}
+
+function loadOobReports(): typeof OobReports {
+  return require('../orca/oob-reports');
+}
+
+function loadOobStream(): typeof OobStream {
+  return require('../orca/oob-stream');
+}
+
+function loadRandomSubsetting(): typeof RandomSubsetting {
+  return require('../random-subsetting/balancer');
+}
+
+function loadRingHash(): typeof RingHash {
+  return require('../ring-hash/balancer');
+}
+
+function loadWeightedRoundRobin(): typeof WeightedRoundRobin {
+  return require('../weighted-round-robin/balancer');
 }
