@@ -86,6 +86,7 @@ function addServe(program: Command, io: CliIo, setCode: SetCode): void {
       'a service and its addresses, separated by commas; may be repeated',
       addService,
     )
+    .option('--no-color', 'do not use colors')
     .option('--no-watch', 'do not reload the file when it changes')
     .option('--loads', 'print the calls that clients report (LRS), and their sum at the end')
     .option('--load-interval <seconds>', 'time between two reports of a client', parseSeconds, 10)

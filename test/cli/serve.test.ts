@@ -123,6 +123,9 @@ describe('grpc-xds serve', () => {
     await io.until(/good again/);
     writeFileSync(file, text.replace('lb_policy: ROUND_ROBIN', 'lb_policy: RANDOM'));
     expect(await io.until(/reloaded/)).toBe('12:00:01Z reloaded, changed: clusters (2)');
+    expect(await io.until(/NACK/)).toMatch(
+      /echo\.yaml:\d+:5: cluster "echo": clients reject it \(NACK\): lb_policy: .*, not RANDOM$/,
+    );
     const after = await stream.next();
     expect(after.version_info).not.toBe(before.version_info);
     expect(after.nonce).toBe('2');
@@ -130,13 +133,30 @@ describe('grpc-xds serve', () => {
   });
 
   it('warns of dangling references when they are allowed', async () => {
-    writeFileSync(file, 'clusters: [{ name: a, type: EDS }]');
+    const eds = 'type: EDS, eds_cluster_config: { eds_config: { ads: {} } }';
+    writeFileSync(file, `clusters: [{ name: a, ${eds} }]`);
     await start('--allow-inconsistent', '--no-watch', '--host', '0.0.0.0');
     expect(io.errors).toEqual([
       'warning: cluster "a": name: endpoint assignment "a" is not in the snapshot',
     ]);
     expect(await io.until(/export/)).toContain('"server_uri":"127.0.0.1:');
     expect(await io.until(/^Not watching/)).toBe('Not watching.');
+  });
+
+  it('prints what clients will ignore, and rejections in red on a terminal', async () => {
+    const text = readFileSync(file, 'utf8');
+    writeFileSync(file, text.replace('lb_policy: ROUND_ROBIN', 'alt_stat_name: x'));
+    io.isTerminal = true;
+    const { client } = await start();
+    expect(io.errors).toEqual([
+      expect.stringMatching(/echo\.yaml:\d+:5: warning: .*no gRPC client reads "alt_stat_name"$/),
+    ]);
+    const stream = client.open();
+    stream.subscribe(CDS, ['echo'], { node: { id: 'n1' } });
+    stream.nack(await stream.next(), ['echo'], 'no');
+    const line = await io.until(/REJECTED/);
+    expect(line.startsWith('\x1b[31m12:00:01Z client 1 (n1) REJECTED clusters')).toBe(true);
+    client.close();
   });
 
   it('ends with 0 when interrupted, and leaves nothing behind', async () => {

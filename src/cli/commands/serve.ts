@@ -2,7 +2,8 @@ import {
   checkConsistency,
   ControlPlane,
   listenerKind,
-  loadResourceFile,
+  openResourceFile,
+  type ResourceFileContent,
   type Services,
   Snapshot,
   SnapshotError,
@@ -14,7 +15,9 @@ import {
 } from '../../control-plane';
 import { errorMessage } from '../../util/error-message';
 import { createHandle, type Handle } from '../../util/handle';
+import { createPaint, type Paint } from '../format';
 import { type CliIo, exitCode, untilInterrupted } from '../io';
+import { formatFinding, judgeAll } from '../judge-file';
 import {
   formatClient,
   formatEvent,
@@ -31,6 +34,8 @@ export interface ServeFlags extends FileFlags {
   readonly port: number;
   readonly host: string;
   readonly watch: boolean;
+  /** False for `--no-color`. */
+  readonly color: boolean;
   /** Services in place of a file, by name. */
   readonly service?: Services;
   /** Print the loads that clients report. */
@@ -56,18 +61,22 @@ class Serving {
   private readonly controlPlane: ControlPlane;
   private snapshot = Snapshot.empty;
   private fileIsBad = false;
+  /** The findings about the file that were printed last. */
+  private findings: ReadonlySet<string> = new Set();
+  private readonly paint: Paint;
 
   constructor(
     private readonly file: string | undefined,
     private readonly flags: ServeFlags,
     private readonly io: CliIo,
   ) {
+    this.paint = createPaint(io, flags);
     this.controlPlane = new ControlPlane({
       host: flags.host,
       clock: io.clock,
       onClientEvent: (event) => {
         const line = formatEvent(event, this.snapshot);
-        if (line !== undefined) this.log(line);
+        if (line !== undefined) this.log(line, event.kind === 'nacked');
       },
       loadReporting: { intervalMs: flags.loadInterval * 1000 },
       onLoadReport: (client, { clusters }) => {
@@ -101,10 +110,13 @@ class Serving {
       return undefined;
     }
     if (file === undefined) return loadServices(flags.service ?? {}, io);
-    const loaded = loadResourceFile(file, flags);
-    if (loaded.ok) return loaded.value;
-    io.printError(loaded.error.message);
-    return undefined;
+    const loaded = openResourceFile(file, flags);
+    if (!loaded.ok) {
+      io.printError(loaded.error.message);
+      return undefined;
+    }
+    this.judge(file, loaded.value);
+    return loaded.value.snapshot;
   }
 
   private async start(): Promise<ListeningAddress | undefined> {
@@ -120,10 +132,13 @@ class Serving {
     const { file, flags } = this;
     if (!flags.watch || file === undefined) return createHandle(() => {});
     const listener = {
-      onSnapshot: (snapshot: Snapshot) => this.reload(snapshot),
+      onSnapshot: (snapshot: Snapshot, content: ResourceFileContent) => {
+        this.reload(snapshot);
+        this.judge(file, content);
+      },
       onError: (error: ResourceFileError) => {
         this.fileIsBad = true;
-        this.log('the file is bad; clients keep what they have');
+        this.log('the file is bad; clients keep what they have', true);
         this.io.printError(error.message);
       },
     };
@@ -140,6 +155,15 @@ class Serving {
     if (changed.length === 0) return;
     this.log(`reloaded, changed: ${changed.join(', ')}`);
     this.use(snapshot);
+  }
+
+  /** Prints what clients will reject or ignore, which is served nevertheless; each finding once while it lasts. */
+  private judge(file: string, content: ResourceFileContent): void {
+    const findings = judgeAll(content, this.io).map((finding) => formatFinding(file, finding));
+    for (const finding of findings) {
+      if (!this.findings.has(finding)) this.io.printError(finding);
+    }
+    this.findings = new Set(findings);
   }
 
   private use(snapshot: Snapshot): void {
@@ -186,9 +210,10 @@ class Serving {
     for (const line of formatLoads(loads)) this.io.print(`  ${line}`);
   }
 
-  private log(line: string): void {
+  private log(line: string, isError = false): void {
     const time = new Date(this.io.clock.now()).toISOString().slice(11, 19);
-    this.io.print(`${time}Z ${line}`);
+    const text = `${time}Z ${line}`;
+    this.io.print(isError ? this.paint('red', text) : text);
   }
 }
 

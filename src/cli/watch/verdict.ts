@@ -20,7 +20,7 @@ function formatCluster(cluster: ChildState): string {
 }
 
 /** The endpoints of a locality, or of a policy without localities. */
-export interface Place {
+interface Place {
   readonly priority: number;
   /** Such as `eu/a`; `-` without a locality. */
   readonly locality: string;
@@ -29,7 +29,7 @@ export interface Place {
 }
 
 /** Finds the endpoints below a policy, by priority and locality. */
-export function placesOf(policy: PolicyState): readonly Place[] {
+function placesOf(policy: PolicyState): readonly Place[] {
   const found: Place[] = [];
   collect(policy, { priority: 0, locality: '-', isInUse: true }, found);
   return found;

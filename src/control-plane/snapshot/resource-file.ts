@@ -266,7 +266,7 @@ function originOf(
 /** Notified of changes to a watched resource file. */
 export interface ResourceFileListener {
   /** The file is valid; also called if it is valid again after an error. */
-  onSnapshot(snapshot: Snapshot): void;
+  onSnapshot(snapshot: Snapshot, content: ResourceFileContent): void;
   /** The file is invalid or missing. The last snapshot stays in use. */
   onError(error: ResourceFileError): void;
 }
@@ -289,7 +289,7 @@ export function watchResourceFile(
 }
 
 class Loader {
-  private snapshot: Snapshot | undefined;
+  private snapshot = Snapshot.empty;
   /** The text or the read error of the last load. */
   private lastRead: string | undefined;
 
@@ -304,14 +304,14 @@ class Loader {
     const read = text.ok ? `text ${text.value}` : `error ${text.error.message}`;
     if (read === this.lastRead) return;
     this.lastRead = read;
-    const snapshot = text.ok
-      ? parseResourceFile(text.value, this.path, this.options, this.snapshot)
+    const content = text.ok
+      ? parseContent(text.value, this.path, this.options, this.snapshot)
       : text;
-    if (snapshot.ok) {
-      this.snapshot = snapshot.value;
-      this.listener.onSnapshot(snapshot.value);
+    if (content.ok) {
+      this.snapshot = content.value.snapshot;
+      this.listener.onSnapshot(this.snapshot, content.value);
     } else {
-      this.listener.onError(snapshot.error);
+      this.listener.onError(content.error);
     }
   }
 }
