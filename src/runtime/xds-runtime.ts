@@ -25,12 +25,7 @@ import type { LbPolicyRegistry } from '../lb/registry/lb-policy-registry';
 import { TimeSlices } from '../util/time-slices';
 import { LoadReporter } from '../load-reporting/load-reporter';
 import { RegexMeter } from '../regex/regex-meter';
-import {
-  explainCall,
-  explainUnrouted,
-  type CallExplanation,
-  type FindUnused,
-} from '../resolver/explain-call';
+import { explainCall, explainUnrouted, type CallExplanation } from '../resolver/explain-call';
 import { withText } from '../resolver/explanation-text';
 import { LiveResolutions } from '../resolver/live-resolutions';
 import type { ResolverArgs } from '../resolver/xds-scheme';
@@ -59,6 +54,7 @@ import {
   createCredentials,
   createRuntimeResourceTypes,
 } from './built-in-parts';
+import { createUnusedSearch } from './find-unused';
 import { ClientStats } from './client-stats';
 
 // The registrations of an application are in the same module instances.
@@ -159,10 +155,15 @@ export class XdsRuntime {
     const seen = withUserAgent(headers, userAgentOf(resolution.channelOptions));
     this.regexes.begin();
     const { limits } = this.environment;
+    const client = this.clients.clients().find(({ scope }) => scope === target)?.client;
     return withText(
       explainCall({
         ...{ ...resolution.live, method, headers: seen, limits },
-        findUnused: this.unusedFieldsOf(target),
+        findUnused: createUnusedSearch({
+          types: this.resolverDependencies.types,
+          resources: [...(client?.resources() ?? [])],
+          policies: this.lbPolicyRoots.describe(resolution.clusters),
+        }),
       }),
     );
   }
@@ -180,22 +181,6 @@ export class XdsRuntime {
       describePolicies: ({ clusters }) => this.lbPolicyRoots.describe(clusters),
       describeUnusedFields: (typeUrl, bytes) =>
         types.find((type) => type.typeUrl === typeUrl)?.describeUnusedFields?.(bytes) ?? [],
-    };
-  }
-
-  /** Searches the accepted resources of a target. */
-  private unusedFieldsOf(target: string): FindUnused {
-    const { types } = this.resolverDependencies;
-    const client = this.clients.clients().find(({ scope }) => scope === target)?.client;
-    const resources = [...(client?.resources() ?? [])];
-    return ({ type, name }) => {
-      const found = resources.find(
-        (known) => known.typeUrl === types[type].typeUrl && known.name === name,
-      );
-      const bytes = found?.accepted?.bytes;
-      const fields = bytes && types[type].describeUnusedFields?.(bytes);
-      if (fields === undefined || fields.length === 0) return undefined;
-      return { resource: `${types[type].typeName} "${name}"`, fields };
     };
   }
 

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { credentials, ServerCredentials, setLogger, setLogVerbosity } from '@grpc/grpc-js';
+import { explainCall } from '../../src';
 import { logVerbosity, Status } from '../../src/grpc-js';
 import { DiagnosticRecorder } from '../support/diagnostic-recorder';
 import { EchoBackend, EchoClient } from '../support/echo-backend';
@@ -70,6 +71,9 @@ describe('a cluster with a transport_socket', () => {
       );
       expect((await client.failure()).details).toContain('are insecure');
     }
+    expect(String(explainCall(`xds:///${SERVICE}`, '/echo.Echo/Say'))).toContain(
+      'Cluster "echo": without effect: transport_socket: the cluster configures TLS, the channel\'s credentials are insecure',
+    );
     const reports = recorder.take().filter(([name]) => name === 'grpc-xds:tls-not-used');
     expect(reports).toEqual([['grpc-xds:tls-not-used', { nodeId: NODE_ID, cluster: 'echo' }]]);
     expect(reported()).toEqual([

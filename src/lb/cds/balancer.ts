@@ -121,7 +121,11 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
 
   describe(): StateDetails {
     const cluster = this.latest?.config.cluster;
-    return cluster === undefined ? {} : { cluster };
+    const unusedTls = this.security.describe();
+    return {
+      ...(cluster !== undefined && { cluster }),
+      ...(unusedTls !== undefined && { unusedTls }),
+    };
   }
 
   onClusterChanged(): void {

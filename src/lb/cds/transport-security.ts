@@ -140,7 +140,8 @@ export class TransportSecurity {
     return resolutionNote === '' ? problem : `${problem}; ${resolutionNote}`;
   }
 
-  private describe(): string | undefined {
+  /** Describes why the TLS of the cluster is not used; `undefined` if it is, or if there is none. */
+  describe(): string | undefined {
     if (!this.isUnused) return undefined;
     const kind = this.credentials === 'insecure' ? 'insecure' : 'not xDS credentials';
     return `the cluster configures TLS, the channel's credentials are ${kind}`;
