@@ -7,7 +7,7 @@ import type { ViewRequest } from './view';
 
 /** The shortest time between two messages to a reader. */
 const MIN_INTERVAL_MS = 250;
-/** The time between the ends and beginnings of two captures is this many times that of a capture: 5 % of the CPU at most. */
+/** The time between two captures is this many times that of a capture: 5 % of the CPU at most. */
 const REST_FACTOR = 19;
 
 /** A state, and when another one may be captured. */
@@ -21,6 +21,7 @@ export class LiveStreams {
   private readonly streams = new Set<LiveStream>();
   private captured: Captured | undefined;
   private timer: Handle | undefined;
+  private lastCostMs = 0;
 
   constructor(
     private readonly source: PageSource,
@@ -53,7 +54,10 @@ export class LiveStreams {
     // The views are computed here, so their time counts.
     for (const stream of streams) stream.push(state, this.source.about);
     const endMs = this.clock.monotonicMs();
-    const restMs = (endMs - startMs) * REST_FACTOR;
+    const costMs = endMs - startMs;
+    // The shorter of two, because one may have been interrupted, and the very first one is slow.
+    const restMs = Math.min(costMs, this.lastCostMs) * REST_FACTOR;
+    this.lastCostMs = costMs;
     const nextAtMs = recent ? recent.nextAtMs + restMs : endMs + Math.max(MIN_INTERVAL_MS, restMs);
     this.captured = { state, nextAtMs };
     this.timer?.release();
