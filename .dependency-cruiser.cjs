@@ -135,6 +135,12 @@ module.exports = {
       { path: inFolders(['control-plane']), pathNot: '^src/control-plane/index\\.ts$' },
     ),
     forbid(
+      'live-page-in-cli',
+      'of the island, only the command line serves the live page',
+      { path: inFolders(['control-plane', 'orca']) },
+      { path: inFolders(['live-page']) },
+    ),
+    forbid(
       'control-plane-stands-alone',
       'the control plane does not know its command line',
       { path: inFolders(['control-plane']) },

@@ -90,6 +90,7 @@ function addServe(program: Command, io: CliIo, setCode: SetCode): void {
     .option('--no-watch', 'do not reload the file when it changes')
     .option('--loads', 'print the calls that clients report (LRS), and their sum at the end')
     .option('--load-interval <seconds>', 'time between two reports of a client', parseSeconds, 10)
+    .option('--page <port>', 'serve a live page on this port of 127.0.0.1; 0 takes any', parsePort)
     .action(async (file: string | undefined, flags: ServeFlags) =>
       setCode(await serve(file, flags, io)),
     );

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AdsClient } from '../control-plane/ads-client';
 import { OfficialClient } from '../control-plane/official-client';
+import { eventually } from '../support/eventually';
+import { readPage } from '../support/page-reader';
 import { FakeIo } from './fake-io';
 import { CDS, LDS } from '../control-plane/resources';
 
@@ -242,5 +244,68 @@ describe('grpc-xds serve', () => {
     expect(second.errors).toEqual([
       `listen EADDRINUSE: address already in use ${address}; --port and --host choose another address`,
     ]);
+  });
+
+  describe('with --page', () => {
+    async function startPage() {
+      const started = await start('--page', '0');
+      const [, url = ''] = /^Live page: (.*)$/.exec(await io.until(/^Live page: /)) ?? [];
+      const page = { url, port: Number(new URL(url).port), close: () => Promise.resolve() };
+      return { ...started, page };
+    }
+
+    it('shows what each client has acknowledged and rejected', async () => {
+      const { client, page } = await startPage();
+      const stream = client.open();
+      stream.subscribe(LDS, ['echo.example.com:50051'], { node: { id: '<b>n1</b>' } });
+      stream.ack(await stream.next(), ['echo.example.com:50051']);
+      stream.subscribe(CDS, []);
+      stream.nack(await stream.next(), [], 'clusters are bad');
+      const reader = await readPage(page, 'view=clients&view=types&view=events&target=1');
+      await eventually(
+        () => reader.messages,
+        ([message]) => message?.data.views.types?.rows.length === 2,
+      );
+      const views = () => reader.messages.at(0)?.data.views;
+      expect(reader.messages[0]?.data.about).toMatchObject({ kind: 'control-plane' });
+      await eventually(
+        () => reader.messages.flatMap(({ data }) => data.views.clients?.rows ?? []),
+        (rows) => rows.some(({ state }) => state === 'rejected'),
+      );
+      const rows = reader.messages.flatMap(({ data }) => data.views.types?.rows ?? []);
+      expect(rows).toContainEqual(
+        expect.objectContaining({ type: 'Listener', state: 'acknowledged' }),
+      );
+      expect(rows).toContainEqual(
+        expect.objectContaining({
+          ...{ type: 'Cluster', state: 'rejected', names: 'all' },
+          rejection: expect.stringContaining('clusters are bad') as string,
+        }),
+      );
+      expect(views()?.clients?.rows[0]).toMatchObject({ node: '<b>n1</b>', id: '1' });
+      reader.request.destroy();
+    });
+
+    it('shows the served resources, reloads and the errors of the file', async () => {
+      const { page } = await startPage();
+      const reader = await readPage(page, 'view=served&view=events');
+      await eventually(
+        () => reader.messages,
+        ([message]) => message?.data.views.served?.total === 6,
+      );
+      writeFileSync(file, 'listeners: 7');
+      await eventually(
+        () => reader.messages.flatMap(({ data }) => data.views.events?.rows ?? []),
+        (rows) => rows.some(({ text }) => String(text).includes('the file is bad')),
+      );
+      reader.request.destroy();
+    });
+
+    it('refuses a port that is in use', async () => {
+      const { page } = await startPage();
+      const other = new FakeIo();
+      expect(await other.run('serve', file, '--port', '0', '--page', `${page.port}`)).toBe(2);
+      expect(other.errors.join()).toContain('--page chooses another port');
+    });
   });
 });

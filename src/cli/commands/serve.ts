@@ -13,6 +13,7 @@ import {
   type ListeningAddress,
   type ResourceFileError,
 } from '../../control-plane';
+import { type AdminPage, servePage } from '../../live-page/page-server';
 import { errorMessage } from '../../util/error-message';
 import { createHandle, type Handle } from '../../util/handle';
 import { createPaint, type Paint } from '../format';
@@ -27,6 +28,7 @@ import {
   kindsOf,
   titleOf,
 } from '../output';
+import { ServePage } from '../serve-page';
 import type { FileFlags } from './check';
 
 /** Flags of `serve`. */
@@ -42,6 +44,8 @@ export interface ServeFlags extends FileFlags {
   readonly loads?: boolean;
   /** Seconds between two load reports of a client. */
   readonly loadInterval: number;
+  /** The port of the live page; no page by default. */
+  readonly page?: number;
 }
 
 /**
@@ -64,6 +68,7 @@ class Serving {
   /** The findings about the file that were printed last. */
   private findings: ReadonlySet<string> = new Set();
   private readonly paint: Paint;
+  private readonly page: ServePage | undefined;
 
   constructor(
     private readonly file: string | undefined,
@@ -76,13 +81,19 @@ class Serving {
       clock: io.clock,
       onClientEvent: (event) => {
         const line = formatEvent(event, this.snapshot);
-        if (line !== undefined) this.log(line, event.kind === 'nacked');
+        if (line !== undefined) this.log(line, event.kind);
       },
       loadReporting: { intervalMs: flags.loadInterval * 1000 },
       onLoadReport: (client, { clusters }) => {
         if (flags.loads === true) this.showLoads(client, clusters);
       },
     });
+    const { controlPlane } = this;
+    const snapshot = () => this.snapshot;
+    const { clock } = io;
+    if (flags.page !== undefined) {
+      this.page = new ServePage({ controlPlane, snapshot, clock, title: file ?? 'services' });
+    }
   }
 
   async run(): Promise<number> {
@@ -91,11 +102,17 @@ class Serving {
     this.use(first);
     const address = await this.start();
     if (address === undefined) return exitCode.badInput;
-    this.greet(address);
+    const page = await this.startPage();
+    if (page === 'unusable') {
+      await this.controlPlane.stop();
+      return exitCode.badInput;
+    }
+    this.greet(address, page);
     const watch = this.watch();
     await untilInterrupted(this.io);
     watch.release();
     this.log('stopping');
+    await page?.close();
     await this.controlPlane.stop();
     if (this.flags.loads === true) this.sumUpLoads();
     return exitCode.fine;
@@ -128,6 +145,17 @@ class Serving {
     }
   }
 
+  private async startPage(): Promise<AdminPage | 'unusable' | undefined> {
+    const { page, flags, io } = this;
+    if (page === undefined || flags.page === undefined) return undefined;
+    try {
+      return await servePage({ port: flags.page }, () => page, io.clock);
+    } catch (error) {
+      io.printError(`${errorMessage(error)}; --page chooses another port for the live page`);
+      return 'unusable';
+    }
+  }
+
   private watch(): Handle {
     const { file, flags } = this;
     if (!flags.watch || file === undefined) return createHandle(() => {});
@@ -138,8 +166,8 @@ class Serving {
       },
       onError: (error: ResourceFileError) => {
         this.fileIsBad = true;
-        this.log('the file is bad; clients keep what they have', true);
-        this.io.printError(error.message);
+        this.log('the file is bad; clients keep what they have', 'failed');
+        this.printProblem(error.message);
       },
     };
     return watchResourceFile(file, listener, { ...this.flags, clock: this.io.clock });
@@ -161,18 +189,23 @@ class Serving {
   private judge(file: string, content: ResourceFileContent): void {
     const findings = judgeAll(content, this.io).map((finding) => formatFinding(file, finding));
     for (const finding of findings) {
-      if (!this.findings.has(finding)) this.io.printError(finding);
+      if (!this.findings.has(finding)) this.printProblem(finding);
     }
     this.findings = new Set(findings);
   }
 
   private use(snapshot: Snapshot): void {
     this.snapshot = snapshot;
-    for (const problem of checkConsistency(snapshot)) this.io.printError(`warning: ${problem}`);
+    for (const problem of checkConsistency(snapshot)) this.printProblem(`warning: ${problem}`);
     this.controlPlane.setSnapshot(snapshot, { allowInconsistent: true });
   }
 
-  private greet({ address }: ListeningAddress): void {
+  private printProblem(text: string): void {
+    this.io.printError(text);
+    this.page?.log('problem', text);
+  }
+
+  private greet({ address }: ListeningAddress, page: AdminPage | undefined): void {
     this.io.print(`Serving ${this.file ?? 'services'} on ${address}`);
     for (const line of formatSnapshot(this.snapshot)) this.io.print(line);
     const bootstrap = {
@@ -193,6 +226,7 @@ class Serving {
     if (this.file !== undefined) {
       this.io.print(this.flags.watch ? 'Changes of the file are served at once.' : 'Not watching.');
     }
+    if (page !== undefined) this.io.print(`Live page: ${page.url}`);
     this.io.print('');
   }
 
@@ -210,9 +244,12 @@ class Serving {
     for (const line of formatLoads(loads)) this.io.print(`  ${line}`);
   }
 
-  private log(line: string, isError = false): void {
+  /** @param kind What the line is about; rejections and failures are in red. */
+  private log(line: string, kind = 'serve'): void {
+    this.page?.log(kind, line);
     const time = new Date(this.io.clock.now()).toISOString().slice(11, 19);
     const text = `${time}Z ${line}`;
+    const isError = kind === 'nacked' || kind === 'failed';
     this.io.print(isError ? this.paint('red', text) : text);
   }
 }

@@ -37,7 +37,7 @@ const TONES = new Map([
     s,
     'busy',
   ]),
-  ...['resource-waiting', 'tls-not-used', 'inconsistent'].map((s) => [s, 'busy']),
+  ...['resource-waiting', 'tls-not-used', 'problem'].map((s) => [s, 'busy']),
 ]);
 
 /** The name of a state, with a mark of its own shape besides its colour. */

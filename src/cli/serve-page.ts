@@ -1,0 +1,150 @@
+import type {
+  ClientState,
+  ControlPlane,
+  Snapshot,
+  SnapshotResource,
+  TypeState,
+} from '../control-plane';
+import type { PageSource, PageState } from '../live-page/page-source';
+import { rowId } from '../live-page/row-id';
+import {
+  cellText,
+  createView,
+  matchesFilter,
+  NO_ROWS,
+  type Row,
+  type View,
+  type ViewRequest,
+} from '../live-page/view';
+import type { Clock } from '../util/clock';
+import { kindsOf, titleOf } from './output';
+
+/** The number of lines that are kept. */
+const MAX_LINES = 1000;
+/** The number of requested names in a cell. */
+const MAX_NAMES = 20;
+
+/** A line of the log. */
+interface Line {
+  readonly number: number;
+  readonly at: string;
+  readonly kind: string;
+  readonly text: string;
+}
+
+/** The parts of `serve` that the page shows. */
+interface Served {
+  readonly controlPlane: ControlPlane;
+  readonly snapshot: () => Snapshot;
+  readonly clock: Clock;
+  /** What is served, such as `echo.yaml`. */
+  readonly title: string;
+}
+
+/** What the live page shows of a management server: its clients, what each acknowledged and rejected, and the log. */
+export class ServePage implements PageSource {
+  readonly about;
+  private lines: Line[] = [];
+  private lineCount = 0;
+
+  constructor(private readonly served: Served) {
+    this.about = {
+      kind: 'control-plane',
+      title: `grpc-xds serve ${cellText(served.title)}`,
+    } as const;
+  }
+
+  /** Adds a line of the log. */
+  log(kind: string, text: string): void {
+    const at = new Date(this.served.clock.now()).toISOString();
+    this.lines.push({ number: ++this.lineCount, at, kind, text: cellText(text) });
+    // Not one by one, since that would move all of them each time.
+    if (this.lines.length >= 2 * MAX_LINES) this.lines = this.lines.slice(-MAX_LINES);
+  }
+
+  capture(): PageState {
+    const clients = this.served.controlPlane.clients();
+    return { view: (request) => this.view(clients, request) };
+  }
+
+  /** There is nothing besides the views. */
+  answer(): undefined {
+    return undefined;
+  }
+
+  /** Does nothing: a page observes nothing by itself. */
+  release(): void {}
+
+  private view(clients: readonly ClientState[], request: ViewRequest): View {
+    switch (request.name) {
+      case 'clients':
+        return createView(clients, request, clientRow);
+      case 'types': {
+        const client = clients.find(({ streamId }) => `${streamId}` === request.target);
+        return createView([...(client?.types.values() ?? [])], request, typeRow);
+      }
+      case 'served':
+        return servedView(this.served.snapshot(), request);
+      case 'events': {
+        const lines = this.lines.filter((line) =>
+          matchesFilter(request.filter, line.kind, line.text),
+        );
+        return createView(lines.slice(-MAX_LINES).reverse(), request, lineRow);
+      }
+      default:
+        return NO_ROWS;
+    }
+  }
+}
+
+function clientRow({ streamId, nodeId, peer, method, connectedAtMs, types }: ClientState): Row {
+  const states = [...types.values()];
+  const rejection = states.find((type) => type.rejection !== undefined)?.rejection;
+  const isWaiting = states.some((type) => stateOf(type) === 'waiting');
+  return {
+    ...{ id: `${streamId}`, node: cellText(nodeId === '' ? `client ${streamId}` : nodeId) },
+    ...{ peer, method, connectedAt: new Date(connectedAtMs).toISOString() },
+    state: rejection !== undefined ? 'rejected' : isWaiting ? 'waiting' : 'acknowledged',
+    ...(rejection !== undefined && { reason: cellText(rejection.message) }),
+  };
+}
+
+function typeRow(type: TypeState): Row {
+  const { typeUrl, subscribed, wildcard, sentVersion, ackedVersion, rejection } = type;
+  const names = subscribed.slice(0, MAX_NAMES).join(', ');
+  const more = subscribed.length > MAX_NAMES ? `, and ${subscribed.length - MAX_NAMES} more` : '';
+  return {
+    ...{ id: typeUrl, type: typeUrl.slice(typeUrl.lastIndexOf('.') + 1), state: stateOf(type) },
+    ...{ sent: cellText(sentVersion ?? 'nothing'), acked: cellText(ackedVersion ?? 'nothing') },
+    ...(rejection && {
+      rejection: cellText(`rejected ${rejection.version}: ${rejection.message}`),
+    }),
+    names: cellText(
+      wildcard ? `all${subscribed.length > 0 ? `, ${names}` : ''}${more}` : names + more,
+    ),
+  };
+}
+
+function stateOf({ rejection, sentVersion, ackedVersion }: TypeState): string {
+  if (rejection !== undefined) return 'rejected';
+  return sentVersion === ackedVersion ? 'acknowledged' : 'waiting';
+}
+
+function servedView(snapshot: Snapshot, request: ViewRequest): View {
+  const resources = kindsOf(snapshot).flatMap((kind) => [...snapshot.set(kind).byName.values()]);
+  const found = resources.filter(({ kind, name }) =>
+    matchesFilter(request.filter, titleOf(kind), name),
+  );
+  return createView(found, request, servedRow);
+}
+
+function servedRow({ kind, name, version }: SnapshotResource): Row {
+  return {
+    ...{ id: rowId(kind.typeUrl, name), type: titleOf(kind), name: cellText(name) },
+    version: cellText(version),
+  };
+}
+
+function lineRow({ number, at, kind, text }: Line): Row {
+  return { id: `${number}`, at, kind, text };
+}
