@@ -6,7 +6,10 @@ module.exports = {
   // A process that has run hundreds of files is slow with what is left of them.
   maxWorkers: 2,
   workerIdleMemoryLimit: '500MB',
-  setupFiles: ['<rootDir>/test/support/quiet-grpc.ts'],
+  setupFiles: [
+    '<rootDir>/test/support/quiet-grpc.ts',
+    '<rootDir>/test/support/observed-by-request.ts',
+  ],
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
   transform: {

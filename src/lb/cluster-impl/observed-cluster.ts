@@ -14,6 +14,7 @@ import type { ChannelStats, LabelValues } from '../../stats/stats-plugin';
 import type { Clock } from '../../util/clock';
 import { errorMessage } from '../../util/error-message';
 import { observedCall } from '../call-attributes';
+import { describeWait, type DescribedPicker } from '../connectivity';
 import { isMeasured, MeasuredSubchannel } from '../connections/measured-subchannel';
 import { createLocalityIndex } from '../endpoints/address-index';
 import type { EndpointSet } from '../endpoints/endpoint-set';
@@ -84,11 +85,15 @@ export class ObservedCluster {
   }
 }
 
-class ClusterNamePicker implements Picker {
+class ClusterNamePicker implements DescribedPicker {
   constructor(
     private readonly child: Picker,
     private readonly cluster: string,
   ) {}
+
+  describeWait(): string | undefined {
+    return describeWait(this.child);
+  }
 
   pick(args: PickArgs): PickResult {
     const call = observedCall(args);
