@@ -3,6 +3,7 @@ import { SERVICE, simpleResources } from '../support/mesh';
 import { TestCertificates, type TestCertificate } from '../support/test-certificates';
 import { edsClusterJson, endpointsJson, routeConfigJson, type Json } from '../support/xds-json';
 import { EchoBackend } from '../support/echo-backend';
+import { mutualTlsSocket, startMutualTlsBackend } from '../support/mutual-tls';
 import { DoctorWorld, type Diagnosis } from './doctor-world';
 
 const files: { authority?: TestCertificate; certificates?: TestCertificates } = {};
@@ -383,6 +384,36 @@ const faults: readonly Fault[] = [
       const port = Number((await world.freeAddress()).split(':')[1]);
       const address = await world.serve(simpleResources([port]));
       return world.check(world.bootstrap(address));
+    },
+  },
+  {
+    title: 'a backend whose certificate is of another authority',
+    ...{ level: 'fail', check: 'channel', text: /certificate/, remedy: /certificates of both/ },
+    plant: async (world) => {
+      const { authority, certificates } = files;
+      const another = certificates?.authority('another');
+      const names = ['IP:127.0.0.1'];
+      const server = another?.sign('server', { names });
+      const client = authority?.sign('client');
+      if (authority === undefined || server === undefined) throw new Error('no certificates');
+      const backend = await startMutualTlsBackend(authority, server);
+      try {
+        const config = {
+          ca_certificate_file: world.write('ca.pem', authority.certificate),
+          certificate_file: world.write('client.pem', client?.certificate ?? ''),
+          private_key_file: world.write('client.key', client?.privateKey ?? ''),
+        };
+        const socket = mutualTlsSocket('default');
+        const clusters = [edsClusterJson('echo', { transport_socket: socket })];
+        const address = await world.serve({ ...simpleResources([backend.port]), clusters });
+        const path = world.bootstrap(address, (bootstrap) => ({
+          ...bootstrap,
+          certificate_providers: { default: { plugin_name: 'file_watcher', config } },
+        }));
+        return await world.check(path);
+      } finally {
+        backend.server.forceShutdown();
+      }
     },
   },
   {

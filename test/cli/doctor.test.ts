@@ -33,6 +33,7 @@ describe('grpc-xds doctor', () => {
       'ok resource Cluster "echo"',
       'ok resource ClusterLoadAssignment "echo"',
       'ok connect Cluster "echo" p0 test/a',
+      'ok channel Cluster "echo"',
       `ok lrs load reports to ${address}`,
     ]);
   });

@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { errorMessage } from '../../util/error-message';
 import type { BootstrapTemplate } from '../bootstrap-templates';
 import { type CliIo, exitCode } from '../io';
@@ -37,6 +38,6 @@ export function writeBootstrap(
     io.printError(`${errorMessage(error)}${advice}`);
     return exitCode.badInput;
   }
-  io.print(`export GRPC_XDS_BOOTSTRAP=${file}`);
+  io.print(`export GRPC_XDS_BOOTSTRAP=${resolve(file)}`);
   return exitCode.fine;
 }

@@ -65,6 +65,7 @@ export function planReplay(frames: readonly Frame[]): ReplayPlan {
   const steps = new Map<string, ReplayStep[]>();
   const names = new Map<string, ReadonlySet<string>>();
   const sent = new Map<string, ReplayStep>();
+  const known = new Map<string, { readonly step: ReplayStep; readonly stream: number }>();
   for (const { stream, direction, method, type, bytes } of frames) {
     if (isDelta(method) !== usesDelta) continue;
     const key = `${stream} ${type}`;
@@ -75,11 +76,17 @@ export function planReplay(frames: readonly Frame[]): ReplayPlan {
       if (answered !== undefined) answered.answer ??= answerOf(request);
       continue;
     }
-    const { nonce, version } = readResponse(method, bytes);
-    const step: ReplayStep = {
-      ...{ type, bytes, nonce, version, answer: undefined },
-      names: names.get(key) ?? new Set(),
-    };
+    const { nonce, version, content } = readResponse(method, bytes);
+    const own = names.get(key) ?? new Set<string>();
+    const id = [type, content, ...own].join('\n');
+    const before = known.get(id);
+    // A later stream begins with what an earlier one has received; a new stream of a replay does so by itself.
+    if (before !== undefined && before.stream !== stream) {
+      sent.set(`${key} ${nonce}`, before.step);
+      continue;
+    }
+    const step: ReplayStep = { type, bytes, nonce, version, answer: undefined, names: own };
+    known.set(id, { step, stream });
     sent.set(`${key} ${nonce}`, step);
     steps.set(type, [...(steps.get(type) ?? []), step]);
   }
@@ -91,14 +98,22 @@ export function answerOf({ error }: ReadRequest): Answer {
   return error === undefined ? { kind: 'ack' } : { kind: 'nack', error };
 }
 
-function readResponse(
-  method: string,
-  bytes: Buffer,
-): { readonly nonce: string; readonly version: string } {
+interface ReadResponse {
+  readonly nonce: string;
+  readonly version: string;
+  /** Equal for responses that differ in their nonces only. */
+  readonly content: string;
+}
+
+function readResponse(method: string, bytes: Buffer): ReadResponse {
   if (!isDelta(method)) {
-    const { nonce, versionInfo: version } = DiscoveryResponse.decode(bytes);
-    return { nonce, version };
+    const response = DiscoveryResponse.decode(bytes);
+    const { nonce, versionInfo: version } = response;
+    const content = DiscoveryResponse.encode({ ...response, nonce: '' }).finish();
+    return { nonce, version, content: Buffer.from(content).toString('base64') };
   }
-  const { nonce, systemVersionInfo: version } = DeltaDiscoveryResponse.decode(bytes);
-  return { nonce, version };
+  const response = DeltaDiscoveryResponse.decode(bytes);
+  const { nonce, systemVersionInfo: version } = response;
+  const content = DeltaDiscoveryResponse.encode({ ...response, nonce: '' }).finish();
+  return { nonce, version, content: Buffer.from(content).toString('base64') };
 }

@@ -26,7 +26,7 @@ export function checkBootstrap(
   rules: BootstrapRules,
   findings: Findings,
 ): Bootstrap | undefined {
-  const read = readSource(source);
+  const read = readBootstrapSource(source);
   if (!read.ok) {
     const { kind, message } = read.error;
     findings.fail(`bootstrap-${kind}`, SUBJECT, message, remedies[kind]);
@@ -61,7 +61,11 @@ const remedies = {
   invalid: 'correct these members',
 } as const;
 
-function readSource({ path, env }: BootstrapSource): ReturnType<typeof readBootstrapJson> {
+/** Reads the JSON of the bootstrap. */
+export function readBootstrapSource({
+  path,
+  env,
+}: BootstrapSource): ReturnType<typeof readBootstrapJson> {
   if (path === undefined) return readBootstrapJson({ env });
   const read = readBootstrapJson({ env: { GRPC_XDS_BOOTSTRAP: path } });
   if (read.ok) return read;

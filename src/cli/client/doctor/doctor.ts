@@ -1,9 +1,11 @@
 import { listenerResourceName } from '../../../bootstrap/resource-template';
+import type { XdsConfig } from '../../../dependency-manager/xds-config';
 import { parseTarget, type TargetName } from '../../../resolver/xds-scheme';
 import type { Clock } from '../../../util/clock';
 import { createClientParts, createServerAccess } from '../client-parts';
-import { allServers, checkBootstrap } from './bootstrap-checks';
+import { allServers, checkBootstrap, readBootstrapSource } from './bootstrap-checks';
 import { checkProviders } from './certificate-checks';
+import { checkChannel } from './channel-checks';
 import type { DoctorContext } from './doctor-context';
 import { checkEndpoints, checkLoadReports } from './endpoint-checks';
 import { Findings, type Finding } from './finding';
@@ -56,7 +58,8 @@ export async function runDoctor(options: DoctorOptions): Promise<readonly Findin
   if (target === undefined) {
     findings.skip('target', 'target', 'give --target to check its resources and endpoints');
   } else if (isReached) {
-    await checkPathTo(target, context, options.connects);
+    const config = await checkTarget(target, context);
+    if (config !== undefined) await checkBelow(config, context, options);
   } else {
     findings.skip('target', 'target', 'no management server has responded');
   }
@@ -93,14 +96,20 @@ function requestedListener(
     : { name: PROBE_NAME, isOfTarget: false };
 }
 
-async function checkPathTo(
-  target: TargetName,
+/** Checks what a complete config leads to: endpoints, a channel, load reports. */
+async function checkBelow(
+  config: XdsConfig,
   context: DoctorContext,
-  connects: boolean,
+  { bootstrapPath: path, env, target = '', connects }: DoctorOptions,
 ): Promise<void> {
-  const config = await checkTarget(target, context);
-  if (config === undefined) return;
-  if (connects) await checkEndpoints(config, context);
-  else context.findings.skip('connect', 'endpoints', 'not connected to, because of --no-connect');
+  if (connects) {
+    await checkEndpoints(config, context);
+    // A channel parses the bootstrap itself.
+    const read = readBootstrapSource({ path, env });
+    const json = read.ok && typeof read.value.json === 'object' ? read.value.json : null;
+    if (json !== null) await checkChannel(target, { kind: 'object', json }, context);
+  } else {
+    context.findings.skip('connect', 'endpoints', 'not connected to, because of --no-connect');
+  }
   await checkLoadReports(config, context);
 }
