@@ -121,7 +121,7 @@ function addDump(program: Command, io: CliIo, setCode: SetCode): void {
       'Prints the resources with their states. As JSON or YAML it is a file that serve, check and diff read.',
     )
     .argument('[file]', 'resource file')
-    .option('-t, --target <target>', 'such as xds:///shop; required of a control plane');
+    .option('-t, --target <target>', 'only what a target needs, such as xds:///shop');
   addOutputOptions(addServerOptions(command)).action(
     async (file: string | undefined, flags: DumpFlags) => setCode(await dump(file, flags, io)),
   );
@@ -137,7 +137,7 @@ function addDiff(program: Command, io: CliIo, setCode: SetCode): void {
     )
     .argument('<before>', 'source')
     .argument('<after>', 'source')
-    .option('-t, --target <target>', 'such as xds:///shop; required of a control plane');
+    .option('-t, --target <target>', 'only what a target needs, such as xds:///shop');
   addOutputOptions(addRequestOptions(command)).action(
     async (before: string, after: string, flags: SourceFlags & OutputFlags) =>
       setCode(await diff(before, after, flags, io)),

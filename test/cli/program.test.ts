@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -22,6 +22,18 @@ describe('grpc-xds', () => {
     const text = io.out.join('\n');
     expect(text).toMatch(/serve \[options\] \[file\] +serve a file, or services, over ADS/);
     expect(text).toMatch(/check \[options\] <file> +list the errors of a resource file/);
+  });
+
+  it('has a section about each command in docs/cli.md', async () => {
+    expect(await io.run('--help')).toBe(0);
+    const commands = io.out.slice(io.out.indexOf('Commands:') + 1);
+    const names = commands.flatMap((line) => /^ {2}([a-z]+)/.exec(line)?.[1] ?? []);
+    expect(names.length).toBeGreaterThan(9);
+    const docs = readFileSync(join(__dirname, '..', '..', 'docs', 'cli.md'), 'utf8');
+    const sections = [...docs.matchAll(/^## (.*)$/gm)].flatMap(([, title = '']) =>
+      title.split(' and '),
+    );
+    expect(sections.sort()).toEqual(names.filter((name) => name !== 'help').sort());
   });
 
   it('explains a command and the file it takes', async () => {

@@ -5,6 +5,7 @@ import { type CliIo, exitCode } from '../io';
 import { loadClient } from '../load-client';
 import { fetchStatus } from './csds-client';
 import { type Dump, dumpSnapshot } from './dump';
+import { dumpAll } from './wildcard-dump';
 
 /** Where resources are read from. */
 export type ResourceSource =
@@ -16,7 +17,7 @@ export type ResourceSource =
 
 /** Options of `readSource`. */
 export interface ReadSourceOptions {
-  /** The target whose resources are read. Required of a control plane. */
+  /** The target whose resources are read. Default: all of the source. */
   readonly target?: string | undefined;
   readonly timeoutMs: number;
 }
@@ -84,11 +85,8 @@ async function readControlPlane(
   { target, timeoutMs }: ReadSourceOptions,
   io: CliIo,
 ): Promise<Result<Dump, SourceFailure>> {
-  if (target === undefined) {
-    const message = 'a control plane needs --target: clients request resources by name';
-    return err({ message, code: exitCode.badInput });
-  }
   const { clock, env } = io;
+  if (target === undefined) return readWholeControlPlane(bootstrap, timeoutMs, io);
   const opened = loadClient().openTarget({ bootstrap, target, clock, env });
   if (!opened.ok) return err({ message: opened.error, code: exitCode.badInput });
   const watched = opened.value;
@@ -114,4 +112,18 @@ async function readControlPlane(
   } finally {
     watched.close();
   }
+}
+
+async function readWholeControlPlane(
+  bootstrap: BootstrapOrigin,
+  timeoutMs: number,
+  io: CliIo,
+): Promise<Result<Dump, SourceFailure>> {
+  const { clock } = io;
+  const connected = loadClient().connectUpstream(bootstrap, io);
+  if (!connected.ok) return err({ message: connected.error, code: exitCode.badInput });
+  const { serverUri, node } = connected.value;
+  const resources = await dumpAll(connected.value, { clock, timeoutMs });
+  if (!resources.ok) return err({ message: resources.error, code: exitCode.unreachable });
+  return ok({ source: serverUri, nodeId: node.id, resources: resources.value });
 }

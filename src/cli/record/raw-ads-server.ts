@@ -12,16 +12,11 @@ const services = [
   ['endpoint.v3.EndpointDiscoveryService', 'Endpoints'],
 ] as const;
 
-const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
-
 const same = (bytes: Buffer) => bytes;
 
 /** A gRPC server of all discovery services that leaves the messages as they are. Without authentication. */
 export class RawAdsServer {
-  private readonly server = new Server({
-    'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
-    'grpc.max_send_message_length': -1,
-  });
+  private readonly server = new Server({ 'grpc.max_send_message_length': -1 });
 
   /** @param onStream Receives each stream, with the path of its method. */
   constructor(onStream: (method: string, call: RawCall) => void) {
