@@ -1,4 +1,5 @@
 import { addAdminServicesToServer, Server, ServerCredentials } from '@grpc/grpc-js';
+import { inspect } from '../../src';
 import { Mesh, SERVICE, simpleResources } from '../support/mesh';
 import { edsClusterJson, endpointsJson } from '../support/xds-json';
 import { DoctorWorld } from './doctor-world';
@@ -97,6 +98,11 @@ describe('grpc-xds dump and diff', () => {
         listeners: [{ name: SERVICE }],
         endpoints: [{ cluster_name: 'echo' }],
       });
+      const report = world.write('report.json', inspect({ contents: true }));
+      expect((await run('dump', report)).out).toHaveLength(5);
+      expect(await run('diff', `admin:127.0.0.1:${port}`, report)).toEqual({ code: 0, out: [] });
+      const short = world.write('short.json', inspect());
+      expect((await run('dump', short)).out.at(-1)).toMatch(/: the report has no contents$/);
       const file = world.write('other.json', simpleResources([backend.port]));
       expect(await run('diff', `admin:127.0.0.1:${port}`, file)).toEqual({ code: 0, out: [] });
     } finally {

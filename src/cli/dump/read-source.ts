@@ -1,10 +1,13 @@
-import { loadResourceFile } from '../../control-plane';
+import { readFileSync } from 'node:fs';
+import { parseResourceFile } from '../../control-plane';
+import { errorMessage } from '../../util/error-message';
 import { err, ok, type Result } from '../../util/result';
 import type { BootstrapOrigin } from '../client';
 import { type CliIo, exitCode } from '../io';
 import { loadClient } from '../load-client';
 import { fetchStatus } from './csds-client';
 import { type Dump, dumpSnapshot } from './dump';
+import { parseInspectReport } from './inspect-report';
 import { dumpAll } from './wildcard-dump';
 
 /** Where resources are read from. */
@@ -65,12 +68,8 @@ export async function readSource(
   io: CliIo,
 ): Promise<Result<Dump, SourceFailure>> {
   switch (source.kind) {
-    case 'file': {
-      const flags = { allowInconsistent: true, ignoreUnknownFields: true };
-      const snapshot = loadResourceFile(source.path, flags);
-      if (snapshot.ok) return ok(dumpSnapshot(source.path, snapshot.value));
-      return err({ message: snapshot.error.message, code: exitCode.badInput });
-    }
+    case 'file':
+      return readFile(source.path, options);
     case 'admin': {
       const dump = await fetchStatus({ ...options, address: source.address });
       return dump.ok ? dump : err({ message: dump.error, code: exitCode.unreachable });
@@ -78,6 +77,22 @@ export async function readSource(
     case 'ads':
       return readControlPlane(source.bootstrap, options, io);
   }
+}
+
+/** Reads a resource file or the report of a process. */
+function readFile(path: string, { target }: ReadSourceOptions): Result<Dump, SourceFailure> {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    return err({ message: `${path}: ${errorMessage(error)}`, code: exitCode.badInput });
+  }
+  const report = parseInspectReport(path, text, target);
+  if (report !== undefined) return ok(report);
+  const flags = { allowInconsistent: true, ignoreUnknownFields: true };
+  const snapshot = parseResourceFile(text, path, flags);
+  if (snapshot.ok) return ok(dumpSnapshot(path, snapshot.value));
+  return err({ message: snapshot.error.message, code: exitCode.badInput });
 }
 
 async function readControlPlane(
