@@ -3,6 +3,7 @@ const benchmarks = new Map([
   ['start', () => import('./start/start.mjs')],
   ['rpc', () => import('./rpc/rpc.mjs')],
   ['metrics', () => import('./metrics/metrics.mjs')],
+  ['page', () => import('./page/page.mjs')],
   ['eds', () => import('./eds/eds.mjs')],
   ['clusters', () => import('./clusters/clusters.mjs')],
   ['delta', () => import('./delta/delta.mjs')],

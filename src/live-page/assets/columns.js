@@ -58,9 +58,9 @@ const topology = {
       cell: (row) => [
         stateBadge(row.state),
         ...(row.ejected ? [' ', element('strong', {}, 'ejected')] : []),
+        ...(row.endpoints ? [element('p', { class: 'count' }, row.endpoints)] : []),
       ],
     },
-    { name: 'endpoints', title: 'Endpoints', cell: (row) => row.endpoints ?? [] },
     { name: 'health', title: 'Health', cell: (row) => row.health ?? [] },
     { name: 'weight', title: 'Weight', cell: (row) => row.weight ?? [] },
     withNote('details', 'error', 'Load and details'),

@@ -1,0 +1,386 @@
+import { join } from 'node:path';
+import { Metadata } from '@grpc/grpc-js';
+import { source as axeSource } from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { type AdminPage, serveAdminPage } from '../../src';
+import { FakeIo } from '../cli/fake-io';
+import { AdsClient } from '../control-plane/ads-client';
+import { LDS } from '../control-plane/resources';
+import { chromiumPath, launchBrowser } from '../support/browser';
+import { Mesh, SERVICE, simpleResources, type MeshResources } from '../support/mesh';
+import { SHOP, startScene } from '../support/page-scene';
+import {
+  edsClusterJson,
+  endpointsJson,
+  listenerJson,
+  routeConfigJson,
+  routeToCluster,
+  type Json,
+} from '../support/xds-json';
+
+// CI has Chromium; elsewhere these tests need one that is installed.
+const describeInBrowser =
+  chromiumPath === undefined && process.env.CI === undefined ? describe.skip : describe;
+
+describeInBrowser('the live page in Chromium', () => {
+  let browser: Browser;
+  let tab: Page;
+  let mesh: Mesh;
+  let resources: MeshResources;
+  let page: AdminPage;
+  /** What the console and uncaught errors say: violations of the content security policy among it. */
+  let complaints: string[];
+
+  beforeAll(async () => {
+    browser = await launchBrowser();
+  });
+  afterAll(() => browser.close());
+
+  afterEach(async () => {
+    await tab.close();
+    await page.close();
+    mesh.stop();
+    expect(complaints).toEqual([]);
+  });
+
+  async function open(options: Parameters<Browser['newPage']>[0] = {}): Promise<void> {
+    page = await serveAdminPage({ port: 0 });
+    await visit(options);
+  }
+
+  async function visit(options: Parameters<Browser['newPage']>[0] = {}): Promise<void> {
+    tab = await browser.newPage(options);
+    tab.setDefaultTimeout(15_000);
+    complaints = [];
+    tab.on('console', (message) => complaints.push(message.text()));
+    tab.on('pageerror', (error) => complaints.push(error.message));
+    await tab.goto(page.url);
+    await tab.waitForSelector('#overview tbody tr');
+  }
+
+  async function openScene(options?: Parameters<Browser['newPage']>[0]): Promise<void> {
+    ({ mesh, resources } = await startScene());
+    await open(options);
+  }
+
+  const show = async (view: string) => {
+    await tab.click(`#tab-${view}`);
+    await tab.waitForSelector('#view [aria-label]', { state: 'attached' });
+  };
+  const row = (text: string) => tab.locator('#view tbody tr', { hasText: text });
+
+  describe('with a mesh', () => {
+    beforeEach(() => openScene());
+
+    it('has the verdicts of the targets, and shows the one that is chosen', async () => {
+      await tab.getByRole('button', { name: 'xds:///nowhere.example:8080' }).click();
+      await tab.waitForSelector('#subject:text("xds:///nowhere.example:8080")');
+      expect(await tab.textContent('#verdict')).toContain('waiting');
+      await tab.getByRole('button', { name: `xds:///${SHOP}` }).click();
+      await tab.waitForSelector(`#subject:text("xds:///${SHOP}")`);
+      await tab.waitForSelector('#verdict:has-text("2 clusters")');
+      expect(await tab.textContent('#verdict')).toContain('ready');
+      expect(await tab.textContent('#connection')).toBe('Live');
+    });
+
+    it('has every view of a target', async () => {
+      await row('TRANSIENT_FAILURE').filter({ hasText: 'endpoint' }).waitFor();
+      expect(await row('127.0.0.1:1').last().textContent()).toContain('ECONNREFUSED');
+      await show('resources');
+      await row('NACKED').waitFor();
+      expect(await row('NACKED').textContent()).toContain('must be ROUND_ROBIN');
+      await show('routes');
+      await row('/shop.Pay/').waitFor();
+      await show('servers');
+      await row(mesh.address).waitFor();
+      await show('events');
+      await row('Cluster pay').first().waitFor();
+    });
+
+    it('shows the details of a resource, with the rejection beside the value in use', async () => {
+      await show('resources');
+      await row('NACKED').getByRole('button').click();
+      const dialog = tab.getByRole('dialog', { name: 'Cluster pay' });
+      await dialog.waitFor();
+      const text = await dialog.textContent();
+      for (const part of ['Rejected version', 'MAGLEV', 'Contents', '"type": "EDS"']) {
+        expect(text).toContain(part);
+      }
+      await tab.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'hidden' });
+    });
+
+    it('explains a call', async () => {
+      await show('routes');
+      await tab.getByLabel('Method').fill('/shop.Pay/Charge');
+      await tab.getByLabel('Headers, one a line').fill('x-region: eu');
+      await tab.keyboard.press('Tab');
+      await tab.keyboard.press('Enter');
+      await tab.waitForSelector('#explanation:has-text("100 % to cluster \\"pay\\"")');
+    });
+
+    it('filters resources by what they are and by their name', async () => {
+      await show('resources');
+      await tab.getByLabel('Filter').fill('loadassignment');
+      await tab.waitForSelector('#view .range:text("2 rows")');
+      expect(await tab.locator('#view tbody tr').count()).toBe(2);
+    });
+
+    it('shows a change of the process, and none while it is paused', async () => {
+      await tab.getByRole('button', { name: 'Pause updates' }).click();
+      await tab.waitForSelector('#connection:text("Paused")');
+      mesh.serve({
+        ...resources,
+        endpoints: [endpointsJson('catalog', [{ zone: 'new', ports: [2] }])],
+      });
+      await tab.locator('#tab-resources').click();
+      await row('catalog').first().waitFor();
+      await tab.getByRole('button', { name: 'Pause updates' }).click();
+      await show('topology');
+      await row('test/new').waitFor();
+    });
+
+    it('connects again after the connection has ended', async () => {
+      const { port } = page;
+      const token = new URLSearchParams(new URL(page.url).hash.slice(1)).get('token') ?? '';
+      await page.close();
+      await tab.waitForSelector('#connection:text("Not connected, trying again")');
+      page = await serveAdminPage({ port, token });
+      await tab.waitForSelector('#connection:text("Live")');
+      // The attempts in between.
+      complaints = complaints.filter((text) => !text.includes('ERR_CONNECTION_REFUSED'));
+      complaints = complaints.filter((text) => !text.includes('ERR_INCOMPLETE_CHUNKED_ENCODING'));
+      complaints = complaints.filter((text) => !text.includes('ERR_CONNECTION_RESET'));
+    });
+
+    it('asks for the token if the URL has none', async () => {
+      await tab.goto('about:blank');
+      await tab.goto(page.url.replace(/#.*/, '#'));
+      await tab.getByLabel('Token').waitFor();
+      expect(await tab.isVisible('#content')).toBe(false);
+      await tab.getByLabel('Token').fill(page.url.split('#token=')[1] ?? '');
+      await tab.getByRole('button', { name: 'Show the page' }).click();
+      await tab.waitForSelector('#overview tbody tr');
+      complaints = complaints.filter((text) => !text.includes('401 (Unauthorized)'));
+    });
+
+    it('walks, closes and opens the topology with the keyboard', async () => {
+      await row('endpoint').first().waitFor();
+      const focused = () => tab.locator('#view tr:focus');
+      await tab.locator('#view tr[tabindex="0"]').focus();
+      expect(await focused().getAttribute('aria-level')).toBe('1');
+      const before = await tab.locator('#view tbody tr').count();
+      await tab.keyboard.press('ArrowLeft');
+      await tab.waitForSelector('#view tr:focus[aria-expanded="false"]');
+      expect(await tab.locator('#view tbody tr').count()).toBeLessThan(before);
+      await tab.keyboard.press('ArrowRight');
+      await tab.waitForSelector('#view tr:focus[aria-expanded="true"]');
+      await tab.keyboard.press('ArrowRight');
+      expect(await focused().getAttribute('aria-level')).toBe('2');
+      await tab.keyboard.press('ArrowLeft');
+      await tab.waitForSelector('#view tr:focus[aria-expanded="false"]');
+      await tab.keyboard.press('ArrowLeft');
+      expect(await focused().getAttribute('aria-level')).toBe('1');
+      await tab.keyboard.press('End');
+      await tab.keyboard.press('Home');
+      await tab.keyboard.press('ArrowDown');
+      expect(await focused().getAttribute('aria-level')).toBe('2');
+      expect(await tab.locator('#view tr[tabindex="0"]').count()).toBe(1);
+    });
+
+    it('walks the views with the keyboard', async () => {
+      await tab.locator('#tab-topology').focus();
+      await tab.keyboard.press('ArrowRight');
+      await tab.waitForSelector('#tab-resources:focus[aria-selected="true"]');
+      await tab.keyboard.press('ArrowLeft');
+      await tab.keyboard.press('ArrowLeft');
+      await tab.waitForSelector('#tab-events:focus[aria-selected="true"]');
+    });
+  });
+
+  describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
+    it.each([360, 768, 1280])('has no findings of axe at a width of %i', async (width) => {
+      await openScene({ colorScheme, viewport: { width, height: 800 } });
+      for (const view of ['topology', 'resources', 'routes', 'servers', 'certificates', 'events']) {
+        await show(view);
+        if (view !== 'certificates') await tab.waitForSelector('#view tbody tr');
+        expect({ view, findings: await audit(tab) }).toEqual({ view, findings: [] });
+        const overflow = await tab.evaluate(
+          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+        );
+        expect({ view, overflow }).toEqual({ view, overflow: 0 });
+      }
+      await show('resources');
+      await row('NACKED').getByRole('button').click();
+      await tab.getByRole('dialog').waitFor();
+      expect(await audit(tab)).toEqual([]);
+    });
+  });
+
+  it('shows the clients of grpc-xds serve, what they rejected, and the log, without findings of axe', async () => {
+    mesh = await Mesh.start();
+    const io = new FakeIo();
+    const file = join(__dirname, '../../examples/echo.yaml');
+    const running = io.run('serve', file, '--port', '0', '--page', '0');
+    const address = (await io.until(/^Serving /)).split(' ').at(-1) ?? '';
+    const url = (await io.until(/^Live page: /)).slice('Live page: '.length);
+    page = { url, port: 0, close: () => Promise.resolve() };
+    const stream = new AdsClient(address).open();
+    stream.subscribe(LDS, ['echo.example.com:50051'], { node: { id: '<b>shop' } });
+    stream.nack(await stream.next(), [], 'a listener that is <i>bad');
+    await visit();
+    await tab.waitForSelector('#subject:text-is("<b>shop")');
+    await tab.waitForSelector('#verdict:has-text("a listener that is <i>bad")');
+    await row('Listener').filter({ hasText: 'rejected' }).waitFor();
+    expect(await audit(tab)).toEqual([]);
+    await show('served');
+    await row('echo-canary').first().waitFor();
+    await show('events');
+    await row('REJECTED listeners').waitFor();
+    expect(await audit(tab)).toEqual([]);
+    stream.end();
+    await tab.waitForSelector('#verdict:text("There is no client at the moment.")');
+    await tab.goto('about:blank');
+    io.pressCtrlC();
+    expect(await running).toBe(0);
+  });
+
+  it('shows hostile names as text', async () => {
+    const hostile = '<img src=x onerror=alert(1)>"\'`${1}</script><script>alert(2)</script>';
+    mesh = await Mesh.start();
+    const backend = await mesh.backend('a');
+    mesh.serve({
+      listeners: [listenerJson(SERVICE, hostile)],
+      routes: [routeConfigJson(hostile, [routeToCluster(hostile)])],
+      clusters: [edsClusterJson(hostile)],
+      endpoints: [endpointsJson(hostile, [{ zone: hostile, ports: [backend.port] }])],
+    });
+    await mesh.client().say();
+    await open();
+    for (const view of ['topology', 'resources', 'routes', 'events']) {
+      await show(view);
+      await row(hostile).first().waitFor();
+    }
+    await show('resources');
+    await row(hostile).first().getByRole('button').click();
+    await tab.getByRole('dialog').waitFor();
+    expect(await tab.locator('img, script:not([src="/assets/page.js"])').count()).toBe(0);
+  });
+
+  it('shows 10,000 endpoints, and their changes, without a task of 100 ms', async () => {
+    mesh = await Mesh.start();
+    const backend = await mesh.backend('a');
+    const simple = simpleResources([backend.port]);
+    // A ring connects to an endpoint at a time, and none of them is there.
+    const rings = ['ring-0', 'ring-1', 'ring-2'];
+    const serve = (weight: number) =>
+      mesh.serve({
+        ...simple,
+        routes: [
+          routeConfigJson(`${SERVICE}-routes`, [
+            ...rings.map((name) => ({
+              match: { prefix: '', headers: [{ name: 'x-ring', exact_match: name }] },
+              route: { cluster: name },
+            })),
+            routeToCluster('echo'),
+          ]),
+        ],
+        clusters: [
+          ...simple.clusters,
+          ...rings.map((name) => edsClusterJson(name, { lb_policy: 'RING_HASH' })),
+        ],
+        endpoints: [...simple.endpoints, ...rings.map((name) => ringJson(name, weight))],
+      });
+    serve(1);
+    const client = mesh.client();
+    await client.say();
+    for (const ring of rings) {
+      const metadata = new Metadata();
+      metadata.set('x-ring', ring);
+      void client.say({ metadata, deadlineMs: 5000 }).catch(() => undefined);
+    }
+    await open({ viewport: { width: 1280, height: 800 } });
+    const closed = row('priority').filter({ hasText: `ring size` });
+    await closed.nth(2).waitFor();
+    const longest = await longestTask(browser, tab, async () => {
+      for (const index of [2, 1, 0]) await closed.nth(index).click();
+      await tab.waitForSelector('#view .range:has-text("of 10012")');
+      expect(await tab.locator('#view tbody tr').count()).toBe(200);
+      for (const weight of [2, 3, 4]) {
+        serve(weight);
+        await tab.waitForSelector(`#view tr:last-child .weight:text-is("${weight}")`);
+      }
+      await tab.locator('#view .pager').getByRole('button', { name: 'Next' }).click();
+      await tab.waitForSelector('#view .range:has-text("Rows 201 to 400")');
+      await tab.locator('#view tr[tabindex="0"]').press('End');
+      await tab.locator('#view tr:focus').press('ArrowDown');
+      await tab.waitForSelector('#view .range:has-text("Rows 401 to 600")');
+      await tab.waitForSelector('#view tbody tr:first-child:focus');
+    });
+    expect(longest).toBeGreaterThan(0);
+    expect(longest).toBeLessThan(100);
+  }, 90_000);
+});
+
+/** What axe finds, by the rules of WCAG 2.2 AA and those that it recommends besides. */
+async function audit(tab: Page): Promise<readonly string[]> {
+  await tab.evaluate(axeSource);
+  return tab.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: {
+        run(options: object): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }>;
+      };
+    };
+    const { violations } = await axe.run({ rules: { 'target-size': { enabled: true } } });
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+  });
+}
+
+/** The number of endpoints of a ring. */
+const RING = 3334;
+
+function ringJson(cluster: string, weight: number): Json {
+  return {
+    cluster_name: cluster,
+    endpoints: [
+      {
+        ...{ locality: { region: 'test', zone: 'a' }, load_balancing_weight: 1 },
+        lb_endpoints: Array.from({ length: RING }, (_, i) => ({
+          load_balancing_weight: weight,
+          endpoint: {
+            address: { socket_address: { address: `127.1.${i >> 8}.${i & 255}`, port_value: 1 } },
+          },
+        })),
+      },
+    ],
+  };
+}
+
+/**
+ * Returns the CPU time, in milliseconds, of the longest task of the page's main thread during a run. A frame waits for a
+ * task at most; the time on the clock would be that of the machine's other work too.
+ */
+async function longestTask(browser: Browser, tab: Page, run: () => Promise<void>): Promise<number> {
+  await browser.startTracing(tab, {
+    categories: ['toplevel', 'disabled-by-default-devtools.timeline'],
+  });
+  await run();
+  const trace = JSON.parse((await browser.stopTracing()).toString()) as {
+    traceEvents: {
+      name: string;
+      pid: number;
+      tid: number;
+      tdur?: number;
+      args: { name?: string };
+    }[];
+  };
+  const mains = new Set(
+    trace.traceEvents
+      .filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain')
+      .map(({ pid, tid }) => `${pid} ${tid}`),
+  );
+  const tasks = trace.traceEvents.filter(
+    ({ name, pid, tid }) => name.endsWith('RunTask') && mains.has(`${pid} ${tid}`),
+  );
+  return Math.max(...tasks.map(({ tdur = 0 }) => tdur)) / 1000;
+}

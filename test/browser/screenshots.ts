@@ -1,0 +1,41 @@
+// Takes screenshots of the live page: `npm run screenshots -- FOLDER`. Those in docs/images are from here.
+import { join } from 'node:path';
+import { serveAdminPage } from '../../src';
+import { launchBrowser } from '../support/browser';
+import { startScene } from '../support/page-scene';
+
+const WIDTHS = [360, 768, 1280];
+const VIEWS = ['topology', 'resources', 'routes', 'servers', 'events'];
+
+async function main(folder: string): Promise<void> {
+  const { mesh } = await startScene();
+  const page = await serveAdminPage({ port: 0 });
+  const browser = await launchBrowser();
+  for (const colorScheme of ['light', 'dark'] as const) {
+    for (const width of WIDTHS) {
+      const tab = await browser.newPage({ colorScheme, viewport: { width, height: 720 } });
+      tab.on('console', (message) => process.stderr.write(`${message.text()}\n`));
+      tab.on('pageerror', (error) => process.stderr.write(`${error.stack ?? error.message}\n`));
+      await tab.goto(page.url);
+      for (const view of VIEWS) {
+        await tab.click(`#tab-${view}`);
+        await tab.waitForSelector('#view tbody tr');
+        if (view === 'routes') {
+          await tab.fill('#method', '/shop.Pay/Charge');
+          await tab.click('#call button');
+          await tab.waitForSelector('#explanation:not([hidden])');
+        }
+        await tab.screenshot({
+          path: join(folder, `${view}-${colorScheme}-${width}.png`),
+          fullPage: true,
+        });
+      }
+      await tab.close();
+    }
+  }
+  await browser.close();
+  await page.close();
+  mesh.stop();
+}
+
+void main(process.argv[2] ?? '.');
