@@ -7,6 +7,7 @@ const benchmarks = new Map([
   ['eds', () => import('./eds/eds.mjs')],
   ['clusters', () => import('./clusters/clusters.mjs')],
   ['delta', () => import('./delta/delta.mjs')],
+  ['install', () => import('./install/install.mjs')],
   ['loads', () => import('./loads/loads.mjs')],
   ['tls', () => import('./tls/tls.mjs')],
   ['hostile', () => import('./hostile/hostile.mjs')],
