@@ -1,11 +1,14 @@
 import type { Handle } from '../util/handle';
 import { hasMethods } from './host-internals';
 
-/** The HTTP/2 session of a connection. */
-interface Session {
-  readonly encrypted?: boolean | undefined;
+interface Emitter {
   prependListener(event: string, listener: (...args: readonly unknown[]) => void): void;
   removeListener(event: string, listener: (...args: readonly unknown[]) => void): void;
+}
+
+/** The HTTP/2 session of a connection. */
+interface Session extends Emitter {
+  readonly encrypted?: boolean | undefined;
 }
 
 /** Watches the connection of a subchannel for the reason of its end (gRFC A94). */
@@ -39,11 +42,13 @@ export function watchSession(subchannel: object): SessionWatch | undefined {
     reason ??= `GOAWAY ${goawayName(code)}`;
   };
   const onError = (error: unknown): void => {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const code = typeof error === 'object' && error !== null && 'code' in error && error.code;
     reason ??= ERRORS.get(code) ?? 'socket error';
   };
   session.prependListener('goaway', onGoaway);
-  session.prependListener('error', onError);
+  // The socket has the error first: grpc-js may see its end before that of the session.
+  const socket = socketOf(session);
+  for (const emitter of [session, socket]) emitter?.prependListener('error', onError);
   return {
     securityLevel: session.encrypted === true ? 'privacy_and_integrity' : 'none',
     get reason() {
@@ -52,6 +57,8 @@ export function watchSession(subchannel: object): SessionWatch | undefined {
     release() {
       session.removeListener('goaway', onGoaway);
       session.removeListener('error', onError);
+      // The socket of a session that is destroyed cannot be used.
+      if (Reflect.get(session, 'destroyed') !== true) socket?.removeListener('error', onError);
     },
   };
 }
@@ -61,6 +68,12 @@ function sessionOf(subchannel: object): Session | undefined {
   if (typeof transport !== 'object' || transport === null) return undefined;
   const session: unknown = Reflect.get(transport, 'session');
   return hasMethods<Session>(session, 'prependListener', 'removeListener') ? session : undefined;
+}
+
+/** @returns `undefined` if the session is closed. */
+function socketOf(session: Session): Emitter | undefined {
+  const socket: unknown = Reflect.get(session, 'socket');
+  return hasMethods<Emitter>(socket, 'prependListener', 'removeListener') ? socket : undefined;
 }
 
 /** Returns the name of an HTTP/2 error code, such as `NO_ERROR`. */

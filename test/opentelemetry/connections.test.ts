@@ -1,3 +1,5 @@
+import { createServer, type ServerHttp2Session } from 'node:http2';
+import type { AddressInfo, Socket } from 'node:net';
 import { eventually } from '../support/eventually';
 import { Mesh, simpleResources, SERVICE } from '../support/mesh';
 import { MetricsReader, WAYS } from '../support/metrics-reader';
@@ -63,6 +65,41 @@ describe.each(WAYS)('metrics of connections with a %s', (way) => {
       ([first]) => Number(first?.[1]) >= 1,
     );
     expect(await series('connection_attempts_succeeded')).toEqual([[labels, 1]]);
+  });
+
+  it.each<[string, (session: ServerHttp2Session, socket: Socket) => void]>([
+    ['GOAWAY ENHANCE_YOUR_CALM', (session) => session.goaway(11)],
+    ['unknown', (_session, socket) => void socket.destroy()],
+  ])('counts the loss of a connection by %s', async (reason, end) => {
+    const sessions: ServerHttp2Session[] = [];
+    let socket: Socket | undefined;
+    let streams = 0;
+    const server = createServer()
+      .on('connection', (accepted: Socket) => (socket = accepted))
+      .on('session', (session) => sessions.push(session))
+      .on('stream', () => streams++);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    mesh.serve(simpleResources([port]));
+    const client = mesh.client();
+    const call = client.failure({ deadlineMs: 5000 });
+    await eventually(
+      () => series('open_connections'),
+      ([first]) => first?.[1] === 1 && streams > 0,
+    );
+    const [session] = sessions;
+    if (session === undefined || socket === undefined) throw new Error('not connected');
+    end(session, socket);
+    await eventually(
+      () => series('disconnections'),
+      (all) => all.length > 0,
+    );
+    const [lost] = await series('disconnections');
+    expect(lost).toEqual([{ ...labels, 'grpc.disconnect_error': reason }, 1]);
+    client.close();
+    await call;
+    for (const each of sessions) each.destroy();
+    server.close();
   });
 
   it('counts the connections of a closed channel as closed', async () => {

@@ -70,13 +70,15 @@ class Connection {
   /** The labels of the open connection; `undefined` if there is none. */
   private open: LabelValues | undefined;
   private session: SessionWatch | undefined;
+  private state: ConnectivityState;
 
   constructor(
     private readonly real: RealSubchannel,
     private readonly by: MeasuredBy,
   ) {
+    this.state = real.getConnectivityState();
     real.addConnectivityStateListener(this.onStateChanged);
-    if (real.getConnectivityState() === ConnectivityState.READY) this.onOpened();
+    if (this.state === ConnectivityState.READY) this.onOpened();
   }
 
   /** Ends the measuring: for this target, an open connection is closed. */
@@ -87,9 +89,13 @@ class Connection {
 
   private readonly onStateChanged = (
     _subchannel: Subchannel,
-    previous: ConnectivityState,
+    _previous: ConnectivityState,
     state: ConnectivityState,
   ): void => {
+    const previous = this.state;
+    // A listener that was added during a notification receives it as well.
+    if (state === previous) return;
+    this.state = state;
     const { CONNECTING, READY, TRANSIENT_FAILURE } = ConnectivityState;
     if (state === READY) {
       this.add(LbInstruments.CONNECTIONS_SUCCEEDED, 1);
