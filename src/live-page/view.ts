@@ -72,7 +72,7 @@ export function matchesFilter(filter: string, ...texts: readonly string[]): bool
 
 /** Makes a text the text of a cell: without the user names and passwords of URLs, and not longer than a cell may be. */
 export function cellText(text: string): string {
-  const shown = text.replace(/\/\/[^/@\s]+@/g, '//');
+  const shown = text.replace(/:\/\/[^/@\s]+@/g, '://');
   return shown.length <= MAX_CELL_LENGTH ? shown : `${shown.slice(0, MAX_CELL_LENGTH)}…`;
 }
 
