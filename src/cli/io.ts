@@ -43,3 +43,23 @@ export function untilInterrupted(io: Pick<CliIo, 'onInterrupt'>): Promise<void> 
     });
   });
 }
+
+/** Line feeds and the colours of `Paint`. */
+const OWN_CONTROLS = new RegExp(`(\n|${String.fromCharCode(0x1b)}\\[\\d{1,2}m)`, 'u');
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+
+/**
+ * Escapes the control characters of a text for the terminal, except line feeds and colours: names and statuses are from
+ * control planes and clients, and could otherwise move the cursor or forge a line. The escapes are those of JSON.
+ */
+export function printable(text: string): string {
+  return text
+    .split(OWN_CONTROLS)
+    .map((part, i) => (i % 2 === 1 ? part : part.replace(UNPRINTABLE, escapeCharacter)))
+    .join('');
+}
+
+function escapeCharacter(character: string): string {
+  const units = Array.from({ length: character.length }, (_, i) => character.charCodeAt(i));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
+}

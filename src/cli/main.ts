@@ -3,13 +3,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../util/clock';
 import { createHandle } from '../util/handle';
-import type { CliIo } from './io';
+import { type CliIo, printable } from './io';
 import { runCli } from './program';
 
 const io: CliIo = {
-  print: (line) => console.log(line),
-  redraw: (lines) => void process.stdout.write(`\x1b[H\x1b[2J${lines.join('\n')}\n`),
-  printError: (line) => console.error(line),
+  print: (line) => console.log(printable(line)),
+  redraw: (lines) => void process.stdout.write(`\x1b[H\x1b[2J${printable(lines.join('\n'))}\n`),
+  printError: (line) => console.error(printable(line)),
   onInterrupt(callback) {
     const signals = ['SIGINT', 'SIGTERM'] as const;
     for (const signal of signals) process.once(signal, callback);
@@ -30,6 +30,12 @@ function readVersion(): string {
   const hasVersion = typeof manifest === 'object' && manifest !== null && 'version' in manifest;
   return hasVersion ? String(manifest.version) : 'unknown';
 }
+
+// The reader of a pipe, such as `head`, may have seen enough.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit();
+});
 
 void runCli(process.argv.slice(2), readVersion(), io).then((code) => {
   process.exitCode = code;

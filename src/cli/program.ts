@@ -174,7 +174,8 @@ function addWatch(program: Command, io: CliIo, setCode: SetCode): void {
     .option('--control-plane [uri]', 'control plane (ADS); default: that of the environment')
     .option('--bootstrap <file>', 'bootstrap; default: that of the environment')
     .option('--node-id <id>', 'node id for a control plane', 'grpc-xds')
-    .option('--once', 'end when the target is ready or has failed');
+    .option('--once', 'end when the target is ready or has failed')
+    .option('--timeout <seconds>', 'end after this time', parseSeconds);
   addOutputOptions(command).action(async (target: string, flags: WatchFlags) =>
     setCode(await watch(target, flags, io)),
   );

@@ -2,6 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { styleText } from 'node:util';
+import { printable } from '../../src/cli/io';
 import { FakeIo } from './fake-io';
 
 const example = join(__dirname, '..', '..', 'examples', 'echo.yaml');
@@ -22,6 +24,14 @@ describe('grpc-xds', () => {
     const text = io.out.join('\n');
     expect(text).toMatch(/serve \[options\] \[file\] +serve a file, or services, over ADS/);
     expect(text).toMatch(/check \[options\] <file> +list the errors of a resource file/);
+  });
+
+  it('escapes control characters of others, and keeps lines and colours', () => {
+    const red = styleText('red', 'a\nb', { validateStream: false });
+    expect(printable(red)).toBe(red);
+    expect(printable('\x1b[2Jx\r\x9b1A\u202e')).toBe('\\u001b[2Jx\\u000d\\u009b1A\\u202e');
+    const json = JSON.stringify({ a: '\x1b[2J\x9b' });
+    expect(JSON.parse(printable(json))).toEqual({ a: '\x1b[2J\x9b' });
   });
 
   it('has a section about each command in docs/cli.md', async () => {

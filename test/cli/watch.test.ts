@@ -82,6 +82,13 @@ describe('grpc-xds watch', () => {
     expect(world.io.out.at(-1)).toMatch(/FAILED {2}.*virtual host/);
   });
 
+  it('ends with 3 when the control plane is silent', async () => {
+    address = await world.silentServer();
+    start('--once', '--timeout', '1');
+    expect(await running).toBe(3);
+    expect(world.io.out.at(-1)).toMatch(/WAITING {2}Listener/);
+  });
+
   it('ends with 2 for a bootstrap that cannot be read', async () => {
     const path = `${world.folder}/none.json`;
     expect(await world.io.run('watch', target, '--bootstrap', path)).toBe(2);

@@ -15,13 +15,15 @@ const MAX_EVENTS = 12;
 export interface WatchFlags extends ServerFlags, OutputFlags {
   /** Ends when the target is ready or has failed. */
   readonly once?: boolean;
+  /** Seconds after which the command ends. Default: it does not. */
+  readonly timeout?: number;
 }
 
 /**
  * Opens a channel for a target and shows its state until interrupted: on a terminal as a screen, otherwise as a line for each
  * event; with `--json` as a JSON object for each.
  *
- * @returns the exit code: findings, if the target is not ready at the end.
+ * @returns the exit code: findings, if the target is not ready at the end; unreachable, if nothing was known of it in time.
  */
 export async function watch(target: string, flags: WatchFlags, io: CliIo): Promise<number> {
   const opened = loadClient().watchChannel(target, originOf(flags));
@@ -64,10 +66,26 @@ class Watching {
   async run(): Promise<number> {
     const ended = new Promise<void>((resolve) => (this.end = resolve));
     this.look();
+    const { timeout } = this.flags;
+    const state = { isOver: false };
+    const limit =
+      timeout === undefined
+        ? undefined
+        : this.io.clock.setTimer(
+            () => {
+              state.isOver = true;
+              this.end();
+            },
+            timeout * 1000,
+            true,
+          );
     await Promise.race([untilInterrupted(this.io), ended]);
+    limit?.release();
     this.timer?.release();
     this.channel.release();
-    return this.verdict.startsWith('READY') ? exitCode.fine : exitCode.findings;
+    if (this.verdict.startsWith('READY')) return exitCode.fine;
+    const isUnknown = state.isOver && this.verdict.startsWith('WAITING');
+    return isUnknown ? exitCode.unreachable : exitCode.findings;
   }
 
   private look(): void {
