@@ -2,7 +2,7 @@
 // module, and that loading it has no effect on grpc-js until `register()` is called.
 import { createRequire } from 'node:module';
 import assert from 'node:assert/strict';
-import { register } from 'grpc-xds';
+import { register, serveAdminPage } from 'grpc-xds';
 import { ControlPlane, Snapshot } from 'grpc-xds/control-plane';
 import { createMetricProducer, observe } from 'grpc-xds/opentelemetry';
 import { OrcaReporter } from 'grpc-xds/orca';
@@ -60,5 +60,12 @@ const { resourceMetrics } = await metricProducer.collect();
 const [{ metrics }] = resourceMetrics.scopeMetrics;
 assert.ok(metrics.some(({ descriptor }) => descriptor.name === 'grpc.client.call.duration'));
 assert.ok(!isLoaded('@opentelemetry'));
+
+// The live page, with its files, is loaded when it is served.
+assert.ok(!isLoaded('client-page'));
+const page = await serveAdminPage({ port: 0 });
+assert.match(await (await fetch(page.url)).text(), /<title>grpc-xds<\/title>/);
+assert.ok(isLoaded('client-page') && !isLoaded('resource-json'));
+await page.close();
 
 console.log('require and import give the same package; register() makes xds: targets work');

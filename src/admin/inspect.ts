@@ -311,7 +311,7 @@ export function toIso(ms: number): string {
 }
 
 /** Loaded late: the descriptors of all messages take longer to load than everything else here. */
-function loadResourceJson(): typeof ResourceJson {
+export function loadResourceJson(): typeof ResourceJson {
   // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads the module on first use, synchronously; the type is that of the module
   return require('./resource-json');
 }

@@ -12,8 +12,13 @@ import type {
   ResourceChange,
   ResourceSnapshot,
 } from '../../xds-client/client-snapshot';
-import { describeResource, type InspectedProcess, shortName, toIso } from '../inspect';
-import { resourceToJson } from '../resource-json';
+import {
+  describeResource,
+  type InspectedProcess,
+  loadResourceJson,
+  shortName,
+  toIso,
+} from '../inspect';
 
 /** The size of an encoded resource up to which a page shows its contents. */
 const MAX_CONTENT_BYTES = 256 * 1024;
@@ -99,6 +104,8 @@ function unusedFieldsOf(
 }
 
 function contentsOf(typeUrl: string, bytes: Uint8Array): unknown {
-  if (bytes.length <= MAX_CONTENT_BYTES) return resourceToJson(typeUrl, bytes);
+  if (bytes.length <= MAX_CONTENT_BYTES) {
+    return loadResourceJson().resourceToJson(typeUrl, bytes);
+  }
   return `left out: ${bytes.length} bytes; inspect({ contents: true }) has up to 8 MiB`;
 }
