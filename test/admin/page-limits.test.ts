@@ -1,5 +1,6 @@
 import { channel } from 'node:diagnostics_channel';
 import { clusterKind, Snapshot } from '../../src/control-plane';
+import { ClientState } from '../../src/admin/page/client-state';
 import { ProcessEvents } from '../../src/admin/page/process-events';
 import { eventView } from '../../src/admin/page/event-rows';
 import { explainResource } from '../../src/admin/page/resource-rows';
@@ -90,6 +91,32 @@ describe('the details of a resource', () => {
     const text = JSON.stringify(explain(bytes));
     expect(text).toContain('[redacted]');
     expect(text).not.toContain('THE PRIVATE KEY');
+  });
+});
+
+describe('the targets of a page', () => {
+  const client = (scope: string) => ({
+    ...{ scope, nodeId: 'node' },
+    snapshot: () => ({ ...snapshotOf(encode({})), changes: [] }),
+  });
+
+  it('have ids that fit into a request, and differ for two clients of one target', () => {
+    const long = `xds:///${'x'.repeat(8000)}`;
+    const clients = ['xds:///shop', 'xds:///shop', long].map(client);
+    const events = new ProcessEvents(new FakeClock());
+    const state = new ClientState({ ...inspected, clients }, events);
+    events.release();
+    const { rows } = state.view({ ...REQUEST, name: 'targets' });
+    expect(rows.map(({ id }) => id)).toEqual([
+      'xds:///shop',
+      'xds:///shop #2',
+      expect.stringMatching(/^[\w-]{16}$/),
+    ]);
+    expect(String(rows[2]?.target)).toMatch(/^xds:\/\/\/x+…$/);
+    for (const { id } of rows) {
+      expect(state.view({ ...REQUEST, name: 'resources', target: id }).total).toBe(1);
+    }
+    expect(state.view({ ...REQUEST, name: 'resources', target: 'xds:///shop #3' }).total).toBe(0);
   });
 });
 

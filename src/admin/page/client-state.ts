@@ -1,3 +1,4 @@
+import { rowId } from '../../live-page/row-id';
 import type { PageState } from '../../live-page/page-source';
 import {
   cellText,
@@ -21,6 +22,9 @@ import { problemsOf, resourceView } from './resource-rows';
 import { routeView } from './route-rows';
 import { topologyView } from './topology-rows';
 
+/** The number of characters of a target that is its own id. */
+const MAX_ID_LENGTH = 300;
+
 const NO_SNAPSHOT: ClientSnapshot = { servers: [], resources: [], changes: [], waitingFor: [] };
 
 type Client = InspectedProcess['clients'][number];
@@ -33,9 +37,12 @@ export function clientsById(inspected: InspectedProcess | undefined): ReadonlyMa
   const clients = new Map<string, Client>();
   const counts = new Map<string, number>();
   for (const client of inspected?.clients ?? []) {
-    const count = (counts.get(client.scope) ?? 0) + 1;
-    counts.set(client.scope, count);
-    clients.set(count === 1 ? client.scope : `${client.scope} #${count}`, client);
+    const { scope } = client;
+    const count = (counts.get(scope) ?? 0) + 1;
+    counts.set(scope, count);
+    // A name may be longer than a request.
+    const id = scope.length <= MAX_ID_LENGTH ? scope : rowId(scope);
+    clients.set(count === 1 ? id : `${id} #${count}`, client);
   }
   return clients;
 }
@@ -102,7 +109,8 @@ export class ClientState implements PageState {
       scope,
     );
     return {
-      ...{ id, target: cellText(id), scope: cellText(scope), nodeId: cellText(nodeId), state },
+      ...{ id, target: cellText(scope.length > MAX_ID_LENGTH ? scope : id), state },
+      nodeId: cellText(nodeId),
       reason: cellText(failure ?? waitingFor[0] ?? ''),
       waiting: waitingFor.length,
       ...(config && {

@@ -8,6 +8,8 @@ import { ViewStates } from './view-state.js';
 
 /** The rows of a page of a view, as the process has them. */
 const PAGE_SIZE = 200;
+/** The number of opened, and that of closed groups in a request, which may have 8 KiB. */
+const MAX_GROUPS = 60;
 const AGE_INTERVAL_MS = 5000;
 /** The shortest time between two announcements to screen readers. */
 const ANNOUNCE_INTERVAL_MS = 5000;
@@ -184,8 +186,8 @@ function connect() {
     ['target', chosen],
     ['filter', filter],
     // The ids that do not fit into a request are those that were opened and closed first.
-    ...(opened.size > 0 ? [['opened', [...opened].slice(-150).join(',')]] : []),
-    ...(closed.size > 0 ? [['closed', [...closed].slice(-150).join(',')]] : []),
+    ...(opened.size > 0 ? [['opened', [...opened].slice(-MAX_GROUPS).join(',')]] : []),
+    ...(closed.size > 0 ? [['closed', [...closed].slice(-MAX_GROUPS).join(',')]] : []),
   ];
   close = openStream(query, token, {
     onMessage(message) {
