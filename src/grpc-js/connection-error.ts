@@ -8,6 +8,9 @@ const CONNECTION_FAILED =
 /** The text of grpc-js's pick_first for an endpoint that outlier detection has ejected (gRFC A50). */
 const EJECTED = /^Picked subchannel .* is unhealthy$/s;
 
+/** The cause where every subchannel had failed for another channel before, whose error pick_first does not know. */
+const NO_CAUSE = 'null';
+
 /** The parts of an error of grpc-js's pick_first. */
 export interface ConnectionError {
   /** Whether a connection failed, or none can be used for another reason. */
@@ -21,6 +24,10 @@ export interface ConnectionError {
 /** Parses the error of an endpoint. A text of another form is the cause as a whole. */
 export function parseConnectionError(text: string): ConnectionError {
   const [whole, cause = text, note = ''] = CONNECTION_FAILED.exec(text) ?? [];
-  const shown = EJECTED.test(text) ? 'ejected by outlier detection' : cause;
-  return { isConnectionFailure: whole !== undefined, cause: shown, note };
+  return { isConnectionFailure: whole !== undefined, cause: nameCause(text, cause), note };
+}
+
+function nameCause(text: string, cause: string): string {
+  if (EJECTED.test(text)) return 'ejected by outlier detection';
+  return cause === NO_CAUSE ? 'in backoff after a failure for another channel' : cause;
 }

@@ -93,7 +93,7 @@ const RING_HASH = 'ring_hash_experimental';
 const WEIGHTED_ROUND_ROBIN = 'weighted_round_robin';
 
 /** The policies that many processes never use: their code is loaded when a config names them. */
-export function latePolicies(environment: PolicyEnvironment): readonly LbPolicyType[] {
+function latePolicies(environment: PolicyEnvironment): readonly LbPolicyType[] {
   const { flags, hash, limits } = environment;
   const weighted = memoize(() => {
     const oobReports = new (loadOobReports().OobReports)({
