@@ -1,3 +1,5 @@
+// Before any certificate: in Node.js 20, `toLegacyObject` loads a part of this module, which breaks it if it is loaded later.
+import 'node:tls';
 import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 
 /** The tags of the kinds of names in a subjectAltName extension (RFC 5280, 4.2.1.6). */
