@@ -316,6 +316,10 @@ export const disagreements = {
     'node ack, go ack, python nack',
     'An address of a kind that cannot be used is skipped, and the other endpoints stay in use (decision 0014)',
   ],
+  'endpoint: typed metadata that is a wrong address': [
+    'node nack, go ack, python ack',
+    'A86: the address of a proxy must be usable; Go and C-core do not read it unless HTTP CONNECT is switched on',
+  ],
   'endpoint: a drop without a percentage': [
     'node nack, go ack, python nack',
     'A27, A32: the share of a category must be there; C-core refuses it as well',
