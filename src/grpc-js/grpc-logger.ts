@@ -1,5 +1,5 @@
 import type { Clock } from '../util/clock';
-import { LogLimiter } from '../util/log-limiter';
+import { LogLimiter } from './log-limiter';
 import type { LogFields, Logger, LogLevel, LogRecord, XdsLogger } from '../util/logger';
 import { sanitizeText } from '../util/sanitize-text';
 import { log, logVerbosity, trace } from '.';

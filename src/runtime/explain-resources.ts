@@ -15,7 +15,7 @@ import { processLbPolicies } from '../lb/custom/policy-type';
 import { createPolicyRegistry } from '../lb/registry/create-policy-registry';
 import { RegexMeter } from '../regex/regex-meter';
 import { ClusterRefs } from '../resolver/cluster-refs';
-import { explainCall, type CallExplanation, type FindUnused } from '../resolver/explain-call';
+import { explainCall, type CallExplanation } from '../resolver/explain-call';
 import { withText } from '../resolver/explanation-text';
 import { RouteTable } from '../resolver/route-table';
 import { parseTarget, type TargetName } from '../resolver/xds-scheme';
@@ -29,6 +29,7 @@ import { systemRandom } from '../util/random';
 import { err, type Result } from '../util/result';
 import { TimeSlices } from '../util/time-slices';
 import { addHttpFilters, createRuntimeResourceTypes } from './built-in-parts';
+import { createUnusedSearch } from './find-unused';
 import { GivenResources, type GivenResource } from './given-resources';
 
 /** The parts of a client that explanations need. */
@@ -101,7 +102,11 @@ export function explainGiven(
     explainCall({
       ...{ config: config.value, table, method, limits: parts.limits },
       headers: withUserAgent(headers, userAgentOf({})),
-      findUnused: unusedFieldsOf(source, parts.types),
+      findUnused: createUnusedSearch({
+        types: parts.types,
+        bytesOf: (typeUrl, name) => source.find(typeUrl, name)?.value,
+        policies: undefined,
+      }),
     }),
   );
 }
@@ -131,7 +136,7 @@ function buildConfig(
   return update;
 }
 
-/** A clock without delays: its tasks run in order, by whoever owns them. */
+/** A clock without delays: it adds its tasks to a list, which its owner runs in order. */
 function immediateClock(tasks: (() => void)[]): Clock {
   return {
     ...{ now: () => 0, monotonicMs: () => 0 },
@@ -168,15 +173,5 @@ function bootstrapFor({ authority }: TargetName): Bootstrap {
     node: { id: '', cluster: '', locality: undefined, metadata: undefined },
     authorities: new Map(authority === '' ? [] : [[authority, template]]),
     clientDefaultListenerResourceNameTemplate: '%s',
-  };
-}
-
-function unusedFieldsOf(source: GivenResources, types: ResourceTypes): FindUnused {
-  return ({ type: key, name }) => {
-    const type = types[key];
-    const bytes = source.find(type.typeUrl, name)?.value;
-    const fields = bytes && type.describeUnusedFields?.(bytes);
-    if (fields === undefined || fields.length === 0) return undefined;
-    return { resource: `${type.typeName} "${name}"`, fields };
   };
 }

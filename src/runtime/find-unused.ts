@@ -1,6 +1,5 @@
 import type { PolicyState } from '../lb/tree/policy-state';
 import type { ExplainedResource, FindUnused } from '../resolver/explain-call';
-import type { ResourceSnapshot } from '../xds-client/client-snapshot';
 import type { ResourceType } from '../xds-client/resource-type';
 
 type DescribedType = Pick<ResourceType<unknown>, 'typeUrl' | 'typeName' | 'describeUnusedFields'>;
@@ -8,18 +7,17 @@ type DescribedType = Pick<ResourceType<unknown>, 'typeUrl' | 'typeName' | 'descr
 /** The state of a target, as an explanation looks at it. */
 export interface ExplainedState {
   readonly types: Readonly<Record<ExplainedResource['type'], DescribedType>>;
-  /** Those of the client of the target. */
-  readonly resources: readonly ResourceSnapshot[];
+  /** Returns the encoded resource in use; `undefined` if there is none. */
+  readonly bytesOf: (typeUrl: string, name: string) => Uint8Array | undefined;
   /** Those of a channel of the target; `undefined` if there are none yet. */
   readonly policies: PolicyState | undefined;
 }
 
-/** Returns a search for what has no effect of the accepted resources of a target. */
-export function createUnusedSearch({ types, resources, policies }: ExplainedState): FindUnused {
+/** Returns a search for what has no effect of the resources of a target. */
+export function createUnusedSearch({ types, bytesOf, policies }: ExplainedState): FindUnused {
   return ({ type, name }) => {
     const { typeUrl, typeName } = types[type];
-    const found = resources.find((known) => known.typeUrl === typeUrl && known.name === name);
-    const bytes = found?.accepted?.bytes;
+    const bytes = bytesOf(typeUrl, name);
     const fields = (bytes && types[type].describeUnusedFields?.(bytes)) ?? [];
     const unsecured = type === 'cluster' && policies && findUnsecured(policies, name);
     const all = [...fields, ...(unsecured ? [`transport_socket: ${unsecured}`] : [])];

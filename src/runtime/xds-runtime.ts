@@ -156,12 +156,15 @@ export class XdsRuntime {
     this.regexes.begin();
     const { limits } = this.environment;
     const client = this.clients.clients().find(({ scope }) => scope === target)?.client;
+    const resources = [...(client?.resources() ?? [])];
     return withText(
       explainCall({
         ...{ ...resolution.live, method, headers: seen, limits },
         findUnused: createUnusedSearch({
           types: this.resolverDependencies.types,
-          resources: [...(client?.resources() ?? [])],
+          bytesOf: (typeUrl, name) =>
+            resources.find((known) => known.typeUrl === typeUrl && known.name === name)?.accepted
+              ?.bytes,
           policies: this.lbPolicyRoots.describe(resolution.clusters),
         }),
       }),

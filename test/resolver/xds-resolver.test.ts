@@ -821,7 +821,7 @@ describe('XdsResolver: the end', () => {
     expect([scene.source.watchCount, scene.clientHolds]).toEqual([0, 0]);
   });
 
-  it('may happen when the channel is told that there is no config yet', () => {
+  it('may happen while the channel receives the first selector, before there is a config', () => {
     const scene = new Scene();
     scene.channel.onWait = () => scene.resolver.destroy();
     scene.resolved();

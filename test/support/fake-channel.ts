@@ -37,9 +37,9 @@ export class FakeChannel {
   onTold: (resolved: Resolved) => void = () => {};
   private selector: ConfigSelector | undefined;
 
-  /** How often it was told that there is no config yet. */
+  /** How many results without a config it has received. */
   waits = 0;
-  /** Runs whenever it was told that. */
+  /** Called for each of them. */
   onWait: () => void = () => {};
 
   readonly listener: ResolverListener = (endpoints, attributes, serviceConfig, note) => {

@@ -8,7 +8,7 @@ import {
 } from '@grpc/grpc-js';
 import { echoMethod } from './echo-backend';
 
-/** A real server that keeps the headers of every call, and fails as many of them as it is told to. */
+/** A real server that keeps the headers of every call, and fails as many of them as are to fail. */
 export class HeadersBackend {
   readonly headers: Metadata[] = [];
   /** The number of calls to fail with UNAVAILABLE. */

@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from 'node:net';
 
 const base64 = (json: unknown) => Buffer.from(JSON.stringify(json)).toString('base64url');
 
-/** A token that nobody has signed. */
+/** A token without a valid signature. */
 export function tokenOf(claims: object): string {
   return `${base64({ alg: 'none' })}.${base64(claims)}.c2ln`;
 }

@@ -71,7 +71,7 @@ class RecordedStream {
       this.pump();
     });
     call.on('cancelled', () => this.upstream.close());
-    // The client is told the status already.
+    // The client has received the status already.
     call.on('error', () => {});
   }
 

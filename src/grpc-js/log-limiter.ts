@@ -1,4 +1,4 @@
-import type { Clock } from './clock';
+import type { Clock } from '../util/clock';
 
 /** The number of lines of one cause at once. */
 const BURST = 5;

@@ -1,0 +1,42 @@
+// CPU time per call of a client that is observed in some ways, over that of one that is not.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startChild } from './child.mjs';
+import { printTable } from './table.mjs';
+import { CALLS, measure, rowsOf, RUNS } from './turns.mjs';
+
+const inRpc = (name) => new URL(`../rpc/${name}`, import.meta.url).pathname;
+
+/**
+ * @param what What the client is observed by, such as `metrics`.
+ * @param variants The ways, each by its name and the argument of the client; the first two are without any, since what
+ *   two equal processes differ by is noise.
+ */
+export async function compareObserved({ what, variants, target }) {
+  const folder = mkdtempSync(join(tmpdir(), 'grpc-xds-bench-'));
+  const world = await startChild(inRpc('world-child.cjs'));
+  try {
+    const bootstrap = join(folder, 'bootstrap.json');
+    writeFileSync(bootstrap, JSON.stringify(world.ready.bootstrap));
+    const results = await measure(() => startClients(bootstrap, variants));
+    console.log(
+      `\nCPU per call with ${what}, unary, 32 bytes (median of ${RUNS} runs of ${CALLS} calls)`,
+    );
+    printTable([['', 'µs', 'over none'], ...rowsOf(results)]);
+    console.log(`  Target: ${target}`);
+  } finally {
+    await world.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function startClients(bootstrap, variants) {
+  const clients = new Map();
+  for (const [name, observing] of variants) {
+    const args = ['grpc-xds', 'xds:///one.example.com', ...(observing ? [observing] : [])];
+    const environment = { GRPC_XDS_BOOTSTRAP: bootstrap };
+    clients.set(name, await startChild(inRpc('client-child.cjs'), args, environment));
+  }
+  return clients;
+}
