@@ -10,6 +10,7 @@ export {
   inspect,
   register,
   serveAdminPage,
+  shutdown,
 } from './register';
 export type { AdminPageOptions } from './live-page/page-options';
 export type { AdminPage } from './live-page/page-server';
@@ -31,7 +32,7 @@ export type {
   StateName,
 } from './lb/tree/policy-state';
 export type { ResourceStatus, ServerSnapshot } from './xds-client/client-snapshot';
-export type { RegisterOptions } from './register';
+export type { RegisterOptions, ShutdownOptions } from './runtime/register-options';
 export type { Limits } from './bootstrap/limits';
 export type { LogFields, LogLevel, LogRecord, XdsLogger } from './util/logger';
 export type {

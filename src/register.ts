@@ -6,7 +6,7 @@ import type * as ClientPage from './admin/page/client-page';
 import type { ObserveClients } from './admin/status-queue';
 import type { AdminPageOptions } from './live-page/page-options';
 import type { AdminPage } from './live-page/page-server';
-import { resolveLimits, type Limits } from './bootstrap/limits';
+import { resolveLimits } from './bootstrap/limits';
 import { Metadata, registerAdminService } from './grpc-js';
 import { checkHost } from './grpc-js/check-host';
 import { CopyWatch } from './grpc-js/copy-watch';
@@ -17,39 +17,18 @@ import type { CallExplanation } from './resolver/explain-call';
 import { registerXdsResolver } from './resolver/xds-scheme';
 import type * as Explain from './runtime/explain-resources';
 import { loadRuntime } from './runtime/load-runtime';
+import {
+  checkRegisterOptions,
+  readShutdownTimeout,
+  type RegisterOptions,
+  type ShutdownOptions,
+} from './runtime/register-options';
 import type { XdsRuntime } from './runtime/xds-runtime';
 import { systemClock } from './util/clock';
 import { currentFeatureFlags } from './util/feature-flags';
-import type { Logger, XdsLogger } from './util/logger';
+import { OpenResources } from './util/open-resources';
+import type { Logger } from './util/logger';
 import { currentProxyVariable, describeProxyVariable } from './util/proxy-variable';
-
-/** How to set up the client. */
-export interface RegisterOptions {
-  /**
-   * The bootstrap, as an object or as JSON text. Takes precedence over the environment variables
-   * `GRPC_XDS_BOOTSTRAP` (a path) and `GRPC_XDS_BOOTSTRAP_CONFIG` (JSON text), which are read when a channel
-   * first needs them.
-   */
-  readonly bootstrap?: object | string;
-  /**
-   * A file for the resources last accepted, so that the process can start while no management server is reachable.
-   * They are used until a server responds, and are marked as stale in statuses, logs and CSDS. Written at least
-   * a second after a change. A file that is damaged, or was saved for another node or other servers, is not used. Default: the
-   * environment variable `GRPC_XDS_SNAPSHOT_PATH`, or else no file.
-   */
-  readonly snapshotPath?: string;
-  /**
-   * Upper bounds on the resources that the control plane, backends and callers can use in this process. They apply to
-   * the whole process from its first channel on. Default: see docs/limits.md.
-   */
-  readonly limits?: Partial<Limits>;
-  /**
-   * The logger of the application, which receives every line with its fields in place of that of `@grpc/grpc-js`. Its
-   * level can change at any time. Default: lines are written by `@grpc/grpc-js`: see `GRPC_VERBOSITY` and
-   * `grpc.setLogVerbosity`, whose default shows what fails and what recovers.
-   */
-  readonly logger?: XdsLogger;
-}
 
 /** The registration of this process. */
 interface Registration {
@@ -57,19 +36,17 @@ interface Registration {
   options: RegisterOptions;
   /** Loaded for the first channel. */
   runtime: XdsRuntime | undefined;
+  /** Whether `shutdown` was called after the latest `register`. */
+  isShutDown: boolean;
+  /** Finds other copies of grpc-js. */
+  readonly copies: CopyWatch;
   /** Registers the scheme `xds:`, also after another package did. */
   takeScheme(): void;
 }
 
-/** The names in `RegisterOptions`, each listed once: an option that is added there has to be added here. */
-const OPTIONS: Readonly<Record<keyof RegisterOptions, true>> = {
-  bootstrap: true,
-  limits: true,
-  logger: true,
-  snapshotPath: true,
-};
-
 let registration: Registration | undefined;
+/** The pages and the dumps on signals. */
+const opened = new OpenResources();
 
 /**
  * Registers the scheme `xds:` with `@grpc/grpc-js` (gRFC A27). Call it once, before the first channel for such a target
@@ -82,38 +59,38 @@ let registration: Registration | undefined;
  * @throws Error if `@grpc/grpc-js` lacks what this package needs, with both versions.
  */
 export function register(options: RegisterOptions = {}): void {
-  checkOptions(options);
+  checkRegisterOptions(options);
   resolveLimits(options.limits);
   checkHost();
   if (registration === undefined) {
     registration = announce(options);
   } else {
+    const { isShutDown, copies, runtime } = registration;
     registration.options = options;
-    registration.runtime?.use(options);
+    registration.isShutDown = false;
+    if (isShutDown) copies.start();
+    runtime?.use(options);
   }
   registration.takeScheme();
 }
 
-function checkOptions(options: unknown): void {
-  const known = Object.keys(OPTIONS).join(', ');
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new TypeError(`grpc-xds: register() takes an object with the options ${known}`);
-  }
-  for (const name of Object.keys(options)) {
-    if (Object.hasOwn(OPTIONS, name)) continue;
-    throw new TypeError(
-      `grpc-xds: unknown option "${name}" of register(); the options are ${known}`,
-    );
-  }
-  if ('logger' in options && options.logger !== undefined && !isLogger(options.logger)) {
-    throw new TypeError('grpc-xds: the logger of register() must be an object with the method log');
-  }
-}
-
-function isLogger(value: unknown): value is XdsLogger {
-  return (
-    typeof value === 'object' && value !== null && 'log' in value && typeof value.log === 'function'
-  );
+/**
+ * Ends everything of this package in this process: streams of management servers, load reports, watches, timers, live
+ * pages and dumps on signals. A program needs it only to have its last load reports sent, or to be sure that nothing is
+ * left: what is open does not keep a process alive.
+ *
+ * From then on every call on an `xds:` channel that was created before fails with status UNAVAILABLE, whose details name
+ * this function; calls that have a connection go on, and their channel is closed by the application as ever. After
+ * another `register()`, new channels work. Calling it again, or before `register()`, is not an error.
+ *
+ * @returns A promise that is resolved when the last load reports have been sent, or the timeout has passed. It is rejected
+ * with a TypeError if an option is unknown or is not a number of milliseconds.
+ */
+export async function shutdown(options: ShutdownOptions = {}): Promise<void> {
+  const timeoutMs = readShutdownTimeout(options);
+  if (registration !== undefined) registration.isShutDown = true;
+  registration?.copies.stop();
+  await Promise.all([registration?.runtime?.shutDown(timeoutMs), opened.closeAll()]);
 }
 
 /**
@@ -187,7 +164,11 @@ export function dumpOnSignal(signal: NodeJS.Signals): () => void {
     clock: systemClock,
     logger,
   });
-  return () => handle.release();
+  const end = opened.add(() => {
+    handle.release();
+    return Promise.resolve();
+  });
+  return () => void end();
 }
 
 /**
@@ -201,7 +182,13 @@ export function dumpOnSignal(signal: NodeJS.Signals): () => void {
  */
 export function serveAdminPage(options: AdminPageOptions): Promise<AdminPage> {
   const observed = { inspected: () => registration?.runtime?.inspected(), explainCall };
-  return loadClientPage().serveClientPage(options, observed, systemClock);
+  const serving = loadClientPage().serveClientPage(options, observed, systemClock);
+  const close = opened.add(async () => {
+    const page = await serving.catch(() => undefined);
+    await page?.close();
+  });
+  void serving.catch(close);
+  return serving.then((page) => ({ ...page, close }));
 }
 
 /** Registers everything but the scheme with grpc-js; most code is loaded when a channel needs it. */
@@ -210,12 +197,17 @@ function announce(options: RegisterOptions): Registration {
   const copies = new CopyWatch({ modules: loadedModules, clock: systemClock, logger });
   const flags = currentFeatureFlags();
   const runtime = () => {
-    current.runtime ??= new (loadRuntime().XdsRuntime)({ logger, flags }, current.options);
-    return current.runtime;
+    if (current.runtime !== undefined) return current.runtime;
+    const created = new (loadRuntime().XdsRuntime)({ logger, flags }, current.options);
+    if (current.isShutDown) void created.shutDown(0);
+    current.runtime = created;
+    return created;
   };
   const current: Registration = {
     options,
     runtime: undefined,
+    isShutDown: false,
+    copies,
     takeScheme() {
       copies.reportPeer();
       registerXdsResolver((...args) => {

@@ -17,7 +17,8 @@ describe('register()', () => {
   });
 
   it('throws a TypeError for an unknown option, and names the known ones', () => {
-    const options = { bootsrap: {} } as RegisterOptions;
+    // @ts-expect-error -- the compiler refuses it, too
+    const options: RegisterOptions = { bootsrap: {} };
     expect(() => register(options)).toThrow(TypeError);
     expect(() => register(options)).toThrow(
       'grpc-xds: unknown option "bootsrap" of register(); the options are bootstrap, ',

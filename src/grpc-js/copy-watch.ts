@@ -1,5 +1,6 @@
 import { experimental } from '@grpc/grpc-js';
 import type { Clock } from '../util/clock';
+import type { Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import { StatusCode } from '../util/status-code';
 import { isLoadBalancerNameRegistered } from '.';
@@ -34,6 +35,7 @@ const MAX_DELAY_MS = 64_000;
 export class CopyWatch {
   private readonly known = new Set<string>();
   private isPeerReported = false;
+  private timer: Handle | undefined;
 
   constructor(private readonly options: CopyWatchOptions) {}
 
@@ -72,9 +74,15 @@ export class CopyWatch {
     });
   }
 
+  /** Ends the repeated search. */
+  stop(): void {
+    this.timer?.release();
+    this.timer = undefined;
+  }
+
   private scanAfter(delayMs: number): void {
     if (delayMs > MAX_DELAY_MS) return;
-    this.options.clock.setTimer(() => {
+    this.timer = this.options.clock.setTimer(() => {
       this.scan();
       this.scanAfter(delayMs * 2);
     }, delayMs);

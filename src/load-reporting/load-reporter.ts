@@ -8,6 +8,7 @@ import { SerialQueue } from '../util/serial-queue';
 import type { XdsTransportFactory } from '../xds-client/transport';
 import { describeServer } from '../xds-client/xds-errors';
 import type { ClusterId } from './cluster-load';
+import type { LoadStreams } from './load-streams';
 import type * as LrsStreamModule from './lrs-stream';
 import type { LrsStream } from './lrs-stream';
 import { parseMetricRules, type MetricRules } from './metrics';
@@ -23,6 +24,8 @@ export interface LoadReporterOptions {
   readonly logger: Logger;
   /** Whether clusters choose which metrics of backends are reported (gRFC A85); if not, gRFC A64 applies. */
   readonly choosesMetrics: boolean;
+  /** Has the streams that are in use. Default: nothing does. */
+  readonly streams?: LoadStreams;
 }
 
 /** A cluster whose load is reported, and its server. */
@@ -93,7 +96,7 @@ export class LoadReporter {
   }
 
   private createStream(server: ServerConfig, loads: ServerLoads): LrsStream {
-    const { node, transportFactory, clock, random, logger } = this.options;
+    const { node, transportFactory, clock, random, logger, streams } = this.options;
     return new (loadLate().LrsStream)({
       loads,
       connect: () => transportFactory.create(server),
@@ -103,6 +106,7 @@ export class LoadReporter {
       clock,
       random,
       logger,
+      streams,
     });
   }
 }

@@ -17,6 +17,7 @@ import type { StreamStatus, XdsTransport } from '../xds-client/transport';
 import type { TakenClusterCounts } from './cluster-load';
 import { toClusterStats } from './load-report';
 import { parseLrsResponse, type LrsResponse } from './lrs-response';
+import { DRAIN_TIMEOUT_MS, type EndableStream, type LoadStreams } from './load-streams';
 import type { ServerLoads } from './server-loads';
 
 /** Constructor options of an LRS stream. */
@@ -32,36 +33,41 @@ export interface LrsStreamOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** Has the stream while it is in use. Default: nothing does. */
+  readonly streams?: LoadStreams | undefined;
 }
 
 const LRS_METHOD = '/envoy.service.load_stats.v3.LoadReportingService/StreamLoadStats';
 const TRACER = 'xds_client';
-
-/** How long a server may take to receive the last report before the connection is closed. */
-const DRAIN_TIMEOUT_MS = 1000;
 
 /**
  * The LRS stream to one server, and the streams that replace it (gRFCs A27, A57). One exists while calls are counted;
  * after that the load reports are drained. What was not sent when a stream ended is part of the next report. What was
  * sent is not repeated, because it may have arrived.
  */
-export class LrsStream {
+export class LrsStream implements EndableStream {
   private readonly stream: ReconnectingStream<LrsSession>;
   /** The failure last logged, so that each is logged once. */
   private loggedFailure: string | undefined;
+  /** Released when the stream is not in use. */
+  private use: Handle | undefined;
+  /** Whether the last report is sent although calls are in progress. */
+  private isFinishing = false;
 
   constructor(private readonly options: LrsStreamOptions) {
     const { loads, node, connect, queue, clock, random } = options;
+    const isDone = () => this.isFinishing || !loads.isInUse;
     this.stream = new ReconnectingStream({
       ...{ connect, queue, clock, random },
       method: () => LRS_METHOD,
       createSession: (open) =>
         new LrsSession({
           ...{ open, loads, node },
+          isDone,
           onResponse: (response) => this.onResponse(response),
           onDrained: () => {
-            if (loads.isInUse) this.stream.replace();
-            else this.stop();
+            if (isDone()) this.stop();
+            else this.stream.replace();
           },
           trace: (text) => this.trace(text),
         }),
@@ -72,7 +78,9 @@ export class LrsStream {
   /** Starts, drains or stops the stream after `ServerLoads.isInUse` may have changed. */
   update(): void {
     const { session } = this.stream;
+    if (this.isFinishing) return;
     if (this.options.loads.isInUse) {
+      this.use ??= this.options.streams?.add(this);
       this.stream.start();
       session?.cancelDrain();
     } else if (session?.hasAnswered === true) {
@@ -82,10 +90,26 @@ export class LrsStream {
     }
   }
 
+  finish(): void {
+    this.options.queue.run(() => {
+      const { session } = this.stream;
+      this.isFinishing = true;
+      if (session?.hasAnswered === true) session.drain();
+      else this.stop();
+    });
+  }
+
+  close(): void {
+    this.isFinishing = true;
+    this.options.queue.run(() => this.stop());
+  }
+
   /** Ends the stream. What was not reported is dropped. */
   private stop(): void {
     this.stream.stop();
     this.options.loads.removeUnused();
+    this.use?.release();
+    this.use = undefined;
   }
 
   private onFailed(reason: string, retryInMs: number): void {
@@ -120,6 +144,8 @@ interface LrsSessionOptions {
   readonly loads: ServerLoads;
   readonly node: Node;
   readonly onResponse: (response: LrsResponse) => void;
+  /** Returns whether there is nothing more to report. */
+  readonly isDone: () => boolean;
   /** Called when a drained stream has ended, or the server has not ended it in time. */
   readonly onDrained: () => void;
   readonly trace: (text: () => string) => void;
@@ -167,8 +193,8 @@ class LrsSession implements StreamSession {
   }
 
   onClosed(status: StreamStatus): NextStream | undefined {
-    const { loads, trace, onDrained } = this.options;
-    if (!loads.isInUse) {
+    const { isDone, trace, onDrained } = this.options;
+    if (isDone()) {
       onDrained();
       return undefined;
     }

@@ -57,15 +57,18 @@ export class PendingCalls {
   private readonly calls = new Set<PendingCall>();
   /** The error, if there is no config. */
   private failure: string | undefined;
+  /** The error of every call from now on. */
+  private finalFailure: string | undefined;
   /** Keeps the process alive while calls are pending, as the queues of grpc-js do and its filters do not. */
   private processHandle: Handle | undefined;
   private isPickDue = false;
 
   constructor(private readonly options: PendingCallsOptions) {}
 
-  /** Queues a call. It fails at once if there is an error, unless it waits for ready. */
+  /** Queues a call. It fails at once if there is an error, unless it waits for ready and the error is not final. */
   add(toRoute: CallToRoute): CallConfig {
     const { clock } = this.options;
+    if (this.finalFailure !== undefined) return failCall(this.finalFailure);
     if (this.failure !== undefined && !waitsForReady(toRoute)) return failCall(this.failure);
     const call = new PendingCall(toRoute, clock, {
       reasons: () => this.reasons(),
@@ -101,6 +104,12 @@ export class PendingCalls {
   /** Fails every call, also those that wait for ready. */
   failAll(details: string): void {
     for (const call of this.takeAll()) call.fail(details);
+  }
+
+  /** Fails every call, now and from now on. */
+  end(details: string): void {
+    this.finalFailure = details;
+    this.failAll(details);
   }
 
   /** Returns why there is no config yet, as sentences. */

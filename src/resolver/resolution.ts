@@ -61,6 +61,8 @@ export interface XdsResolverDependencies {
   readonly random: Random;
   readonly logger: Logger;
   readonly limits: Limits;
+  /** Aborted by `shutdown()`, which ends the channel. Default: it never is. */
+  readonly shutdown?: AbortSignal;
   /** The plugins of the process. Default: none. */
   readonly stats?: StatsRegistry;
 }

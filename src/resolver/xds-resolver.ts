@@ -27,6 +27,10 @@ import { dataPlaneAuthority, parseTargetName, type TargetName } from './xds-sche
 
 const TRACER = 'xds_resolver';
 
+/** The error of every call on a channel that was created before `shutdown()`. */
+const SHUT_DOWN =
+  'shutdown() of grpc-xds has ended this channel: call register() and create a new channel';
+
 const NO_CLUSTERS: ReadonlyMap<string, LbConfig> = new Map();
 
 /** Bounds the memory of errors with varying details. */
@@ -72,6 +76,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
 
   destroy(): void {
     const { resolution } = this;
+    this.shared.shutdown?.removeEventListener('abort', this.onShutdown);
     this.errorDue = undefined;
     this.unresolved = undefined;
     this.pendingCalls.failAll('The channel was closed before the call was sent');
@@ -104,6 +109,12 @@ export class XdsResolver implements Resolver, ResolutionOwner {
   }
 
   private start(): void {
+    const { shutdown } = this.shared;
+    if (shutdown?.aborted === true) {
+      this.end();
+      return;
+    }
+    shutdown?.addEventListener('abort', this.onShutdown);
     this.errorDue = undefined;
     this.pendingCalls.begin();
     if (this.unresolved === undefined) this.publishUnresolved(undefined);
@@ -134,12 +145,24 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     this.resolution.start();
   }
 
+  private readonly onShutdown = () => this.end();
+
+  /** Releases everything, and fails every call: the application closes the channel, or has forgotten it. */
+  private end(): void {
+    const { resolution } = this;
+    this.errorDue = undefined;
+    this.resolution = undefined;
+    this.pendingCalls.end(SHUT_DOWN);
+    this.publishUnresolved(SHUT_DOWN, true);
+    resolution?.close();
+  }
+
   /**
    * Gives the channel a config selector that queues calls, and a state: CONNECTING, or TRANSIENT_FAILURE with an error.
    * Left to the channel, calls would wait there, and their status could not say for what.
    */
-  private publishUnresolved(error: string | undefined): void {
-    this.unresolved = { error };
+  private publishUnresolved(error: string | undefined, isFinal = false): void {
+    this.unresolved = { error, isFinal };
     const lbConfig = new ClusterManagerConfig(NO_CLUSTERS, this.unresolved);
     this.notify(new PendingSelector(this.pendingCalls), lbConfig, {}, error);
   }

@@ -23,7 +23,7 @@ import { processLbPolicies } from '../lb/custom/policy-type';
 import { RegistryRoots } from '../lb/tree/grpc-js-root';
 import type { LbPolicyRegistry } from '../lb/registry/lb-policy-registry';
 import { TimeSlices } from '../util/time-slices';
-import { LoadReporter } from '../load-reporting/load-reporter';
+import { LoadStreams } from '../load-reporting/load-streams';
 import { RegexMeter } from '../regex/regex-meter';
 import { explainCall, explainUnrouted, type CallExplanation } from '../resolver/explain-call';
 import { withText } from '../resolver/explanation-text';
@@ -33,21 +33,15 @@ import type { XdsResolverDependencies } from '../resolver/resolution';
 import { XdsResolver } from '../resolver/xds-resolver';
 import { processCertificateProviders } from '../security/certificate-provider-registry';
 import { CertificateProviders } from '../security/certificate-providers';
-import type * as SavedStart from '../saved-snapshot/saved-start';
 import { TransportFactory } from '../transport/transport-factory';
 import { processStats } from '../stats/stats-registry';
 import { systemClock } from '../util/clock';
 import { systemRandom } from '../util/random';
 import type { Result } from '../util/result';
-import { PACKAGE_VERSION } from '../util/version';
-import { ClientPool, type ClientGroup } from '../xds-client/client-pool';
-import { mergeResources } from '../xds-client/client-snapshot';
-import { ManagementServers } from '../xds-client/management-servers';
-import type { UserAgent } from '../xds-client/node';
+import type { ClientPool } from '../xds-client/client-pool';
 import { SharedTransports } from '../xds-client/shared-transports';
-import type { XdsTransportFactory } from '../xds-client/transport';
 import type { ResourceType } from '../xds-client/resource-type';
-import { type WatchClient, XdsClient } from '../xds-client/xds-client';
+import type { WatchClient } from '../xds-client/xds-client';
 import {
   addCertificateProviders,
   addHttpFilters,
@@ -55,15 +49,13 @@ import {
   createRuntimeResourceTypes,
 } from './built-in-parts';
 import { createUnusedSearch } from './find-unused';
-import { ClientStats } from './client-stats';
+import { createClientPool, USER_AGENT, type XdsClientGroup } from './process-clients';
 
 // The registrations of an application are in the same module instances.
 export { registerChannelCredentials } from '../credentials/channel-creds-registry';
 export { registerCertificateProvider } from '../security/certificate-provider-registry';
 export { registerHttpFilter } from '../http-filters/registry';
 export { registerLbPolicy } from '../lb/custom/policy-type';
-
-const USER_AGENT: UserAgent = { name: 'grpc-xds (Node.js)', version: PACKAGE_VERSION };
 
 /** See `RegisterOptions`. */
 export interface RuntimeOptions {
@@ -82,9 +74,15 @@ export class XdsRuntime {
   private readonly liveResolutions = new LiveResolutions();
   private readonly certificates: CertificateProviders;
   private readonly clients: ClientPool<WatchClient, XdsClientGroup>;
-  private readonly resolverDependencies: Omit<XdsResolverDependencies, 'loadBootstrap'>;
+  private readonly resolverDependencies: Omit<
+    XdsResolverDependencies,
+    'loadBootstrap' | 'shutdown'
+  >;
   private readonly channelBootstraps: ChannelBootstraps;
   private loadBootstrap: () => Result<Bootstrap, string>;
+  private readonly loadStreams = new LoadStreams(systemClock);
+  /** Aborted by a shutdown; replaced by the next registration. */
+  private lifetime = new AbortController();
 
   constructor(ambient: Pick<PolicyEnvironment, 'logger' | 'flags'>, options: RuntimeOptions) {
     this.environment = {
@@ -123,12 +121,13 @@ export class XdsRuntime {
     });
     this.channelBootstraps = new ChannelBootstraps(this.loaderOptions(), ambient.logger);
     this.loadBootstrap = this.createLoader(options);
-    this.clients = createClientPool(environment, transportFactory);
+    this.clients = createClientPool(environment, transportFactory, this.loadStreams);
     this.resolverDependencies = this.createDependencies(policies);
   }
 
   /** Replaces the bootstrap for channels created from now on. */
   use(options: RuntimeOptions): void {
+    if (this.lifetime.signal.aborted) this.lifetime = new AbortController();
     this.loadBootstrap = this.createLoader(options);
   }
 
@@ -141,8 +140,18 @@ export class XdsRuntime {
     const shared = {
       ...this.resolverDependencies,
       loadBootstrap: loadBootstrap ?? this.loadBootstrap,
+      shutdown: this.lifetime.signal,
     };
     return new XdsResolver(target, listener, options, shared);
+  }
+
+  /**
+   * Ends every channel, until the next `use`. See `LoadStreams.end`.
+   * @returns A promise that is resolved after the last load reports.
+   */
+  shutDown(timeoutMs: number): Promise<void> {
+    this.lifetime.abort();
+    return this.loadStreams.end(timeoutMs);
   }
 
   /** Implements `explainCall` of the package. */
@@ -209,7 +218,7 @@ export class XdsRuntime {
 
   private createDependencies(
     policies: LbPolicyRegistry,
-  ): Omit<XdsResolverDependencies, 'loadBootstrap'> {
+  ): Omit<XdsResolverDependencies, 'loadBootstrap' | 'shutdown'> {
     const { hash } = this.environment;
     return {
       ...this.environment,
@@ -232,55 +241,4 @@ export class XdsRuntime {
       stats: processStats,
     };
   }
-}
-
-/** The clients of one bootstrap, and the load reports of their channels (gRFC A27). */
-export interface XdsClientGroup extends ClientGroup<WatchClient> {
-  /** One LRS stream per server for all clients, until their last calls end. */
-  readonly loads: LoadReporter;
-}
-
-/** Creates the clients of the process: one for each target, sharing the connections of a bootstrap. */
-export function createClientPool(
-  { clock, random, logger, flags, limits }: PolicyEnvironment,
-  transportFactory: XdsTransportFactory,
-): ClientPool<WatchClient, XdsClientGroup> {
-  const { dataErrorHandling, endpointFallback, federation } = flags;
-  const { lrsPropagation: choosesMetrics } = flags;
-  const { maxUpdateTimePercent } = limits;
-  const clientFeatures = endpointFallback ? ['xds.endpoint.supports_lb_endpoint_collection'] : [];
-  return new ClientPool((bootstrap, clients) => {
-    const { savedSnapshot: config } = bootstrap;
-    const read = () => mergeResources(clients());
-    const savedStart =
-      config && loadSavedStart().createSavedStart({ config, bootstrap, clock, logger, read });
-    const stats = new ClientStats(processStats, savedStart?.events);
-    const options = {
-      ...{ bootstrap, transportFactory, userAgent: USER_AGENT, clientFeatures },
-      ...{ dataErrorHandling, federation },
-      ...{ clock, random, logger, maxUpdateTimePercent },
-      events: stats,
-    };
-    const servers = new ManagementServers(options);
-    const { node, parseName } = servers;
-    return {
-      createClient: (target) => {
-        const onClosed = () => observation?.release();
-        const client = new XdsClient({ ...options, target, onClosed }, servers);
-        const used = savedStart?.wrap(client, { target, parseName }) ?? client;
-        const observation = stats.observe(used, { target, parseName });
-        return used;
-      },
-      loads: new LoadReporter({
-        ...{ node, transportFactory, choosesMetrics },
-        ...{ clock, random, logger },
-      }),
-    };
-  });
-}
-
-/** Loaded late, because few processes save resources. */
-function loadSavedStart(): typeof SavedStart {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- the only way to load a module late without waiting for it; the type is that of the module
-  return require('../saved-snapshot/saved-start');
 }

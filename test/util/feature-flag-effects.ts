@@ -13,7 +13,7 @@ import { PickFirstConfig } from '../../src/lb/pick-first/config';
 import { WeightedRoundRobinConfig } from '../../src/lb/weighted-round-robin/config';
 import type { LbConfig } from '../../src/resources/extension-points';
 import { createCredentials } from '../../src/runtime/built-in-parts';
-import { createClientPool } from '../../src/runtime/xds-runtime';
+import { createClientPool } from '../../src/runtime/process-clients';
 import type { FeatureFlags } from '../../src/util/feature-flags';
 import { ok } from '../../src/util/result';
 import { StatusCode } from '../../src/util/status-code';

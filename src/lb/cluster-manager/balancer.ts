@@ -1,7 +1,12 @@
-import { ConnectivityState, type Picker } from '../../grpc-js';
+import { ConnectivityState, Status, type Picker } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
 import type { Steps } from '../../util/steps';
-import { ConnectivityTally, createFailurePicker, queuePicker } from '../connectivity';
+import {
+  ConnectivityTally,
+  createDropResult,
+  createFailurePicker,
+  queuePicker,
+} from '../connectivity';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { ChildPolicy } from '../tree/child-policy';
@@ -184,10 +189,15 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
   }
 
   /** Calls are pending in the config selector: none is picked for. */
-  private publishUnresolved({ error }: Unresolved): void {
+  private publishUnresolved({ error, isFinal = false }: Unresolved): void {
     const { CONNECTING, TRANSIENT_FAILURE } = ConnectivityState;
     if (error === undefined) this.host.updateState(CONNECTING, queuePicker, null);
-    else this.host.updateState(TRANSIENT_FAILURE, createFailurePicker(error), error);
+    else {
+      const picker = isFinal
+        ? { pick: () => createDropResult(Status.UNAVAILABLE, error) }
+        : createFailurePicker(error);
+      this.host.updateState(TRANSIENT_FAILURE, picker, error);
+    }
   }
 
   /** The error of any child, when all have failed. */

@@ -9,6 +9,8 @@ export const CLUSTER_MANAGER = 'xds_cluster_manager_experimental';
 export interface Unresolved {
   /** The error of calls; `undefined` while the first config is pending. */
   readonly error: string | undefined;
+  /** Whether calls that wait for ready fail with it, too. Default false. */
+  readonly isFinal?: boolean;
 }
 
 /** The config of `xds_cluster_manager_experimental` (gRFC A31). */

@@ -1,0 +1,72 @@
+import type { PolicyEnvironment } from '../lb/registry/create-policy-registry';
+import { LoadReporter } from '../load-reporting/load-reporter';
+import type { LoadStreams } from '../load-reporting/load-streams';
+import type * as SavedStart from '../saved-snapshot/saved-start';
+import { processStats } from '../stats/stats-registry';
+import { PACKAGE_VERSION } from '../util/version';
+import { ClientPool, type ClientGroup } from '../xds-client/client-pool';
+import { mergeResources } from '../xds-client/client-snapshot';
+import { ManagementServers } from '../xds-client/management-servers';
+import type { UserAgent } from '../xds-client/node';
+import type { XdsTransportFactory } from '../xds-client/transport';
+import { type WatchClient, XdsClient } from '../xds-client/xds-client';
+import { ClientStats } from './client-stats';
+
+/** The name and version that management servers receive. */
+export const USER_AGENT: UserAgent = { name: 'grpc-xds (Node.js)', version: PACKAGE_VERSION };
+
+/** The clients of one bootstrap, and the load reports of their channels (gRFC A27). */
+export interface XdsClientGroup extends ClientGroup<WatchClient> {
+  /** One LRS stream per server for all clients, until their last calls end. */
+  readonly loads: LoadReporter;
+}
+
+/**
+ * Creates the clients of the process: one for each target, sharing the connections of a bootstrap.
+ * @param streams Has the streams of load reports that are in use. Default: nothing does.
+ */
+export function createClientPool(
+  { clock, random, logger, flags, limits }: PolicyEnvironment,
+  transportFactory: XdsTransportFactory,
+  streams?: LoadStreams,
+): ClientPool<WatchClient, XdsClientGroup> {
+  const { dataErrorHandling, endpointFallback, federation } = flags;
+  const { lrsPropagation: choosesMetrics } = flags;
+  const { maxUpdateTimePercent } = limits;
+  const clientFeatures = endpointFallback ? ['xds.endpoint.supports_lb_endpoint_collection'] : [];
+  return new ClientPool((bootstrap, clients) => {
+    const { savedSnapshot: config } = bootstrap;
+    const read = () => mergeResources(clients());
+    const savedStart =
+      config && loadSavedStart().createSavedStart({ config, bootstrap, clock, logger, read });
+    const stats = new ClientStats(processStats, savedStart?.events);
+    const options = {
+      ...{ bootstrap, transportFactory, userAgent: USER_AGENT, clientFeatures },
+      ...{ dataErrorHandling, federation },
+      ...{ clock, random, logger, maxUpdateTimePercent },
+      events: stats,
+    };
+    const servers = new ManagementServers(options);
+    const { node, parseName } = servers;
+    return {
+      createClient: (target) => {
+        const onClosed = () => observation?.release();
+        const client = new XdsClient({ ...options, target, onClosed }, servers);
+        const used = savedStart?.wrap(client, { target, parseName }) ?? client;
+        const observation = stats.observe(used, { target, parseName });
+        return used;
+      },
+      loads: new LoadReporter({
+        ...{ node, transportFactory, choosesMetrics },
+        ...{ clock, random, logger },
+        ...(streams && { streams }),
+      }),
+    };
+  });
+}
+
+/** Loaded late, because few processes save resources. */
+function loadSavedStart(): typeof SavedStart {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- the only way to load a module late without waiting for it; the type is that of the module
+  return require('../saved-snapshot/saved-start');
+}

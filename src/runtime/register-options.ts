@@ -1,0 +1,90 @@
+import type { Limits } from '../bootstrap/limits';
+import type { XdsLogger } from '../util/logger';
+
+/** How to set up the client. */
+export interface RegisterOptions {
+  /**
+   * The bootstrap, as an object or as JSON text. Takes precedence over the environment variables
+   * `GRPC_XDS_BOOTSTRAP` (a path) and `GRPC_XDS_BOOTSTRAP_CONFIG` (JSON text), which are read when a channel
+   * first needs them.
+   */
+  readonly bootstrap?: object | string;
+  /**
+   * A file for the resources last accepted, so that the process can start while no management server is reachable.
+   * They are used until a server responds, and are marked as stale in statuses, logs and CSDS. Written at least
+   * a second after a change. A file that is damaged, or was saved for another node or other servers, is not used. Default: the
+   * environment variable `GRPC_XDS_SNAPSHOT_PATH`, or else no file.
+   */
+  readonly snapshotPath?: string;
+  /**
+   * Upper bounds on the resources that the control plane, backends and callers can use in this process. They apply to
+   * the whole process from its first channel on. Default: see docs/limits.md.
+   */
+  readonly limits?: Partial<Limits>;
+  /**
+   * The logger of the application, which receives every line with its fields in place of that of `@grpc/grpc-js`. Its
+   * level can change at any time. Default: lines are written by `@grpc/grpc-js`: see `GRPC_VERBOSITY` and
+   * `grpc.setLogVerbosity`, whose default shows what fails and what recovers.
+   */
+  readonly logger?: XdsLogger;
+}
+
+/** How to shut the client down. */
+export interface ShutdownOptions {
+  /**
+   * How long to wait, in milliseconds, for the calls in progress whose load is reported, and for the last load reports.
+   * What has not been reported by then is lost; the calls themselves go on. Default: 5000.
+   */
+  readonly timeoutMs?: number;
+}
+
+/** The names in `RegisterOptions`, each listed once: an option that is added there has to be added here. */
+const OPTIONS: Readonly<Record<keyof RegisterOptions, true>> = {
+  bootstrap: true,
+  limits: true,
+  logger: true,
+  snapshotPath: true,
+};
+
+/** Default of `ShutdownOptions.timeoutMs`. */
+const SHUTDOWN_TIMEOUT_MS = 5000;
+
+/** Checks the options of `register()`. @throws TypeError if one is unknown or has a value that it cannot have. */
+export function checkRegisterOptions(options: unknown): void {
+  const values = checkNames('register', options, Object.keys(OPTIONS));
+  const { logger } = values;
+  if (logger !== undefined && !isLogger(logger)) {
+    throw new TypeError('grpc-xds: the logger of register() must be an object with the method log');
+  }
+}
+
+/** Returns the timeout of `shutdown()` in milliseconds. @throws TypeError as `checkRegisterOptions` does. */
+export function readShutdownTimeout(options: unknown): number {
+  const { timeoutMs = SHUTDOWN_TIMEOUT_MS } = checkNames('shutdown', options, ['timeoutMs']);
+  if (typeof timeoutMs === 'number' && timeoutMs >= 0) return timeoutMs;
+  throw new TypeError('grpc-xds: timeoutMs of shutdown() must be a number of milliseconds from 0');
+}
+
+function checkNames(
+  name: string,
+  options: unknown,
+  known: readonly string[],
+): Readonly<Record<string, unknown>> {
+  const list = known.join(', ');
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new TypeError(`grpc-xds: ${name}() takes an object with the options ${list}`);
+  }
+  for (const option of Object.keys(options)) {
+    if (known.includes(option)) continue;
+    throw new TypeError(
+      `grpc-xds: unknown option "${option}" of ${name}(); the options are ${list}`,
+    );
+  }
+  return { ...options };
+}
+
+function isLogger(value: unknown): value is XdsLogger {
+  return (
+    typeof value === 'object' && value !== null && 'log' in value && typeof value.log === 'function'
+  );
+}
