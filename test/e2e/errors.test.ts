@@ -2,6 +2,7 @@ import { Metadata, status, type ServiceError } from '@grpc/grpc-js';
 import { register } from '../../src';
 import { EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
+import { FastClock } from '../support/fast-clock';
 import { bootstrapFor, Mesh, NODE_ID, SERVICE, simpleResources } from '../support/mesh';
 import { ScriptedControlPlane } from '../support/scripted-control-plane';
 import { edsClusterJson, listenerJson } from '../support/xds-json';
@@ -94,6 +95,7 @@ describe('a call that cannot be sent says why', () => {
     const mesh = await Mesh.start([]);
     mesh.serve({ ...simpleResources([1]), clusters: [] });
     const patience = { deadlineMs: 60_000 };
+    const clock = new FastClock(10);
     const withoutListener = client('xds:///missing.test').failure(patience);
     const withoutCluster = client().failure(patience);
     // The bootstrap is read when a channel first needs it.
@@ -104,6 +106,8 @@ describe('a call that cannot be sent says why', () => {
       expectFailure(withoutCluster, [mesh.address, NODE_ID, 'Cluster', '"echo"']),
       expectFailure(unanswered, [silentAddress, NODE_ID, 'Listener', 'silent.test']),
     ]);
+    expect(clock.expired.filter((ms) => ms > 10_000 && ms <= 15_000)).not.toEqual([]);
+    clock.stop();
     await silent.stop();
     mesh.stop();
   }, 90_000);

@@ -43,11 +43,14 @@ const KINDS = ['listeners', 'routes', 'clusters', 'endpoints'] as const;
 class Child {
   out = '';
   private readonly process: ChildProcess;
+  /** Its output is complete only then. */
+  private readonly closed: Promise<unknown>;
 
   constructor(scenario: string, bootstrap: object) {
     const env = { ...process.env, GRPC_XDS_BOOTSTRAP_CONFIG: JSON.stringify(bootstrap) };
     const args = ['--require', hook, script, scenario, `xds:///${SERVICE}`];
     this.process = spawn(process.execPath, args, { env, timeout: KILL_MS, killSignal: 'SIGKILL' });
+    this.closed = once(this.process, 'close');
     this.process.stdout?.on('data', (chunk: Buffer) => (this.out += String(chunk)));
   }
 
@@ -61,9 +64,7 @@ class Child {
 
   /** @returns what it printed and how it ended: `signal` is set if it did not by itself. */
   async end(): Promise<{ out: string; code: number | null; signal: string | null }> {
-    if (this.process.exitCode === null && this.process.signalCode === null) {
-      await once(this.process, 'close');
-    }
+    await this.closed;
     return { out: this.out.trim(), code: this.process.exitCode, signal: this.process.signalCode };
   }
 }

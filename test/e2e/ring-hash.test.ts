@@ -1,4 +1,5 @@
-import { status } from '@grpc/grpc-js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../support/eventually';
 import { Mesh, simpleResources } from '../support/mesh';
 import { SilentServer } from '../support/silent-server';
 import { edsClusterJson } from '../support/xds-json';
@@ -23,8 +24,14 @@ describe('a channel with a ring_hash cluster', () => {
       clusters: [edsClusterJson('echo', { lb_policy: 'RING_HASH' })],
     });
     // 2. The call is picked again when its endpoint is CONNECTING, and again waits for that one.
-    const { code } = await mesh.client().failure({ deadlineMs: 2000 });
-    expect(code).toBe(status.DEADLINE_EXCEEDED);
-    expect(servers.reduce((sum, { connections }) => sum + connections, 0)).toBe(1);
+    const connections = () => servers.reduce((sum, server) => sum + server.connections, 0);
+    const client = mesh.client();
+    const answer = client.say({ deadlineMs: 60_000 }).catch(() => undefined);
+    await eventually(connections, (count) => count > 0);
+    // Time for another one, which must not come.
+    await sleep(1000);
+    expect(connections()).toBe(1);
+    client.close();
+    await answer;
   });
 });

