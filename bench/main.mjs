@@ -1,4 +1,4 @@
-// Runs the benchmarks named on the command line: `npm run bench -- start`.
+// Runs the benchmarks named on the command line: `npm run bench -- start`. Options, which some have, follow the names.
 const benchmarks = new Map([
   ['start', () => import('./start/start.mjs')],
   ['rpc', () => import('./rpc/rpc.mjs')],
@@ -11,12 +11,19 @@ const benchmarks = new Map([
   ['loads', () => import('./loads/loads.mjs')],
   ['tls', () => import('./tls/tls.mjs')],
   ['hostile', () => import('./hostile/hostile.mjs')],
+  ['anchors', () => import('./anchors/anchors.mjs')],
 ]);
 
 /** Several under one name. */
 const groups = new Map([['scale', ['eds', 'clusters']]]);
 
-const names = process.argv.slice(2).flatMap((name) => groups.get(name) ?? [name]);
+const isOption = (word) => word.startsWith('-');
+const words = process.argv.slice(2);
+const end = words.findIndex(isOption);
+const options = end < 0 ? [] : words.slice(end);
+const names = words
+  .slice(0, words.length - options.length)
+  .flatMap((name) => groups.get(name) ?? [name]);
 const unknown = names.filter((name) => !benchmarks.has(name));
 if (names.length === 0 || unknown.length > 0) {
   if (unknown.length > 0) console.error(`There is no benchmark ${unknown.join(', ')}.`);
@@ -28,5 +35,5 @@ if (names.length === 0 || unknown.length > 0) {
 for (const name of names) {
   const load = benchmarks.get(name);
   const { run } = await load();
-  await run();
+  await run(options);
 }

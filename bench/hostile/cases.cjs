@@ -1,6 +1,6 @@
 // What a control plane, or a caller of the admin port, may do to a client on purpose or by mistake. Each case serves the
 // target xds:///bad, while xds:///good goes on beside it.
-const { aggregate, cluster, endpoints, listener, routes } = require('./encode.cjs');
+const { aggregate, cluster, endpoints, listener, routes } = require('../support/encode.cjs');
 
 const toBad = { prefix: '' };
 const regexRoute = (regex) => ({

@@ -4,7 +4,14 @@ const http = require('node:http');
 const grpc = require('@grpc/grpc-js');
 const { startBackend } = require('../support/backend.cjs');
 const { cases } = require('./cases.cjs');
-const { cluster, discoveryType, endpoints, listener, routes, TYPES } = require('./encode.cjs');
+const {
+  cluster,
+  discoveryType,
+  endpoints,
+  listener,
+  routes,
+  TYPES,
+} = require('../support/encode.cjs');
 
 const hostile = cases[process.argv[2]];
 const same = (buffer) => buffer;

@@ -26,11 +26,16 @@ function countConnections() {
   };
 }
 
-/** @param credentials Of the server. Default: insecure ones. */
-exports.startBackend = (credentials = grpc.ServerCredentials.createInsecure()) => {
+/**
+ * @param credentials Of the server. Default: insecure ones.
+ * @param services Further services, whose one method is called `say`, too.
+ */
+exports.startBackend = (credentials = grpc.ServerCredentials.createInsecure(), services = []) => {
   const { count: connections, stop } = countConnections();
   const server = new grpc.Server();
-  server.addService(echoService, { say: (call, callback) => callback(null, call.request) });
+  for (const service of [echoService, ...services]) {
+    server.addService(service, { say: (call, callback) => callback(null, call.request) });
+  }
   return new Promise((resolve, reject) => {
     server.bindAsync('0.0.0.0:0', credentials, (error, port) => {
       stop();

@@ -1,9 +1,9 @@
 // The one method all benchmarks call, with bytes in and bytes out.
 const same = (buffer) => buffer;
 
-exports.echoService = {
+const echoAt = (path) => ({
   say: {
-    path: '/demo.Echo/Say',
+    path,
     requestStream: false,
     responseStream: false,
     requestSerialize: same,
@@ -11,4 +11,9 @@ exports.echoService = {
     responseSerialize: same,
     responseDeserialize: same,
   },
-};
+});
+
+exports.echoService = echoAt('/demo.Echo/Say');
+
+/** A method that test clients in every language have; its messages are empty. */
+exports.emptyCallService = echoAt('/grpc.testing.TestService/EmptyCall');

@@ -44,6 +44,10 @@ export class LineProcess {
     return this.#nextLine();
   }
 
+  get pid() {
+    return this.#process.pid;
+  }
+
   /** What it last wrote to its standard error. */
   get errors() {
     return this.#errors.trim();

@@ -5,6 +5,9 @@
 //       "codes": {status: count}, "message"}. With secure, the control plane decides how connections are secured.
 //   {"do": "watch", "target"}  connects, so that resources are asked for
 //   {"do": "close", "target"}  closes the channel
+//   {"do": "probe", "target", "intervalMs"}  begins a call of EmptyCall whenever one is due, for as long as the program runs
+//   {"do": "measured"}  answers {"slowestMs", "calls", "failed", "cpuMs"} of the time since the last one, or since probe: how
+//       long a call took from the moment it was due, and the CPU time of the process
 //
 // Those of this package and of grpc-go can record metrics:
 //
@@ -27,7 +30,7 @@ const java = pathOf('../java/build');
 const own = [process.execPath, pathOf('own-client.mjs')];
 
 /** The clients by name: the command, and what else the server is said to be able to do. */
-const CLIENTS = {
+export const CLIENTS = {
   node: { command: own },
   'node-delta': { command: own, features: ['grpc_xds_delta'] },
   go: { command: [goPeer, 'client'] },

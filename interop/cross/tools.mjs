@@ -18,6 +18,7 @@ const BUILDS = {
       'client.go',
       'encoder.go',
       'metrics.go',
+      'probe.go',
       'secure_server.go',
       'server.go',
       'control_plane.go',
@@ -42,6 +43,7 @@ const BUILDS = {
     sources: [
       'pom.xml',
       'src/main/java/interop/Client.java',
+      'src/main/java/interop/Probe.java',
       'src/main/java/interop/SecureServers.java',
     ],
     commands: [['mvn', '--quiet', '--batch-mode', 'process-classes']],

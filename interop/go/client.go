@@ -22,17 +22,20 @@ type client struct {
 	channels map[string]*grpc.ClientConn
 	// observed is nil unless metrics are recorded.
 	observed *observedMetrics
+	probe    *probe
 }
 
 // clientCommand is one line for a client.
 type clientCommand struct {
-	// Do is "call", "watch" (connect, without calls), "close", "observe" (record metrics from now on) or "metrics".
-	Do        string
-	Target    string
-	Count     int
-	Headers   map[string]string
-	Method    string
-	TimeoutMs int
+	// Do is "call", "watch" (connect, without calls), "close", "observe" (record metrics from now on), "metrics", "probe" or
+	// "measured".
+	Do         string
+	Target     string
+	Count      int
+	Headers    map[string]string
+	Method     string
+	TimeoutMs  int
+	IntervalMs int
 	// Secure says that the control plane decides how connections are secured.
 	Secure bool
 	// FailFast says that calls fail where they would have to wait for a connection.
@@ -65,6 +68,8 @@ func (c *client) handle(line []byte) (answer, error) {
 		return struct{}{}, nil
 	case "metrics":
 		return c.observed.collect()
+	case "measured":
+		return c.probe.measured(), nil
 	}
 	if command.Do == "close" {
 		if channel, found := c.channels[command.Target]; found {
@@ -79,6 +84,10 @@ func (c *client) handle(line []byte) (answer, error) {
 	}
 	if command.Do == "watch" {
 		channel.Connect()
+		return struct{}{}, nil
+	}
+	if command.Do == "probe" {
+		c.probe = startProbe(channel, command.IntervalMs)
 		return struct{}{}, nil
 	}
 	return callMany(channel, command), nil

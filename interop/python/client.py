@@ -6,6 +6,8 @@ import sys
 import grpc
 import grpc.experimental
 
+from probe import Probe
+
 METHODS = {
     name: f"/grpc.testing.TestService/{name}" for name in ("UnaryCall", "EmptyCall")
 }
@@ -52,8 +54,11 @@ class Client:
     def __init__(self) -> None:
         self.channels: dict[str, grpc.Channel] = {}
         self.watches: dict[str, grpc.Future] = {}
+        self.probe: Probe | None = None
 
     def handle(self, command: dict) -> dict:
+        if command["do"] == "measured" and self.probe is not None:
+            return self.probe.measured()
         target = command["target"]
         if command["do"] == "close":
             watch = self.watches.pop(target, None)
@@ -78,6 +83,10 @@ class Client:
             # A call, because subscribing to the state of the channel polls it five times a second.
             stub = channel.unary_unary(METHODS["EmptyCall"])
             self.watches[target] = stub.future(b"", wait_for_ready=True)
+            return {}
+        if command["do"] == "probe":
+            stub = channel.unary_unary(METHODS["EmptyCall"])
+            self.probe = Probe(stub, command["intervalMs"])
             return {}
         return call_many(channel, command)
 

@@ -42,6 +42,7 @@ public final class Client {
     Map<String, String> headers = Map.of();
     String method = "UnaryCall";
     int timeoutMs;
+    int intervalMs;
 
     /** Whether the control plane decides how connections are secured. */
     boolean secure;
@@ -77,6 +78,8 @@ public final class Client {
 
   private final Map<String, ManagedChannel> channels = new HashMap<>();
 
+  private Probe probe;
+
   private Client() {}
 
   /** Answers lines until the input ends. */
@@ -103,6 +106,11 @@ public final class Client {
       case "watch":
         channel(command).getState(true);
         return Map.of();
+      case "probe":
+        probe = new Probe(channel(command), command.intervalMs);
+        return Map.of();
+      case "measured":
+        return probe.measured();
       default:
         return callMany(channel(command), command);
     }

@@ -65,12 +65,13 @@ exports.routes = (name, routes) =>
     virtual_hosts: [{ name: 'all', domains: ['*'], routes }],
   });
 
-exports.cluster = (name, policy = 'ROUND_ROBIN') =>
+exports.cluster = (name, policy = 'ROUND_ROBIN', extra = {}) =>
   encode('envoy.config.cluster.v3.Cluster', {
     name,
     type: 'EDS',
     eds_cluster_config: { eds_config: { ads: {} } },
     lb_policy: policy,
+    ...extra,
   });
 
 exports.aggregate = (name, clusters) =>
@@ -94,17 +95,22 @@ function field(number, content) {
   );
 }
 
+exports.field = field;
+
 const ADDRESSES = 'envoy.config.endpoint.v3.LbEndpoint';
 
-/** The `count` addresses of 127.0.0.0/8 from 127.1.0.0 on, all with this port. */
-exports.endpoints = (cluster, count, port) => {
+/** The address of an index, from 127.1.0.0 on. */
+const loopbackAddress = (i) => `127.${1 + (i >> 16)}.${(i >> 8) & 255}.${i & 255}`;
+
+/** The `count` addresses of 127.0.0.0/8 from 127.1.0.0 on, all with this port, unless an index has another one. */
+exports.endpoints = (cluster, count, port, indexOf = (i) => i) => {
   const locality = encode('envoy.config.endpoint.v3.LocalityLbEndpoints', {
     locality: { region: 'here', zone: 'a' },
     load_balancing_weight: { value: 1 },
   });
   const parts = [locality];
   for (let i = 0; i < count; i++) {
-    const address = `127.${1 + (i >> 16)}.${(i >> 8) & 255}.${i & 255}`;
+    const address = loopbackAddress(indexOf(i));
     const socket_address = { address, port_value: port };
     parts.push(field(2, encode(ADDRESSES, { endpoint: { address: { socket_address } } })));
   }

@@ -1,0 +1,200 @@
+// Measures one client in one row: updates while calls are due, or its first calls.
+import {
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  mkdtempSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LineProcess } from '../../interop/cross/line-process.mjs';
+import { startChild } from '../support/child.mjs';
+import { median } from '../support/statistics.mjs';
+
+const { bootstrap } = createRequire(import.meta.url)('../support/resources.cjs');
+const here = (name) => new URL(name, import.meta.url).pathname;
+
+const TARGET = 'xds:///echo.example.com';
+export const CALL_INTERVAL_MS = 5;
+export const UPDATE_INTERVAL_MS = 200;
+export const WARM_UPS = 40;
+export const UPDATES_PER_WINDOW = 10;
+export const WINDOWS = 5;
+/** For clients that take seconds for an update: so many are made as fit into it, and one at least. */
+const WINDOW_LIMIT_MS = 10_000;
+const WARM_UP_INTERVAL_MS = 60;
+const SETTLE_MS = 1000;
+const CONNECT_TIMEOUT_MS = 120_000;
+
+/** A backend and a control plane of a row, and a folder for the bootstrap. */
+class World {
+  static async start(row) {
+    const backend = await startChild(here('./backend-child.cjs'));
+    const { port } = backend.ready;
+    const controlPlane = await startChild(here('./control-plane-child.cjs'), [
+      JSON.stringify({ row, port }),
+    ]);
+    return new World(backend, controlPlane);
+  }
+
+  constructor(backend, controlPlane) {
+    this.backend = backend;
+    this.controlPlane = controlPlane;
+    this.folder = mkdtempSync(join(tmpdir(), 'grpc-xds-bench-'));
+    this.bootstrap = join(this.folder, 'bootstrap.json');
+    writeFileSync(this.bootstrap, JSON.stringify(bootstrap(controlPlane.ready.address)));
+  }
+
+  /** Starts a program and makes its first call. @returns it, and the milliseconds that took. */
+  async call({ command, env }, target) {
+    const startedAt = performance.now();
+    const client = await LineProcess.start(command, {
+      ...env,
+      GRPC_XDS_BOOTSTRAP: this.bootstrap,
+      GRPC_XDS_BOOTSTRAP_CONFIG: '',
+    });
+    const answer = await client.ask({
+      ...{ do: 'call', target, count: 1, method: 'EmptyCall', timeoutMs: 60_000 },
+    });
+    if ((answer.message ?? '') !== '') throw new Error(answer.message);
+    return { client, ms: performance.now() - startedAt };
+  }
+
+  async waitForConnections(count) {
+    const end = Date.now() + CONNECT_TIMEOUT_MS;
+    for (;;) {
+      const { open } = await this.backend.ask('connections');
+      if (open >= count) return;
+      if (Date.now() > end) throw new Error(`only ${open} of ${count} connections`);
+      await sleep(100);
+    }
+  }
+
+  async stop() {
+    await Promise.all([this.controlPlane.stop(), this.backend.stop()]);
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** Measures updates. @returns the medians of the windows, the first update, and what the process has at the end. */
+export async function measureUpdates(row, program) {
+  const world = await World.start(row);
+  try {
+    const { client } = await world.call(program, TARGET);
+    await world.waitForConnections(row.connections);
+    await sleep(SETTLE_MS);
+    await client.ask({ do: 'probe', target: TARGET, intervalMs: CALL_INTERVAL_MS });
+    await sleep(3 * SETTLE_MS);
+    const window = new Window(world, client);
+    const first = await window.run(1, UPDATE_INTERVAL_MS);
+    await window.run(WARM_UPS, WARM_UP_INTERVAL_MS);
+    const results = [];
+    for (let i = 0; i < WINDOWS; i++) {
+      results.push({ idle: await window.idle(), busy: await window.run(UPDATES_PER_WINDOW) });
+      if (results.at(-1).busy.updates < UPDATES_PER_WINDOW) break;
+    }
+    const process = processFigures(client.pid);
+    await client.stop();
+    return { ...summarize(first, results), ...process };
+  } finally {
+    await world.stop();
+  }
+}
+
+class Window {
+  constructor(world, client) {
+    this.world = world;
+    this.client = client;
+  }
+
+  /** Sends updates, each not before the last one was acknowledged. */
+  async run(updates, intervalMs = UPDATE_INTERVAL_MS) {
+    await this.measured();
+    const startedAt = performance.now();
+    const acksMs = [];
+    while (acksMs.length < updates && performance.now() - startedAt < WINDOW_LIMIT_MS) {
+      const pause = sleep(intervalMs);
+      acksMs.push((await this.world.controlPlane.ask('update')).ackMs);
+      await pause;
+    }
+    return this.result(startedAt, acksMs);
+  }
+
+  async idle() {
+    await this.measured();
+    const startedAt = performance.now();
+    await sleep(UPDATES_PER_WINDOW * UPDATE_INTERVAL_MS);
+    return this.result(startedAt, []);
+  }
+
+  async result(startedAt, acksMs) {
+    const { slowestMs, cpuMs, failed } = await this.measured();
+    const lengthMs = performance.now() - startedAt;
+    return { slowestMs, cpuMs, failed, lengthMs, acksMs, updates: acksMs.length };
+  }
+
+  measured() {
+    return this.client.ask({ do: 'measured' });
+  }
+}
+
+function summarize(first, results) {
+  const idleRate = median(results.map(({ idle }) => idle.cpuMs / idle.lengthMs));
+  const cpuOf = ({ cpuMs, lengthMs, updates }) => (cpuMs - idleRate * lengthMs) / updates;
+  const of = (value) => median(results.map(value));
+  return {
+    cpuMs: of(({ busy }) => cpuOf(busy)),
+    ackMs: median(results.flatMap(({ busy }) => busy.acksMs)),
+    slowestMs: of(({ busy }) => busy.slowestMs),
+    idleSlowestMs: of(({ idle }) => idle.slowestMs),
+    firstCpuMs: cpuOf(first),
+    firstSlowestMs: first.slowestMs,
+    failed: results.reduce((sum, { idle, busy }) => sum + idle.failed + busy.failed, first.failed),
+  };
+}
+
+/** What the process has: memory and sockets. `undefined` where there is no `/proc`. */
+function processFigures(pid) {
+  try {
+    const [, kB] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+    const files = readdirSync(`/proc/${pid}/fd`).map((fd) => targetOf(`/proc/${pid}/fd/${fd}`));
+    const sockets = files.filter((file) => file.startsWith('socket:')).length;
+    return { rssMiB: Number(kB) / 1024, sockets };
+  } catch {
+    return { rssMiB: undefined, sockets: undefined };
+  }
+}
+
+function targetOf(link) {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return ''; // closed since
+  }
+}
+
+/** Measures first calls, with and without xDS in turn. @returns both medians in milliseconds. */
+export async function measureFirstCalls(row, program, starts) {
+  const world = await World.start(row);
+  const [plain, xds] = [[], []];
+  try {
+    const plainTarget = `127.0.0.1:${world.backend.ready.port}`;
+    for (let i = 0; i < starts; i++) {
+      for (const [times, which, target] of [
+        [plain, program.plain ?? program, plainTarget],
+        [xds, program, TARGET],
+      ]) {
+        const { client, ms } = await world.call(which, target);
+        times.push(ms);
+        await client.stop();
+      }
+    }
+    return { plainMs: median(plain), xdsMs: median(xds) };
+  } finally {
+    await world.stop();
+  }
+}
