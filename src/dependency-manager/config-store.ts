@@ -1,4 +1,4 @@
-import type { XdsError } from '../xds-client/resource-watcher';
+import { shareList } from '../util/share';
 import { buildCluster, clusterSource, needsSameWatches, type ClusterInputs } from './build-cluster';
 import { checkClusterCount, ClusterTopology } from './cluster-topology';
 import {
@@ -183,7 +183,8 @@ export class ConfigStore {
   ): Map<string, ClusterNode> {
     const before = this.graph;
     const concerned = concernedBy(marks, topology);
-    const isSameAmbient = before !== undefined && areSame(before.routes.ambient, routes.ambient);
+    const ambient = before?.routes.ambient;
+    const isSameAmbient = shareList(ambient, routes.ambient) === ambient;
     const inputs = this.inputsOf(routes, topology);
     const nodes = new Map<string, ClusterNode>();
     for (const [name, source] of topology.sources) {
@@ -271,8 +272,4 @@ export class ConfigStore {
     this.latest = { config, clusters };
     return { kind: 'config', config, changedClusters };
   }
-}
-
-function areSame(a: readonly XdsError[], b: readonly XdsError[]): boolean {
-  return a.length === b.length && a.every((error, i) => error === b[i]);
 }

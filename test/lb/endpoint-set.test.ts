@@ -1,7 +1,7 @@
 import {
   emptyEndpointSet,
   type EndpointSet,
-  sameEndpoints,
+  shareEndpointSet,
 } from '../../src/lb/endpoints/endpoint-set';
 import { makeEndpointSet, makeLocality } from '../support/lb-harness';
 
@@ -12,7 +12,7 @@ function withChildren(...children: readonly (readonly [string, EndpointSet])[]):
   return { localities: [], children: new Map(children) };
 }
 
-describe('sameEndpoints', () => {
+describe('shareEndpointSet', () => {
   it.each<[string, EndpointSet, EndpointSet, boolean]>([
     ['the same localities', makeEndpointSet(a, b), makeEndpointSet(a, b), true],
     ['another order', makeEndpointSet(a, b), makeEndpointSet(b, a), false],
@@ -38,8 +38,9 @@ describe('sameEndpoints', () => {
     ],
     ['one more child', withChildren(), withChildren(['x', makeEndpointSet(a)]), false],
     ['children and none', withChildren(), emptyEndpointSet, false],
-  ])('compares %s', (_case, left, right, expected) => {
-    expect(sameEndpoints(left, right)).toBe(expected);
-    expect(sameEndpoints(right, left)).toBe(expected);
+  ])('with %s', (_case, left, right, expected) => {
+    expect(shareEndpointSet(left, right) === left).toBe(expected);
+    expect(shareEndpointSet(right, left) === right).toBe(expected);
+    expect(shareEndpointSet(left, right)).toEqual(right);
   });
 });

@@ -1,15 +1,16 @@
 import type { LoadReporter } from '../../load-reporting/load-reporter';
 import type { ClusterResource, OutlierDetectionConfig } from '../../resources/cluster/cluster';
-import type {
-  DropCategory,
-  EndpointsResource,
-  PriorityEndpoints,
-} from '../../resources/endpoints/endpoints';
+import type { EndpointsResource, PriorityEndpoints } from '../../resources/endpoints/endpoints';
 import type { LbConfig } from '../../resources/extension-points';
-import { isReportedAlike, type LoadReporting } from '../cluster-impl/cluster-loads';
+import { shareFields, shareList, shareSet } from '../../util/share';
+import type { LoadReporting } from '../cluster-impl/cluster-loads';
 import { ClusterImplConfig, type ClusterImplOptions } from '../cluster-impl/config';
-import type { EndpointSet } from '../endpoints/endpoint-set';
-import { NO_DETECTION, OutlierDetectionLbConfig, sameDetection } from '../outlier-detection/config';
+import { type EndpointSet, shareEndpointSet } from '../endpoints/endpoint-set';
+import {
+  NO_DETECTION,
+  OutlierDetectionLbConfig,
+  shareDetection,
+} from '../outlier-detection/config';
 import { OverrideHostConfig, type OverrideHostOptions } from '../override-host/config';
 import { PriorityConfig, type PriorityChildConfig } from '../priority/config';
 import { CdsConfig } from './config';
@@ -74,10 +75,10 @@ export function planLeaf(
       : clusterImplConfig,
     clusterImplConfig,
     overrideHostConfig,
-    endpoints: {
+    endpoints: shareEndpointSet(previous?.endpoints, {
       localities: [],
       children: new Map(priorities.map((priority) => [priority.name, priority.endpoints])),
-    },
+    }),
     priorities,
     priorityConfig,
   };
@@ -86,23 +87,28 @@ export function planLeaf(
 function planClusterImpl(
   {
     resource,
+    drops,
+    childPolicy,
     loads,
-    ...rest
   }: Pick<ClusterImplOptions, 'drops' | 'childPolicy'> & {
     readonly resource: ClusterResource;
     readonly loads: LoadReporter | undefined;
   },
   previous: ClusterImplConfig | undefined,
 ): ClusterImplConfig {
-  const options: ClusterImplOptions = {
+  const before = previous?.options;
+  const options = shareFields<ClusterImplOptions>(before, {
     cluster: resource.name,
     edsServiceName: resource.discovery.kind === 'eds' ? resource.discovery.serviceName : '',
     maxRequests: resource.maxRequests,
-    loadReporting: planLoadReporting(resource, loads),
-    ...rest,
-  };
-  const isSame = previous !== undefined && sameOptions(previous.options, options);
-  return isSame ? previous : new ClusterImplConfig(options);
+    loadReporting: planLoadReporting(resource, loads, before?.loadReporting),
+    drops: shareList(
+      before?.drops,
+      drops.map((drop, i) => shareFields(before?.drops[i], drop)),
+    ),
+    childPolicy,
+  });
+  return previous?.options === options ? previous : new ClusterImplConfig(options);
 }
 
 /**
@@ -135,20 +141,23 @@ function planOutlierDetection(
   child: ClusterImplConfig,
   previous: LbConfig | undefined,
 ): OutlierDetectionLbConfig {
-  const same =
-    previous instanceof OutlierDetectionLbConfig &&
-    previous.childPolicy === child &&
-    sameDetection(previous.detection, detection);
-  return same ? previous : new OutlierDetectionLbConfig(detection, child);
+  const known = previous instanceof OutlierDetectionLbConfig ? previous : undefined;
+  const shared = shareDetection(known?.detection, detection);
+  const isSame = known?.childPolicy === child && known.detection === shared;
+  return isSame ? known : new OutlierDetectionLbConfig(shared, child);
 }
 
 /** Returns the load reporting of a cluster: to the server that sent it, if the cluster requests it (gRFC A27). */
 function planLoadReporting(
   { lrsServer, lrsReportEndpointMetrics }: ClusterResource,
   reporter: LoadReporter | undefined,
+  previous: LoadReporting | undefined,
 ): LoadReporting | undefined {
   if (lrsServer === undefined || reporter === undefined) return undefined;
-  return { reporter, server: lrsServer, metrics: lrsReportEndpointMetrics };
+  // A server that is configured in the same way is the same one.
+  const server = previous?.server.key === lrsServer.key ? previous.server : lrsServer;
+  const metrics = shareList(previous?.metrics, lrsReportEndpointMetrics);
+  return shareFields(previous, { reporter, server, metrics });
 }
 
 function planPriorities(
@@ -176,8 +185,7 @@ function planPriorityConfig(
   };
   const children = new Map<string, PriorityChildConfig>();
   for (const { name } of priorities) {
-    const known = previous?.priorities.get(name);
-    children.set(name, known !== undefined && sameChild(known, planned) ? known : planned);
+    children.set(name, shareFields(previous?.priorities.get(name), planned));
   }
   return reuse(previous, children);
 }
@@ -187,24 +195,13 @@ function planOverrideHost(
   childPolicy: PriorityConfig,
   previous: OverrideHostConfig | undefined,
 ): OverrideHostConfig {
-  const options: OverrideHostOptions = {
+  const options = shareFields<OverrideHostOptions>(previous?.options, {
     cluster: resource.name,
-    statuses: resource.overrideHostStatuses,
+    statuses: shareSet(previous?.options.statuses, resource.overrideHostStatuses),
     idleTimeoutMs: resource.connectionIdleTimeoutMs,
     childPolicy,
-  };
-  const same = previous !== undefined && sameSessions(previous.options, options);
-  return same ? previous : new OverrideHostConfig(options);
-}
-
-function sameSessions(a: OverrideHostOptions, b: OverrideHostOptions): boolean {
-  return (
-    a.cluster === b.cluster &&
-    a.idleTimeoutMs === b.idleTimeoutMs &&
-    a.childPolicy === b.childPolicy &&
-    a.statuses.size === b.statuses.size &&
-    [...a.statuses].every((status) => b.statuses.has(status))
-  );
+  });
+  return previous?.options === options ? previous : new OverrideHostConfig(options);
 }
 
 /** Returns the previous config, if it lists the same children in the same order. */
@@ -212,34 +209,7 @@ function reuse(
   previous: PriorityConfig | undefined,
   children: ReadonlyMap<string, PriorityChildConfig>,
 ): PriorityConfig {
-  const before = [...(previous?.priorities ?? [])];
-  const after = [...children];
-  const same =
-    previous !== undefined &&
-    before.length === after.length &&
-    before.every(([name, child], i) => name === after[i]?.[0] && child === after[i][1]);
-  return same ? previous : new PriorityConfig(children);
-}
-
-function sameChild(a: PriorityChildConfig, b: PriorityChildConfig): boolean {
-  return a.config === b.config && a.ignoreReresolutionRequests === b.ignoreReresolutionRequests;
-}
-
-function sameOptions(a: ClusterImplOptions, b: ClusterImplOptions): boolean {
-  return (
-    a.cluster === b.cluster &&
-    a.edsServiceName === b.edsServiceName &&
-    a.maxRequests === b.maxRequests &&
-    a.childPolicy === b.childPolicy &&
-    isReportedAlike(a.loadReporting, b.loadReporting) &&
-    sameDrops(a.drops, b.drops)
-  );
-}
-
-function sameDrops(a: readonly DropCategory[], b: readonly DropCategory[]): boolean {
-  if (a === b) return true;
-  return (
-    a.length === b.length &&
-    a.every((drop, i) => drop.category === b[i]?.category && drop.perMillion === b[i].perMillion)
-  );
+  const before = previous && [...previous.priorities].flat();
+  const isSame = previous !== undefined && shareList(before, [...children].flat()) === before;
+  return isSame ? previous : new PriorityConfig(children);
 }

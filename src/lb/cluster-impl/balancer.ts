@@ -17,7 +17,7 @@ import {
 } from '../tree/single-child';
 import { AuthorityRewriter } from './authority-rewriter';
 import type { CallCounterMap, CallCounterRef } from './call-counter';
-import { ClusterLoads, isReportedAlike } from './cluster-loads';
+import { ClusterLoads } from './cluster-loads';
 import {
   CLUSTER_IMPL,
   ClusterImplConfig,
@@ -156,7 +156,7 @@ function isCountedAlike(a: ClusterImplOptions, b: ClusterImplOptions): boolean {
   return (
     a.cluster === b.cluster &&
     a.edsServiceName === b.edsServiceName &&
-    isReportedAlike(a.loadReporting, b.loadReporting)
+    a.loadReporting === b.loadReporting
   );
 }
 

@@ -11,23 +11,9 @@ import { readCallLoadReport } from '../orca/call-load-report';
 
 type CallStatus = Parameters<CallListener['onReceiveStatus']>[0];
 
-/** The server that receives the load of a cluster, and the names of the metrics in it. */
+/** The server that receives the load of a cluster, and the names of the metrics in it. The same object while neither changes. */
 export interface LoadReporting extends Pick<LoadSource, 'server' | 'metrics'> {
   readonly reporter: LoadReporter;
-}
-
-/** Whether both report the same metrics to the same server. */
-export function isReportedAlike(
-  a: LoadReporting | undefined,
-  b: LoadReporting | undefined,
-): boolean {
-  if (a === undefined || b === undefined) return a === b;
-  return (
-    a.reporter === b.reporter &&
-    a.server.key === b.server.key &&
-    a.metrics.length === b.metrics.length &&
-    a.metrics.every((name, i) => name === b.metrics[i])
-  );
 }
 
 /** The locality of an address that the cluster does not list, which is a bug. */

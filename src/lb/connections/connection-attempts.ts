@@ -1,10 +1,10 @@
 import type { Clock } from '../../util/clock';
-import { FairQueue } from '../../util/fair-queue';
 import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import type { Random } from '../../util/random';
 import type { LbBatch } from '../tree/lb-batch';
 import { DescriptorShortage, findShortage } from './descriptor-shortage';
+import { FairQueue } from './fair-queue';
 
 /** The time for which attempts are started without a break. grpc-js takes longer to start one the more there are. */
 const SLICE_MS = 4;

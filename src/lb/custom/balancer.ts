@@ -10,7 +10,7 @@ import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { LbHost, LbPolicy, LbUpdate } from '../lb-policy';
 import type { Publication } from '../tree/lb-batch';
 import type { PolicyParts } from '../tree/policy-state';
-import { sameUpdate } from '../tree/lb-update';
+import { shareUpdate } from '../tree/lb-update';
 import { ConnectionGroups, connectionState, LeafConnection } from './connections';
 import type {
   CustomLbPolicy,
@@ -32,7 +32,7 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
   private readonly publication: Publication;
   private readonly connections = new Map<EndpointLeaf, LeafConnection>();
   private policy: CustomLbPolicy<Config> | undefined;
-  private lastUpdate: LbUpdate | undefined;
+  private lastUpdate: LbUpdate<CustomConfig<Config>> | undefined;
   private lastEndpoints: EndpointSet | undefined;
   private readonly groups: ConnectionGroups;
   /** The state that the policy published last. */
@@ -60,9 +60,10 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
   }
 
   update(update: LbUpdate<CustomConfig<Config>>): void {
-    if (this.lastUpdate !== undefined && sameUpdate(this.lastUpdate, update)) return;
-    this.lastUpdate = update;
-    const { config, endpoints, options } = update;
+    const next = shareUpdate(this.lastUpdate, update);
+    if (next === this.lastUpdate) return;
+    this.lastUpdate = next;
+    const { config, endpoints, options } = next;
     if (!endpoints.ok) {
       // The last good endpoints stay in use.
       if (this.children.size === 0) this.setFailure(endpoints.error);

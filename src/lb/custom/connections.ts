@@ -1,5 +1,6 @@
 import { ConnectivityState, type PickArgs, type PickResult } from '../../grpc-js';
 import type { LocalityEndpoints, XdsEndpoint } from '../../resources/endpoints/endpoints';
+import { shareFields, shareList } from '../../util/share';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { LbConnection, LbConnectionState, LbEndpoint, LbLocality } from './definition';
@@ -84,7 +85,7 @@ export class ConnectionGroups {
     this.bySource = new Map(this.groups.map((group) => [group.source, group]));
     this.isPlain = isPlain;
     const values = this.groups.map(({ value }) => value);
-    if (!sameItems(values, this.localities)) this.localities = values;
+    this.localities = shareList(this.localities, values);
   }
 
   private createGroup(
@@ -100,25 +101,13 @@ export class ConnectionGroups {
       connections.push(connection);
     }
     const { region, zone, subZone } = source.locality;
-    const value = Object.freeze({ region, zone, subZone, weight: source.weight, connections });
-    const group = { source, value };
-    const isSame = previous !== undefined && sameGroup(previous, group);
-    return isSame ? { source, value: previous.value } : group;
+    const value = Object.freeze({
+      ...{ region, zone, subZone, weight: source.weight },
+      connections: shareList(previous?.value.connections, connections),
+    });
+    // A connection stays when the description of its endpoint changes, which the policy can read.
+    const described = previous?.source.endpoints;
+    const isSameSource = shareList(described, source.endpoints) === described;
+    return { source, value: isSameSource ? shareFields(previous?.value, value) : value };
   }
-}
-
-/** Whether two groups are equal for the policy, including the description of each endpoint. */
-function sameGroup(a: Group, b: Group): boolean {
-  return (
-    a.value.region === b.value.region &&
-    a.value.zone === b.value.zone &&
-    a.value.subZone === b.value.subZone &&
-    a.value.weight === b.value.weight &&
-    sameItems(a.source.endpoints, b.source.endpoints) &&
-    sameItems(a.value.connections, b.value.connections)
-  );
-}
-
-function sameItems<T>(a: readonly T[], b: readonly T[]): boolean {
-  return a.length === b.length && a.every((item, i) => item === b[i]);
 }

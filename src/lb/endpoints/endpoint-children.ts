@@ -74,7 +74,7 @@ export class EndpointChildren {
     this.generation++;
     const list: Child[] = [];
     const added: EndpointLeaf[] = [];
-    let rebound = optionsChanged;
+    let changed = optionsChanged;
     let operations = 0;
     for (const endpoint of allEndpoints(endpoints)) {
       if (++operations % STEP_SIZE === 0) yield;
@@ -82,13 +82,13 @@ export class EndpointChildren {
       const child = known ?? this.bind(endpoint, channelOptions, added);
       if (child.generation === this.generation) continue;
       child.generation = this.generation;
-      if (known === undefined) rebound = true;
-      else if (optionsChanged) child.leaf.update(endpoint, channelOptions);
+      if (known === undefined || child !== previous[list.length]) changed = true;
+      if (known !== undefined && optionsChanged) child.leaf.update(endpoint, channelOptions);
       list.push(child);
     }
     this.list = list;
-    const anyRemoved = yield* this.removeUnlisted(previous);
-    return { added, changed: rebound || anyRemoved || !sameOrder(previous, list) };
+    yield* this.removeUnlisted(previous);
+    return { added, changed: changed || list.length !== previous.length };
   }
 
   destroy(): void {
@@ -125,7 +125,7 @@ export class EndpointChildren {
     return child;
   }
 
-  private *removeUnlisted(previous: readonly Child[]): Steps<boolean> {
+  private *removeUnlisted(previous: readonly Child[]): Steps<void> {
     let removed = 0;
     let operations = 0;
     for (const child of previous) {
@@ -137,15 +137,10 @@ export class EndpointChildren {
       child.leaf.destroy();
       this.listener.onRemoved(child.leaf);
     }
-    return removed > 0;
   }
 }
 
 /** Returns all endpoints of a set, locality by locality. */
 export function* allEndpoints(set: EndpointSet): IterableIterator<XdsEndpoint> {
   for (const { endpoints } of set.localities) yield* endpoints;
-}
-
-function sameOrder(a: readonly Child[], b: readonly Child[]): boolean {
-  return a.length === b.length && a.every((child, i) => child === b[i]);
 }

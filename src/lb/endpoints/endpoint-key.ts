@@ -10,9 +10,9 @@ export function endpointKey(endpoint: XdsEndpoint): string {
 }
 
 /** Whether two endpoints have the same identity. Most have one address, for which no text is created. */
-export function sameKey(a: XdsEndpoint, b: XdsEndpoint): boolean {
+export function haveEqualKeys(a: XdsEndpoint, b: XdsEndpoint): boolean {
   return a.addresses.length <= 1 && b.addresses.length <= 1
-    ? sameAddress(a.addresses[0], b.addresses[0])
+    ? areEqual(a.addresses[0], b.addresses[0])
     : endpointKey(a) === endpointKey(b);
 }
 
@@ -22,20 +22,23 @@ export function hashKey(endpoint: XdsEndpoint): number {
   const distinct =
     addresses.length <= 1
       ? addresses
-      : addresses.filter((a, i) => !addresses.slice(0, i).some((b) => sameAddress(a, b)));
+      : addresses.filter((a, i) => !addresses.slice(0, i).some((b) => areEqual(a, b)));
   let hash = 0;
   // Whatever the order of the addresses.
   for (const { host, port } of distinct) hash = (hash + hashText(host, port)) >>> 0;
   return hash;
 }
 
-/** Whether two lists hold the same addresses in the same order. */
-export function sameAddresses(a: readonly SocketAddress[], b: readonly SocketAddress[]): boolean {
-  if (a === b) return true;
-  return a.length === b.length && a.every((address, i) => sameAddress(address, b[i]));
+/** Returns the previous list if it has equal addresses in the same order, otherwise the next one. */
+export function shareAddresses(
+  previous: readonly SocketAddress[],
+  next: readonly SocketAddress[],
+): readonly SocketAddress[] {
+  if (previous.length !== next.length) return next;
+  return previous.every((address, i) => areEqual(address, next[i])) ? previous : next;
 }
 
-function sameAddress(a: SocketAddress | undefined, b: SocketAddress | undefined): boolean {
+function areEqual(a: SocketAddress | undefined, b: SocketAddress | undefined): boolean {
   return a?.port === b?.port && a?.host === b?.host;
 }
 

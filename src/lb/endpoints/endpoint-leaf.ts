@@ -6,7 +6,7 @@ import type { ConnectionAttempt } from '../connections/connection-attempts';
 import { createFailurePicker, queuePicker, withoutResolutionNote } from '../connectivity';
 import type { LbHost } from '../lb-policy';
 import { describeEndpoint, type EndpointState, type StateDetails } from '../tree/policy-state';
-import { sameAddresses } from './endpoint-key';
+import { shareAddresses } from './endpoint-key';
 
 type HostLeaf = InstanceType<typeof LeafLoadBalancer>;
 
@@ -110,7 +110,8 @@ export class EndpointLeaf {
   update(endpoint: XdsEndpoint, channelOptions: ChannelOptions): void {
     const unchanged =
       channelOptions === this.channelOptions &&
-      sameAddresses(endpoint.addresses, this.currentEndpoint.addresses);
+      shareAddresses(this.currentEndpoint.addresses, endpoint.addresses) ===
+        this.currentEndpoint.addresses;
     this.currentEndpoint = endpoint;
     this.channelOptions = channelOptions;
     if (unchanged) return;

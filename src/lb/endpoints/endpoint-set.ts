@@ -1,8 +1,10 @@
 import type { LocalityEndpoints } from '../../resources/endpoints/endpoints';
+import { shareList, shareMap } from '../../util/share';
 
 /**
  * The endpoints of a policy, as the shared immutable objects of `XdsConfig`. A policy with named children (priority)
- * gives each the set under its name: the typed form of gRFC A56's hierarchical path.
+ * gives each the set under its name: the typed form of gRFC A56's hierarchical path. A policy that creates sets returns the
+ * previous one while nothing in it changed, so that policies compare with `===`.
  */
 export interface EndpointSet {
   readonly localities: readonly LocalityEndpoints[];
@@ -13,20 +15,23 @@ export interface EndpointSet {
 /** No endpoints. */
 export const emptyEndpointSet: EndpointSet = { localities: [], children: undefined };
 
-/** Whether two sets have the same objects, so that an update can be skipped. */
-export function sameEndpoints(a: EndpointSet, b: EndpointSet): boolean {
-  if (a === b) return true;
-  if (a.localities.length !== b.localities.length) return false;
-  if (a.localities.some((locality, i) => locality !== b.localities[i])) return false;
-  return sameChildren(a.children, b.children);
+/** Returns the previous set if it has the same localities and equal children, otherwise one with what is the same. */
+export function shareEndpointSet(
+  previous: EndpointSet | undefined,
+  next: EndpointSet,
+): EndpointSet {
+  if (previous === next) return previous;
+  const localities = shareList(previous?.localities, next.localities);
+  const children = next.children && shareChildren(previous?.children, next.children);
+  const isSame = previous?.localities === localities && previous.children === children;
+  return isSame ? previous : { localities, children };
 }
 
-function sameChildren(a: EndpointSet['children'], b: EndpointSet['children']): boolean {
-  if (a === b) return true;
-  if (a === undefined || b === undefined || a.size !== b.size) return false;
-  for (const [name, set] of a) {
-    const other = b.get(name);
-    if (other === undefined || !sameEndpoints(set, other)) return false;
-  }
-  return true;
+function shareChildren(
+  previous: EndpointSet['children'],
+  next: ReadonlyMap<string, EndpointSet>,
+): EndpointSet['children'] {
+  const children = new Map<string, EndpointSet>();
+  for (const [name, set] of next) children.set(name, shareEndpointSet(previous?.get(name), set));
+  return shareMap(previous, shareMap(next, children));
 }

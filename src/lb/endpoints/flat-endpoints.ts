@@ -5,7 +5,8 @@ import {
   type SocketAddress,
   type XdsEndpoint,
 } from '../../resources/endpoints/endpoints';
-import { endpointKey, sameAddresses } from './endpoint-key';
+import { shareList } from '../../util/share';
+import { endpointKey, shareAddresses } from './endpoint-key';
 import { emptyEndpointSet, type EndpointSet } from './endpoint-set';
 
 const NOWHERE = { region: '', zone: '', subZone: '' } as const;
@@ -26,18 +27,16 @@ export class FlatEndpoints {
       if (endpoint.addresses.length === 0) continue;
       const key = endpointKey(endpoint);
       const known = this.byKey.get(key);
-      const same = known !== undefined && sameAddresses(known.addresses, endpoint.addresses);
-      byKey.set(key, same ? known : endpoint);
+      const isSame =
+        known !== undefined &&
+        shareAddresses(known.addresses, endpoint.addresses) === known.addresses;
+      byKey.set(key, isSame ? known : endpoint);
     }
     this.byKey = byKey;
-    const endpoints = [...byKey.values()];
-    if (!this.isCurrent(endpoints)) this.current = createSet(endpoints);
+    const before = this.current.localities[0]?.endpoints ?? [];
+    const endpoints = shareList(before, [...byKey.values()]);
+    if (endpoints !== before) this.current = createSet(endpoints);
     return this.current;
-  }
-
-  private isCurrent(endpoints: readonly XdsEndpoint[]): boolean {
-    const current = this.current.localities[0]?.endpoints ?? [];
-    return current.length === endpoints.length && endpoints.every((e, i) => e === current[i]);
   }
 }
 

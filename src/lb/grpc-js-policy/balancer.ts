@@ -13,7 +13,7 @@ import { allEndpoints } from '../endpoints/endpoint-children';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { LbHost, LbPolicy, LbPolicyLookup, LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
-import { sameUpdate } from '../tree/lb-update';
+import { shareUpdate } from '../tree/lb-update';
 import { GrpcJsChild } from './grpc-js-child';
 
 /** The config of a policy that is registered with grpc-js. */
@@ -34,7 +34,7 @@ export class GrpcJsConfig implements LbConfig {
 /** Forwards everything to a policy registered with grpc-js. */
 function createGrpcJsPolicy(host: LbHost): LbPolicy<GrpcJsConfig> {
   let hasReported = false;
-  let lastUpdate: LbUpdate | undefined;
+  let lastUpdate: LbUpdate<GrpcJsConfig> | undefined;
   const child = new GrpcJsChild(host, (state, picker, errorMessage) => {
     hasReported = true;
     host.updateState(state, picker, errorMessage);
@@ -49,8 +49,9 @@ function createGrpcJsPolicy(host: LbHost): LbPolicy<GrpcJsConfig> {
   }
 
   return {
-    update(update) {
-      if (lastUpdate !== undefined && sameUpdate(lastUpdate, update)) return;
+    update(received) {
+      const update = shareUpdate(lastUpdate, received);
+      if (update === lastUpdate) return;
       lastUpdate = update;
       const { config, endpoints, options, resolutionNote } = update;
       const accepted = child.update({

@@ -2,6 +2,7 @@ import type { OutlierDetectionConfig } from '../../resources/cluster/cluster';
 import type { LbConfig } from '../../resources/extension-points';
 import { formatDurationString } from '../../util/duration';
 import { parseObject, readDurationMs, readInteger, type JsonFields } from '../../util/json-fields';
+import { shareFields } from '../../util/share';
 import type { Violations } from '../../util/violations';
 import type { LbChildParser } from '../lb-policy';
 import { childPolicyToJson, readChildPolicy } from '../registry/policy-json';
@@ -47,34 +48,16 @@ export const NO_DETECTION: OutlierDetectionConfig = {
   failurePercentage: undefined,
 };
 
-/** Whether two configs are equal. */
-export function sameDetection(a: OutlierDetectionConfig, b: OutlierDetectionConfig): boolean {
-  return (
-    a === b ||
-    (a.intervalMs === b.intervalMs &&
-      a.baseEjectionTimeMs === b.baseEjectionTimeMs &&
-      a.maxEjectionTimeMs === b.maxEjectionTimeMs &&
-      a.maxEjectionPercent === b.maxEjectionPercent &&
-      a.successRate?.stdevFactor === b.successRate?.stdevFactor &&
-      a.failurePercentage?.threshold === b.failurePercentage?.threshold &&
-      sameGate(a.successRate, b.successRate) &&
-      sameGate(a.failurePercentage, b.failurePercentage))
-  );
-}
-
-/** The settings that both algorithms have. */
-interface Gate {
-  readonly enforcementPercentage: number;
-  readonly minimumHosts: number;
-  readonly requestVolume: number;
-}
-
-function sameGate(a: Gate | undefined, b: Gate | undefined): boolean {
-  return (
-    a?.enforcementPercentage === b?.enforcementPercentage &&
-    a?.minimumHosts === b?.minimumHosts &&
-    a?.requestVolume === b?.requestVolume
-  );
+/** Returns the previous settings if they are equal, otherwise the next ones. */
+export function shareDetection(
+  previous: OutlierDetectionConfig | undefined,
+  next: OutlierDetectionConfig,
+): OutlierDetectionConfig {
+  return shareFields(previous, {
+    ...next,
+    successRate: shareFields(previous?.successRate, next.successRate),
+    failurePercentage: shareFields(previous?.failurePercentage, next.failurePercentage),
+  });
 }
 
 const UINT32 = { min: 0, max: 2 ** 32 - 1 };
@@ -137,7 +120,7 @@ function parseFailurePercentage(fields: JsonFields, violations: Violations) {
   };
 }
 
-function parseGate(fields: JsonFields, requestVolume: number, violations: Violations): Gate {
+function parseGate(fields: JsonFields, requestVolume: number, violations: Violations) {
   return {
     enforcementPercentage: readWithin(PERCENT, fields, 'enforcementPercentage', 100, violations),
     minimumHosts: readWithin(UINT32, fields, 'minimumHosts', 5, violations),

@@ -9,6 +9,7 @@ import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import type { FeatureFlags } from '../../util/feature-flags';
 import type { Random } from '../../util/random';
 import { ok } from '../../util/result';
+import { shareList } from '../../util/share';
 import {
   createFailurePicker,
   failureText,
@@ -87,8 +88,8 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
       if (this.attempt === undefined) this.fail(endpoints.error);
     } else {
       const shuffled = config.shuffleAddressList;
-      const list = [...allEndpoints(endpoints.value)];
       const { value: set } = endpoints;
+      const list = shareList(this.attempt?.endpoints, [...allEndpoints(set)]);
       this.connect({ endpoints: list, set, shuffled, options: update.options });
     }
   }
@@ -125,7 +126,9 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
       this.fail(NO_ENDPOINTS);
       return;
     }
-    if (this.attempt !== undefined && sameAttempt(this.attempt, attempt)) return;
+    const { endpoints, shuffled, options } = this.attempt ?? {};
+    const isSameOrder = endpoints === attempt.endpoints && shuffled === attempt.shuffled;
+    if (isSameOrder && options === attempt.options) return;
     this.attempt = attempt;
     this.attemptMs = this.host.environment.clock.monotonicMs();
     const order = attempt.shuffled
@@ -205,15 +208,6 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
       host.updateState(state, createFailurePicker(text), text);
     }
   }
-}
-
-function sameAttempt(a: Attempt, b: Attempt): boolean {
-  return (
-    a.shuffled === b.shuffled &&
-    a.options === b.options &&
-    a.endpoints.length === b.endpoints.length &&
-    a.endpoints.every((endpoint, i) => endpoint === b.endpoints[i])
-  );
 }
 
 /**

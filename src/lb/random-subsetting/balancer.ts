@@ -4,7 +4,7 @@ import type { Random } from '../../util/random';
 import { ok } from '../../util/result';
 import { failureText } from '../connectivity';
 import { firstAddress } from '../endpoints/endpoint-key';
-import { type EndpointSet, sameEndpoints } from '../endpoints/endpoint-set';
+import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import {
@@ -81,8 +81,7 @@ class RandomSubsetting implements SingleChildDelegate<RandomSubsettingConfig> {
     { childPolicy, subsetSize }: RandomSubsettingConfig,
     whole: EndpointSet,
   ): void {
-    const same = this.whole !== undefined && sameEndpoints(this.whole, whole);
-    if (!same || subsetSize !== this.subsetSize || this.subset === undefined) {
+    if (this.subset === undefined || whole !== this.whole || subsetSize !== this.subsetSize) {
       const ranks = this.ranks.update(whole);
       this.whole = whole;
       this.subsetSize = subsetSize;

@@ -1,6 +1,7 @@
 import type { LocalityEndpoints, XdsEndpoint, Locality } from '../../resources/endpoints/endpoints';
 import { allEndpoints } from '../endpoints/endpoint-children';
-import { type EndpointSet, sameEndpoints } from '../endpoints/endpoint-set';
+import { shareList } from '../../util/share';
+import { type EndpointSet, shareEndpointSet } from '../endpoints/endpoint-set';
 
 /**
  * Chooses the endpoints of lowest rank, and leaves out localities without any. Unchanged parts are the objects of
@@ -28,8 +29,7 @@ export function chooseSubset(
       localities.push(reuse({ ...entry, endpoints }, known.get(entry.locality)));
     }
   }
-  const subset = { localities, children: set.children };
-  return previous !== undefined && sameEndpoints(previous, subset) ? previous : subset;
+  return shareEndpointSet(previous, { localities, children: set.children });
 }
 
 /** Returns a filter to be called with each position in order: of equal ranks, the first ones pass. */
@@ -44,11 +44,9 @@ function createFilter(ranks: Float64Array, size: number): (position: number) => 
 }
 
 function reuse(next: LocalityEndpoints, known: LocalityEndpoints | undefined): LocalityEndpoints {
-  const same =
-    known?.weight === next.weight &&
-    known.endpoints.length === next.endpoints.length &&
-    known.endpoints.every((endpoint, i) => endpoint === next.endpoints[i]);
-  return same ? known : next;
+  const isSame =
+    known?.weight === next.weight && shareList(known.endpoints, next.endpoints) === known.endpoints;
+  return isSame ? known : next;
 }
 
 /** The number of removed endpoints in a row that are skipped; after more, the following endpoints are ranked again. */

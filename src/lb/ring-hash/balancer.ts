@@ -12,7 +12,7 @@ import {
   describeEndpointError,
   EndpointErrors,
 } from '../endpoints/endpoint-errors';
-import { emptyEndpointSet, type EndpointSet, sameEndpoints } from '../endpoints/endpoint-set';
+import { emptyEndpointSet, type EndpointSet } from '../endpoints/endpoint-set';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import type { Publication } from '../tree/lb-batch';
@@ -167,7 +167,7 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     const { members } = builder;
     const previous = this.applied;
     let rebound: readonly RingMember[] = [];
-    if (previous === undefined || !sameRing(previous, accepted)) {
+    if (previous === undefined || changesRing(previous, accepted)) {
       ({ rebound } = yield* builder.update(accepted.endpoints, this.ringLimits(accepted.config)));
     }
     this.applied = accepted;
@@ -290,10 +290,10 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
   }
 }
 
-function sameRing(a: Accepted, b: Accepted): boolean {
+function changesRing(previous: Accepted, { config, endpoints }: Accepted): boolean {
   return (
-    a.config.minRingSize === b.config.minRingSize &&
-    a.config.maxRingSize === b.config.maxRingSize &&
-    sameEndpoints(a.endpoints, b.endpoints)
+    endpoints !== previous.endpoints ||
+    config.minRingSize !== previous.config.minRingSize ||
+    config.maxRingSize !== previous.config.maxRingSize
   );
 }

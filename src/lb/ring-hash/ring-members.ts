@@ -1,7 +1,7 @@
 import { ConnectivityState } from '../../grpc-js';
 import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import { STEP_SIZE, type Steps } from '../../util/steps';
-import { endpointKey, hashKey, sameKey } from '../endpoints/endpoint-key';
+import { endpointKey, hashKey, haveEqualKeys } from '../endpoints/endpoint-key';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import { combineWeights } from '../endpoints/endpoint-weights';
@@ -208,7 +208,7 @@ export class RingMembers implements RingOwners {
   }
 
   private findSlot(endpoint: XdsEndpoint, hash: number): number {
-    return this.index.find(hash, (other) => sameKey(this.endpointIn(other), endpoint));
+    return this.index.find(hash, (other) => haveEqualKeys(this.endpointIn(other), endpoint));
   }
 
   private add(endpoint: XdsEndpoint, hash: number): number {

@@ -8,7 +8,7 @@ import type {
 } from '../../grpc-js';
 import { createFailurePicker, queuePicker } from '../connectivity';
 import type { LbEnvironment, LbHost, LbPolicy, LbUpdate } from '../lb-policy';
-import { sameUpdate } from './lb-update';
+import { shareUpdate } from './lb-update';
 import { stateName, type PolicyState } from './policy-state';
 
 export interface ChildPolicyOptions {
@@ -112,11 +112,12 @@ export class ChildPolicy implements InstanceOwner {
     return this.current?.errorMessage ?? null;
   }
 
-  /** Forwards the update, unless it is the same as the last one by identity. */
+  /** Forwards the update, unless its parts are those of the last one. */
   update(update: LbUpdate): void {
-    if (this.lastUpdate !== undefined && sameUpdate(this.lastUpdate, update)) return;
-    this.lastUpdate = update;
-    this.instanceFor(update.config.policyName).policy.update(update);
+    const next = shareUpdate(this.lastUpdate, update);
+    if (next === this.lastUpdate) return;
+    this.lastUpdate = next;
+    this.instanceFor(next.config.policyName).policy.update(next);
   }
 
   exitIdle(): void {

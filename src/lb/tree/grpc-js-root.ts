@@ -19,6 +19,7 @@ import type { Clock } from '../../util/clock';
 import { errorMessage } from '../../util/error-message';
 import type { Handle } from '../../util/handle';
 import { ok } from '../../util/result';
+import { shareFields } from '../../util/share';
 import { Violations } from '../../util/violations';
 import { FlatEndpoints } from '../endpoints/flat-endpoints';
 import type { LbEnvironment, LbPolicy, LbPolicyType } from '../lb-policy';
@@ -257,17 +258,8 @@ export class ChannelOptionsCache {
   /** Returns the options without those for the channel only. The same object while nothing in it changes. */
   strip(options: ChannelOptions): ChannelOptions {
     const entries = Object.entries(options).filter(([key]) => isForSubchannels(key));
-    if (!this.isCurrent(entries)) this.current = Object.fromEntries(entries);
+    this.current = shareFields(this.current, Object.fromEntries(entries));
     return this.current;
-  }
-
-  private isCurrent(entries: readonly (readonly [string, unknown])[]): boolean {
-    return (
-      entries.length === Object.keys(this.current).length &&
-      entries.every(
-        ([key, value]) => Object.hasOwn(this.current, key) && this.current[key] === value,
-      )
-    );
   }
 }
 

@@ -1,6 +1,6 @@
 import type { LbConfig } from '../../resources/extension-points';
-import { ok, type Result } from '../../util/result';
-import { emptyEndpointSet, type EndpointSet, sameEndpoints } from '../endpoints/endpoint-set';
+import { ok } from '../../util/result';
+import { emptyEndpointSet, shareEndpointSet } from '../endpoints/endpoint-set';
 import type { LbUpdate } from '../lb-policy';
 
 /**
@@ -34,23 +34,32 @@ export function namedChildUpdate(update: LbUpdate, config: LbConfig, name: strin
   return childUpdate(update, config, own);
 }
 
-/** Whether two updates have the same parts, compared by identity. */
-export function sameUpdate(a: LbUpdate, b: LbUpdate): boolean {
-  return (
-    a === b ||
-    (a.config === b.config &&
-      a.options === b.options &&
-      a.resolutionNote === b.resolutionNote &&
-      a.xds === b.xds &&
-      a.labels === b.labels &&
-      sameEndpointResult(a.endpoints, b.endpoints))
-  );
+/** Returns the previous update if it has the same parts, otherwise the next one with the endpoints that are the same. */
+export function shareUpdate<Config extends LbConfig>(
+  previous: LbUpdate<Config> | undefined,
+  next: LbUpdate<Config>,
+): LbUpdate<Config> {
+  if (previous === undefined) return next;
+  const endpoints = shareEndpoints(previous.endpoints, next.endpoints);
+  const { config, options, xds, resolutionNote, labels } = next;
+  const isSame =
+    config === previous.config &&
+    options === previous.options &&
+    resolutionNote === previous.resolutionNote &&
+    xds === previous.xds &&
+    labels === previous.labels &&
+    endpoints === previous.endpoints;
+  return isSame ? previous : { config, endpoints, options, xds, resolutionNote, labels };
 }
 
-function sameEndpointResult(
-  a: Result<EndpointSet, string>,
-  b: Result<EndpointSet, string>,
-): boolean {
-  if (a.ok && b.ok) return sameEndpoints(a.value, b.value);
-  return !a.ok && !b.ok && a.error === b.error;
+function shareEndpoints(
+  previous: LbUpdate['endpoints'],
+  next: LbUpdate['endpoints'],
+): LbUpdate['endpoints'] {
+  if (previous.ok && next.ok) {
+    const shared = shareEndpointSet(previous.value, next.value);
+    return shared === previous.value ? previous : ok(shared);
+  }
+  const isSameError = !previous.ok && !next.ok && previous.error === next.error;
+  return isSameError ? previous : next;
 }

@@ -1,6 +1,7 @@
 import { localityName, type LocalityEndpoints } from '../../resources/endpoints/endpoints';
 import type { LbConfig } from '../../resources/extension-points';
-import type { EndpointSet } from '../endpoints/endpoint-set';
+import { shareMap } from '../../util/share';
+import { type EndpointSet, shareEndpointSet } from '../endpoints/endpoint-set';
 import { WeightedTargetConfig, type WeightedTarget } from '../weighted-target/config';
 
 /** Localities as the targets of weighted_target. */
@@ -48,11 +49,14 @@ export function createLocalityTargets(
       conflicts.push(entry.name);
     }
   }
-  const config =
-    previous !== undefined && sameTargets(previous.config.targets, targets)
-      ? previous.config
-      : new WeightedTargetConfig(targets);
-  return { config, endpoints: { localities: [], children }, entries, conflicts };
+  const isSameConfig =
+    previous !== undefined && shareMap(previous.config.targets, targets) !== targets;
+  return {
+    config: isSameConfig ? previous.config : new WeightedTargetConfig(targets),
+    endpoints: shareEndpointSet(previous?.endpoints, { localities: [], children }),
+    entries,
+    conflicts,
+  };
 }
 
 function createEntry(
@@ -67,13 +71,4 @@ function createEntry(
       ? known
       : { weight: locality.weight, childPolicy };
   return { name, target, set: { localities: [locality], children: undefined } };
-}
-
-function sameTargets(
-  a: ReadonlyMap<string, WeightedTarget>,
-  b: ReadonlyMap<string, WeightedTarget>,
-): boolean {
-  if (a.size !== b.size) return false;
-  for (const [name, target] of a) if (b.get(name) !== target) return false;
-  return true;
 }

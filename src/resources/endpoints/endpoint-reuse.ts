@@ -1,8 +1,8 @@
+import { shareFields, shareList } from '../../util/share';
 import type { TypedBytes } from '../extension-points';
 import type { JsonObject } from '../shared/struct-json-parser';
 import {
   localityName,
-  type DropCategory,
   type EndpointMetadata,
   type EndpointsResource,
   type Locality,
@@ -49,14 +49,17 @@ export class PreviousEndpoints {
   share(next: EndpointsResource): EndpointsResource {
     const { previous } = this;
     if (previous === undefined) return next;
-    const priorities = shareList(previous.priorities, next.priorities, (priority, i) => {
-      const before = previous.priorities[i];
-      return before !== undefined && sameItems(before.localities, priority.localities)
-        ? before
-        : priority;
-    });
-    const drops = shareList(previous.drops, next.drops, (drop, i) =>
-      shareDrop(previous.drops[i], drop),
+    const priorities = shareList(
+      previous.priorities,
+      next.priorities.map((priority, i) => {
+        const before = previous.priorities[i];
+        const localities = shareList(before?.localities, priority.localities);
+        return before?.localities === localities ? before : priority;
+      }),
+    );
+    const drops = shareList(
+      previous.drops,
+      next.drops.map((drop, i) => shareFields(previous.drops[i], drop)),
     );
     return priorities === previous.priorities &&
       drops === previous.drops &&
@@ -81,16 +84,16 @@ export class EndpointReuse {
     const { previous } = this;
     if (previous.length === 0) return next;
     const expected = previous[this.expected];
-    if (expected !== undefined && sameAddress(expected.addresses[0], next.addresses[0])) {
+    if (expected !== undefined && areEqual(expected.addresses[0], next.addresses[0])) {
       this.expected++;
-      return sameEndpoint(expected, next) ? expected : next;
+      return shareEndpoint(expected, next);
     }
     this.positions ??= new Map(previous.map((endpoint, i) => [firstAddress(endpoint), i]));
     const position = this.positions.get(firstAddress(next));
     if (position === undefined) return next;
     this.expected = position + 1;
     const found = previous[position];
-    return found !== undefined && sameEndpoint(found, next) ? found : next;
+    return found === undefined ? next : shareEndpoint(found, next);
   }
 }
 
@@ -100,96 +103,72 @@ export function shareLocality(
   next: LocalityEndpoints,
 ): LocalityEndpoints {
   if (previous === undefined) return next;
-  const hasLocality = sameLocality(previous.locality, next.locality);
-  const hasEndpoints = sameItems(previous.endpoints, next.endpoints);
-  if (
-    hasLocality &&
-    hasEndpoints &&
+  const locality = shareFields(previous.locality, next.locality);
+  const endpoints = shareList(previous.endpoints, next.endpoints);
+  const isSame =
+    locality === previous.locality &&
+    endpoints === previous.endpoints &&
     next.weight === previous.weight &&
     next.collection === previous.collection &&
-    sameAddress(next.proxy, previous.proxy)
-  ) {
-    return previous;
-  }
-  const locality = hasLocality ? previous.locality : next.locality;
-  return { ...next, locality, endpoints: hasEndpoints ? previous.endpoints : next.endpoints };
+    areEqual(next.proxy, previous.proxy);
+  return isSame ? previous : { ...next, locality, endpoints };
 }
 
-function shareDrop(previous: DropCategory | undefined, next: DropCategory): DropCategory {
-  return previous?.category === next.category && previous.perMillion === next.perMillion
-    ? previous
-    : next;
-}
-
-/** Shares the items, and the list if all of them were shared. */
-function shareList<T>(
-  previous: readonly T[],
-  next: readonly T[],
-  share: (item: T, position: number) => T,
-): readonly T[] {
-  const shared = next.map(share);
-  return sameItems(previous, shared) ? previous : shared;
-}
-
-function sameItems<T>(a: readonly T[], b: readonly T[]): boolean {
-  return a.length === b.length && a.every((item, i) => item === b[i]);
-}
-
-function sameLocality(a: Locality, b: Locality): boolean {
-  return a.zone === b.zone && a.region === b.region && a.subZone === b.subZone;
-}
-
-function sameAddress(a: SocketAddress | undefined, b: SocketAddress | undefined): boolean {
+function areEqual(a: SocketAddress | undefined, b: SocketAddress | undefined): boolean {
   return a?.port === b?.port && a?.host === b?.host;
 }
 
-/** Whether two endpoints have the same fields. */
-export function sameEndpoint(a: XdsEndpoint, b: XdsEndpoint): boolean {
-  return (
-    a.weight === b.weight &&
-    a.health === b.health &&
-    a.hostname === b.hostname &&
-    a.hashKey === b.hashKey &&
-    sameMetadata(a.metadata, b.metadata) &&
-    a.addresses.length === b.addresses.length &&
-    a.addresses.every((address, i) => sameAddress(address, b.addresses[i]))
-  );
+/** Returns the previous object of an endpoint whose fields are equal, otherwise the next one. */
+export function shareEndpoint(previous: XdsEndpoint, next: XdsEndpoint): XdsEndpoint {
+  const { addresses } = next;
+  const isSame =
+    previous.weight === next.weight &&
+    previous.health === next.health &&
+    previous.hostname === next.hostname &&
+    previous.hashKey === next.hashKey &&
+    shareMetadata(previous.metadata, next.metadata) === previous.metadata &&
+    previous.addresses.length === addresses.length &&
+    previous.addresses.every((address, i) => areEqual(address, addresses[i]));
+  return isSame ? previous : next;
 }
 
-/** Whether two endpoints have the same metadata, in whatever order. */
-export function sameMetadata(a: EndpointMetadata, b: EndpointMetadata): boolean {
-  return (
-    a === b ||
-    (sameEntries(a.filterMetadata, b.filterMetadata, sameJson) &&
-      sameEntries(a.typedFilterMetadata, b.typedFilterMetadata, sameMessage))
-  );
+/** Returns the previous object of metadata that is equal, in any order, otherwise the next one. */
+export function shareMetadata(
+  previous: EndpointMetadata,
+  next: EndpointMetadata,
+): EndpointMetadata {
+  const isSame =
+    previous === next ||
+    (areEntriesEqual(previous.filterMetadata, next.filterMetadata, isJsonEqual) &&
+      areEntriesEqual(previous.typedFilterMetadata, next.typedFilterMetadata, isMessageEqual));
+  return isSame ? previous : next;
 }
 
-function sameEntries<V>(
+function areEntriesEqual<V>(
   a: ReadonlyMap<string, V>,
   b: ReadonlyMap<string, V>,
-  same: (a: V, b: V) => boolean,
+  isEqual: (a: V, b: V) => boolean,
 ): boolean {
   if (a.size !== b.size) return false;
   for (const [key, value] of a) {
     const other = b.get(key);
-    if (other === undefined || !same(value, other)) return false;
+    if (other === undefined || !isEqual(value, other)) return false;
   }
   return true;
 }
 
-function sameMessage(a: TypedBytes, b: TypedBytes): boolean {
+function isMessageEqual(a: TypedBytes, b: TypedBytes): boolean {
   return a.typeUrl === b.typeUrl && Buffer.compare(a.value, b.value) === 0;
 }
 
-function sameJson(a: unknown, b: unknown): boolean {
+function isJsonEqual(a: unknown, b: unknown): boolean {
   // Not `===`: a number may be NaN, and an endpoint with one must not look changed with every update.
   if (Object.is(a, b)) return true;
   if (!isObject(a) || !isObject(b) || Array.isArray(a) !== Array.isArray(b)) return false;
   const keys = Object.keys(a);
   return (
     keys.length === Object.keys(b).length &&
-    keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]))
+    keys.every((key) => Object.hasOwn(b, key) && isJsonEqual(a[key], b[key]))
   );
 }
 

@@ -1,5 +1,5 @@
 import type { Steps } from '../../util/steps';
-import { firstAddress, sameEndpoint } from './endpoint-reuse';
+import { firstAddress, shareEndpoint } from './endpoint-reuse';
 import {
   localityName,
   type EndpointsChange,
@@ -66,7 +66,7 @@ export class EndpointsDifference {
         const address = firstAddress(endpoint);
         const known = removed.get(address);
         if (known === undefined) added.push(endpoint);
-        else if (!sameEndpoint(known, endpoint)) updated.push(endpoint);
+        else if (shareEndpoint(known, endpoint) !== known) updated.push(endpoint);
         removed.delete(address);
       }
       if (added.length + updated.length + removed.size === 0) continue;

@@ -8,7 +8,7 @@ import type { Violations } from '../../util/violations';
 import { parseAddress } from '../shared/address-parser';
 import { parseTypedMetadata, type MetadataTypes } from '../shared/metadata-parser';
 import { structToJson } from '../shared/struct-json-parser';
-import { sameMetadata } from './endpoint-reuse';
+import { shareMetadata } from './endpoint-reuse';
 import {
   noMetadata,
   type HealthStatus,
@@ -111,7 +111,7 @@ export class LbEndpointParser {
         ]),
       ),
     };
-    if (!sameMetadata(this.lastMetadata, metadata)) this.lastMetadata = metadata;
+    this.lastMetadata = shareMetadata(this.lastMetadata, metadata);
     return this.lastMetadata;
   }
 }

@@ -1,7 +1,7 @@
 import {
   isDetecting,
   parseOutlierDetectionConfig,
-  sameDetection,
+  shareDetection,
 } from '../../../src/lb/outlier-detection/config';
 import type { OutlierDetectionConfig } from '../../../src/resources/cluster/cluster';
 import { parseWith, stubConfig } from '../../support/lb-config-parser';
@@ -145,12 +145,12 @@ describe('isDetecting', () => {
   });
 });
 
-describe('sameDetection', () => {
+describe('shareDetection', () => {
   const full: OutlierDetectionConfig = { ...byDefault, successRate, failurePercentage };
 
-  it('holds for equal content', () => {
-    expect(sameDetection(full, structuredClone(full))).toBe(true);
-    expect(sameDetection(byDefault, { ...byDefault })).toBe(true);
+  it('returns the previous object for equal content', () => {
+    expect(shareDetection(full, structuredClone(full))).toBe(full);
+    expect(shareDetection(byDefault, { ...byDefault })).toBe(byDefault);
   });
 
   it.each<[string, OutlierDetectionConfig]>([
@@ -171,8 +171,8 @@ describe('sameDetection', () => {
     ),
     ['successRate', { ...full, successRate: undefined }],
     ['failurePercentage', { ...full, failurePercentage: undefined }],
-  ])('does not hold when %s differs', (_, other) => {
-    expect(sameDetection(full, other)).toBe(false);
-    expect(sameDetection(other, full)).toBe(false);
+  ])('returns the next settings when %s differs', (_, other) => {
+    expect(shareDetection(full, other)).toEqual(other);
+    expect(shareDetection(other, full)).toEqual(full);
   });
 });

@@ -1,9 +1,9 @@
 import {
   type ConnectionAttempt,
   ConnectionAttempts,
-} from '../../src/lb/connections/connection-attempts';
-import { LbBatch } from '../../src/lb/tree/lb-batch';
-import { FakeClock } from '../support/fake-clock';
+} from '../../../src/lb/connections/connection-attempts';
+import { LbBatch } from '../../../src/lb/tree/lb-batch';
+import { FakeClock } from '../../support/fake-clock';
 
 const EMFILE = 'Last error: Error: connect EMFILE 10.0.0.1:80 - Local (undefined:undefined)';
 const REFUSED = 'Last error: Error: connect ECONNREFUSED 10.0.0.1:80';

@@ -1,4 +1,4 @@
-import { FairQueue } from '../../src/util/fair-queue';
+import { FairQueue } from '../../../src/lb/connections/fair-queue';
 
 const a = { name: 'a' };
 const b = { name: 'b' };

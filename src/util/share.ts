@@ -1,0 +1,43 @@
+/*
+ * Functions with which the maker of a value keeps the identity of what did not change, so that those who use the value
+ * compare with `===`.
+ */
+
+/** Returns the previous list if it has the same items in the same order, otherwise the next one. */
+export function shareList<T>(previous: readonly T[] | undefined, next: readonly T[]): readonly T[] {
+  if (previous?.length !== next.length) return next;
+  return previous.every((item, i) => item === next[i]) ? previous : next;
+}
+
+/** Returns the previous map if it has the same entries in any order, otherwise the next one. */
+export function shareMap<K, V>(
+  previous: ReadonlyMap<K, V> | undefined,
+  next: ReadonlyMap<K, V>,
+): ReadonlyMap<K, V> {
+  if (previous?.size !== next.size) return next;
+  for (const [key, value] of previous) {
+    if (next.get(key) !== value || !next.has(key)) return next;
+  }
+  return previous;
+}
+
+/** Returns the previous set if it has the same items in any order, otherwise the next one. */
+export function shareSet<T>(
+  previous: ReadonlySet<T> | undefined,
+  next: ReadonlySet<T>,
+): ReadonlySet<T> {
+  if (previous?.size !== next.size) return next;
+  for (const item of previous) if (!next.has(item)) return next;
+  return previous;
+}
+
+/** Returns the previous object if each of its properties is the same, otherwise the next one. */
+export function shareFields<T extends object | undefined>(previous: T | undefined, next: T): T {
+  if (previous === undefined || next === undefined) return next;
+  const fields = new Map<string, unknown>(Object.entries(previous));
+  const entries = Object.entries(next);
+  if (fields.size !== entries.length) return next;
+  return entries.every(([key, value]) => fields.has(key) && fields.get(key) === value)
+    ? previous
+    : next;
+}
