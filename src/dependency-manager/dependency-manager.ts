@@ -51,6 +51,11 @@ export interface DependencyManagerOptions {
    * called. Called from the source's queue.
    */
   readonly onUpdate: (update: Result<XdsConfig, string>) => void;
+  /**
+   * Called when a config that follows from a response is in use: the watchers of its clusters have published their pickers.
+   * @param receivedAtMs When the first response of those that the config follows from was received; see `ResourceSource`.
+   */
+  readonly onApplied?: ((receivedAtMs: number) => void) | undefined;
 }
 
 type Watches<K, T> = WatchSet<K, Observed<T>>;
@@ -77,6 +82,8 @@ export class XdsDependencyManager implements ClusterStore {
   private rejection: string | undefined;
   /** The watches behind the last config. */
   private neededByConfig: NeededWatches | undefined;
+  /** When the first response was received that is not applied yet; `undefined` if there is none. */
+  private receivedAtMs: number | undefined;
   private closed = false;
 
   constructor(private readonly options: DependencyManagerOptions) {
@@ -154,12 +161,14 @@ export class XdsDependencyManager implements ClusterStore {
     this.reportRejection(rejection);
     // While a resource is pending, the previous config and its watches stay in use.
     if (outcome.kind === 'incomplete') {
+      this.receivedAtMs = undefined;
       this.reconcile(needed, this.neededByConfig);
       return;
     }
     this.reconcile(needed, undefined);
     this.neededByConfig = needed;
     if (outcome.kind === 'error') {
+      this.receivedAtMs = undefined;
       this.publish(err(outcome.message));
       return;
     }
@@ -176,11 +185,15 @@ export class XdsDependencyManager implements ClusterStore {
   }
 
   private publishConfig(config: XdsConfig, changedClusters: ReadonlySet<string>): void {
+    const { receivedAtMs } = this;
+    this.receivedAtMs = undefined;
+    const isChanged = !this.isPublished(ok(config)) || changedClusters.size > 0;
     try {
       this.publish(ok(config));
     } finally {
       this.watchers.notify(changedClusters);
     }
+    if (isChanged && receivedAtMs !== undefined) this.options.onApplied?.(receivedAtMs);
   }
 
   private reportRejection(rejection: string | undefined): void {
@@ -209,17 +222,19 @@ export class XdsDependencyManager implements ClusterStore {
   }
 
   private publish(update: Result<XdsConfig, string>): void {
-    const { published } = this;
-    const isPublished =
-      published !== undefined &&
-      (update.ok
-        ? published.ok && published.value === update.value
-        : !published.ok && published.error === update.error);
-    if (isPublished) return;
+    if (this.isPublished(update)) return;
     // Counts as published only once it was received: if the receiver throws, the next update publishes it again.
     this.published = undefined;
     this.options.onUpdate(update);
     this.published = update;
+  }
+
+  private isPublished(update: Result<XdsConfig, string>): boolean {
+    const { published } = this;
+    if (published === undefined) return false;
+    return update.ok
+      ? published.ok && published.value === update.value
+      : !published.ok && published.error === update.error;
   }
 
   private createStore(): ConfigStore {
@@ -253,6 +268,7 @@ export class XdsDependencyManager implements ClusterStore {
   private watchesOf<T>(watch: WatchResource<T>, mark: (name: string) => void): Watches<string, T> {
     const onReport = (name: string) => {
       mark(name);
+      this.receivedAtMs ??= this.options.source.receivedAtMs;
       this.schedule.onChange();
     };
     return createResourceWatches(watch, onReport, (steps) => this.schedule.runInSlices(steps));

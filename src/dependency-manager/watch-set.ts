@@ -125,6 +125,8 @@ export interface ResourceSource {
   waitingFor?(atMost: number): readonly string[];
   /** Sends no requests and reads no responses until the handle is released. Absent if the source does neither. */
   holdRequests?(): Handle;
+  /** See `XdsClient.receivedAtMs`. Absent if the source has no such time. */
+  readonly receivedAtMs?: number | undefined;
 }
 
 /** Starts a watch of a resource of one type. */

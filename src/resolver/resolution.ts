@@ -16,6 +16,7 @@ import type { LoadReporter } from '../load-reporting/load-reporter';
 import type { RegexMeter } from '../regex/regex-meter';
 import type { LbConfig } from '../resources/extension-points';
 import type { CertificateProviders } from '../security/certificate-providers';
+import { OwnInstruments } from '../stats/own-instruments';
 import type { ChannelStats } from '../stats/stats-plugin';
 import type { StatsRegistry } from '../stats/stats-registry';
 import type { Clock } from '../util/clock';
@@ -199,7 +200,8 @@ export class Resolution implements LiveResolution {
   }
 
   private createManagerOptions(): DependencyManagerOptions {
-    const { bootstrap, listenerName, host, channelOptions, shared } = this.options;
+    const { bootstrap, listenerName, host, channelOptions, stats, shared } = this.options;
+    const applied = stats?.series(OwnInstruments.APPLY_DURATION, {});
     return {
       source: this.client.client,
       types: shared.types,
@@ -212,6 +214,9 @@ export class Resolution implements LiveResolution {
       onUpdate: (update) => {
         if (!this.isClosed) this.onUpdate(update);
       },
+      onApplied:
+        applied &&
+        ((receivedAtMs) => applied.add((shared.clock.monotonicMs() - receivedAtMs) / 1000)),
     };
   }
 

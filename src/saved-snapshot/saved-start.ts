@@ -80,6 +80,10 @@ class SavedStartClient implements WatchClient {
     this.client.run(task);
   }
 
+  get receivedAtMs(): number | undefined {
+    return this.client.receivedAtMs;
+  }
+
   holdRequests(): Handle {
     return this.client.holdRequests();
   }

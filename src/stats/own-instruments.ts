@@ -1,5 +1,5 @@
 import { ClientLabel } from './client-instruments';
-import { defineInstrument, Label, type Instrument } from './instrument';
+import { defineInstrument, Label, LATENCY_BUCKETS, type Instrument } from './instrument';
 
 /** Labels of the instruments that no gRFC defines. */
 export const OwnLabel = {
@@ -34,6 +34,14 @@ export const OwnInstruments = {
     unit: '{call}',
     kind: 'counter',
     labels: [...cluster, OwnLabel.DROP_CATEGORY],
+  }),
+  APPLY_DURATION: defineInstrument({
+    name: 'grpc_xds.config.apply_duration',
+    description:
+      'The time from a response of a management server to the pickers that follow from it, by target.',
+    unit: 's',
+    kind: 'histogram',
+    buckets: LATENCY_BUCKETS,
   }),
   FALLBACK_ACTIVE: defineInstrument({
     name: 'grpc_xds.fallback_active',

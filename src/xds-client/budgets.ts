@@ -5,6 +5,8 @@ import { MAX_TIME_DEBT_MS, TIME_BURST_MS, UPDATE_BURST, UPDATES_PER_SECOND } fro
  * decoding a response to applying it; it fills with a share of the time that passes.
  */
 export class TimeBudget {
+  /** When the response was received whose effects are in the queue, on the monotonic clock; `undefined` if none is. */
+  receivedAtMs: number | undefined = undefined;
   private leftMs = TIME_BURST_MS;
 
   /**

@@ -102,6 +102,11 @@ export class ManagementServers {
     return this.channels.acquire(known);
   }
 
+  /** See `XdsClient.receivedAtMs`. */
+  get receivedAtMs(): number | undefined {
+    return this.time.receivedAtMs;
+  }
+
   /** Registers a resource type. @throws Error if another one has its type URL. */
   registerType(type: ResourceType<unknown>): void {
     const known = this.types.get(type.typeUrl);
@@ -155,6 +160,7 @@ export class ManagementServers {
     const now = this.options.clock.monotonicMs();
     this.time.spend(now - this.startedAtMs, now);
     this.startedAtMs = now;
+    this.time.receivedAtMs = undefined;
     if (this.holds > 0) return;
     for (const channel of this.channels.values()) channel.flush();
   }

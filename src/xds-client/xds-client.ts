@@ -25,6 +25,7 @@ export type WatchClient = Pick<
   | 'node'
   | 'watch'
   | 'run'
+  | 'receivedAtMs'
   | 'holdRequests'
   | 'resources'
   | 'serverStates'
@@ -77,6 +78,14 @@ export class XdsClient {
       watch.end();
       this.servers.queue.run(() => resource?.removeWatch(watch));
     });
+  }
+
+  /**
+   * While the effects of a response are in the queue: when it was received, in milliseconds of the monotonic clock.
+   * `undefined` at any other time.
+   */
+  get receivedAtMs(): number | undefined {
+    return this.servers.receivedAtMs;
   }
 
   /** Runs a task in the client's queue: now, or after everything that is in it already. */

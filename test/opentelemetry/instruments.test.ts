@@ -104,6 +104,7 @@ const ROWS: readonly Row[] = [
     'grpc_xds.lb.drops',
     ...(['counter', '{call}', [T, B, 'grpc_xds.lb.drop_category'], [], [], false] as const),
   ],
+  ['grpc_xds.config.apply_duration', ...(['histogram', 's', [T], [], LATENCY, false] as const)],
   [
     'grpc_xds.fallback_active',
     ...(['gauge', '{bool}', [T, 'grpc.xds.authority'], [], [], false] as const),

@@ -11,6 +11,7 @@ const NAMES = [
   'grpc_xds.lb.endpoints',
   'grpc_xds.lb.drops',
   'grpc_xds.fallback_active',
+  'grpc_xds.config.apply_duration',
 ];
 const target = { 'grpc.target': `xds:///${SERVICE}` };
 const cluster = { ...target, 'grpc.lb.backend_service': 'echo' };
@@ -81,6 +82,35 @@ describe.each(WAYS)('metrics that no gRFC defines, with a %s', (way) => {
     const overLimit = { ...cluster, 'grpc_xds.lb.drop_category': '' };
     const [unnamed] = await series('grpc_xds.lb.drops');
     expect(unnamed?.[0]).toEqual(overLimit);
+  });
+
+  it('have the time that each change takes from the response of the server to its pickers', async () => {
+    const [first, second] = [await mesh.backend('first'), await mesh.backend('second')];
+    const duration = async () => {
+      const [one, ...others] = await reader.series('grpc_xds.config.apply_duration');
+      expect(others).toEqual([]);
+      return one;
+    };
+    mesh.serve(simpleResources([first.port]));
+    const client = mesh.client();
+    expect(await client.say()).toBe('first');
+    // The first config is complete with the last of the four resources: those before do not count.
+    expect(await duration()).toMatchObject({ labels: target, value: 1 });
+    mesh.serve(simpleResources([second.port]));
+    await eventually(
+      () => client.say(),
+      (answer) => answer === 'second',
+    );
+    const changed = await duration();
+    expect(changed?.value).toBe(2);
+    expect(changed?.sum).toBeGreaterThan(0);
+    // Without its listener, the target has no config to apply.
+    mesh.serve({ ...simpleResources([second.port]), listeners: [] });
+    await eventually(
+      () => client.say().catch(() => 'failed'),
+      (answer) => answer === 'failed',
+    );
+    expect((await duration())?.value).toBe(2);
   });
 
   it('have whether a target uses another server than its first', async () => {

@@ -42,6 +42,8 @@ export interface AdsSessionOptions {
 interface Reading {
   readonly response: AdsResponse;
   readonly steps: Steps<Verdict>;
+  /** On the monotonic clock. */
+  readonly receivedAtMs: number;
   /** Milliseconds that it has taken, without breaks. */
   spentMs: number;
 }
@@ -172,7 +174,7 @@ export class AdsSession implements StreamSession {
     owner.onReachable(false);
     const steps = owner.onResponse(response);
     const spentMs = open.clock.monotonicMs() - startedAtMs;
-    this.reading = { response, steps, spentMs };
+    this.reading = { response, steps, receivedAtMs: startedAtMs, spentMs };
     this.waits.pause();
     this.readOn(this.reading);
     return undefined;
@@ -233,6 +235,7 @@ export class AdsSession implements StreamSession {
     const { subscriptions, waits } = this;
     const { typeUrl } = reading.response;
     this.reading = undefined;
+    this.options.time.receivedAtMs ??= reading.receivedAtMs;
     for (const name of verdict.settled) {
       waits.end(typeUrl, name);
       if (verdict.wasRequested(name)) subscriptions.confirmName(typeUrl, name);
