@@ -4,9 +4,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startChild } from './child.mjs';
 import { printTable } from './table.mjs';
-import { CALLS, measure, rowsOf, RUNS } from './turns.mjs';
+import { CALLS, headingOf, measure, rowsOf, RUNS } from './turns.mjs';
 
 const inRpc = (name) => new URL(`../rpc/${name}`, import.meta.url).pathname;
+
+/** The ways to record metrics, each by its name and the argument of the client. */
+export const METRICS = [
+  ['metricProducer', 'metricProducer'],
+  ['meterProvider', 'meterProvider'],
+];
+
+/** The states of the live page. */
+export const PAGE = [
+  ['page served', 'page'],
+  ['page open', 'open page'],
+];
 
 /**
  * @param what What the client is observed by, such as `metrics`.
@@ -23,7 +35,7 @@ export async function compareObserved({ what, variants, target }) {
     console.log(
       `\nCPU per call with ${what}, unary, 32 bytes (median of ${RUNS} runs of ${CALLS} calls)`,
     );
-    printTable([['', 'µs', 'over none'], ...rowsOf(results)]);
+    printTable([headingOf('none'), ...rowsOf(results)]);
     console.log(`  Target: ${target}`);
   } finally {
     await world.stop();

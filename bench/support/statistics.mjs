@@ -6,3 +6,9 @@ export function median(values) {
   const middle = sorted.length >> 1;
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
+
+/** The value below which a share of the others is. @param share From 0 to 1. */
+export function quantile(values, share) {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.round(share * (sorted.length - 1))];
+}

@@ -1,11 +1,13 @@
 // CPU time per call of several variants of a client, which take short turns, so that a slow moment of the machine hits
 // all of them.
-import { median } from './statistics.mjs';
+import { median, quantile } from './statistics.mjs';
 
-export const RUNS = 5;
-export const CALLS = 20_000;
-// A run is made in turns of this many calls, so that all variants share the machine's good and bad moments.
-const TURN = 1000;
+// How a process happens to be compiled and laid out makes equal ones differ by several percent: many runs, of new
+// processes each, matter more than many calls.
+export const RUNS = 12;
+export const CALLS = 8000;
+// Short turns, so that all variants share the machine's good and bad moments.
+const TURN = 400;
 
 /**
  * Each run has processes of its own: how a process happens to be compiled and laid out is part of the noise.
@@ -27,10 +29,13 @@ export async function measure(startClients) {
   return results;
 }
 
+/** Each round begins with another variant: none always follows the same one. */
 async function measureRun(clients) {
-  const turns = new Map([...clients.keys()].map((name) => [name, []]));
-  for (let done = 0; done < CALLS; done += TURN) {
-    for (const [name, client] of clients) {
+  const all = [...clients];
+  const turns = new Map(all.map(([name]) => [name, []]));
+  for (let round = 0; round * TURN < CALLS; round++) {
+    for (let i = 0; i < all.length; i++) {
+      const [name, client] = all[(round + i) % all.length];
       const { microseconds } = await client.ask(TURN);
       turns.get(name).push(microseconds);
     }
@@ -38,16 +43,29 @@ async function measureRun(clients) {
   return turns;
 }
 
-/** Returns a row for each variant: its name, the CPU time per call, and how much that is over the first variant. */
+/**
+ * Returns a row for each variant: its name, the CPU time per call, how much that is over the first two variants, which
+ * are alike, and between which values the middle half of the runs is.
+ */
 export function rowsOf(results) {
-  const [baseline] = results.values();
-  const ofRun = (turns) => turns.reduce((sum, value) => sum + value, 0) / turns.length;
-  // Turn by turn with the first variant's: what drifts, or disturbs a turn, does not count.
+  const [first, second] = results.values();
+  const baseline = first.map((turns, run) => turns.map((value, i) => (value + second[run][i]) / 2));
+  // Turn by turn with the baseline: what drifts, or disturbs a turn, does not count.
   const overInRun = (turns, run) => median(turns.map((value, i) => value / baseline[run][i] - 1));
-  const over = (runs) => median(runs.map(overInRun));
-  return [...results].map(([name, values]) => [
-    name,
-    median(values.map(ofRun)).toFixed(1),
-    `${(100 * over(values)).toFixed(1)} %`,
-  ]);
+  return [...results].map(([name, runs]) => {
+    const over = runs.map(overInRun);
+    return [
+      name,
+      median(runs.map(median)).toFixed(1),
+      percent(median(over)),
+      `${percent(quantile(over, 0.25))} to ${percent(quantile(over, 0.75))}`,
+    ];
+  });
+}
+
+/** The heading of `rowsOf`. @param baseline What the first two variants are. */
+export const headingOf = (baseline) => ['', 'µs', `over ${baseline}`, 'middle half of the runs'];
+
+function percent(share) {
+  return `${(100 * share).toFixed(1)} %`;
 }

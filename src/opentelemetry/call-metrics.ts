@@ -17,6 +17,9 @@ interface AttemptSeries {
   readonly received: Series | undefined;
 }
 
+/** The series of the calls that ended with one status. */
+type Ending = Pick<AttemptSeries, 'duration'>;
+
 const {
   ATTEMPT_STARTED,
   ATTEMPT_DURATION,
@@ -34,9 +37,13 @@ const {
  */
 export class MethodMetrics implements CallTracer {
   private readonly started: Series | undefined;
-  private readonly attempts = new Map<number | string, AttemptSeries>();
+  /** By status, of all places if the labels do not tell them apart. */
+  private readonly attempts: AttemptSeries[] = [];
+  /** The same by cluster and locality, if a label tells them apart. */
+  private readonly attemptsByPlace = new Map<string, Map<string, AttemptSeries[]>>();
+  private places = 0;
   /** By status. */
-  private readonly durations: (Series | undefined)[] = [];
+  private readonly durations: Ending[] = [];
   private readonly retries: Series | undefined;
   private readonly transparentRetries: Series | undefined;
   private readonly retryDelay: Series | undefined;
@@ -68,34 +75,48 @@ export class MethodMetrics implements CallTracer {
 
   onCallEnded(call: CallProgress, code: number): void {
     const status = knownCode(code);
-    if (!(status in this.durations)) {
-      const labels = { ...this.labels, [Label.STATUS]: statusName(status) };
-      this.durations[status] = this.source.series(CALL_DURATION, labels);
-    }
-    this.durations[status]?.add(call.durationMs / 1000);
+    const ending = (this.durations[status] ??= this.createEnding(status));
+    ending.duration?.add(call.durationMs / 1000);
     if (call.retries > 0) this.retries?.add(call.retries);
     if (call.transparentRetries > 0) this.transparentRetries?.add(call.transparentRetries);
     if (call.retryDelayMs > 0) this.retryDelay?.add(call.retryDelayMs / 1000);
   }
 
-  private attemptSeries({ locality, backendService }: CallProgress, code: number): AttemptSeries {
-    const key = this.isKeyedByPlace ? `${code} ${locality} ${backendService}` : code;
-    let series = this.attempts.get(key);
-    if (series === undefined) {
-      const labels = {
-        ...this.labels,
-        [Label.STATUS]: statusName(code),
-        [Label.LOCALITY]: locality,
-        [Label.BACKEND_SERVICE]: backendService,
-      };
-      series = {
-        duration: this.source.series(ATTEMPT_DURATION, labels),
-        sent: this.source.series(ATTEMPT_SENT, labels),
-        received: this.source.series(ATTEMPT_RECEIVED, labels),
-      };
-      if (this.attempts.size < MAX_SERIES) this.attempts.set(key, series);
-    }
-    return series;
+  private attemptSeries(call: CallProgress, code: number): AttemptSeries {
+    const byStatus = this.isKeyedByPlace ? this.attemptsAt(call) : this.attempts;
+    return (byStatus[code] ??= this.createAttemptSeries(call, code));
+  }
+
+  /** Returns the series of a place by status; beyond `MAX_SERIES` places, they are found anew each time. */
+  private attemptsAt({ locality, backendService }: CallProgress): AttemptSeries[] {
+    const known = this.attemptsByPlace.get(backendService)?.get(locality);
+    if (known !== undefined) return known;
+    const created: AttemptSeries[] = [];
+    if (this.places >= MAX_SERIES) return created;
+    this.places++;
+    const ofCluster =
+      this.attemptsByPlace.get(backendService) ?? new Map<string, AttemptSeries[]>();
+    this.attemptsByPlace.set(backendService, ofCluster.set(locality, created));
+    return created;
+  }
+
+  private createAttemptSeries(call: CallProgress, code: number): AttemptSeries {
+    const labels = {
+      ...this.labels,
+      [Label.STATUS]: statusName(code),
+      [Label.LOCALITY]: call.locality,
+      [Label.BACKEND_SERVICE]: call.backendService,
+    };
+    return {
+      duration: this.source.series(ATTEMPT_DURATION, labels),
+      sent: this.source.series(ATTEMPT_SENT, labels),
+      received: this.source.series(ATTEMPT_RECEIVED, labels),
+    };
+  }
+
+  private createEnding(code: number): Ending {
+    const labels = { ...this.labels, [Label.STATUS]: statusName(code) };
+    return { duration: this.source.series(CALL_DURATION, labels) };
   }
 }
 

@@ -3,6 +3,7 @@ import { observeAttributes, toCallAttributes } from '../lb/call-attributes';
 import { CallStats } from '../stats/call-stats';
 import type { ChannelStats } from '../stats/stats-plugin';
 import type { Clock } from '../util/clock';
+import { RoutedCall } from './routed-call';
 
 /**
  * A config selector whose calls plugins observe (gRFC A66): from the moment at which the channel requests a config, also
@@ -20,6 +21,10 @@ export class ObservedSelector implements ConfigSelector {
     if (tracer === undefined) return this.selector.invoke(methodName, headers, channelId);
     const call = new CallStats(tracer, this.clock);
     const config = this.selector.invoke(methodName, headers, channelId);
+    if (config instanceof RoutedCall) {
+      config.stats = call;
+      return config;
+    }
     // The first filter is outside all others: it sees the status that the application receives.
     config.dynamicFilterFactories.unshift(call);
     // A call that is queued for a config has no cluster yet.

@@ -96,19 +96,16 @@ export class CallStats implements CallProgress {
 
   /** Ends an attempt, unless it has ended. */
   endAttempt(attempt: number, code: number, details: string): void {
-    if (!this.isOpen(attempt)) return;
-    this.isAttemptOpen = false;
-    this.attemptEndedAtMs = this.clock.monotonicMs();
-    this.attemptDurationMs = this.attemptEndedAtMs - this.attemptStartedAtMs;
-    this.tracer.onAttemptEnded(this, code, details);
+    if (this.isOpen(attempt)) this.closeAttempt(this.clock.monotonicMs(), code, details);
   }
 
   /** Ends the call, and its attempt if it has not ended. */
   end(code: number, details: string): void {
     if (this.isEnded) return;
-    this.endAttempt(this.attempts, code, details);
+    const nowMs = this.clock.monotonicMs();
+    if (this.isAttemptOpen) this.closeAttempt(nowMs, code, details);
     this.isEnded = true;
-    this.durationMs = this.clock.monotonicMs() - this.startedAtMs;
+    this.durationMs = nowMs - this.startedAtMs;
     this.tracer.onCallEnded(this, code, details);
   }
 
@@ -141,6 +138,13 @@ export class CallStats implements CallProgress {
 
   private isOpen(attempt: number): boolean {
     return this.isAttemptOpen && attempt === this.attempts;
+  }
+
+  private closeAttempt(nowMs: number, code: number, details: string): void {
+    this.isAttemptOpen = false;
+    this.attemptEndedAtMs = nowMs;
+    this.attemptDurationMs = this.attemptEndedAtMs - this.attemptStartedAtMs;
+    this.tracer.onAttemptEnded(this, code, details);
   }
 
   private startAttempt(previous: number): void {

@@ -6,11 +6,16 @@ import {
   type Picker,
   type PickResult,
 } from '../../grpc-js';
-import { CallStats } from '../../stats/call-stats';
+import type { CallStats } from '../../stats/call-stats';
 import { observedCall } from '../call-attributes';
 
-/** The opaque key of the headers of an attempt with the state of its call. */
-const CALL = 'xds.observed_call';
+/** The key of the state of the call in the headers of an attempt. Opaque data of the host would be a map for each attempt. */
+const CALL = Symbol('grpc-xds observed call');
+
+/** The headers of an attempt of an observed call. */
+interface ObservedHeaders {
+  [CALL]?: CallStats;
+}
 
 /** Forwards picks to the tree, and records what becomes of them for the calls that plugins observe (gRFC A66). */
 export class ObservedPicker implements Picker {
@@ -25,7 +30,7 @@ export class ObservedPicker implements Picker {
     switch (result.pickResultType) {
       case PickResultType.COMPLETE:
         // The host passes the headers of a pick to the connection, and no others.
-        metadata.setOpaque(CALL, call);
+        if (canBeObserved(metadata)) metadata[CALL] = call;
         call.onPicked(metadata);
         break;
       case PickResultType.QUEUE:
@@ -49,6 +54,10 @@ function endAttempt(call: CallStats, { status }: PickResult): void {
 
 /** Returns the state of the observed call that is started with these headers; `undefined` if nothing observes it. */
 export function observedCallOf(headers: Metadata): CallStats | undefined {
-  const call: unknown = headers.getOpaque(CALL);
-  return call instanceof CallStats ? call : undefined;
+  return canBeObserved(headers) ? headers[CALL] : undefined;
+}
+
+/** Always: nothing else is stored under this key. */
+function canBeObserved(_headers: object): _headers is ObservedHeaders {
+  return true;
 }
