@@ -102,7 +102,7 @@ async function main() {
   check('blue', await tenCalls(client, { 'x-version': 'blue' }), ['blue-1', 'blue-2']);
   check('green', await tenCalls(client, { 'x-version': 'green' }), ['green-1']);
   check('red', await tenCalls(client, { 'x-version': 'red' }), [
-    'UNAVAILABLE: Load-balancing policy acme.v1.ByVersion failed: there is no version red',
+    'UNAVAILABLE: Cluster "shop": Load-balancing policy acme.v1.ByVersion failed: there is no version red',
   ]);
 
   console.log('somebody makes a mistake; the last good configuration stays in force');

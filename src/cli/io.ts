@@ -19,6 +19,8 @@ export interface CliIo {
   readonly nodeVersion: string;
   /** The folder of the application that is examined. */
   readonly folder: string;
+  /** The folder of this package, which has the folder `examples`. */
+  readonly packageFolder: string;
   readonly clock: Clock;
 }
 

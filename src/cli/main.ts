@@ -6,6 +6,8 @@ import { createHandle } from '../util/handle';
 import { type CliIo, printable } from './io';
 import { runCli } from './program';
 
+const PACKAGE_FOLDER = join(__dirname, '..', '..');
+
 const io: CliIo = {
   print: (line) => console.log(printable(line)),
   redraw: (lines) => void process.stdout.write(`\x1b[H\x1b[2J${printable(lines.join('\n'))}\n`),
@@ -21,11 +23,12 @@ const io: CliIo = {
   env: process.env,
   nodeVersion: process.versions.node,
   folder: process.cwd(),
+  packageFolder: PACKAGE_FOLDER,
   clock: systemClock,
 };
 
 function readVersion(): string {
-  const text = readFileSync(join(__dirname, '..', '..', 'package.json'), 'utf8');
+  const text = readFileSync(join(PACKAGE_FOLDER, 'package.json'), 'utf8');
   const manifest: unknown = JSON.parse(text);
   const hasVersion = typeof manifest === 'object' && manifest !== null && 'version' in manifest;
   return hasVersion ? String(manifest.version) : 'unknown';

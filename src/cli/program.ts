@@ -1,9 +1,11 @@
+import { join } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { addBootstrapCommand } from './bootstrap-program';
 import type { OutputFlags } from './format';
 import type { Services } from '../control-plane';
 import { type CliIo, exitCode } from './io';
 import { check, type CheckFlags } from './commands/check';
+import { demo } from './commands/demo';
 import { diff } from './commands/diff';
 import { dump, type DumpFlags, type SourceFlags } from './commands/dump';
 import { explain, type ExplainFlags } from './commands/explain';
@@ -46,9 +48,10 @@ function createProgram(version: string, io: CliIo, setCode: SetCode): Command {
     .showHelpAfterError('Add --help to see what is possible.')
     .exitOverride();
 
+  addDemo(program, io, setCode);
   addServe(program, io, setCode);
 
-  const checkCommand = addFileCommand(program, 'check')
+  const checkCommand = addFileCommand(program, io, 'check')
     .summary('list the errors of a resource file')
     .description(
       'Reads a resource file and lists its errors, and the violations for which a client would reject it (NACK).\n' +
@@ -71,8 +74,19 @@ function createProgram(version: string, io: CliIo, setCode: SetCode): Command {
 
 type SetCode = (code: number) => void;
 
+function addDemo(program: Command, io: CliIo, setCode: SetCode): void {
+  program
+    .command('demo')
+    .summary('show a client, backends and a control plane at work')
+    .description(
+      'Runs a control plane, five backends and a client on this machine for half a minute, and prints who answers how\n' +
+        'many calls each second while the resources change.',
+    )
+    .action(async () => setCode(await demo(io.packageFolder)));
+}
+
 function addServe(program: Command, io: CliIo, setCode: SetCode): void {
-  addFileCommand(program, 'serve', '[file]')
+  addFileCommand(program, io, 'serve', '[file]')
     .summary('serve a file, or services, over ADS')
     .description(
       'Serves a resource file over ADS, without authentication, and reloads it when it changes; or, without a file,\n' +
@@ -246,20 +260,20 @@ function addOutputOptions(command: Command, ...more: readonly string[]): Command
     .option('--no-color', 'do not use colors');
 }
 
-const fileHelp = `
+const fileHelp = ({ packageFolder }: CliIo) => `
 The file is YAML or JSON with the lists listeners, routes, clusters and endpoints, whose
 resources are written as in Envoy's configuration; or with the list resources, in which
 each resource has an "@type". A resource in a wrapper of the type
 envoy.service.discovery.v3.Resource may have a version, aliases and a ttl.
-See examples/echo.yaml.`;
+See ${join(packageFolder, 'examples', 'echo.yaml')}.`;
 
-function addFileCommand(program: Command, name: string, file = '<file>'): Command {
+function addFileCommand(program: Command, io: CliIo, name: string, file = '<file>'): Command {
   return program
     .command(name)
     .argument(file, 'resource file')
     .option('--allow-inconsistent', 'accept references to resources the file does not have')
     .option('--ignore-unknown-fields', 'skip fields that no gRPC client reads')
-    .addHelpText('after', fileHelp);
+    .addHelpText('after', fileHelp(io));
 }
 
 /** Adds `name=host:port,host:port` to the services of the options before. */

@@ -71,6 +71,8 @@ export interface ListeningAddress {
   readonly port: number;
   /** `host:port`, the form of `server_uri` in a bootstrap. */
   readonly address: string;
+  /** A bootstrap for clients on this machine, such as for `register({ bootstrap })`. */
+  readonly bootstrap: object;
 }
 
 type State =
@@ -133,7 +135,7 @@ export class ControlPlane {
       }
       this.state = { kind: 'started', server, listener };
       this.scheduleHeartbeats();
-      return { port: listener.port, address: joinHostPort(this.host, listener.port) };
+      return toListeningAddress(this.host, listener.port);
     } catch (error) {
       if (this.state === starting) this.state = stopped;
       server.forceShutdown();
@@ -256,4 +258,20 @@ export class ControlPlane {
       return undefined;
     }
   }
+}
+
+function toListeningAddress(host: string, port: number): ListeningAddress {
+  const address = joinHostPort(host, port);
+  const server = {
+    server_uri: toReachable(address),
+    channel_creds: [{ type: 'insecure' }],
+    server_features: ['xds_v3'],
+  };
+  const bootstrap = { xds_servers: [server], node: { id: 'my-client' } };
+  return { port, address, bootstrap };
+}
+
+/** Replaces an address of all interfaces by the loopback address. */
+function toReachable(address: string): string {
+  return address.replace(/^0\.0\.0\.0:/, '127.0.0.1:').replace(/^\[::\]:/, '[::1]:');
 }

@@ -1,4 +1,5 @@
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { runCli } from '../../src/cli/program';
 import type { CliIo } from '../../src/cli/io';
 import { systemClock } from '../../src/util/clock';
@@ -17,6 +18,7 @@ export class FakeIo implements CliIo {
   env: Record<string, string | undefined> = {};
   nodeVersion = '20.19.0';
   folder = tmpdir();
+  packageFolder = join(__dirname, '..', '..');
 
   readonly clock = { ...systemClock, now: () => Date.UTC(2026, 0, 1, 12, 0, 1) };
 

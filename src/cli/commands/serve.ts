@@ -205,19 +205,9 @@ class Serving {
     this.page?.log('problem', text);
   }
 
-  private greet({ address }: ListeningAddress, page: AdminPage | undefined): void {
+  private greet({ address, bootstrap }: ListeningAddress, page: AdminPage | undefined): void {
     this.io.print(`Serving ${this.file ?? 'services'} on ${address}`);
     for (const line of formatSnapshot(this.snapshot)) this.io.print(line);
-    const bootstrap = {
-      xds_servers: [
-        {
-          server_uri: toReachable(address),
-          channel_creds: [{ type: 'insecure' }],
-          server_features: ['xds_v3'],
-        },
-      ],
-      node: { id: 'my-client' },
-    };
     this.io.print('');
     this.io.print('Bootstrap for clients:');
     this.io.print(`  export GRPC_XDS_BOOTSTRAP_CONFIG='${JSON.stringify(bootstrap)}'`);
@@ -262,9 +252,4 @@ function loadServices(services: Services, io: CliIo): Snapshot | undefined {
     io.printError(error.message);
     return undefined;
   }
-}
-
-/** Replaces an address of all interfaces by the loopback address. */
-function toReachable(address: string): string {
-  return address.replace(/^0\.0\.0\.0:/, '127.0.0.1:').replace(/^\[::\]:/, '[::1]:');
 }

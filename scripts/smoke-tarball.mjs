@@ -1,0 +1,127 @@
+// Installs the packed package into an empty folder with what it needs and nothing else, and does there what the readme
+// shows: a service without a file, a server for a unit test in three lines, the demo, and the examples.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { installPackage } from './pack.mjs';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const folder = mkdtempSync(join(tmpdir(), 'grpc-xds-smoke-'));
+const installed = join(folder, 'node_modules', 'grpc-xds');
+const command = join(installed, 'dist', 'cli', 'main.js');
+const children = new Set();
+
+/** What `npm install <tarball> @grpc/grpc-js` would install. */
+function install() {
+  installPackage(folder);
+  const { dependencies } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
+  for (const name of ['@grpc/grpc-js', ...Object.keys(dependencies)]) {
+    const path = join(folder, 'node_modules', name);
+    mkdirSync(dirname(path), { recursive: true });
+    symlinkSync(join(root, 'node_modules', name), path, 'junction');
+  }
+}
+
+function start(args, env = {}) {
+  const child = spawn(process.execPath, args, {
+    cwd: folder,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  children.add(child);
+  return child;
+}
+
+/** The first line of the output that matches. */
+async function lineOf(child, pattern) {
+  for await (const line of createInterface(child.stdout)) if (pattern.test(line)) return line;
+  throw new Error(`ended without a line like ${pattern}`);
+}
+
+async function run(args, env) {
+  const child = start(args, env);
+  let out = '';
+  child.stdout.on('data', (chunk) => (out += chunk));
+  const [code] = await once(child, 'close');
+  assert.equal(code, 0, `${args.join(' ')} printed ${out}`);
+  return out.trim();
+}
+
+const backend = `
+import grpc from '@grpc/grpc-js';
+const same = (bytes) => bytes;
+export const method = { path: '/echo.Echo/Say', requestStream: false, responseStream: false,
+  requestSerialize: same, requestDeserialize: same, responseSerialize: same, responseDeserialize: same };
+export function startBackend(name) {
+  const server = new grpc.Server();
+  server.addService({ say: method }, { say: (call, callback) => callback(null, Buffer.from(name)) });
+  return new Promise((resolve, reject) => server.bindAsync('127.0.0.1:0', grpc.ServerCredentials.createInsecure(),
+    (error, port) => error ? reject(error) : resolve({ port, server })));
+}
+export function call() {
+  const client = new grpc.Client('xds:///echo', grpc.credentials.createInsecure());
+  return new Promise((resolve) => client.makeUnaryRequest(method.path, same, same, Buffer.alloc(0),
+    (error, answer) => { client.close(); resolve(error?.details ?? String(answer)); }));
+}
+`;
+
+const unitTest = `
+import { register, shutdown } from 'grpc-xds';
+import { ControlPlane, Snapshot } from 'grpc-xds/control-plane';
+import { call, startBackend } from './backend.mjs';
+const { port, server } = await startBackend('three lines');
+
+const snapshot = Snapshot.forServices({ echo: ['127.0.0.1:' + port] });
+const controlPlane = new ControlPlane({ snapshot });
+register({ bootstrap: (await controlPlane.start()).bootstrap });
+
+console.log(await call());
+await shutdown();
+await controlPlane.stop();
+server.forceShutdown();
+`;
+
+const served = `
+import { spawn } from 'node:child_process';
+import { register } from 'grpc-xds';
+import { call, startBackend } from './backend.mjs';
+const { port, server } = await startBackend('served');
+const command = spawn(process.execPath, [process.argv[2], 'serve', '--port', '0', '--service', 'echo=127.0.0.1:' + port]);
+const bootstrap = await new Promise((resolve) => {
+  let out = '';
+  command.stdout.on('data', (chunk) => {
+    out += chunk;
+    const found = /GRPC_XDS_BOOTSTRAP_CONFIG='(.*)'/.exec(out);
+    if (found !== null) resolve(found[1]);
+  });
+});
+register({ bootstrap });
+console.log(await call());
+command.kill();
+server.forceShutdown();
+`;
+
+try {
+  install();
+  writeFileSync(join(folder, 'backend.mjs'), backend);
+  writeFileSync(join(folder, 'unit.mjs'), unitTest);
+  writeFileSync(join(folder, 'served.mjs'), served);
+  assert.equal(await run(['unit.mjs']), 'three lines');
+  assert.equal(await run(['served.mjs', command]), 'served');
+  const example = /^See (.*examples.*)\.$/m.exec(await run([command, 'check', '--help']))?.[1];
+  await run([command, 'check', example]);
+  await run([join(installed, 'examples', 'http-filter', 'main.mjs')]);
+  await run([join(installed, 'examples', 'lb-policy', 'main.mjs')]);
+  // Its first second shows that everything it needs is there; `npm run matrix` runs the whole.
+  const demo = start([command, 'demo']);
+  await lineOf(demo, /^ {5}1 +\d/);
+  console.log('the packed package does in an empty folder what the readme shows');
+} finally {
+  for (const child of children) child.kill();
+  rmSync(folder, { recursive: true, force: true });
+}
