@@ -1,0 +1,29 @@
+// Lets a child process of a test run a program that imports `grpc-xds` on the TypeScript sources, without a build:
+// `node --import <this file> program.mjs`.
+import { createRequire, register } from 'node:module';
+
+const require = createRequire(import.meta.url);
+require('./run-typescript.cjs');
+
+const { exports } = require('../../package.json');
+
+/** The source of a module that has the exports of a folder of `src`. */
+const forward = ({ default: built }) => {
+  const path = require.resolve(built.replace('./dist/', '../../src/').replace(/\.js$/, '.ts'));
+  const names = Object.keys(require(path)).join(', ');
+  const source = `import { createRequire } from 'node:module';
+    export const { ${names} } = createRequire(${JSON.stringify(path)})(${JSON.stringify(path)});`;
+  return `data:text/javascript,${encodeURIComponent(source)}`;
+};
+
+const modules = Object.entries(exports)
+  .filter(([, { default: built }]) => built !== undefined)
+  .map(([subpath, entry]) => [subpath.replace(/^\./, 'grpc-xds'), forward(entry)]);
+
+// Hooks run in a thread of their own, so they are a module, too.
+const hooks = `const modules = new Map(${JSON.stringify(modules)});
+  export const resolve = (specifier, context, next) => {
+    const url = modules.get(specifier);
+    return url === undefined ? next(specifier, context) : { url, shortCircuit: true };
+  };`;
+register(`data:text/javascript,${encodeURIComponent(hooks)}`);
