@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { InspectedProcess } from '../admin/inspect';
 import type { ObserveClients } from '../admin/status-queue';
 import type { Bootstrap } from '../bootstrap/bootstrap';
@@ -82,7 +83,7 @@ export class XdsRuntime {
   private loadBootstrap: () => Result<Bootstrap, string>;
   private readonly loadStreams = new LoadStreams(systemClock);
   /** Aborted by a shutdown; replaced by the next registration. */
-  private lifetime = new AbortController();
+  private lifetime = createLifetime();
 
   constructor(ambient: Pick<PolicyEnvironment, 'logger' | 'flags'>, options: RuntimeOptions) {
     this.environment = {
@@ -127,7 +128,7 @@ export class XdsRuntime {
 
   /** Replaces the bootstrap for channels created from now on. */
   use(options: RuntimeOptions): void {
-    if (this.lifetime.signal.aborted) this.lifetime = new AbortController();
+    if (this.lifetime.signal.aborted) this.lifetime = createLifetime();
     this.loadBootstrap = this.createLoader(options);
   }
 
@@ -241,4 +242,11 @@ export class XdsRuntime {
       stats: processStats,
     };
   }
+}
+
+/** Every channel listens: Node.js would warn of a leak from the eleventh on. */
+function createLifetime(): AbortController {
+  const lifetime = new AbortController();
+  setMaxListeners(Infinity, lifetime.signal);
+  return lifetime;
 }

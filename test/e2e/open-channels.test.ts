@@ -93,6 +93,11 @@ describe('a process whose channel is never closed', () => {
     expect(await afterACall(bootstrapFor(mesh.address, features))).toEqual(endedWith('answer b1'));
   });
 
+  it('ends after calls on many channels, without a warning', async () => {
+    const child = new Child('calls on many channels', bootstrapFor(mesh.address));
+    expect(await child.end()).toEqual(endedWith('answers'));
+  });
+
   it('ends after its last call while its load is reported', async () => {
     const clusters = [edsClusterJson('echo', { lrs_server: { self: {} } })];
     mesh.serve({ ...resources, clusters });

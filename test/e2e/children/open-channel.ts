@@ -23,6 +23,13 @@ const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const scenarios: Record<string, () => void | Promise<void>> = {
   call: () => new EchoClient(target).say({ deadlineMs }).then(answer, failure),
+  'calls on many channels': async () => {
+    for (let i = 0; i < 20; i++) {
+      const ofItsOwn = { 'grpc-xds.test': i };
+      await new EchoClient(target, ofItsOwn).say({ deadlineMs });
+    }
+    print('answers');
+  },
   'calls for some time': async () => {
     const client = new EchoClient(target);
     await client.say({ deadlineMs }).then(answer, failure);
@@ -48,5 +55,6 @@ const scenarios: Record<string, () => void | Promise<void>> = {
   },
 };
 
+process.on('warning', ({ message }) => print(`warning ${message}`));
 register();
 void scenarios[scenario]?.();
