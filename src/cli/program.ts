@@ -82,7 +82,7 @@ function addDemo(program: Command, io: CliIo, setCode: SetCode): void {
       'Runs a control plane, five backends and a client on this machine for half a minute, and prints who answers how\n' +
         'many calls each second while the resources change.',
     )
-    .action(async () => setCode(await demo(io.packageFolder)));
+    .action(async () => setCode(await demo(io)));
 }
 
 function addServe(program: Command, io: CliIo, setCode: SetCode): void {

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { eventually } from '../support/eventually';
 import { FakeIo } from './fake-io';
 
 describe('grpc-xds demo', () => {
@@ -23,13 +24,20 @@ describe('grpc-xds demo', () => {
     expect(existsSync(mark)).toBe(true);
   });
 
-  it('ends with 1 if the demo was ended by a signal', async () => {
-    writeFileSync(
-      join(folder, 'examples', 'demo', 'main.mjs'),
-      "process.kill(process.pid, 'SIGTERM'); setInterval(() => {}, 1000);",
-    );
+  it('ends the demo when it is interrupted', async () => {
+    const mark = join(folder, 'mark');
+    const script = `import { writeFileSync } from 'node:fs';
+      setInterval(() => undefined, 60_000);
+      writeFileSync(${JSON.stringify(mark)}, '');`;
+    writeFileSync(join(folder, 'examples', 'demo', 'main.mjs'), script);
     const io = new FakeIo();
     io.packageFolder = folder;
-    expect(await io.run('demo')).toBe(1);
+    const ended = io.run('demo');
+    await eventually(
+      () => existsSync(mark),
+      (exists) => exists,
+    );
+    io.pressCtrlC();
+    expect(await ended).toBe(1);
   });
 });
