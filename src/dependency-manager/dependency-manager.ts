@@ -90,6 +90,7 @@ export class XdsDependencyManager implements ClusterStore {
     const { source, timeSlices } = options;
     this.schedule = new UpdateSchedule({
       ...{ source, timeSlices },
+      isInUse: () => this.published !== undefined,
       update: () => {
         if (!this.closed) this.update();
       },

@@ -1,6 +1,6 @@
 import { createHandle, type Handle } from '../util/handle';
 import type { Steps } from '../util/steps';
-import type { TimeSlices } from '../util/time-slices';
+import { SLICE_MS, type TimeSlices } from '../util/time-slices';
 
 /** The number of changes that one turn of the event loop applies, and of watches that it starts. */
 export const MAX_AT_ONCE = 256;
@@ -11,21 +11,26 @@ export interface UpdateScheduleOptions {
   readonly source: {
     run(task: () => void): void;
     holdRequests?(): Handle;
+    runMs?(): number;
   };
   readonly timeSlices: TimeSlices;
+  /** Whether there is a config in use, so that calls may be due. */
+  readonly isInUse: () => boolean;
   /** Applies all changes. Called from the queue of the source. */
   readonly update: () => void;
 }
 
 /**
  * Decides when changes are applied: all those of one run of the source's queue together, in the same run if they are few
- * and in a later turn of the event loop if they are many. Until then the source sends no requests, as if the run had not
+ * and in a later turn of the event loop if they are many, or if it took long to read them. Until then the source sends no requests, as if the run had not
  * ended.
  */
 export class UpdateSchedule {
   /** The number of changes that were not applied yet. */
   private changes = 0;
   private isQueued = false;
+  /** The changes have been put off to the present turn. */
+  private isDeferred = false;
   private isClosed = false;
   /** Work in other turns. Changes are applied after it. */
   private readonly slices = new Set<Handle>();
@@ -71,18 +76,26 @@ export class UpdateSchedule {
   private applyChanges(): void {
     this.isQueued = false;
     if (this.isClosed || this.changes === 0 || this.slices.size > 0) return;
-    if (this.changes > MAX_AT_ONCE) {
+    if (this.changes > MAX_AT_ONCE || this.isTurnOver()) {
       this.runInSlices(this.countAsOne());
       return;
     }
     this.changes = 0;
+    this.isDeferred = false;
     this.options.update();
+  }
+
+  /** Whether this turn has taken so long that calls would be delayed by more. Before the first config, none can be. */
+  private isTurnOver(): boolean {
+    const { source, isInUse } = this.options;
+    return !this.isDeferred && isInUse() && (source.runMs?.() ?? 0) >= SLICE_MS;
   }
 
   /** However many changes there are by the next turn, they are applied in it. */
   private *countAsOne(): Steps<void> {
     yield;
     this.changes = 1;
+    this.isDeferred = true;
   }
 }
 

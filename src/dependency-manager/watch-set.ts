@@ -127,6 +127,8 @@ export interface ResourceSource {
   holdRequests?(): Handle;
   /** See `XdsClient.receivedAtMs`. Absent if the source has no such time. */
   readonly receivedAtMs?: number | undefined;
+  /** Milliseconds since the current run of the queue began. Absent if the source does not measure it. */
+  runMs?(): number;
 }
 
 /** Starts a watch of a resource of one type. */

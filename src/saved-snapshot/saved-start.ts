@@ -88,6 +88,10 @@ class SavedStartClient implements WatchClient {
     return this.client.holdRequests();
   }
 
+  runMs(): number {
+    return this.client.runMs();
+  }
+
   fallbacks(): ReturnType<WatchClient['fallbacks']> {
     return this.client.fallbacks();
   }

@@ -16,6 +16,22 @@ export interface Clock {
    * picker, or the call would queue on the replaced one.
    */
   soon(callback: () => void): void;
+  /**
+   * Runs the callback in the next turn of the event loop, after the I/O and the timers that are due. It keeps the process
+   * alive until then. Absent from clocks that only have timers; see `inNextTurn`.
+   */
+  nextTurn?(callback: () => void): Handle;
+}
+
+/** The delay that stands in for the next turn. */
+const TURN_MS = 1;
+
+/** Runs the callback in the next turn of the event loop. */
+export function inNextTurn(
+  clock: Pick<Clock, 'nextTurn' | 'setTimer'>,
+  callback: () => void,
+): Handle {
+  return clock.nextTurn?.(callback) ?? clock.setTimer(callback, TURN_MS);
 }
 
 // setTimeout takes a signed 32-bit number of milliseconds and fires at once beyond it.
@@ -39,4 +55,9 @@ export const systemClock: Clock = {
     return createHandle(() => clearTimeout(timer));
   },
   soon: (callback) => process.nextTick(callback),
+  nextTurn(callback) {
+    // A timer would leave the process idle for a millisecond, which at a start is a third of the time.
+    const immediate = setImmediate(callback);
+    return createHandle(() => clearImmediate(immediate));
+  },
 };

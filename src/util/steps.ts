@@ -1,4 +1,4 @@
-/** Interruptible work: other work may run between two steps. A step takes about a millisecond at most. */
+/** Interruptible work: other work may run between two steps. A step takes a fraction of a millisecond. */
 export type Steps<T> = Generator<undefined, T, undefined>;
 
 /** Runs all remaining steps without interruption. */
@@ -10,7 +10,7 @@ export function runSteps<T>(steps: Steps<T>): T {
 }
 
 /** Number of small operations in one step: a yield takes longer than such an operation. */
-export const STEP_SIZE = 1024;
+export const STEP_SIZE = 256;
 
 /** Sorts a copy, as `Array.prototype.sort` would, in steps. Few items are sorted in one step. */
 export function* sortInSteps<T extends object>(

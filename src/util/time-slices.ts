@@ -1,10 +1,10 @@
-import type { Clock } from './clock';
+import { inNextTurn, type Clock } from './clock';
 import { createHandle, type Handle } from './handle';
 import type { Steps } from './steps';
 
 /** The time for which steps run without a break. */
-const SLICE_MS = 8;
-/** The shortest delay of a timer. */
+export const SLICE_MS = 1;
+/** Work that begins so long after other work is in another turn of the event loop. */
 const BREAK_MS = 1;
 
 /** A queue in which steps run. */
@@ -20,13 +20,13 @@ export interface SlicedTask {
 }
 
 /**
- * Runs the steps of large updates, for all channels of the process: together they take a few milliseconds of a turn of
+ * Runs the steps of large updates, for all channels of the process: together they take about a millisecond of a turn of
  * the event loop, so that calls are not delayed for longer. Tasks take turns.
  */
 export class TimeSlices {
   /** The tasks with steps left, in the order of their turns. */
   private readonly tasks = new Set<SlicedTask>();
-  private timer: Handle | undefined;
+  private turn: Handle | undefined;
   /** The duration of the work since the last break, and its end. */
   private workedMs = 0;
   private workEndMs = -Infinity;
@@ -69,7 +69,7 @@ export class TimeSlices {
   }
 
   private runSlice(): void {
-    this.timer = undefined;
+    this.turn = undefined;
     this.workedMs = 0;
     while (this.workedMs < SLICE_MS) {
       const [task] = this.tasks;
@@ -87,14 +87,14 @@ export class TimeSlices {
   }
 
   private schedule(): void {
-    if (this.tasks.size > 0) this.timer ??= this.clock.setTimer(() => this.runSlice(), BREAK_MS);
+    if (this.tasks.size > 0) this.turn ??= inNextTurn(this.clock, () => this.runSlice());
   }
 
   private delete(task: SlicedTask): void {
     this.tasks.delete(task);
     if (this.tasks.size > 0) return;
-    this.timer?.release();
-    this.timer = undefined;
+    this.turn?.release();
+    this.turn = undefined;
   }
 }
 

@@ -46,16 +46,13 @@ export const MIN_READ_PAUSE_MS = 1;
 export const MAX_READ_PAUSE_MS = 1000;
 
 /** How long a large response is read without a break. */
-export const READ_SLICE_MS = 8;
-
-/** The break after it: timers know no less. */
-export const READ_BREAK_MS = 1;
+export const READ_SLICE_MS = 1;
 
 /** Bytes of resources in a response that are read before there are breaks between resources. */
-export const MIN_BYTES_IN_STEPS = 2 ** 16;
+export const MIN_BYTES_IN_STEPS = 2 ** 14;
 
 /** Resources of a response that are read before there are breaks between them, however small they are. */
-export const MIN_RESOURCES_IN_STEPS = 1000;
+export const MIN_RESOURCES_IN_STEPS = 32;
 
 /** Updates of one resource that are passed on at once before they are limited. */
 export const UPDATE_BURST = 500;

@@ -133,6 +133,11 @@ export class ManagementServers {
     });
   }
 
+  /** Milliseconds since the current run of the queue began. */
+  runMs(): number {
+    return this.options.clock.monotonicMs() - this.startedAtMs;
+  }
+
   private createChannel(server: ServerConfig): ServerChannel {
     const { transportFactory, clock, random, logger, events, dataErrorHandling } = this.options;
     return new ServerChannel({

@@ -1,6 +1,6 @@
 import { assertNever } from '../util/assert-never';
 import { connectionBackoff, firstBackoffStep, type BackoffStep } from '../util/backoff';
-import type { Clock } from '../util/clock';
+import { inNextTurn, type Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
 import type { Random } from '../util/random';
 import type { Result } from '../util/result';
@@ -8,7 +8,7 @@ import type { SerialQueue } from '../util/serial-queue';
 import type { StreamStatus, XdsStream, XdsTransport } from './transport';
 
 /** The time of one stream. Timers run in the queue, and only while the stream is open. */
-export type StreamClock = Pick<Clock, 'monotonicMs' | 'setTimer'>;
+export type StreamClock = Pick<Clock, 'monotonicMs' | 'setTimer' | 'nextTurn'>;
 
 /** A stream as its session uses it. */
 export interface OpenStream {
@@ -159,6 +159,7 @@ export class ReconnectingStream<S extends StreamSession> {
     const streamClock: StreamClock = {
       monotonicMs: () => clock.monotonicMs(),
       setTimer: (task, ...delay) => clock.setTimer(() => this.whileOpen(stream, task), ...delay),
+      nextTurn: (task) => inNextTurn(clock, () => this.whileOpen(stream, task)),
     };
     const open = { stream, transport, openedAtMs, clock: streamClock };
     const session = createSession(open, replaced);

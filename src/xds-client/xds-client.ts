@@ -27,6 +27,7 @@ export type WatchClient = Pick<
   | 'run'
   | 'receivedAtMs'
   | 'holdRequests'
+  | 'runMs'
   | 'resources'
   | 'serverStates'
   | 'fallbacks'
@@ -96,6 +97,11 @@ export class XdsClient {
   /** See `ManagementServers.holdRequests`. */
   holdRequests(): Handle {
     return this.servers.holdRequests();
+  }
+
+  /** See `ManagementServers.runMs`. */
+  runMs(): number {
+    return this.servers.runMs();
   }
 
   /** The resources that are watched when the iteration begins. Each is copied when it is reached. */

@@ -2,7 +2,7 @@ import { UpdateSchedule } from '../../src/dependency-manager/update-schedule';
 import { createHandle } from '../../src/util/handle';
 import { SerialQueue } from '../../src/util/serial-queue';
 import type { Steps } from '../../src/util/steps';
-import { TimeSlices } from '../../src/util/time-slices';
+import { SLICE_MS, TimeSlices } from '../../src/util/time-slices';
 import { SlowClock } from '../support/slow-clock';
 
 function setUp() {
@@ -10,12 +10,15 @@ function setUp() {
   const log: string[] = [];
   const errors: unknown[] = [];
   let holds = 0;
+  let startedAtMs = 0;
   const queue = new SerialQueue(
     (error) => errors.push(error),
     () => log.push(holds > 0 ? 'drained, held' : 'drained'),
+    () => (startedAtMs = clock.monotonicMs()),
   );
   const source = {
     run: (task: () => void) => queue.run(task),
+    runMs: () => clock.monotonicMs() - startedAtMs,
     holdRequests() {
       holds++;
       return createHandle(() => holds--);
@@ -23,11 +26,20 @@ function setUp() {
   };
   const timeSlices = new TimeSlices(clock);
   const update = () => log.push('update');
-  const schedule = new UpdateSchedule({ source, timeSlices, update });
+  let isInUse = true;
+  const schedule = new UpdateSchedule({ source, timeSlices, isInUse: () => isInUse, update });
   const change = (times: number) =>
     queue.run(() => {
       for (let i = 0; i < times; i++) schedule.onChange();
     });
+  /** A change that is known after so much work, and whether calls are under way meanwhile. */
+  const changeAfter = (ms: number, inUse = true) => {
+    isInUse = inUse;
+    source.run(() => {
+      clock.spentMs += ms;
+      schedule.onChange();
+    });
+  };
   /** Each step takes a turn. */
   function* steps(count: number): Steps<void> {
     for (let i = 1; i <= count; i++) {
@@ -36,7 +48,7 @@ function setUp() {
       yield;
     }
   }
-  return { change, clock, errors, log, queue, schedule, steps };
+  return { change, changeAfter, clock, errors, log, queue, schedule, steps };
 }
 
 describe('UpdateSchedule', () => {
@@ -55,6 +67,22 @@ describe('UpdateSchedule', () => {
     clock.advance(1);
     expect(log).toEqual(['update', 'drained']);
     expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('applies a change in the next turn if it took long to read', () => {
+    const { changeAfter, clock, log } = setUp();
+    changeAfter(SLICE_MS);
+    expect(log.splice(0)).toEqual(['drained, held']);
+    clock.advance(1);
+    expect(log.splice(0)).toEqual(['update', 'drained']);
+    changeAfter(SLICE_MS / 2);
+    expect(log).toEqual(['update', 'drained']);
+  });
+
+  it('applies the first config in the turn in which its last part is read', () => {
+    const { changeAfter, log } = setUp();
+    changeAfter(10 * SLICE_MS, false);
+    expect(log).toEqual(['update', 'drained']);
   });
 
   it('applies changes in the next turn although there are many more by then', () => {

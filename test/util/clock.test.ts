@@ -1,4 +1,5 @@
-import { systemClock } from '../../src/util/clock';
+import { readFile } from 'node:fs';
+import { inNextTurn, systemClock } from '../../src/util/clock';
 import { FakeClock } from '../support/fake-clock';
 
 describe('systemClock', () => {
@@ -33,6 +34,25 @@ describe('systemClock', () => {
     expect(timers()).toBe(before + 1);
     forCall.release();
     expect(timers()).toBe(before);
+  });
+
+  it('runs what is for the next turn after the I/O that is due, unless it is released', async () => {
+    const order: string[] = [];
+    await new Promise<void>((resolve, reject) => {
+      readFile(__filename, (error) => {
+        if (error !== null) reject(error);
+        inNextTurn(systemClock, () => order.push('released')).release();
+        inNextTurn(systemClock, () => {
+          order.push('next turn');
+          inNextTurn(systemClock, () => {
+            order.push('the one after it');
+            resolve();
+          });
+        });
+        systemClock.soon(() => order.push('soon'));
+      });
+    });
+    expect(order).toEqual(['soon', 'next turn', 'the one after it']);
   });
 
   it('runs what comes soon after the current stack and before any timer', async () => {

@@ -1,5 +1,5 @@
 import { LbBatch } from '../../src/lb/tree/lb-batch';
-import { TimeSlices } from '../../src/util/time-slices';
+import { SLICE_MS, TimeSlices } from '../../src/util/time-slices';
 import type { Steps } from '../../src/util/steps';
 import { SlowClock } from '../support/slow-clock';
 
@@ -8,10 +8,11 @@ function setUp() {
   const slices = new TimeSlices(clock);
   const errors: unknown[] = [];
   const log: string[] = [];
-  function* steps(name: string, count: number, stepMs: number): Steps<void> {
+  /** Steps that take so many eighths of a slice. */
+  function* steps(name: string, count: number, eighths: number): Steps<void> {
     for (let i = 1; i <= count; i++) {
       log.push(`${name}${i}`);
-      clock.spentMs += stepMs;
+      clock.spentMs += (eighths * SLICE_MS) / 8;
       if (i < count) yield;
     }
   }
@@ -36,7 +37,7 @@ describe('TimeSlices', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('runs eight milliseconds of work in a turn', () => {
+  it('runs about a slice of work in a turn', () => {
     const { clock, log, start, steps, turn } = setUp();
     start(steps('a', 7, 3));
     expect(log.join(' ')).toBe('a1 a2 a3');

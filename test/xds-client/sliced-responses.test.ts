@@ -3,12 +3,14 @@ import type { Steps } from '../../src/util/steps';
 import {
   MIN_BYTES_IN_STEPS,
   MIN_RESOURCES_IN_STEPS,
-  READ_BREAK_MS,
   READ_SLICE_MS,
 } from '../../src/xds-client/limits';
 import type { DecodeContext, Decoded } from '../../src/xds-client/resource-type';
 import { DeltaHarness, Harness, RecordingWatcher } from './harness';
 import { seconds, TestResourceType, wrapper, type TestValue } from './test-resource';
+
+/** A turn of the event loop on a fake clock. */
+const TURN_MS = 1;
 
 /** Takes one slice of time for each `+` in a value before it is decoded. */
 class SlicedType extends TestResourceType {
@@ -37,7 +39,7 @@ function start(h = new Harness()) {
   const type = new SlicedType(h.clock);
   const a = h.watch(type, 'a');
   const b = h.watch(type, 'b');
-  const next = () => h.clock.advance(READ_BREAK_MS);
+  const next = () => h.clock.advance(TURN_MS);
   return { h, type, a, b, next };
 }
 
@@ -241,7 +243,7 @@ function startSlow<H extends Harness>(h: H, isComplete = true) {
   else h.send(type, '1', { a: 'one', b: 'one' });
   for (const watcher of [a, b]) watcher.take();
   type.decoded.length = 0;
-  const next = () => h.clock.advance(READ_BREAK_MS);
+  const next = () => h.clock.advance(TURN_MS);
   const readOn = () => {
     while (h.stream.credits === 0) next();
   };

@@ -1,8 +1,9 @@
+import { inNextTurn } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
 import { StatusCode } from '../../util/status-code';
 import type { Steps } from '../../util/steps';
-import { MIN_READ_PAUSE_MS, READ_BREAK_MS, READ_SLICE_MS } from '../limits';
+import { MIN_READ_PAUSE_MS, READ_SLICE_MS } from '../limits';
 import type { NextStream, OpenStream, StreamSession } from '../reconnecting-stream';
 import type { TimeBudget } from '../budgets';
 import type { StreamStatus } from '../transport';
@@ -173,10 +174,9 @@ export class AdsSession implements StreamSession {
     if (variant.onControlPlane(response.controlPlane ?? '')) return { kind: 'at-once' };
     owner.onReachable(false);
     const steps = owner.onResponse(response);
-    const spentMs = open.clock.monotonicMs() - startedAtMs;
-    this.reading = { response, steps, receivedAtMs: startedAtMs, spentMs };
+    this.reading = { response, steps, receivedAtMs: startedAtMs, spentMs: 0 };
     this.waits.pause();
-    this.readOn(this.reading);
+    this.readOn(this.reading, startedAtMs);
     return undefined;
   }
 
@@ -219,16 +219,15 @@ export class AdsSession implements StreamSession {
   }
 
   /** Reads a response, with breaks for other work if it is large. The next one is read when its verdict is applied. */
-  private readOn(reading: Reading): void {
+  private readOn(reading: Reading, startedAtMs = this.options.open.clock.monotonicMs()): void {
     const { clock } = this.options.open;
-    const startedAtMs = clock.monotonicMs();
     let step = reading.steps.next();
     while (step.done !== true && clock.monotonicMs() - startedAtMs < READ_SLICE_MS) {
       step = reading.steps.next();
     }
     reading.spentMs += clock.monotonicMs() - startedAtMs;
     if (step.done === true) this.apply(reading, step.value);
-    else this.readBreak = clock.setTimer(() => this.readOn(reading), READ_BREAK_MS);
+    else this.readBreak = inNextTurn(clock, () => this.readOn(reading));
   }
 
   private apply(reading: Reading, verdict: Verdict): void {

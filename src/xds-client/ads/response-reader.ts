@@ -67,6 +67,8 @@ export function* readInSteps(response: AdsResponse, context: ReadContext): Steps
     reader.readError(error);
     if (reader.isLarge) yield;
   }
+  // What takes long to read is applied in another turn.
+  if (reader.isLarge) yield;
   return reader;
 }
 

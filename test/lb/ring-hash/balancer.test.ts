@@ -18,6 +18,7 @@ import {
   singleLocality,
 } from '../../support/lb-harness';
 import { createBrokenHash, createReadyHash, whenReady } from '../../support/ready-hash';
+import { SLICE_MS } from '../../../src/util/time-slices';
 import { seededRandom } from '../../support/seeded-random';
 
 const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
@@ -587,11 +588,13 @@ describe('ring_hash before its hash function is ready', () => {
 describe('ring_hash with thousands of new endpoints', () => {
   const many = Array.from({ length: 6000 }, (_, i) => `10.1.${i >> 8}.${i & 255}:80`);
 
-  /** Every look at the clock takes a millisecond, as a few hundred endpoints might. */
+  /** Every look at the clock takes some of a slice, as a few hundred endpoints might. */
   function setUp() {
     const subject = new Subject(makeConfig({ minRingSize: 1024 }));
     let timeMs = 0;
-    jest.spyOn(subject.harness.clock, 'monotonicMs').mockImplementation(() => timeMs++);
+    jest
+      .spyOn(subject.harness.clock, 'monotonicMs')
+      .mockImplementation(() => (timeMs += SLICE_MS / 32));
     return subject;
   }
 
@@ -673,6 +676,8 @@ describe('ring_hash with thousands of new endpoints', () => {
       const picks = [inSteps, atOnce].map((subject) => {
         for (let i = 0; i < 100; i++) subject.pickFor(`key ${i}`);
         subject.harness.clock.flush();
+        // Connections are begun some at a time, too.
+        finish(subject);
         return subject.attempted;
       });
       expect(picks[0]).toEqual(picks[1]);
