@@ -1,17 +1,19 @@
 import { FixedKeysMap } from './fixed-keys-map';
 import type { ClusterSource } from './build-cluster';
 import type { ClusterTopology } from './cluster-topology';
-import type { FoundRoutes } from './find-routes';
+import type { FoundRoutes, RoutesReport } from './find-routes';
 import type { NeededWatches } from './observations';
 import type { ClusterResult } from './xds-config';
 
 /** The inputs that were reported to have changed. */
 export interface Marks {
-  /** The listener, the route configuration or the subscriptions. */
+  /** The listener or the subscriptions. */
   roots: boolean;
   readonly clusters: Set<string>;
   readonly endpoints: Set<string>;
   readonly dns: Set<string>;
+  /** The last report of a route configuration. Those before it make it concern the target: they are not compared. */
+  routes: RoutesReport | undefined;
 }
 
 /** One cluster of the topology. */
@@ -23,7 +25,7 @@ export interface ClusterNode {
 
 /** The routes in use, and everything that follows from them. */
 export interface Graph {
-  readonly routes: FoundRoutes;
+  routes: FoundRoutes;
   readonly rejection: string | undefined;
   readonly topology: ClusterTopology;
   needed: NeededWatches;
@@ -64,7 +66,8 @@ export type ClusterMap = FixedKeysMap<string, ClusterResult>;
 
 /** Returns the marks of inputs that did not change. */
 export function noMarks(): Marks {
-  return { roots: false, clusters: new Set(), endpoints: new Set(), dns: new Set() };
+  const routes = undefined;
+  return { roots: false, clusters: new Set(), endpoints: new Set(), dns: new Set(), routes };
 }
 
 /** Returns the clusters that a change of inputs concerns. */

@@ -13,8 +13,8 @@ import {
   type Graph,
   type Marks,
 } from './config-graph';
-import { findRoutes, type FoundRoutes } from './find-routes';
-import type { NeededWatches, Observations } from './observations';
+import { findRoutes, keepVirtualHost, type FoundRoutes } from './find-routes';
+import type { NeededWatches, Observations, ObservedRoutes } from './observations';
 import type { XdsConfig } from './xds-config';
 
 /** The inputs of a store, which change under it: every change must be marked. */
@@ -59,7 +59,8 @@ const NO_NAMES: ReadonlySet<string> = new Set();
 
 /**
  * The configuration of one target (gRFC A74) as a graph: listener → route configuration → clusters → endpoints or DNS.
- * A node is computed again only when one of its inputs changed; the clusters are walked again only when the routes, the
+ * A node is computed again only when one of its inputs changed; the virtual host is searched again only when a change of
+ * the routes may concern it, and the clusters are walked again only when the routes, the
  * subscriptions or the source of a cluster changed. The result is at any time that of a walk from the listener. Cluster
  * problems stay local to the cluster; only a missing listener, route configuration or virtual host is an error.
  */
@@ -76,9 +77,14 @@ export class ConfigStore {
     return this.latest?.config;
   }
 
-  /** Marks the listener, the route configuration or the subscriptions as changed. */
+  /** Marks the listener or the subscriptions as changed. */
   markRoots(): void {
     this.marks.roots = true;
+  }
+
+  /** Marks a route configuration as changed. @param before The observation of it before. */
+  markRoutes(name: string, before: ObservedRoutes): void {
+    this.marks.routes = { name, before };
   }
 
   /** Marks a cluster, an assignment (by EDS resource) or a DNS name (by `dnsTargetKey`) as changed. */
@@ -90,11 +96,21 @@ export class ConfigStore {
   update(): StoreUpdate {
     const { marks, graph } = this;
     this.marks = noMarks();
-    if (graph === undefined || marks.roots || this.changesTopology(marks, graph)) {
+    const routes = graph && this.keepRoutes(marks, graph);
+    if (graph === undefined || routes === undefined || this.changesTopology(marks, graph)) {
       return this.walk(marks);
     }
+    graph.routes = routes;
     this.recompute(graph, concernedBy(marks, graph.topology));
     return this.describe(graph);
+  }
+
+  /** @returns the routes, if no change concerns the virtual host of the target. */
+  private keepRoutes({ roots, routes: report }: Marks, { routes }: Graph): FoundRoutes | undefined {
+    if (roots) return undefined;
+    if (report === undefined) return routes;
+    const { host, observed } = this.options;
+    return keepVirtualHost(routes, host, report.before, observed.routeConfig(report.name));
   }
 
   private changesTopology({ clusters }: Marks, { nodes }: Graph): boolean {

@@ -2,7 +2,10 @@ import type { Limits } from '../bootstrap/limits';
 import type { ClusterResource } from '../resources/cluster/cluster';
 import type { EndpointCollection, EndpointsResource } from '../resources/endpoints/endpoints';
 import type { ListenerResource } from '../resources/listener/listener';
-import type { RouteConfigResource } from '../resources/route-config/route-config';
+import type {
+  RouteConfigChange,
+  RouteConfigResource,
+} from '../resources/route-config/route-config';
 import { createHandle, type Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import { err, ok, type Result } from '../util/result';
@@ -26,7 +29,7 @@ import type { ClusterResult, ClusterStore, ClusterWatcher, XdsConfig } from './x
 /** The four kinds of resources of a client. */
 export interface ClientResourceTypes {
   readonly listener: ResourceType<ListenerResource>;
-  readonly routeConfig: ResourceType<RouteConfigResource>;
+  readonly routeConfig: ResourceType<RouteConfigResource, RouteConfigChange>;
   readonly cluster: ResourceType<ClusterResource>;
   readonly endpoints: ResourceType<EndpointsResource>;
   /** Absent if assignments do not refer to collections (gRFC A95). */
@@ -58,7 +61,7 @@ export interface DependencyManagerOptions {
   readonly onApplied?: ((receivedAtMs: number) => void) | undefined;
 }
 
-type Watches<K, T> = WatchSet<K, Observed<T>>;
+type Watches<K, T, C = unknown> = WatchSet<K, Observed<T, C>>;
 
 /**
  * Watches everything that one target depends on, and publishes one consistent config at a time (gRFC A74). A watch only
@@ -67,7 +70,7 @@ type Watches<K, T> = WatchSet<K, Observed<T>>;
  */
 export class XdsDependencyManager implements ClusterStore {
   private readonly listeners: Watches<string, ListenerResource>;
-  private readonly routeConfigs: Watches<string, RouteConfigResource>;
+  private readonly routeConfigs: Watches<string, RouteConfigResource, RouteConfigChange>;
   private readonly clusters: Watches<string, ClusterResource>;
   private readonly endpoints: Watches<string, EndpointsResource>;
   private readonly dns: Watches<DnsTarget, EndpointsResource>;
@@ -98,9 +101,10 @@ export class XdsDependencyManager implements ClusterStore {
     this.store = this.createStore();
     const { store } = this;
     const { listener, routeConfig, cluster } = options.types;
-    const markRoots = () => store.markRoots();
-    this.listeners = this.watchesOf(this.watchOf(listener), markRoots);
-    this.routeConfigs = this.watchesOf(this.watchOf(routeConfig), markRoots);
+    this.listeners = this.watchesOf(this.watchOf(listener), () => store.markRoots());
+    this.routeConfigs = this.watchesOf(this.watchOf(routeConfig), (name, before) =>
+      store.markRoutes(name, before),
+    );
     this.clusters = this.watchesOf(this.watchOf(cluster), (name) => store.mark('clusters', name));
     this.endpoints = this.watchesOf(this.watchEndpoints(), (name) => store.mark('endpoints', name));
     this.dns = this.dnsWatchesOf();
@@ -254,7 +258,7 @@ export class XdsDependencyManager implements ClusterStore {
     });
   }
 
-  private watchOf<T>(type: ResourceType<T>): WatchResource<T> {
+  private watchOf<T, C>(type: ResourceType<T, C>): WatchResource<T, C> {
     return (name, watcher) => this.options.source.watch(type, name, watcher);
   }
 
@@ -266,9 +270,12 @@ export class XdsDependencyManager implements ClusterStore {
       : watchWithCollections(source, endpoints, endpointCollection);
   }
 
-  private watchesOf<T>(watch: WatchResource<T>, mark: (name: string) => void): Watches<string, T> {
-    const onReport = (name: string) => {
-      mark(name);
+  private watchesOf<T, C>(
+    watch: WatchResource<T, C>,
+    mark: (name: string, before: Observed<T, C>) => void,
+  ): Watches<string, T, C> {
+    const onReport = (name: string, before: Observed<T, C>) => {
+      mark(name, before);
       this.receivedAtMs ??= this.options.source.receivedAtMs;
       this.schedule.onChange();
     };

@@ -1,8 +1,8 @@
 import type { RouteConfigResource } from '../resources/route-config/route-config';
 import { err, ok, type Result } from '../util/result';
 import type { XdsError } from '../xds-client/resource-watcher';
-import type { Observations } from './observations';
-import { findVirtualHost } from './virtual-host';
+import type { Observations, ObservedRoutes } from './observations';
+import { findVirtualHost, isStillFound } from './virtual-host';
 import type { XdsConfig } from './xds-config';
 
 /** The part of a config before the clusters. */
@@ -60,6 +60,36 @@ export function findRoutes(query: RouteQuery): RouteSearch {
       ? err(routeConfig.error.message)
       : chooseVirtualHost(query, value, routeConfig.value, [ambient, routeConfig.ambient]);
   return { routeConfigName, found };
+}
+
+/** A report of a route configuration. */
+export interface RoutesReport {
+  readonly name: string;
+  /** The report before it. */
+  readonly before: ObservedRoutes;
+}
+
+/**
+ * Returns the routes with a new version of the route configuration, if its virtual host for the target is the same one:
+ * control planes put the routes of all services into one, so that most changes do not concern a target.
+ *
+ * @param before The last but one observation of the route configuration.
+ * @returns `undefined` if the routes must be searched again.
+ */
+export function keepVirtualHost(
+  { config, ambient }: FoundRoutes,
+  host: string,
+  before: ObservedRoutes,
+  after: ObservedRoutes | undefined,
+): FoundRoutes | undefined {
+  if (before.kind !== 'value' || after?.kind !== 'value') return undefined;
+  const { change, value: routeConfig } = after;
+  // The change is relative to the version before, which must be the one in use.
+  if (change === undefined || before.value !== config.routeConfig) return undefined;
+  if (before.ambient !== undefined || after.ambient !== undefined) return undefined;
+  const { virtualHost } = config;
+  if (!isStillFound(virtualHost, host, change)) return undefined;
+  return { config: { ...config, routeConfig }, ambient };
 }
 
 function chooseVirtualHost(

@@ -1,4 +1,8 @@
-import type { RouteConfigResource, VirtualHost } from '../resources/route-config/route-config';
+import type {
+  RouteConfigChange,
+  RouteConfigResource,
+  VirtualHost,
+} from '../resources/route-config/route-config';
 
 /** The specificity of a domain pattern, ascending. */
 const enum MatchClass {
@@ -18,7 +22,7 @@ interface DomainMatch {
  * pattern within a class, the earlier host among equals (gRFC A27). Case-insensitive.
  */
 export function findVirtualHost(
-  routeConfig: RouteConfigResource,
+  routeConfig: Pick<RouteConfigResource, 'virtualHosts'>,
   host: string,
 ): VirtualHost | undefined {
   const name = host.toLowerCase();
@@ -34,6 +38,17 @@ export function findVirtualHost(
     }
   }
   return found;
+}
+
+/** Whether the virtual host found for a host name in one version is surely the one in the next version. */
+export function isStillFound(
+  found: VirtualHost,
+  host: string,
+  { virtualHosts, present }: RouteConfigChange,
+): boolean {
+  if (virtualHosts.has(found.name)) return false;
+  // Last, so that one with an equal domain counts as well: it may be the earlier one.
+  return findVirtualHost({ virtualHosts: [...present, found] }, host) === found;
 }
 
 function isBetter(a: DomainMatch, b: DomainMatch): boolean {

@@ -35,7 +35,7 @@ export class WatchSet<K, T> {
   /**
    * @param initial The observation of a watch without a report.
    * @param start Begins a watch; `report` may be called at any time until the handle is released.
-   * @param onReport Called after each report, with the name.
+   * @param onReport Called after each report, with the name and the report before.
    * @param runInSlices Starts the watches when there are many; see `UpdateSchedule.runInSlices`. Default: however many
    * there are, they are started at once.
    */
@@ -46,7 +46,7 @@ export class WatchSet<K, T> {
       key: K,
       report: (next: (before: T) => T) => void,
     ) => Handle,
-    private readonly onReport: (name: string) => void,
+    private readonly onReport: (name: string, before: T) => void,
     private readonly runInSlices?: RunInSlices,
   ) {}
 
@@ -104,8 +104,9 @@ export class WatchSet<K, T> {
       observed: this.initial,
       handle: this.start(name, key, (next) => {
         if (this.entries.get(name) !== entry) return;
-        entry.observed = next(entry.observed);
-        this.onReport(name);
+        const before = entry.observed;
+        entry.observed = next(before);
+        this.onReport(name, before);
       }),
     };
     this.entries.set(name, entry);
@@ -115,7 +116,7 @@ export class WatchSet<K, T> {
 /** The source of resources: the used part of the XdsClient. */
 export interface ResourceSource {
   /** Watches one resource. The watcher is never called before `watch` has returned, if called from `run`. */
-  watch<T>(type: ResourceType<T>, name: string, watcher: ResourceWatcher<T>): Handle;
+  watch<T, C>(type: ResourceType<T, C>, name: string, watcher: ResourceWatcher<T, C>): Handle;
   /** Runs the task in the source's queue, after everything already in it. */
   run(task: () => void): void;
   /**
@@ -132,29 +133,34 @@ export interface ResourceSource {
 }
 
 /** Starts a watch of a resource of one type. */
-export type WatchResource<T> = (name: string, watcher: ResourceWatcher<T>) => Handle;
+export type WatchResource<T, C = unknown> = (
+  name: string,
+  watcher: ResourceWatcher<T, C>,
+) => Handle;
 
 /**
  * Creates the watches of resources of one type, which keep the last notification of each.
- * @param onReport Called after each notification, with the name.
+ * @param onReport Called after each notification, with the name and the notification before.
  */
-export function createResourceWatches<T>(
-  watch: WatchResource<T>,
-  onReport: (name: string) => void,
+export function createResourceWatches<T, C>(
+  watch: WatchResource<T, C>,
+  onReport: (name: string, before: Observed<T, C>) => void,
   runInSlices?: RunInSlices,
-): WatchSet<string, Observed<T>> {
-  return new WatchSet<string, Observed<T>>(
+): WatchSet<string, Observed<T, C>> {
+  return new WatchSet<string, Observed<T, C>>(
     waiting,
     (name, _key, report) =>
       watch(name, {
-        onResourceChanged: (update) =>
+        onResourceChanged: (update, change) =>
           report(() =>
             update.ok
-              ? { kind: 'value', value: update.value, ambient: undefined }
+              ? { kind: 'value', value: update.value, ambient: undefined, change }
               : { kind: 'error', error: update.error },
           ),
         onAmbientError: (ambient) =>
-          report((before) => (before.kind === 'value' ? { ...before, ambient } : before)),
+          report((before) =>
+            before.kind === 'value' ? { kind: 'value', value: before.value, ambient } : before,
+          ),
       }),
     onReport,
     runInSlices,

@@ -36,7 +36,7 @@ export class GivenResources implements ResourceSource {
   }
 
   /** See `ResourceSource`. */
-  watch<T>(type: ResourceType<T>, name: string, watcher: ResourceWatcher<T>): Handle {
+  watch<T, C>(type: ResourceType<T, C>, name: string, watcher: ResourceWatcher<T, C>): Handle {
     let isReleased = false;
     this.run(() => {
       if (!isReleased) watcher.onResourceChanged(this.read(type, name));

@@ -3,7 +3,20 @@ import { waiting } from '../../src/dependency-manager/observations';
 import type { XdsConfig } from '../../src/dependency-manager/xds-config';
 import { ConfigEvents } from '../property/config-events';
 import { ConfigWorld, describeUpdate, failure, fullWalk, value } from '../support/config-world';
-import { aggregateCluster, dnsCluster, edsCluster, endpoints } from '../support/xds-builders';
+import type { VirtualHost } from '../../src/resources/route-config/route-config';
+import {
+  aggregateCluster,
+  dnsCluster,
+  edsCluster,
+  endpoints,
+  forwardTo,
+  route,
+  routeConfig,
+  virtualHost,
+  xdsError,
+} from '../support/xds-builders';
+
+const stale = { ambient: xdsError('stale', 'invalid'), change: undefined };
 
 function configOf({ outcome }: StoreUpdate): XdsConfig {
   if (outcome.kind !== 'config') throw new Error(`The outcome is ${outcome.kind}`);
@@ -108,6 +121,46 @@ describe('ConfigStore', () => {
     world.setEndpoints('a', value(endpoints('a')));
     expect(visitedBy(world)).toEqual(['a']);
     expect(configOf(world.store.update()).clusters.size).toBe(3);
+  });
+
+  describe('when only the virtual hosts of other targets change', () => {
+    const own = virtualHost([route(forwardTo('a'))], { name: 'own', domains: ['svc'] });
+    const other = (domain: string, cluster = 'b') =>
+      virtualHost([route(forwardTo(cluster))], { name: 'other', domains: [domain] });
+
+    function settled(...hosts: readonly VirtualHost[]): ConfigWorld {
+      const world = abc().changeHosts(...hosts);
+      world.store.update();
+      world.walks = 0;
+      return world;
+    }
+
+    it('keeps the virtual host and the clusters without a walk', () => {
+      const world = settled(own, other('x'));
+      const before = world.store.config;
+      world.changeHosts(own, other('y', 'c'));
+      expect(visitedBy(world)).toEqual([]);
+      expect(world.walks).toBe(0);
+      expect(world.store.config?.virtualHost).toBe(own);
+      expect(world.store.config?.clusters).toBe(before?.clusters);
+      expect(describeUpdate(world.store.update())).toEqual(describeUpdate(fullWalk(world)));
+    });
+
+    it.each<[string, (world: ConfigWorld) => unknown]>([
+      ['another one matches better', (w) => w.changeHosts(other('svc'), own)],
+      ['its own changes too', (w) => w.changeHosts({ ...own }, other('y'))],
+      ['there is an error beside the routes', (w) => w.setRoutes({ ...w.routes, ...stale })],
+      ['a version in between was left out', (w) => w.changeHosts(own).changeHosts(own, other('z'))],
+      ['the change is not known', (w) => w.setRoutes(value(routeConfig('svc-routes', own)))],
+      ['there are none any more', (w) => w.setRoutes(failure('gone'))],
+      ['the listener changes too', (w) => w.changeHosts(own).store.markRoots()],
+    ])('walks again if %s', (_case, change) => {
+      const world = settled(own, other('x'));
+      change(world);
+      const update = world.store.update();
+      expect(describeUpdate(update)).toEqual(describeUpdate(fullWalk(world)));
+      expect(world.walks).toBe(update.outcome.kind === 'error' ? 0 : 1);
+    });
   });
 
   // `npm run property` plays more of them.

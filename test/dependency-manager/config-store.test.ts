@@ -10,6 +10,7 @@ import type { EndpointsResource } from '../../src/resources/endpoints/endpoints'
 import type { ListenerResource } from '../../src/resources/listener/listener';
 import type { RouteConfigResource } from '../../src/resources/route-config/route-config';
 import { err, ok } from '../../src/util/result';
+import { failure, value } from '../support/config-world';
 import {
   aggregateCluster,
   dnsCluster,
@@ -23,13 +24,12 @@ import {
   socketListener,
   virtualHost,
   virtualHostTo,
-  xdsError,
 } from '../support/xds-builders';
 
 const NOTE = 'xDS node "n1"';
 const NEXT_STEP =
   ': add it to the domains of one, or set the channel option grpc.default_authority';
-type Table<T> = Readonly<Record<string, Observed<T>>>;
+type Table<T> = Readonly<Record<string, Observed<T, never>>>;
 
 interface World {
   readonly listener: Observed<ListenerResource>;
@@ -37,15 +37,6 @@ interface World {
   readonly clusters: Table<ClusterResource>;
   readonly endpoints: Table<EndpointsResource>;
   readonly dns: Table<EndpointsResource>;
-}
-
-function value<T>(of: T, ambientMessage?: string): Observed<T> {
-  const ambient = ambientMessage === undefined ? undefined : xdsError(ambientMessage, 'invalid');
-  return { kind: 'value', value: of, ambient };
-}
-
-function failure(message: string): Observed<never> {
-  return { kind: 'error', error: xdsError(message) };
 }
 
 const routesOfC = routeConfig('svc-routes', virtualHostTo('c'));
@@ -97,7 +88,7 @@ function build(change: Partial<World>, { subscribed = [], maxClusters = 100 }: B
   return { ...store.update(), next };
 }
 
-function lookUp<T>(table: Table<T>, name: string): Observed<T> | undefined {
+function lookUp<T>(table: Table<T>, name: string): Observed<T, never> | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }
 

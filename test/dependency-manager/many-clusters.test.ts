@@ -30,7 +30,11 @@ class SlowSource extends FakeResourceSource {
     super();
   }
 
-  override watch<T>(type: ResourceType<T>, name: string, watcher: ResourceWatcher<T>): Handle {
+  override watch<T, C>(
+    type: ResourceType<T, C>,
+    name: string,
+    watcher: ResourceWatcher<T, C>,
+  ): Handle {
     this.clock.spentMs += 1 / WATCHES_PER_MS;
     return super.watch(type, name, watcher);
   }

@@ -1,4 +1,4 @@
-import { findVirtualHost } from '../../src/dependency-manager/virtual-host';
+import { findVirtualHost, isStillFound } from '../../src/dependency-manager/virtual-host';
 import { routeConfig, virtualHost } from '../support/xds-builders';
 
 /** The name of the virtual host found, where each is named after the first of its domains. */
@@ -78,5 +78,28 @@ describe('findVirtualHost', () => {
   it('treats names of object members as ordinary names', () => {
     expect(find('constructor', '__proto__', 'constructor')).toBe('constructor');
     expect(find('__proto__', 'constructor')).toBeUndefined();
+  });
+});
+
+describe('isStillFound', () => {
+  const found = virtualHost([], { name: 'found', domains: ['x', '*.b'] });
+  const other = (...domains: readonly string[]) => virtualHost([], { name: 'other', domains });
+
+  it.each([
+    ['no other one', [], true],
+    ['one that does not match', [other('y.c')], true],
+    ['one that matches less well', [other('a.*'), other('*')], true],
+    ['one that matches better', [other('y', 'a.b')], false],
+    ['one that matches as well, and may be the earlier one', [other('*.B')], false],
+  ])('with %s among those that changed', (_case, present, expected) => {
+    const virtualHosts = new Set(present.map(({ name }) => name));
+    expect(isStillFound(found, 'a.b', { virtualHosts, present })).toBe(expected);
+  });
+
+  it.each([
+    ['was removed', []],
+    ['was updated', [virtualHost([], { name: 'found', domains: ['x', '*.b'] })]],
+  ])('is false when it %s itself', (_case, present) => {
+    expect(isStillFound(found, 'a.b', { virtualHosts: new Set(['found']), present })).toBe(false);
   });
 });

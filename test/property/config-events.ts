@@ -11,12 +11,17 @@ import {
   dnsCluster,
   edsCluster,
   endpoints,
+  forwardTo,
   listener,
+  route,
+  virtualHost,
 } from '../support/xds-builders';
 
 const CLUSTERS = ['c0', 'c1', 'c2', 'c3', 'c4', 'c5'];
 const SERVICES = ['s0', 's1', 's2'];
 const HOSTS = ['h0', 'h1'];
+/** Some that match the target, and some that do not. */
+const DOMAINS = ['*', 'svc', 's*', 'sv*', '*c', 'SVC', 'other', 'x*'];
 
 /** Plays random events to a config store, and compares it with a full walk after each update. */
 export class ConfigEvents {
@@ -66,12 +71,34 @@ export class ConfigEvents {
 
   private editRoots(): void {
     const { world } = this;
-    world.store.markRoots();
     const dice = this.random();
-    if (dice < 0.4) world.subscribed = this.some(CLUSTERS);
+    if (dice < 0.3) {
+      this.editHosts();
+      return;
+    }
+    world.store.markRoots();
+    if (dice < 0.5) world.subscribed = this.some(CLUSTERS);
     else if (dice < 0.8) world.routeTo([this.oneOf(CLUSTERS), ...this.some(CLUSTERS)]);
     else if (dice < 0.9) world.listener = value(listener('svc'), this.maybe('stale'));
     else world.listener = this.oneOf([failure('no listener'), waiting, value(listener('svc'))]);
+  }
+
+  /** Adds and removes virtual hosts, and swaps two: only those that serve the target concern it. */
+  private editHosts(): void {
+    const { routes } = this.world;
+    const hosts = routes.kind === 'value' ? [...routes.value.virtualHosts] : [];
+    if (this.random() < 0.5 && hosts.length > 1)
+      hosts.splice(Math.floor(this.random() * hosts.length), 1);
+    while (this.random() < 0.6) {
+      const at = Math.floor(this.random() * (hosts.length + 1));
+      const name = `host-${this.serial++ % 7}`;
+      const domains = [this.oneOf(DOMAINS), `${name}.test`];
+      const action = forwardTo(this.oneOf(CLUSTERS));
+      // Names are unique, as the decoder names what changed by them.
+      if (hosts.every((host) => host.name !== name))
+        hosts.splice(at, 0, virtualHost([route(action)], { name, domains }));
+    }
+    this.world.changeHosts(...hosts);
   }
 
   private cluster(name: string): Observed<ClusterResource> {

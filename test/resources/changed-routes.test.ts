@@ -126,7 +126,11 @@ describe('a route configuration that changes a little', () => {
       keptInAll += shared(result.value, version.value).length;
       if (result.change !== undefined) {
         changes++;
-        const { virtualHosts } = result.change;
+        const { virtualHosts, present: named } = result.change;
+        const kept = new Set(version.value.virtualHosts);
+        expect(named).toEqual(result.value.virtualHosts.filter((each) => !kept.has(each)));
+        // The others are in the same order.
+        expect(without(result.value, virtualHosts)).toEqual(without(version.value, virtualHosts));
         const changed = new Set(differences(version.value, result.value));
         for (const name of changed) expect(virtualHosts).toContain(name);
         changedInAll += changed.size;

@@ -12,6 +12,7 @@ import {
   type DnsTarget,
   type NeededWatches,
   type Observed,
+  type ObservedRoutes,
 } from '../../src/dependency-manager/observations';
 import { findVirtualHost } from '../../src/dependency-manager/virtual-host';
 import type {
@@ -33,29 +34,37 @@ import { listener, routeConfig, virtualHostTo, xdsError } from './xds-builders';
 const NOTE = 'xDS node "n1"';
 
 /** A value in use, with what is wrong beside it. */
-export function value<T>(of: T, ambientMessage?: string): Observed<T> {
+export function value<T>(
+  of: T,
+  ambientMessage?: string,
+): Extract<Observed<T, never>, { kind: 'value' }> {
   const ambient = ambientMessage === undefined ? undefined : xdsError(ambientMessage, 'invalid');
   return { kind: 'value', value: of, ambient };
 }
 
 /** A resource without a value. */
-export function failure(message: string): Observed<never> {
+export function failure(message: string): Observed<never, never> {
   return { kind: 'error', error: xdsError(message) };
 }
 
 /** The reports of the watches of one target, and a store that is updated after some of them changed. */
 export class ConfigWorld {
   listener: Observed<ListenerResource> = value(listener('svc'));
-  routes: Observed<RouteConfigResource> = waiting;
+  routes: ObservedRoutes = waiting;
   subscribed: readonly string[] = [];
   readonly clusters = new Map<string, Observed<ClusterResource>>();
   readonly endpoints = new Map<string, Observed<EndpointsResource>>();
   readonly dns = new Map<string, Observed<EndpointsResource>>();
   /** Clusters that were read since this was emptied. */
   readonly visited = new Set<string>();
+  /** How often the clusters were walked from the routes. */
+  walks = 0;
   readonly store = new ConfigStore({
     ...{ listenerName: 'svc', host: 'svc', clientNote: NOTE, maxClusters: 100 },
-    subscribed: () => this.subscribed,
+    subscribed: () => {
+      this.walks++;
+      return this.subscribed;
+    },
     observed: {
       listener: () => this.listener,
       routeConfig: () => this.routes,
@@ -77,8 +86,26 @@ export class ConfigWorld {
 
   routeTo(clusters: readonly string[]): void {
     const weighted = clusters.map((name) => [name, 1] as const);
-    this.routes = value(routeConfig('svc-routes', virtualHostTo(weighted)));
-    this.store.markRoots();
+    this.setRoutes(value(routeConfig('svc-routes', virtualHostTo(weighted))));
+  }
+
+  setRoutes(observed: ObservedRoutes): this {
+    const before = this.routes;
+    this.routes = observed;
+    this.store.markRoutes('svc-routes', before);
+    return this;
+  }
+
+  /** Sets the virtual hosts, and how they differ from those before, as the decoder of the resource says it. */
+  changeHosts(...virtualHosts: readonly VirtualHost[]): this {
+    const { routes } = this;
+    const next = value(routeConfig('svc-routes', ...virtualHosts));
+    if (routes.kind !== 'value') return this.setRoutes(next);
+    const before = routes.value.virtualHosts;
+    const present = virtualHosts.filter((host) => !before.includes(host));
+    const removed = before.filter((host) => !virtualHosts.includes(host));
+    const names = new Set([...present, ...removed].map(({ name }) => name));
+    return this.setRoutes({ ...next, change: { virtualHosts: names, present } });
   }
 
   setCluster(name: string, observed: Observed<ClusterResource>): this {

@@ -21,7 +21,7 @@ export const fakeTypes: ClientResourceTypes = {
   endpoints: fakeType('ClusterLoadAssignment', false),
 };
 
-function fakeType<T>(typeName: string, allResourcesRequiredInSotw: boolean): ResourceType<T> {
+function fakeType<T, C>(typeName: string, allResourcesRequiredInSotw: boolean): ResourceType<T, C> {
   return {
     typeUrl: `type.googleapis.com/${typeName}`,
     typeName,
@@ -51,7 +51,7 @@ export class FakeResourceSource implements ResourceSource {
     return this.waits.slice(0, atMost);
   }
 
-  watch<T>(type: ResourceType<T>, name: string, watcher: ResourceWatcher<T>): Handle {
+  watch<T, C>(type: ResourceType<T, C>, name: string, watcher: ResourceWatcher<T, C>): Handle {
     if (this.depth === 0) throw new Error('A watch was begun outside of the queue');
     const watch: Watch = { key: keyOf(type, name), watcher };
     this.watches.add(watch);

@@ -142,6 +142,7 @@ function join(
 ): Pick<RouteConfigResource, 'virtualHosts'> & { readonly change: RouteConfigChange } {
   const virtualHosts: VirtualHost[] = [];
   const changed = new Set<string>();
+  const present: VirtualHost[] = [];
   let next = 0;
   for (const part of parts) {
     if (part.kind === 'kept') {
@@ -153,10 +154,11 @@ function join(
     const parsed = parse(part.start, part.end);
     if (parsed === undefined) continue;
     changed.add(parsed.name);
+    present.push(parsed);
     virtualHosts.push(parsed);
   }
   for (const dropped of previous.slice(next)) changed.add(dropped.name);
-  return { virtualHosts, change: { virtualHosts: changed } };
+  return { virtualHosts, change: { virtualHosts: changed, present } };
 }
 
 /**

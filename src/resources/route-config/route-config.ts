@@ -142,4 +142,6 @@ export interface RouteConfigResource {
 export interface RouteConfigChange {
   /** The names of the virtual hosts that were added, removed or updated, and of some that only moved. */
   readonly virtualHosts: ReadonlySet<string>;
+  /** Those of them that are in the new version. */
+  readonly present: readonly VirtualHost[];
 }
