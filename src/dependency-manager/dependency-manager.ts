@@ -14,16 +14,12 @@ import type { TimeSlices } from '../util/time-slices';
 import type { ResourceType } from '../xds-client/resource-type';
 import { ClusterWatchers } from './cluster-watchers';
 import { ConfigStore } from './config-store';
-import { nextDnsObservation, type DnsWatch, type DnsWatcherFactory } from './dns-watch';
+import { DnsWatches, type DnsWatcherFactory } from './dns-watch';
 import { watchWithCollections } from './endpoint-collections';
-import { waiting, type DnsTarget, type NeededWatches, type Observed } from './observations';
+import { waiting, type NeededWatches, type Observed } from './observations';
 import { MAX_AT_ONCE, UpdateSchedule } from './update-schedule';
-import {
-  createResourceWatches,
-  WatchSet,
-  type ResourceSource,
-  type WatchResource,
-} from './watch-set';
+import type { WatchSet } from './watch-set';
+import { createResourceWatches, type ResourceSource, type WatchResource } from './watch-set';
 import type { ClusterResult, ClusterStore, ClusterWatcher, XdsConfig } from './xds-config';
 
 /** The four kinds of resources of a client. */
@@ -61,7 +57,7 @@ export interface DependencyManagerOptions {
   readonly onApplied?: ((receivedAtMs: number) => void) | undefined;
 }
 
-type Watches<K, T, C = unknown> = WatchSet<K, Observed<T, C>>;
+type Watches<T, C = unknown> = WatchSet<string, Observed<T, C>>;
 
 /**
  * Watches everything that one target depends on, and publishes one consistent config at a time (gRFC A74). A watch only
@@ -69,12 +65,11 @@ type Watches<K, T, C = unknown> = WatchSet<K, Observed<T, C>>;
  * source's queue.
  */
 export class XdsDependencyManager implements ClusterStore {
-  private readonly listeners: Watches<string, ListenerResource>;
-  private readonly routeConfigs: Watches<string, RouteConfigResource, RouteConfigChange>;
-  private readonly clusters: Watches<string, ClusterResource>;
-  private readonly endpoints: Watches<string, EndpointsResource>;
-  private readonly dns: Watches<DnsTarget, EndpointsResource>;
-  private readonly dnsWatches = new Set<DnsWatch>();
+  private readonly listeners: Watches<ListenerResource>;
+  private readonly routeConfigs: Watches<RouteConfigResource, RouteConfigChange>;
+  private readonly clusters: Watches<ClusterResource>;
+  private readonly endpoints: Watches<EndpointsResource>;
+  private readonly dns: DnsWatches;
   private readonly store: ConfigStore;
   private readonly schedule: UpdateSchedule;
   /** The number of subscriptions per cluster. */
@@ -107,7 +102,14 @@ export class XdsDependencyManager implements ClusterStore {
     );
     this.clusters = this.watchesOf(this.watchOf(cluster), (name) => store.mark('clusters', name));
     this.endpoints = this.watchesOf(this.watchEndpoints(), (name) => store.mark('endpoints', name));
-    this.dns = this.dnsWatchesOf();
+    this.dns = new DnsWatches({
+      ...{ source, dns: options.dns },
+      onReport: (key) => {
+        store.mark('dns', key);
+        this.schedule.onChange();
+      },
+      runInSlices: (steps) => this.schedule.runInSlices(steps),
+    });
   }
 
   /** Starts watching. */
@@ -141,7 +143,7 @@ export class XdsDependencyManager implements ClusterStore {
   }
 
   requestReresolution(): void {
-    for (const watch of this.dnsWatches) watch.requestReresolution();
+    this.dns.requestReresolution();
   }
 
   private unsubscribeCluster(name: string): void {
@@ -223,7 +225,7 @@ export class XdsDependencyManager implements ClusterStore {
     this.routeConfigs.reconcile(needed.routeConfigs, kept?.routeConfigs);
     this.clusters.reconcile(needed.clusters, kept?.clusters);
     this.endpoints.reconcile(needed.endpoints, kept?.endpoints);
-    this.dns.reconcile(needed.dns, kept?.dns);
+    this.dns.set.reconcile(needed.dns, kept?.dns);
   }
 
   private publish(update: Result<XdsConfig, string>): void {
@@ -253,7 +255,7 @@ export class XdsDependencyManager implements ClusterStore {
         routeConfig: (name) => this.routeConfigs.get(name),
         cluster: (name) => this.clusters.get(name),
         endpoints: (name) => this.endpoints.get(name),
-        dns: (key) => this.dns.get(key),
+        dns: (key) => this.dns.set.get(key),
       },
     });
   }
@@ -273,7 +275,7 @@ export class XdsDependencyManager implements ClusterStore {
   private watchesOf<T, C>(
     watch: WatchResource<T, C>,
     mark: (name: string, before: Observed<T, C>) => void,
-  ): Watches<string, T, C> {
+  ): Watches<T, C> {
     const onReport = (name: string, before: Observed<T, C>) => {
       mark(name, before);
       this.receivedAtMs ??= this.options.source.receivedAtMs;
@@ -282,28 +284,7 @@ export class XdsDependencyManager implements ClusterStore {
     return createResourceWatches(watch, onReport, (steps) => this.schedule.runInSlices(steps));
   }
 
-  private dnsWatchesOf(): Watches<DnsTarget, EndpointsResource> {
-    return new WatchSet<DnsTarget, Observed<EndpointsResource>>(
-      waiting,
-      (_name, target, report) => {
-        const watch = this.options.dns.start(target, (result) =>
-          this.options.source.run(() => report((before) => nextDnsObservation(before, result))),
-        );
-        this.dnsWatches.add(watch);
-        return createHandle(() => {
-          this.dnsWatches.delete(watch);
-          watch.release();
-        });
-      },
-      (name) => {
-        this.store.mark('dns', name);
-        this.schedule.onChange();
-      },
-      (steps) => this.schedule.runInSlices(steps),
-    );
-  }
-
   private allWatches(): readonly { clear(): void }[] {
-    return [this.listeners, this.routeConfigs, this.clusters, this.endpoints, this.dns];
+    return [this.listeners, this.routeConfigs, this.clusters, this.endpoints, this.dns.set];
   }
 }

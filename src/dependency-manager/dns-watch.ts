@@ -11,10 +11,11 @@ import {
   type EndpointsResource,
   type SocketAddress,
 } from '../resources/endpoints/endpoints';
-import type { Handle } from '../util/handle';
+import { createHandle, type Handle } from '../util/handle';
 import { sanitizeText } from '../util/sanitize-text';
 import { err, ok, type Result } from '../util/result';
-import { dnsTargetKey, type DnsTarget, type Observed } from './observations';
+import { dnsTargetKey, waiting, type DnsTarget, type Observed } from './observations';
+import { WatchSet, type ResourceSource, type RunInSlices } from './watch-set';
 
 /** The resolution of a DNS name. */
 export interface DnsWatch extends Handle {
@@ -124,8 +125,46 @@ function addressesOf(resource: EndpointsResource): readonly SocketAddress[] {
   return resource.priorities[0]?.localities[0]?.endpoints[0]?.addresses ?? [];
 }
 
+export interface DnsWatchesOptions {
+  readonly dns: DnsWatcherFactory;
+  /** The queue in which names are watched and reports made. */
+  readonly source: Pick<ResourceSource, 'run'>;
+  /** Called after each report, with the key of the name. */
+  readonly onReport: (key: string) => void;
+  readonly runInSlices: RunInSlices;
+}
+
+/** The watches of the DNS names of one target. */
+export class DnsWatches {
+  readonly set: WatchSet<DnsTarget, Observed<EndpointsResource>>;
+  private readonly started = new Set<DnsWatch>();
+
+  constructor({ dns, source, onReport, runInSlices }: DnsWatchesOptions) {
+    this.set = new WatchSet<DnsTarget, Observed<EndpointsResource>>(
+      waiting,
+      (_key, target, report) => {
+        const watch = dns.start(target, (result) =>
+          source.run(() => report((before) => nextDnsObservation(before, result))),
+        );
+        this.started.add(watch);
+        return createHandle(() => {
+          this.started.delete(watch);
+          watch.release();
+        });
+      },
+      onReport,
+      runInSlices,
+    );
+  }
+
+  /** Requests that every name is resolved again. */
+  requestReresolution(): void {
+    for (const watch of this.started) watch.requestReresolution();
+  }
+}
+
 /** Returns the observation after a result: an error leaves the last result in use (gRFC A37). */
-export function nextDnsObservation(
+function nextDnsObservation(
   before: Observed<EndpointsResource>,
   result: Result<EndpointsResource, string>,
 ): Observed<EndpointsResource> {

@@ -32,6 +32,9 @@ import type { XdsError } from '../../src/xds-client/resource-watcher';
 import { listener, routeConfig, virtualHostTo, xdsError } from './xds-builders';
 
 const NOTE = 'xDS node "n1"';
+const NO_VIRTUAL_HOST =
+  'RouteConfiguration "svc-routes" has no virtual host for "svc" (xDS node "n1"): ' +
+  'add it to the domains of one, or set the channel option grpc.default_authority';
 
 /** A value in use, with what is wrong beside it. */
 export function value<T>(
@@ -162,7 +165,7 @@ class FullWalk implements NeededWatches {
     if (routes.kind === 'waiting') return { kind: 'incomplete' };
     if (routes.kind === 'error') return { kind: 'error', message: routes.error.message };
     const virtualHost = findVirtualHost(routes.value, 'svc');
-    if (virtualHost === undefined) return { kind: 'error', message: 'no virtual host' };
+    if (virtualHost === undefined) return { kind: 'error', message: NO_VIRTUAL_HOST };
     const ambient = [observed.ambient, routes.ambient].filter((error) => error !== undefined);
     return this.outcomeOf(observed.value, routes.value, virtualHost, ambient);
   }
