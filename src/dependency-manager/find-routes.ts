@@ -42,7 +42,7 @@ export function findRoutes(query: RouteQuery): RouteSearch {
   if (value.kind === 'socket-listener') {
     return ends(
       err(
-        `Listener "${listenerName}" is a socket listener and cannot serve a client: it has no api_listener (${clientNote})`,
+        `Listener "${listenerName}" is a socket listener and cannot serve a client: it has no api_listener (${clientNote}): give it one, or use the name of another listener`,
       ),
     );
   }

@@ -107,7 +107,9 @@ export class CallFilterChain implements CallFilter {
 
   /** Names the filter that delays the request headers; `undefined` if none does. */
   get delayedBy(): string | undefined {
-    return this.holder && `HTTP filter ${JSON.stringify(this.holder.name)} delays the call`;
+    if (this.holder === undefined) return undefined;
+    const name = JSON.stringify(this.holder.name);
+    return `HTTP filter ${name} delays the call: see its config in the listener or route`;
   }
 
   /** Whether no filter has anything to do for this call, and none has failed. */

@@ -49,7 +49,11 @@ export class XdsConfigSelector implements ConfigSelector {
       const reason = regexes.describe(regexes.exceeded);
       return failCall(`The route of ${target} for ${method} cannot be determined: ${reason}`);
     }
-    if (found === undefined) return failCall(`No route of ${target} matches ${method}`);
+    if (found === undefined) {
+      return failCall(
+        `No route of ${target} matches ${method}: add one, or see why with grpc-xds explain`,
+      );
+    }
     if (found.choice === undefined) {
       return failCall(`The route of ${target} for ${method} ${describeAction(found)}`);
     }
@@ -116,6 +120,6 @@ function toPath(methodName: string): string {
 
 function describeAction({ route: { action } }: CompiledRoute): string {
   return action.kind === 'unsupported'
-    ? `has the action ${action.action}, which a gRPC client cannot carry out`
+    ? `has the action ${action.action}, which a gRPC client cannot carry out: use the action route`
     : 'cannot be used';
 }

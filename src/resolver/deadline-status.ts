@@ -20,16 +20,28 @@ export function explainStage(
   return { ...status, details: [details, ...causes()].join('; ') };
 }
 
+/** The text of a call that was sent: it ends with the address of the endpoint. */
+const ON_CONNECTION = /,remote_addr=(\S+)$/;
+
 /**
- * Returns the status with the reason why no connection was picked until the deadline.
+ * Returns the status with what the call was waiting for when its deadline passed: why no connection was picked, or which
+ * endpoint has not answered.
+ *
  * @param cluster The cluster of the call.
  * @param notPicked The result of the last pick without a connection.
  */
-export function explainPick(
+export function explainDeadline(
   status: StatusObject,
   cluster: string,
   notPicked: PickResult | undefined,
 ): StatusObject {
+  const { code, details } = status;
+  if (code !== Status.DEADLINE_EXCEEDED) return status;
+  const [, address] = ON_CONNECTION.exec(details) ?? [];
+  if (address !== undefined) {
+    const cause = `Cluster "${cluster}": ${address} has not answered the call: see its log`;
+    return { ...status, details: `${details}; ${cause}` };
+  }
   if (notPicked === undefined) return status;
   return explainStage(status, IN_PICK_QUEUE, () => [
     notPicked.status?.details ??

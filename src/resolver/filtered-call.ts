@@ -9,7 +9,7 @@ import type { Handle } from '../util/handle';
 import { err, ok, type Result } from '../util/result';
 import type { ClusterChoice, RouteCluster } from './cluster-choice';
 import type { ClusterRef } from './cluster-refs';
-import { explainPick } from './deadline-status';
+import { explainDeadline } from './deadline-status';
 import type { PendingHash } from './request-hash';
 import type { CompiledRoute } from './route-table';
 
@@ -127,6 +127,6 @@ export class FilteredCall
   end(status: StatusObject): StatusObject {
     const { cluster } = this.ref;
     this.release();
-    return explainPick(status, cluster, this.notPicked);
+    return explainDeadline(status, cluster, this.notPicked);
   }
 }

@@ -115,8 +115,11 @@ export class PendingCalls {
   /** Returns why there is no config yet, as sentences. */
   private reasons(): readonly string[] {
     const { failure } = this;
-    if (failure === undefined) return this.options.waitingFor(MAX_CAUSES);
-    return [failure, ...this.options.waitingFor(MAX_CAUSES - 1)];
+    const waits = this.options.waitingFor(MAX_CAUSES);
+    if (failure === undefined) return waits;
+    // The wait for the resource that the failure is about has the same cause.
+    const others = waits.filter((wait) => !failure.startsWith(subjectOf(wait)));
+    return [failure, ...others].slice(0, MAX_CAUSES);
   }
 
   /** Calls end in bursts: one publication serves those of a turn. */
@@ -149,4 +152,9 @@ export class PendingCalls {
 
 function waitsForReady({ headers }: CallToRoute): boolean {
   return headers.getOptions().waitForReady === true;
+}
+
+/** Returns the resource that a text is about, such as `Listener "echo": `. */
+function subjectOf(wait: string): string {
+  return wait.slice(0, wait.indexOf(': waiting for ') + 2);
 }

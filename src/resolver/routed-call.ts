@@ -16,7 +16,7 @@ import type { FilterCall, PreparedFilter } from '../http-filters/http-filter';
 import type { AuthorityRewrite, CallAttributes } from '../lb/call-attributes';
 import type { CallStats } from '../stats/call-stats';
 import type { ClusterRef } from './cluster-refs';
-import { explainPick, explainStage, IN_FILTERS } from './deadline-status';
+import { explainDeadline, explainStage, IN_FILTERS } from './deadline-status';
 import type { PendingHash } from './request-hash';
 import type { CompiledRoute } from './route-table';
 
@@ -99,7 +99,8 @@ export class RoutedCall implements CallConfig, FilterFactory, Filter, CallAttrib
     this.ended = true;
     const { ref, notPicked } = this;
     ref.release();
-    const shown = notPicked === undefined ? status : explainPick(status, ref.cluster, notPicked);
+    const shown =
+      status.code === Status.OK ? status : explainDeadline(status, ref.cluster, notPicked);
     this.stats?.end(shown.code, shown.details);
     return shown;
   }

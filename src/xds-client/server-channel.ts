@@ -28,7 +28,7 @@ import type { CertificateProviders, DiscoveryService, ResourceType } from './res
 import type { ServerPolicy } from './server-policy';
 import type { TimeBudget } from './budgets';
 import type { XdsTransport, XdsTransportFactory } from './transport';
-import { describeServer, inSeconds, type ResourceId } from './xds-errors';
+import { describeServer, describeSilence, inSeconds, type ResourceId } from './xds-errors';
 
 /** Constructor options of a channel. */
 export interface ServerChannelOptions {
@@ -166,11 +166,11 @@ export class ServerChannel implements Channel {
       const cause = this.health.failureOf(service) ?? `${this.description} ended the stream`;
       return `${cause}; next attempt in ${inSeconds(retryInMs)}`;
     }
-    if (state !== 'open') return `connecting to ${this.description}`;
-    const fact = hasAnswered ? 'has not sent it' : 'has not answered this node yet';
+    if (state !== 'open')
+      return `connecting to ${this.description}: check server_uri and the network`;
     const remainingMs = stream?.remainingMs(type.typeUrl, name);
     const outlook = remainingMs === undefined ? '' : `; giving up in ${inSeconds(remainingMs)}`;
-    return `${this.description} ${fact}${outlook}`;
+    return `${this.description} ${describeSilence(hasAnswered)}${outlook}`;
   }
 
   private serviceOf(type: ResourceType<unknown>): DiscoveryService {

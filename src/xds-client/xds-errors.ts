@@ -1,4 +1,5 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
+import { connectionAdvice } from '../util/connection-advice';
 import { sanitizeText } from '../util/sanitize-text';
 import { StatusCode, statusName } from '../util/status-code';
 import type { XdsError } from './resource-watcher';
@@ -45,10 +46,27 @@ export function describePending(count: number): string {
 export function describeStreamEnd(status: StreamStatus): string {
   const { code } = status;
   const details = sanitizeText(status.details);
-  if (code === StatusCode.UNAVAILABLE) return `cannot be reached: ${details}`;
-  if (code === StatusCode.OK) return 'closed the stream without answering';
-  return `ended the stream with ${statusName(code)}: ${details}`;
+  if (code === StatusCode.UNAVAILABLE) {
+    return `cannot be reached: ${details}${connectionAdvice(details)}`;
+  }
+  if (code === StatusCode.OK) return 'closed the stream without answering: see its log';
+  return `ended the stream with ${statusName(code)}: ${details}: ${ADVICE.get(code) ?? 'see its log'}`;
 }
+
+const IDENTITY = 'check node and channel_creds of the bootstrap';
+
+/** What to check when a server ends the stream, by code. */
+const ADVICE: ReadonlyMap<number, string> = new Map([
+  [StatusCode.UNAUTHENTICATED, IDENTITY],
+  [StatusCode.PERMISSION_DENIED, IDENTITY],
+  [StatusCode.UNIMPLEMENTED, 'check that server_uri is an xDS management server'],
+]);
+
+/** What to check when a server does not send a resource. */
+const CHECK_NAME = 'check the name, and that the server has it for this node';
+
+/** What to check when a server does not answer at all: those that look up the node ignore an unknown one. */
+const CHECK_NODE = 'is node.id known to the server?';
 
 /** The error of a name that is not usable. */
 export function badNameError(id: ResourceId, reason: string, nodeId: string): XdsError {
@@ -79,7 +97,7 @@ export function rejectedError(
 export function deletedError(id: ResourceId, server: string): XdsError {
   return {
     kind: 'does-not-exist',
-    message: `${describeResource(id)}: no such resource: ${server} has removed it`,
+    message: `${describeResource(id)}: no such resource: ${server} has removed it: add it there, or change what refers to it`,
   };
 }
 
@@ -87,7 +105,7 @@ export function deletedError(id: ResourceId, server: string): XdsError {
 export function absentError(id: ResourceId, server: string): XdsError {
   return {
     kind: 'does-not-exist',
-    message: `${describeResource(id)}: no such resource: ${server} does not have it`,
+    message: `${describeResource(id)}: no such resource: ${server} does not have it: ${CHECK_NAME}`,
   };
 }
 
@@ -95,7 +113,7 @@ export function absentError(id: ResourceId, server: string): XdsError {
 export function expiredError(id: ResourceId, server: string, ttlMs: number): XdsError {
   return {
     kind: 'does-not-exist',
-    message: `${describeResource(id)}: no such resource: ${server} has not renewed it within its time to live of ${ttlMs / 1000} s`,
+    message: `${describeResource(id)}: no such resource: ${server} has not renewed it within its time to live of ${ttlMs / 1000} s: see its log`,
   };
 }
 
@@ -112,10 +130,9 @@ export interface ResourceTimeout {
 export function timeoutError(id: ResourceId, server: string, timeout: ResourceTimeout): XdsError {
   const conclusion = timeout.isTransient ? 'timed out' : 'no such resource';
   const fact = `${server} did not send it within ${timeout.timeoutMs / 1000} s`;
-  // Servers that look up the node do not respond to an unknown one.
   const hint = timeout.serverAnswered
-    ? ''
-    : ' and has not answered this node at all: is node.id known to the server?';
+    ? `: ${CHECK_NAME}`
+    : ` and has not answered this node at all: ${CHECK_NODE}`;
   return {
     kind: timeout.isTransient ? 'timeout' : 'does-not-exist',
     message: `${describeResource(id)}: ${conclusion}: ${fact}${hint}`,
@@ -129,6 +146,13 @@ export function serverError(id: ResourceId, server: string, status: StreamStatus
     kind: status.code === StatusCode.NOT_FOUND ? 'does-not-exist' : 'server-error',
     message: `${describeResource(id)}: ${server} reports ${statusName(status.code)}: ${sanitizeText(status.details)}`,
   };
+}
+
+/** Describes that a server has not sent a resource yet, to follow the name of the server. @param hasAnswered Whether the server has answered at all. */
+export function describeSilence(hasAnswered: boolean): string {
+  return hasAnswered
+    ? `has not sent it: ${CHECK_NAME}`
+    : `has not answered this node yet: ${CHECK_NODE}`;
 }
 
 /** Joins texts with `; `, sanitized, as far as they fit, and adds how many were left out. */

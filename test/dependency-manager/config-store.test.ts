@@ -304,7 +304,7 @@ describe('ConfigStore, when the target cannot be used', () => {
     [
       'the listener is for a server',
       { listener: value(socketListener('svc')) },
-      `Listener "svc" is a socket listener and cannot serve a client: it has no api_listener (${NOTE})`,
+      `Listener "svc" is a socket listener and cannot serve a client: it has no api_listener (${NOTE}): give it one, or use the name of another listener`,
     ],
     [
       'the routes are an error',

@@ -341,7 +341,8 @@ describe(`a call holds on to nothing, ${CALLS} times out of ${CALLS}, when it`, 
       ),
     ]);
     expect(scene.attempts).toBe(attempts + 1);
-    const overLimit = 'Cluster "a" has reached its limit of 1 concurrent requests';
+    const overLimit =
+      'Cluster "a" has reached its limit of 1 concurrent requests: see max_requests of its circuit breakers';
     const second = await scene.start().ended;
     expect(second).toMatchObject({ code: status.UNAVAILABLE });
     expect(second.details).toContain(overLimit);

@@ -59,7 +59,7 @@ describe('the log at the level of errors', () => {
         cluster: 'echo',
         message:
           'Cluster "echo": No connection established. Last error: connect ECONNREFUSED ' +
-          `(127.0.0.1:${port} in ${LOCALITY}). Resolution note: xDS node "${NODE_ID}"`,
+          `(127.0.0.1:${port} in ${LOCALITY}): check that a server listens there. Resolution note: xDS node "${NODE_ID}"`,
       },
       { level: 'error', event: 'cluster-recovered', cluster: 'echo' },
     ]);
@@ -105,7 +105,7 @@ describe('the log at the level of errors', () => {
         isEndpoint
           ? new RegExp(
               `^Cluster "echo": no endpoint is connected \\(1 of 1 connecting\\); ` +
-                `127.0.0.1:${port} in .* has been connecting for \\d+\\.\\d s$`,
+                `127.0.0.1:${port} in .* has been connecting for \\d+\\.\\d s: check the network`,
             )
           : new RegExp(`^Listener ".*": waiting for \\d+\\.\\d s: connecting to .*:${port} `),
       );

@@ -92,9 +92,9 @@ describe('a cluster', () => {
     );
     expect(new Set(failed.map((text) => text.replace(/\d+/, 'N')))).toEqual(
       new Set(
-        ['UNAVAILABLE Cluster "c" has reached its limit of N concurrent requests'].map((text) =>
-          text.replace('"c"', headers === undefined ? '"one"' : '"two"'),
-        ),
+        [
+          'UNAVAILABLE Cluster "c" has reached its limit of N concurrent requests: see max_requests of its circuit breakers',
+        ].map((text) => text.replace('"c"', headers === undefined ? '"one"' : '"two"')),
       ),
     );
     return running;

@@ -110,7 +110,7 @@ describe('the first call of a channel says at its deadline what it waited for', 
     await firstFailure(
       ending(
         `,waiting for the configuration; Listener "${SERVICE}": ` +
-          `waiting for # s: connecting to management server 127.0.0.1:${silentPort} (node "test-node")`,
+          `waiting for # s: connecting to management server 127.0.0.1:${silentPort} (node "test-node"): check server_uri and the network`,
       ),
     );
   });
@@ -148,7 +148,7 @@ describe('the first call of a channel says at its deadline what it waited for', 
     const where = `127.0.0.1:${silentPort} in ${LOCALITY}`;
     const cause =
       `Waiting for LB pick; Cluster "echo": no endpoint is connected (1 of 1 connecting); ` +
-      `${where} has been connecting for # s`;
+      `${where} has been connecting for # s: check the network, and that it serves gRPC`;
     await firstFailure(ending(`s,${cause}`));
     await firstFailure(ending(`wait_for_ready,${cause}`), {
       waitForReady: true,
@@ -162,7 +162,7 @@ describe('the first call of a channel says at its deadline what it waited for', 
     });
     expect(details).toContain(
       'wait_for_ready,Waiting for LB pick; Cluster "echo": No connection established. ' +
-        `Last error: connect ECONNREFUSED (127.0.0.1:1 in ${LOCALITY} and 1 more)`,
+        `Last error: connect ECONNREFUSED (127.0.0.1:1 in ${LOCALITY} and 1 more): check that a server listens there`,
     );
   });
 
@@ -177,7 +177,7 @@ describe('the first call of a channel says at its deadline what it waited for', 
     const http_filters = [delay, routerFilter];
     const listeners = [listenerJson(SERVICE, undefined, { http_filters })];
     mesh.serve({ ...simpleResources([1]), listeners });
-    await firstFailure(/waiting for metadata filters; HTTP filter "slow fault" delays the call$/);
+    await firstFailure(/waiting for metadata filters; HTTP filter "slow fault" delays the call: /);
   });
 
   it('only the causes of its own target, and three at most', async () => {
@@ -280,10 +280,14 @@ describe('the timeout of the route of a first call', () => {
   };
   const patient: Attempt = { deadlineMs: 60_000 };
   const EXCEEDED = `Deadline exceeded after #s,timeout of the route,`;
+  const stageOfSlow = () => {
+    const address = `127.0.0.1:${slow.port}`;
+    return `remote_addr=${address}; Cluster "echo": ${address} has not answered the call: see its log`;
+  };
 
   it('ends a call that a server does not answer', async () => {
     serve(slow.port);
-    await firstFailure(ending(`${EXCEEDED}remote_addr=127.0.0.1:${slow.port}`), patient);
+    await firstFailure(ending(`${EXCEEDED}${stageOfSlow()}`), patient);
   });
 
   it('ends a call that waits for a connection, and says for which', async () => {
@@ -344,7 +348,7 @@ describe('the timeout of the route of a first call', () => {
 
   it('does not prolong the deadline of the caller', async () => {
     mesh.serve(simpleResources([slow.port], routeTimeout('60s')));
-    const details = await firstFailure(ending(`remote_addr=127.0.0.1:${slow.port}`));
+    const details = await firstFailure(ending(stageOfSlow()));
     expect(details).not.toContain('timeout of the route');
     // The time of grpc-js for it is that in which the call waited for its route.
     expect(details).not.toContain('metadata filters');

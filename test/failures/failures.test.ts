@@ -1,11 +1,13 @@
 import { FAILURES } from './failures';
-import { goldenNames, goldenOf } from './expected';
+import { goldenNames, goldenOf, tableNames } from './expected';
 import { observeShortly } from './observe';
 
 describe('what a failure looks like', () => {
   it('is known for 25 failures', () => {
     expect(FAILURES).toHaveLength(25);
-    expect(goldenNames).toEqual(FAILURES.map(({ name }) => name));
+    const names = FAILURES.map(({ name }) => name);
+    expect(goldenNames).toEqual(names);
+    expect(tableNames).toEqual(names);
   });
 
   it.each(FAILURES.map((failure, index) => [failure.name, failure, index] as const))(

@@ -3,7 +3,7 @@ import { Metadata, status } from '@grpc/grpc-js';
 import { register } from '../../src';
 import { EchoClient } from '../support/echo-backend';
 import type { Failure } from './failures';
-import type { Golden } from './expected';
+import type { Golden, GoldenRow } from './expected';
 import { World } from './world';
 
 /** How a call is made. */
@@ -79,13 +79,40 @@ export class Observation {
   }
 }
 
+/** Returns when something happened: what is due at once may take a while on a busy machine. */
+function phaseOf(ms: number): string {
+  if (ms < 4000) return 'at once';
+  if (ms < 10_000) return 'after 5 s';
+  return ms < 25_000 ? 'after 15 s' : 'after 30 s';
+}
+
+/** Returns the part of what was observed that is the same in each run. */
+export function toRow(outcomes: readonly Outcome[], lines: readonly Line[]): GoldenRow {
+  const statuses = outcomes.map(({ deadlineMs, waitForReady, status: text, ms }) => {
+    const when = text.startsWith('DEADLINE_EXCEEDED') ? 'at the deadline' : phaseOf(ms);
+    const key = `${deadlineMs / 1000} s${waitForReady ? ' wait-for-ready' : ''}`;
+    return [key, `${when}: ${withoutNumbers(text)}`];
+  });
+  const first = new Map<string, string>();
+  for (const { ms, text } of lines) {
+    const shown = withoutNumbers(text);
+    if (!first.has(shown)) first.set(shown, phaseOf(ms));
+  }
+  const shown = Array.from(first, ([text, phase]) => `${phase}: ${text}`);
+  return { statuses: Object.fromEntries(statuses), lines: shown.sort() };
+}
+
 /** Removes from a text what differs from run to run: times, ports, and how long grpc-js has spent in each stage. */
 function withoutNumbers(text: string): string {
-  return text
-    .replace(/(?:name resolution|configuration and filters|metadata filters): [\d.]+s,/g, '')
-    .replace(/(?:wait_for_ready,)?LB pick: [\d.]+s,/, '')
-    .replace(/\d+\.\d+ ?s\b/g, '# s')
-    .replace(/127\.0\.0\.1:\d{2,5}/g, '127.0.0.1:PORT');
+  return (
+    text
+      .replace(/(?:name resolution|configuration and filters|metadata filters): [\d.]+s,/g, '')
+      .replace(/(?:wait_for_ready,)?LB pick: [\d.]+s,/, '')
+      .replace(/\d+\.\d+ ?s\b/g, '# s')
+      .replace(/127\.0\.0\.1:\d{2,5}/g, '127.0.0.1:PORT')
+      // Of a busy machine.
+      .replace(/; this process was blocked for # s/g, '')
+  );
 }
 
 /** In a fraction of a second: `npm run failures` has longer deadlines. On a busy machine, the next one may be needed. */

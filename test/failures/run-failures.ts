@@ -1,22 +1,27 @@
 // Prints what each failure looks like to an operator: the status of calls with deadlines of 1, 5 and 30 s, with and without
 // wait-for-ready, the time until it, and the lines of the log at its default level: `npm run failures`. With `--only TEXT`, of
-// failures with that in their name. With `--golden`, writes what the test of them compares with instead.
+// failures with that in their name. With `--check`, compares with the table of the last `--write` instead: the times only by
+// what they are due to, the texts without numbers. With `--golden`, writes what `npm test` compares with.
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs, promisify } from 'node:util';
+import { isDeepStrictEqual, parseArgs, promisify } from 'node:util';
 import { FAILURES, type Failure } from './failures';
-import { GOLDEN_FILE, goldenOf, type Golden } from './expected';
-import { Observation, observeShortly, type Line, type Outcome } from './observe';
+import { GOLDEN_FILE, goldenOf, rowOf, TABLE_FILE, type Golden } from './expected';
+import { Observation, observeShortly, toRow, type Line, type Outcome } from './observe';
 
 const DEADLINES_MS = [1000, 5000, 30_000];
 /** Most of the time they wait. */
 const AT_A_TIME = 5;
+/** On a busy machine, a call with a short deadline may end before its cause is known. */
+const ATTEMPTS = 3;
 
 const { values } = parseArgs({
   options: {
     only: { type: 'string', default: '' },
     golden: { type: 'boolean', default: false },
+    check: { type: 'boolean', default: false },
+    write: { type: 'boolean', default: false },
     child: { type: 'string' },
   },
 });
@@ -58,18 +63,46 @@ function report({ name }: Failure, { outcomes, lines }: Observed): void {
   for (const { ms, text } of lines) print(`  log, ${(ms / 1000).toFixed(1)} s: ${text}`);
 }
 
-async function printAll(): Promise<void> {
+type Handle = (failure: Failure, observed: Observed, index: number) => unknown;
+
+async function observeAll(handle: Handle): Promise<void> {
   const chosen = FAILURES.map((failure, index) => ({ failure, index })).filter(({ failure }) =>
     failure.name.includes(values.only),
   );
   while (chosen.length > 0) {
     const part = chosen.splice(0, AT_A_TIME);
     const observed = await Promise.all(part.map(({ index }) => observeInChild(index)));
-    for (const [i, { failure }] of part.entries()) {
+    for (const [i, { failure, index }] of part.entries()) {
       const found = observed[i];
-      if (found !== undefined) report(failure, found);
+      if (found !== undefined) await handle(failure, found, index);
     }
   }
+}
+
+async function checkAll(): Promise<void> {
+  let different = 0;
+  await observeAll(async ({ name }, observed, index) => {
+    const expected = rowOf(name);
+    let row = toRow(observed.outcomes, observed.lines);
+    for (let n = 1; n < ATTEMPTS && !isDeepStrictEqual(row, expected); n++) {
+      const again = await observeInChild(index);
+      row = toRow(again.outcomes, again.lines);
+    }
+    if (isDeepStrictEqual(row, expected)) {
+      print(`ok    ${name}`);
+      return;
+    }
+    different++;
+    print(`other ${name}: expected ${JSON.stringify(expected, undefined, 2)}`);
+    print(`  observed ${JSON.stringify(row, undefined, 2)}`);
+  });
+  if (different > 0) process.exitCode = 1;
+}
+
+async function writeTable(): Promise<void> {
+  const table = new Map<string, unknown>(FAILURES.map(({ name }) => [name, rowOf(name)]));
+  await observeAll(({ name }, { outcomes, lines }) => table.set(name, toRow(outcomes, lines)));
+  writeFileSync(TABLE_FILE, `${JSON.stringify(Object.fromEntries(table), undefined, 2)}\n`);
 }
 
 async function writeGolden(): Promise<void> {
@@ -82,13 +115,12 @@ async function writeGolden(): Promise<void> {
 }
 
 async function main(): Promise<void> {
-  if (values.golden) {
-    await writeGolden();
-    return;
-  }
-  const { child } = values;
+  const { child, golden, check, write } = values;
   const failure = child === undefined ? undefined : FAILURES[Number(child)];
-  if (failure === undefined) await printAll();
+  if (golden) await writeGolden();
+  else if (write) await writeTable();
+  else if (check) await checkAll();
+  else if (failure === undefined) await observeAll(report);
   else process.stdout.write(JSON.stringify(await observe(failure, Number(child))));
 }
 

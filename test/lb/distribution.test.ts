@@ -250,8 +250,8 @@ describe('the calls to a cluster', () => {
     await cluster.serve(singleLocality(A));
     // The second category applies to what the first lets through.
     expectShares(cluster.tally(10_000), {
-      'DROP Call dropped by category "lb" of cluster "c"': 0.2,
-      'DROP Call dropped by category "throttle" of cluster "c"': 0.4,
+      'DROP Call dropped by category "lb" of cluster "c": see drop_overloads of its endpoints': 0.2,
+      'DROP Call dropped by category "throttle" of cluster "c": see drop_overloads of its endpoints': 0.4,
       [A]: 0.4,
     });
   });

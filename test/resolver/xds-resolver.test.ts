@@ -307,7 +307,7 @@ describe('XdsResolver: errors before there is a config', () => {
     scene.clock.flush();
     expect(scene.channel.last).toMatchObject({
       details:
-        'Listener "svc" is a socket listener and cannot serve a client: it has no api_listener (xDS node "n1")',
+        'Listener "svc" is a socket listener and cannot serve a client: it has no api_listener (xDS node "n1"): give it one, or use the name of another listener',
     });
   });
 
@@ -579,7 +579,9 @@ describe('XdsResolver: calls', () => {
     const scene = new Scene().serveListener().serveClusters('a').serveRoutes(byPath('/s/m', 'a'));
     scene.resolver.updateResolution();
     expect(await outcomeOf(scene.channel.call('/s/other'))).toEqual(
-      unavailable('No route of xds:///svc matches /s/other'),
+      unavailable(
+        'No route of xds:///svc matches /s/other: add one, or see why with grpc-xds explain',
+      ),
     );
     expect(await outcomeOf(scene.channel.call('/s/m'))).toBe('sent');
   });
@@ -591,7 +593,7 @@ describe('XdsResolver: calls', () => {
     expect(await outcomeOf(scene.channel.call('/s/m'))).toEqual(
       unavailable(
         'The route of xds:///svc for /s/m has the action non_forwarding_action, ' +
-          'which a gRPC client cannot carry out',
+          'which a gRPC client cannot carry out: use the action route',
       ),
     );
   });
@@ -927,7 +929,9 @@ describe('XdsResolver: calls on the previous selector, when resolution starts ag
     wake(scene);
     const outcome = outcomeOf(scene.channel.call('/s/m'));
     scene.serveListener();
-    expect(await outcome).toEqual(unavailable('No route of xds:///svc matches /s/m'));
+    expect(await outcome).toEqual(
+      unavailable('No route of xds:///svc matches /s/m: add one, or see why with grpc-xds explain'),
+    );
   });
 
   it('reference nothing when they end before there is a config', () => {

@@ -339,7 +339,7 @@ describe.each(VARIANTS)('sds, %s', (_name, variantFeatures, method) => {
     const facts: Readonly<Record<typeof method, string>> = {
       StreamSecrets:
         'did not send it within 15 s and has not answered this node at all: is node.id known to the server?',
-      DeltaSecrets: 'does not have it',
+      DeltaSecrets: 'does not have it: check the name, and that the server has it for this node',
     };
     expect(identity).toEqual({
       ok: false,
@@ -369,7 +369,7 @@ describe('sds', () => {
       ok: false,
       error:
         `${SUBJECT}Secret "default": management server ${uri} (node "node") ended the stream with INVALID_ARGUMENT: ` +
-        'workload is not authorized for the requested identities ["default"]',
+        'workload is not authorized for the requested identities ["default"]: see its log',
     });
   });
 

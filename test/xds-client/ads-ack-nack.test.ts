@@ -212,7 +212,7 @@ describe('acknowledging responses', () => {
     h.send(h.listener, '2', new Map());
     expect(watcher.told).toEqual([
       'value one',
-      `error Listener "${name}": no such resource: ${SERVER} has removed it`,
+      `error Listener "${name}": no such resource: ${SERVER} has removed it: add it there, or change what refers to it`,
     ]);
   });
 });

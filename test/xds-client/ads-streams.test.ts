@@ -184,13 +184,13 @@ describe('a stream that ends before any response', () => {
     h.send(h.listener, '1', { a: 'one' });
     expect(h.logger.errors).toEqual([
       `${SERVER} cannot be reached: connection refused; next attempt in 1.0 s`,
-      `${SERVER} ended the stream with UNIMPLEMENTED: no such method; next attempt in 2.6 s`,
+      `${SERVER} ended the stream with UNIMPLEMENTED: no such method: check that server_uri is an xDS management server; next attempt in 2.6 s`,
       `${SERVER} answers again`,
     ]);
     expect(h.logger.infos).toEqual([expect.stringContaining('Listener "a": waiting for 5.0 s')]);
     expect(watcher.told).toEqual([
       `error Listener "a": ${SERVER} cannot be reached: connection refused`,
-      `error Listener "a": ${SERVER} ended the stream with UNIMPLEMENTED: no such method`,
+      `error Listener "a": ${SERVER} ended the stream with UNIMPLEMENTED: no such method: check that server_uri is an xDS management server`,
       'value one',
     ]);
   });
@@ -216,7 +216,7 @@ describe('a stream that ends before any response', () => {
     const watcher = h.watch(h.listener, 'a');
     h.stream.end(0, '');
     expect(watcher.told).toEqual([
-      `error Listener "a": ${SERVER} closed the stream without answering`,
+      `error Listener "a": ${SERVER} closed the stream without answering: see its log`,
     ]);
   });
 

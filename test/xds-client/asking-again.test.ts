@@ -47,7 +47,7 @@ describe('a resource that is requested in the course of a stream and not receive
     expect(h.client.waitingFor()).toEqual([expect.stringContaining('giving up in 0.0 s')]);
     h.clock.advance(1);
     expect(watcher.told).toEqual([
-      `error Endpoints "lost": no such resource: ${SERVER} did not send it within 15 s`,
+      `error Endpoints "lost": no such resource: ${SERVER} did not send it within 15 s: check the name, and that the server has it for this node`,
     ]);
     h.clock.advance(600_000);
     expect(h.server.streams).toHaveLength(2);

@@ -27,7 +27,7 @@ describe('names with an authority, without federation (gRFC A47)', () => {
     harness.send(harness.listener, '2', { [second]: 'two' });
     expect(watcher.take()).toEqual([
       'value one',
-      `error Listener "${first}": no such resource: management server xds.test:1 (node "node-1") has removed it`,
+      `error Listener "${first}": no such resource: management server xds.test:1 (node "node-1") has removed it: add it there, or change what refers to it`,
     ]);
   });
 
@@ -77,7 +77,7 @@ describe('names with an authority (gRFC A47)', () => {
     expect(same.told).toEqual([
       'value two',
       `error Listener "xdstp://same/${TYPE}/x": no such resource: management server xds.test:1 ` +
-        '(node "node-1") has removed it',
+        '(node "node-1") has removed it: add it there, or change what refers to it',
     ]);
   });
 

@@ -31,7 +31,7 @@ describe('with data error handling (gRFC A88)', () => {
     h.send(h.listener, '3', { a: 'one' });
     expect(watcher.told).toEqual([
       'value one',
-      `ambient Listener "a": no such resource: ${SERVER} has removed it`,
+      `ambient Listener "a": no such resource: ${SERVER} has removed it: add it there, or change what refers to it`,
       'ambient over',
     ]);
   });
@@ -42,7 +42,7 @@ describe('with data error handling (gRFC A88)', () => {
     h.send(h.listener, '1', { a: 'one' });
     h.send(h.listener, '2', {});
     expect(watcher.told.at(-1)).toBe(
-      `ambient Listener "a": no such resource: ${SERVER} has removed it`,
+      `ambient Listener "a": no such resource: ${SERVER} has removed it: add it there, or change what refers to it`,
     );
   });
 
@@ -53,7 +53,7 @@ describe('with data error handling (gRFC A88)', () => {
     h.send(h.listener, '1', { deleted: 'one', rejected: 'two' });
     h.send(h.listener, '2', { rejected: '!bad' });
     expect(deleted.told.at(-1)).toBe(
-      `error Listener "deleted": no such resource: ${SERVER} has removed it`,
+      `error Listener "deleted": no such resource: ${SERVER} has removed it: add it there, or change what refers to it`,
     );
     expect(rejected.told.at(-1)).toBe(
       `error Listener "rejected": update from ${SERVER} rejected (NACK): bad`,

@@ -16,7 +16,7 @@ describe('a resource that a complete response leaves out', () => {
     h.send(h.listener, '3', { a: 'one', b: 'two' });
     expect(watcher.told).toEqual([
       'value one',
-      `error Listener "a": no such resource: ${SERVER} has removed it`,
+      `error Listener "a": no such resource: ${SERVER} has removed it: add it there, or change what refers to it`,
       'value one',
     ]);
     expect(watcher.errors[0]?.kind).toBe('does-not-exist');
@@ -38,7 +38,7 @@ describe('a resource that a complete response leaves out', () => {
     h.send(h.listener, '1', { a: '!bad' });
     h.send(h.listener, '2', {});
     expect(watcher.told.at(-1)).toBe(
-      `error Listener "a": no such resource: ${SERVER} has removed it`,
+      `error Listener "a": no such resource: ${SERVER} has removed it: add it there, or change what refers to it`,
     );
   });
 

@@ -128,7 +128,7 @@ describe('a resource that an incremental server has removed', () => {
     h.sendDelta(h.listener, '3', { a: 'one' });
     expect(watcher.told).toEqual([
       'value one',
-      `error Listener "a": no such resource: ${SERVER} does not have it`,
+      `error Listener "a": no such resource: ${SERVER} does not have it: check the name, and that the server has it for this node`,
       'value one',
     ]);
     expect(watcher.errors[0]?.kind).toBe('does-not-exist');
@@ -144,7 +144,7 @@ describe('a resource that an incremental server has removed', () => {
     h.sendDelta(h.endpoints, '3', { a: 'two' });
     expect(watcher.told).toEqual([
       'value one',
-      `ambient Endpoints "a": no such resource: ${SERVER} does not have it`,
+      `ambient Endpoints "a": no such resource: ${SERVER} does not have it: check the name, and that the server has it for this node`,
       'value two',
     ]);
   });
@@ -154,7 +154,7 @@ describe('a resource that an incremental server has removed', () => {
     const watcher = h.watch(h.endpoints, 'a');
     h.sendDelta(h.endpoints, '1', {}, ['a']);
     expect(watcher.told).toEqual([
-      `error Endpoints "a": no such resource: ${SERVER} does not have it`,
+      `error Endpoints "a": no such resource: ${SERVER} does not have it: check the name, and that the server has it for this node`,
     ]);
     expect(h.clock.pendingTimers).toBe(0);
     expect(h.client.snapshot().resources[0]?.status).toBe('DOES_NOT_EXIST');
@@ -195,7 +195,7 @@ describe('a resource that an incremental server has removed', () => {
     h.sendDelta(h.listener, '2', {}, ['a']);
     expect(watcher.told).toEqual([
       'value one',
-      `ambient Listener "a": no such resource: ${SERVER} does not have it`,
+      `ambient Listener "a": no such resource: ${SERVER} does not have it: check the name, and that the server has it for this node`,
     ]);
   });
 
@@ -204,7 +204,7 @@ describe('a resource that an incremental server has removed', () => {
     const watcher = h.watch(h.endpoints, 'a');
     h.sendDelta(h.endpoints, '1', { a: 'one' });
     h.sendDelta(h.endpoints, '2', {}, ['a']);
-    expect(watcher.told.at(-1)).toMatch(/^error .* does not have it$/);
+    expect(watcher.told.at(-1)).toMatch(/^error .* does not have it: check the name/);
   });
 });
 
@@ -416,7 +416,7 @@ describe('grpc_xds_delta_auto', () => {
     h.stream.end(StatusCode.UNIMPLEMENTED, 'unknown method');
     h.stream.end(StatusCode.UNIMPLEMENTED, 'unknown method');
     expect(watcher.told).toEqual([
-      `error Listener "a": ${SERVER} ended the stream with UNIMPLEMENTED: unknown method`,
+      `error Listener "a": ${SERVER} ended the stream with UNIMPLEMENTED: unknown method: check that server_uri is an xDS management server`,
     ]);
   });
 

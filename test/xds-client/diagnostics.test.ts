@@ -11,13 +11,13 @@ describe('waitingFor', () => {
     h.watch(h.listener, 'a');
     h.clock.advance(2500);
     expect(h.client.waitingFor()).toEqual([
-      `Listener "a": waiting for 2.5 s: connecting to ${SERVER}`,
+      `Listener "a": waiting for 2.5 s: connecting to ${SERVER}: check server_uri and the network`,
     ]);
 
     h.stream.confirmSent();
     h.clock.advance(500);
     expect(h.client.waitingFor()).toEqual([
-      `Listener "a": waiting for 3.0 s: ${SERVER} has not answered this node yet; giving up in 14.5 s`,
+      `Listener "a": waiting for 3.0 s: ${SERVER} has not answered this node yet: is node.id known to the server?; giving up in 14.5 s`,
     ]);
 
     h.stream.end();
@@ -34,7 +34,7 @@ describe('waitingFor', () => {
     h.watch(h.endpoints, 'missing');
     h.send(h.endpoints, '1', { there: 'one' });
     expect(h.client.waitingFor()).toEqual([
-      `Endpoints "missing": waiting for 0.0 s: ${SERVER} has not sent it; giving up in 15.0 s`,
+      `Endpoints "missing": waiting for 0.0 s: ${SERVER} has not sent it: check the name, and that the server has it for this node; giving up in 15.0 s`,
     ]);
     h.stream.end();
     expect(h.client.waitingFor()).toEqual([
@@ -160,7 +160,7 @@ describe('a snapshot taken in the middle of things', () => {
       h.client.run(() => {
         expect(h.client.snapshot().servers.map(({ state }) => state)).toEqual(['idle']);
         expect(h.client.waitingFor()).toEqual([
-          `Listener "a": waiting for 0.0 s: connecting to ${SERVER}`,
+          `Listener "a": waiting for 0.0 s: connecting to ${SERVER}: check server_uri and the network`,
         ]);
       });
     });

@@ -24,7 +24,7 @@ describe('a resource that is requested and not received', () => {
     h.send(h.endpoints, '1', { there: 'one' });
     h.clock.advance(15_000);
     expect(watcher.told).toEqual([
-      `error Endpoints "missing": no such resource: ${SERVER} did not send it within 15 s`,
+      `error Endpoints "missing": no such resource: ${SERVER} did not send it within 15 s: check the name, and that the server has it for this node`,
     ]);
   });
 

@@ -15,7 +15,7 @@ describe('a wait of five seconds', () => {
     expect(h.logger.errors).toEqual([]);
     h.clock.advance(1);
     expect(h.logger.errors).toEqual([
-      `Listener "a": waiting for 5.0 s: ${SERVER} has not answered this node yet; giving up in 10.0 s`,
+      `Listener "a": waiting for 5.0 s: ${SERVER} has not answered this node yet: is node.id known to the server?; giving up in 10.0 s`,
     ]);
     expect(h.logger.errors).toEqual(h.client.waitingFor());
     h.clock.advance(9000);
@@ -228,7 +228,7 @@ describe('events of resources', () => {
         {
           ...a,
           reason: 'does-not-exist',
-          error: `Listener "a": no such resource: ${SERVER} has removed it`,
+          error: `Listener "a": no such resource: ${SERVER} has removed it: add it there, or change what refers to it`,
         },
       ],
     ]);

@@ -62,7 +62,7 @@ describe.each(VARIANTS)('a time to live ($name)', ({ features, send }) => {
     expect(watcher.take()).toEqual(['value one']);
     h.clock.advance(1);
     expect(watcher.take()).toEqual([
-      `error Endpoints "a": no such resource: ${SERVER} has not renewed it within its time to live of 2.5 s`,
+      `error Endpoints "a": no such resource: ${SERVER} has not renewed it within its time to live of 2.5 s: see its log`,
     ]);
     expect(watcher.errors[0]?.kind).toBe('does-not-exist');
     expect(h.client.snapshot().resources).toMatchObject([
@@ -125,7 +125,7 @@ describe.each(VARIANTS)('a time to live ($name)', ({ features, send }) => {
     h.clock.advance(9000);
     send(h, h.listener, [{ name: 'a', value: '!bad', ttl: 10 }]);
     h.clock.advance(1000);
-    expect(watcher.told.at(-1)).toMatch(/^error .* time to live of 10 s$/);
+    expect(watcher.told.at(-1)).toMatch(/^error .* time to live of 10 s: see its log$/);
   });
 
   it('of zero is none', () => {

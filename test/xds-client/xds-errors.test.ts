@@ -33,9 +33,13 @@ describe('joinBounded', () => {
 describe('describeStreamEnd', () => {
   it.each([
     [14, 'no route', 'cannot be reached: no route'],
-    [0, '', 'closed the stream without answering'],
-    [16, 'who are you', 'ended the stream with UNAUTHENTICATED: who are you'],
-    [77, 'odd', 'ended the stream with code 77: odd'],
+    [0, '', 'closed the stream without answering: see its log'],
+    [
+      16,
+      'who are you',
+      'ended the stream with UNAUTHENTICATED: who are you: check node and channel_creds of the bootstrap',
+    ],
+    [77, 'odd', 'ended the stream with code 77: odd: see its log'],
   ])('names code %i', (code, details, text) => {
     expect(describeStreamEnd({ code, details })).toBe(text);
   });

@@ -192,7 +192,8 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     const { options, xds } = update;
     if (this.applied?.cluster === cluster && this.applied.options === options) return;
     if (endpoints === undefined || endpoints.priorities.length === 0) {
-      this.fail(name, failureText(`Cluster "${resource.name}" has no endpoints`, resolutionNote));
+      const text = `Cluster "${resource.name}" has no endpoints: check that its backends run and are healthy`;
+      this.fail(name, failureText(text, resolutionNote));
       return;
     }
     const applied: Applied = { name, cluster, options, ...identityOf(xds) };
@@ -265,7 +266,7 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     update: LbUpdate,
   ): void {
     if (leafClusters.length === 0) {
-      this.fail(name, `Aggregate cluster "${name}" has no clusters to use`);
+      this.fail(name, `Aggregate cluster "${name}" has no clusters to use: add one that exists`);
       return;
     }
     const previous = this.plan instanceof PriorityConfig ? this.plan : undefined;

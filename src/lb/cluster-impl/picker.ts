@@ -37,7 +37,7 @@ export class CallLimits {
         perMillion,
         result: createDropResult(
           Status.UNAVAILABLE,
-          `Call dropped by category "${category}" of cluster "${cluster}"`,
+          `Call dropped by category "${category}" of cluster "${cluster}": see drop_overloads of its endpoints`,
         ),
       }));
   }
@@ -55,7 +55,7 @@ export class CallLimits {
     const { cluster, maxRequests } = this.options;
     return (this.result ??= createDropResult(
       Status.UNAVAILABLE,
-      `Cluster "${cluster}" has reached its limit of ${maxRequests} concurrent requests`,
+      `Cluster "${cluster}" has reached its limit of ${maxRequests} concurrent requests: see max_requests of its circuit breakers`,
     ));
   }
 }

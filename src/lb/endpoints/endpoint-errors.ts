@@ -1,6 +1,7 @@
 import { subchannelAddressToString } from '../../grpc-js';
 import { parseConnectionError } from '../../grpc-js/connection-error';
 import { localityName, type XdsEndpoint } from '../../resources/endpoints/endpoints';
+import { connectionAdvice } from '../../util/connection-advice';
 import { sanitizeText } from '../../util/sanitize-text';
 import type { EndpointLeaf } from './endpoint-leaf';
 import type { EndpointSet } from './endpoint-set';
@@ -96,7 +97,7 @@ function describeCause(cause: Cause, endpoints: EndpointSet): string {
     cause.named = { first, name: nameEndpoint(first.endpoint, endpoints) };
   }
   const more = failed.size === 1 ? '' : ` and ${failed.size - 1} more`;
-  return `${text} (${cause.named.name}${more})`;
+  return `${text} (${cause.named.name}${more})${connectionAdvice(text)}`;
 }
 
 /** Returns the error of a failed pick, from that of one endpoint. */
@@ -109,6 +110,9 @@ export function describeEndpointError(
   errors.add({ endpoint, errorMessage }, errorMessage);
   return errors.describe(endpoints);
 }
+
+/** What to check of an endpoint that does not answer. */
+export const CHECK_ENDPOINT = 'check the network, and that it serves gRPC';
 
 /** The number of endpoints searched for one that is connecting: a text must not cost more than a call. */
 const MAX_SEARCHED = 1000;
@@ -135,7 +139,8 @@ export function describeConnecting(
   const parts = [`no endpoint is connected (${connecting} of ${size} connecting)`];
   if (slowest !== undefined) {
     const name = nameEndpoint(slowest.endpoint, endpoints);
-    parts.push(`${name} has been connecting for ${(slowest.ms / 1000).toFixed(1)} s`);
+    const seconds = (slowest.ms / 1000).toFixed(1);
+    parts.push(`${name} has been connecting for ${seconds} s: ${CHECK_ENDPOINT}`);
   }
   const list = errors.list(endpoints);
   if (list !== '') parts.push(list);

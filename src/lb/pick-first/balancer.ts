@@ -19,7 +19,11 @@ import {
 } from '../connectivity';
 import { allEndpoints } from '../endpoints/endpoint-children';
 import { formatAddress } from '../endpoints/endpoint-key';
-import { describeAddresses, describeEndpointError } from '../endpoints/endpoint-errors';
+import {
+  CHECK_ENDPOINT,
+  describeAddresses,
+  describeEndpointError,
+} from '../endpoints/endpoint-errors';
 import { emptyEndpointSet, type EndpointSet } from '../endpoints/endpoint-set';
 import { combinedWeights } from '../endpoints/endpoint-weights';
 import { GrpcJsChild } from '../grpc-js-policy/grpc-js-child';
@@ -194,7 +198,7 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
   private describeWait({ endpoints }: Attempt): string {
     const ms = this.host.environment.clock.monotonicMs() - this.attemptMs;
     const addresses = describeAddresses(endpoints);
-    return `no endpoint is connected; ${addresses}: connecting for ${(ms / 1000).toFixed(1)} s`;
+    return `no endpoint is connected; ${addresses}: connecting for ${(ms / 1000).toFixed(1)} s: ${CHECK_ENDPOINT}`;
   }
 
   publish(): void {

@@ -128,8 +128,14 @@ describe('cluster_impl', () => {
     ];
 
     it.each([
-      [[0.2499999], 'DROP Call dropped by category "first" of cluster "c"'],
-      [[0.25, 0.4999999], 'DROP Call dropped by category "second" of cluster "c"'],
+      [
+        [0.2499999],
+        'DROP Call dropped by category "first" of cluster "c": see drop_overloads of its endpoints',
+      ],
+      [
+        [0.25, 0.4999999],
+        'DROP Call dropped by category "second" of cluster "c": see drop_overloads of its endpoints',
+      ],
       [[0.25, 0.5], PICKED],
     ])('tests a call against each category in turn, drawing %j', (draws, expected) => {
       const subject = new Subject();
@@ -165,7 +171,9 @@ describe('cluster_impl', () => {
     it('change without the child noticing', () => {
       const subject = serving();
       subject.update({ drops: [{ category: 'x', perMillion: 1_000_000 }] });
-      expect(subject.pick).toBe('DROP Call dropped by category "x" of cluster "c"');
+      expect(subject.pick).toBe(
+        'DROP Call dropped by category "x" of cluster "c": see drop_overloads of its endpoints',
+      );
       subject.update();
       expect(subject.pick).toBe(PICKED);
       expect(subject.child.updates).toHaveLength(1);
@@ -181,7 +189,8 @@ describe('cluster_impl', () => {
   });
 
   describe('limit', () => {
-    const OVER = 'DROP Cluster "c" has reached its limit of 2 concurrent requests';
+    const OVER =
+      'DROP Cluster "c" has reached its limit of 2 concurrent requests: see max_requests of its circuit breakers';
 
     it('drops the call over the limit without picking from the child', () => {
       const subject = serving();

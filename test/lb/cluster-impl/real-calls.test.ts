@@ -73,7 +73,8 @@ function countCalls(): number {
 
 const OVER_LIMIT = {
   code: UNAVAILABLE,
-  details: 'Cluster "c" has reached its limit of 2 concurrent requests',
+  details:
+    'Cluster "c" has reached its limit of 2 concurrent requests: see max_requests of its circuit breakers',
 };
 
 describe('cluster_impl with real calls', () => {
@@ -138,7 +139,8 @@ describe('cluster_impl with real calls', () => {
     const patient = new Metadata({ waitForReady: true });
     expect(await client.call('fast', patient).outcome).toMatchObject({
       code: UNAVAILABLE,
-      details: 'Cluster "c" has reached its limit of 0 concurrent requests',
+      details:
+        'Cluster "c" has reached its limit of 0 concurrent requests: see max_requests of its circuit breakers',
     });
   });
 
@@ -194,7 +196,8 @@ describe('cluster_impl with real calls', () => {
     });
     expect(await client.call('fast').outcome).toMatchObject({
       code: UNAVAILABLE,
-      details: 'Call dropped by category "overload" of cluster "c"',
+      details:
+        'Call dropped by category "overload" of cluster "c": see drop_overloads of its endpoints',
     });
   });
 });

@@ -48,7 +48,7 @@ describe('pick_first', () => {
     await harness.settle();
     harness.clock.advance(2500);
     expect(waitOf(pick(harness.last.picker))).toBe(
-      `no endpoint is connected; ${A}, ${B}: connecting for 2.5 s`,
+      `no endpoint is connected; ${A}, ${B}: connecting for 2.5 s: check the network, and that it serves gRPC`,
     );
   });
 

@@ -132,7 +132,7 @@ describe('ring_hash', () => {
     const { picker } = subject.harness.last;
     const where = 'in {region="r", zone="", sub_zone=""}';
     const text =
-      `no endpoint is connected (1 of 3 connecting); ${A} ${where} has been connecting for 3.0 s; ` +
+      `no endpoint is connected (1 of 3 connecting); ${A} ${where} has been connecting for 3.0 s: check the network, and that it serves gRPC; ` +
       `Last error: connection refused (${B} ${where})`;
     expect(waitOf(pick(picker, attributesFor(A)))).toBe(text);
     expect(describeWait(picker)).toBe(text);

@@ -169,7 +169,7 @@ describe('round_robin', () => {
     harness.subchannel(B).fail('connection refused');
     expect(waitOf(pick(harness.last.picker))).toBe(
       `no endpoint is connected (1 of 2 connecting); ${A} in {region="r", zone="", sub_zone=""} ` +
-        `has been connecting for 4.2 s; Last error: connection refused ${where(B)}`,
+        `has been connecting for 4.2 s: check the network, and that it serves gRPC; Last error: connection refused ${where(B)}`,
     );
   });
 

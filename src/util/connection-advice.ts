@@ -1,0 +1,32 @@
+/** What to check after an error of Node.js or of the host library, by a part of its text. The first that matches is used. */
+const ADVICE: readonly (readonly [error: RegExp, advice: string])[] = [
+  [/\bECONNREFUSED\b/, 'check that a server listens there'],
+  [/\b(?:ENOTFOUND|EAI_AGAIN)\b|Name resolution failed/, 'check the host name and DNS'],
+  [
+    /\b(?:ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)\b|^no connection within /,
+    'check the address, firewalls and the network',
+  ],
+  [
+    /wrong version number|packet length too long|does not speak TLS/,
+    'this port is not TLS: use its TLS port, or plaintext (insecure) credentials',
+  ],
+  // A server of HTTP/1 answers the preface of HTTP/2 with an error, and one of TLS with an alert.
+  [/^Protocol error$/, 'this is not a gRPC port, or it requires TLS'],
+  [
+    /\bECONNRESET\b|^Failed to connect$|^socket hang up$|socket disconnected before/,
+    'check that this is a gRPC port, and whether it requires TLS',
+  ],
+  [
+    /^Parse Error: Expected HTTP\//,
+    'this is not an HTTP/1 port: if it is for gRPC, remove http:// from server_uri',
+  ],
+];
+
+/**
+ * Returns what to check after a connection has failed, to follow the text of the error: `: check that …`; empty if the
+ * error is not a known one. Texts about certificates say what is wrong with them.
+ */
+export function connectionAdvice(error: string): string {
+  const [, advice] = ADVICE.find(([pattern]) => pattern.test(error)) ?? [];
+  return advice === undefined ? '' : `: ${advice}`;
+}

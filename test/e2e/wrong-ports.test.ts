@@ -1,0 +1,78 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { register } from '../../src';
+import { bootstrapFor, Mesh, simpleResources } from '../support/mesh';
+import { TestCertificates } from '../support/test-certificates';
+import { TlsBackend } from '../support/tls-backend';
+
+const NOT_GRPC = 'this is not a gRPC port, or it requires TLS';
+// A TLS server answers with an alert, or only closes the connection.
+const MAYBE_TLS = 'requires TLS';
+const NOT_TLS = 'this port is not TLS: use its TLS port, or plaintext (insecure) credentials';
+const NOT_HTTP = 'this is not an HTTP/1 port: if it is for gRPC, remove http:// from server_uri';
+
+describe('the error of a connection to a port for something else', () => {
+  const certificates = new TestCertificates();
+  const authority = certificates.authority('ca');
+  let mesh: Mesh;
+  let http: Server;
+  let tls: TlsBackend;
+  let ports: Readonly<Record<'http' | 'tls' | 'grpc', number>>;
+
+  beforeAll(async () => {
+    http = createServer((_request, response) => response.end('hello'));
+    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+    tls = await TlsBackend.start(authority.sign('server', { names: ['IP:127.0.0.1'] }));
+    mesh = await Mesh.start();
+    const { port } = await mesh.backend('b1');
+    ports = { http: (http.address() as AddressInfo).port, tls: tls.port, grpc: port };
+  });
+  afterAll(async () => {
+    register({});
+    mesh.stop();
+    http.closeAllConnections();
+    http.close();
+    tls.stop();
+    certificates.close();
+  });
+
+  const failureOf = async (uri: string, type: string): Promise<string> => {
+    const bootstrap = bootstrapFor(uri);
+    const servers = [{ server_uri: uri, channel_creds: [{ type }] }];
+    register({ bootstrap: { ...bootstrap, xds_servers: servers } });
+    const client = mesh.client();
+    const { details } = await client.failure();
+    client.close();
+    return details;
+  };
+
+  it.each([
+    ['HTTP/1', 'http', 'insecure', NOT_GRPC],
+    ['TLS', 'tls', 'insecure', MAYBE_TLS],
+    ['plaintext', 'grpc', 'tls', NOT_TLS],
+    ['HTTP/1 without TLS', 'http', 'tls', NOT_TLS],
+    ['services other than xDS', 'grpc', 'insecure', 'check that server_uri is an xDS management'],
+  ] as const)('names a management server for %s', async (_name, kind, creds, advice) => {
+    const details = await failureOf(`127.0.0.1:${ports[kind]}`, creds);
+    expect(details).toContain(`management server 127.0.0.1:${ports[kind]} (node "test-node")`);
+    expect(details).toMatch(new RegExp(`: .*${advice.replace(/[()]/g, '\\$&')}`));
+  });
+
+  it('names an http: URL of a gRPC port', async () => {
+    const details = await failureOf(`http://127.0.0.1:${ports.grpc}`, 'insecure');
+    expect(details).toContain(`: ${NOT_HTTP}`);
+  });
+
+  it.each([
+    ['http', NOT_GRPC],
+    ['tls', MAYBE_TLS],
+  ] as const)('names an endpoint: %s', async (kind, advice) => {
+    register({ bootstrap: bootstrapFor(mesh.address) });
+    mesh.serve(simpleResources([ports[kind]]));
+    const client = mesh.client();
+    const { details } = await client.failure();
+    client.close();
+    expect(details).toContain(`(127.0.0.1:${ports[kind]} in `);
+    expect(details).toMatch(new RegExp(`\\): .*${advice}\\. Resolution note`));
+  });
+});
