@@ -7,7 +7,6 @@ import { readResourceFile } from '../../src/transport/file/read-resource-file';
 
 const root = join(__dirname, '..', '..');
 const text = readFileSync(join(root, 'docs', 'control-plane-connections.md'), 'utf8');
-const readme = readFileSync(join(root, 'README.md'), 'utf8');
 const examples = (language: string, page = text) =>
   [...page.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))].map(
     ([, example = '']) => example,
@@ -20,19 +19,13 @@ const support = {
   certificateProviders,
 };
 
-describe('README.md', () => {
-  const bootstraps = examples('json', readme).filter((example) => example.includes('xds_servers'));
-  const channelCreds = new Set([...support.channelCreds, 'google_default']);
-  const parse = (example: string) =>
-    parseBootstrap(JSON.parse(example), 'README.md', { ...support, channelCreds });
-
-  it.each(bootstraps)('shows a bootstrap that is valid: %s', (example) => {
-    expect(parse(example)).toMatchObject({ ok: true });
-  });
+describe('docs/guides/istio.md', () => {
+  const page = readFileSync(join(root, 'docs', 'guides', 'istio.md'), 'utf8');
+  const [first = ''] = examples('json', page);
 
   it('shows the certificates that the agent of Istio writes', () => {
-    const [istio] = bootstraps.filter((example) => example.includes('GENERATOR')).map(parse);
-    const { certificateProviders: instances, servers } = istio?.ok === true ? istio.value : {};
+    const istio = parseBootstrap(JSON.parse(first), 'docs', support);
+    const { certificateProviders: instances, servers } = istio.ok ? istio.value : {};
     expect(instances?.get('default')).toMatchObject({
       pluginName: 'file_watcher',
       config: { refresh_interval: '900s' },

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { PACKAGE_VERSION } from '../src/util/version';
 
 const root = join(__dirname, '..');
-const readme = readFileSync(join(root, 'README.md'), 'utf8');
+const page = readFileSync(join(root, 'docs', 'grfcs.md'), 'utf8');
 
 interface Row {
   readonly grfc: string;
@@ -13,7 +13,7 @@ interface Row {
 
 /** The rows of the table of gRFCs. */
 function readRows(): readonly Row[] {
-  return [...readme.matchAll(/^\| (A\d+) *\|[^|]*\|([^|]*)\|([^|]*)\|$/gm)].map(
+  return [...page.matchAll(/^\| (A\d+) *\|[^|]*\|([^|]*)\|([^|]*)\|$/gm)].map(
     ([, grfc = '', state = '', test = '']) => ({ grfc, state: state.trim(), test: test.trim() }),
   );
 }
@@ -25,7 +25,7 @@ function sources(folder: string): readonly string[] {
     .map((path) => join(root, folder, path));
 }
 
-describe('the table of gRFCs in the README', () => {
+describe('docs/grfcs.md', () => {
   const rows = readRows();
 
   it('lists gRFCs once and in order', () => {
@@ -57,6 +57,14 @@ describe('the table of gRFCs in the README', () => {
       cited.map(([grfc]) => grfc).filter((grfc) => !listed.has(grfc) && !unplanned.has(grfc)),
     );
     expect([...missing]).toEqual([]);
+  });
+});
+
+describe('README.md', () => {
+  it('says how many gRFCs are supported', () => {
+    const readme = readFileSync(join(root, 'README.md'), 'utf8');
+    const supported = readRows().filter(({ state }) => state !== 'no').length;
+    expect(readme).toContain(`[${supported} gRFCs](docs/grfcs.md)`);
   });
 });
 

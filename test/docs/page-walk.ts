@@ -1,0 +1,147 @@
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { chmodSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { ModuleKind, ScriptTarget, transpileModule } from 'typescript';
+import { isProgram } from './type-samples';
+import { ROOT, type Page, type Sample } from './pages';
+
+const FOLDER = join(ROOT, 'build', 'walk');
+/** A sample that takes longer has failed. */
+const TIMEOUT_MS = 60_000;
+
+/** Whether a page has something to run. */
+export function isRunnable({ samples }: Page): boolean {
+  return samples.some(({ words }) => words.includes('run'));
+}
+
+/**
+ * Packs the package and unpacks it into a folder, with the dependencies of this repository beside it: what a reader has who
+ * installed it.
+ */
+export function prepareWalks(): void {
+  rmSync(FOLDER, { recursive: true, force: true });
+  const modules = join(FOLDER, 'node_modules');
+  mkdirSync(join(modules, 'grpc-xds'), { recursive: true });
+  const args = ['pack', '--silent', '--ignore-scripts', '--pack-destination', FOLDER];
+  const file = execFileSync('npm', args, { cwd: ROOT, encoding: 'utf8' }).trim();
+  const target = join(modules, 'grpc-xds');
+  execFileSync('tar', ['-xzf', join(FOLDER, file), '-C', target, '--strip-components=1']);
+  for (const name of readdirSync(join(ROOT, 'node_modules'))) {
+    if (name === 'grpc-xds' || name.startsWith('.')) continue;
+    symlinkSync(join(ROOT, 'node_modules', name), join(modules, name));
+  }
+  mkdirSync(join(modules, '.bin'));
+  chmodSync(join(target, 'dist/cli/main.js'), 0o755);
+  symlinkSync('../grpc-xds/dist/cli/main.js', join(modules, '.bin', 'grpc-xds'));
+}
+
+/** How a command ended. */
+interface Ending {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Follows a page from top to bottom in a folder of its own: writes its files, starts and runs its commands. */
+export class PageWalk {
+  private readonly folder: string;
+  private readonly started: ChildProcess[] = [];
+  private last: Ending | undefined;
+
+  constructor(private readonly page: Page) {
+    this.folder = join(FOLDER, page.path.replace(/\W/g, '-'));
+    mkdirSync(this.folder);
+    writeFileSync(join(this.folder, 'package.json'), '{ "private": true }');
+    symlinkSync('../node_modules', join(this.folder, 'node_modules'));
+  }
+
+  /** @returns what did not happen as the page says, each as `file:line: text`. */
+  async follow(): Promise<readonly string[]> {
+    const faults: string[] = [];
+    for (const sample of this.page.samples) {
+      const fault = await this.followSample(sample);
+      if (fault !== undefined) faults.push(`${sample.page}:${sample.line}: ${fault}`);
+    }
+    for (const { pid = 0 } of this.started) stop(pid);
+    return faults;
+  }
+
+  private async followSample(sample: Sample): Promise<string | undefined> {
+    const file = valueOf(sample, 'file');
+    if (file !== undefined) {
+      const path = join(this.folder, file);
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, sample.text);
+    }
+    if (sample.words.includes('output')) return this.compare(sample);
+    if (sample.words.includes('start')) return this.start(sample);
+    if (!sample.words.includes('run')) return undefined;
+    const expected = Number(valueOf(sample, 'exit') ?? 0);
+    this.last = await end(this.spawn(sample));
+    const { code, out, err } = this.last;
+    return code === expected ? undefined : `ended with ${code}, not ${expected}:\n${out}${err}`;
+  }
+
+  /** Compares what the last command printed with a sample, in which `…` is any text. */
+  private compare({ text }: Sample): string | undefined {
+    const out = (this.last?.out ?? '').trim();
+    const parts = text
+      .trim()
+      .split('…')
+      .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+    return new RegExp(`^${parts.join('[^]*')}$`).test(out) ? undefined : `printed:\n${out}`;
+  }
+
+  /** Starts a command that goes on, and waits for what it prints first. */
+  private async start(sample: Sample): Promise<string | undefined> {
+    const child = this.spawn(sample);
+    this.started.push(child);
+    const ending = end(child);
+    const printed = new Promise<undefined>((resolve) => {
+      child.stdout?.once('data', () => resolve(undefined));
+    });
+    const ended = await Promise.race([printed, ending]);
+    return ended === undefined ? undefined : `ended with ${ended.code}:\n${ended.out}${ended.err}`;
+  }
+
+  private spawn(sample: Sample): ChildProcess {
+    const env = Object.fromEntries(
+      Object.entries(process.env).filter(([name]) => !name.startsWith('GRPC_')),
+    );
+    const options = { cwd: this.folder, env, detached: true } as const;
+    if (!isProgram(sample)) return spawn('bash', ['-euo', 'pipefail', '-c', sample.text], options);
+    const file = join(this.folder, `sample-${sample.line}.mjs`);
+    const compilerOptions = { module: ModuleKind.ESNext, target: ScriptTarget.ES2022 };
+    writeFileSync(file, transpileModule(sample.text, { compilerOptions }).outputText);
+    return spawn(process.execPath, [file], options);
+  }
+}
+
+/** The value of a word such as `file=NAME`. */
+function valueOf({ words }: Sample, name: string): string | undefined {
+  return words.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1);
+}
+
+/** Waits for the end of a process, and for what it prints until then. */
+function end(child: ChildProcess): Promise<Ending> {
+  const timer = setTimeout(() => stop(child.pid ?? 0), TIMEOUT_MS);
+  let out = '';
+  let err = '';
+  child.stdout?.on('data', (chunk: Buffer) => (out += chunk.toString()));
+  child.stderr?.on('data', (chunk: Buffer) => (err += chunk.toString()));
+  return new Promise((resolve) => {
+    child.on('close', (code) => {
+      clearTimeout(timer);
+      resolve({ code, out, err });
+    });
+  });
+}
+
+/** Ends a process and its children. */
+function stop(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGTERM');
+  } catch {
+    // It has ended.
+  }
+}

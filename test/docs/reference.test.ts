@@ -1,0 +1,108 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
+import { BOOTSTRAP_OPTION } from '../../src/bootstrap/load-bootstrap';
+import { readFeatureFlags } from '../../src/util/feature-flags';
+import { ROOT } from './pages';
+
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.ts') && !path.startsWith('generated'))
+  .map((path) => read(join('src', path)))
+  .join('\n');
+const found = (pattern: RegExp, text = sources) =>
+  [...new Set([...text.matchAll(pattern)].map(([, name = '']) => name))].sort();
+
+describe('docs/reference/environment.md', () => {
+  const page = read('docs/reference/environment.md');
+  const flags = [...page.matchAll(/^\| `(\w+)` +\| A\d.*?\| (on|off) +\|/gm)];
+
+  it('has every variable that the source reads', () => {
+    const variables = [
+      ...found(/\benv(?:\.|\[')([A-Z]\w+)/g),
+      ...found(/'((?:GRPC|POD|INSTANCE|GCE)_[A-Z_]+)'/g),
+      ...found(/'((?:no_)?(?:grpc|https?)_proxy|no_proxy)'/g),
+    ];
+    expect(variables.length).toBeGreaterThan(40);
+    expect(variables.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+  });
+
+  it('has every feature flag, with its default', () => {
+    const variables = found(/(?:on|off)\('(GRPC_\w+)'\)/g, read('src/util/feature-flags.ts'));
+    expect(flags.map(([, name]) => name).sort()).toEqual(variables);
+    const defaults = new Map(flags.map(([, name = '', value]) => [name, value === 'on']));
+    const byDefault = readFeatureFlags({});
+    for (const [name, isOn] of defaults) {
+      const opposite = readFeatureFlags({ [name]: String(!isOn) });
+      expect({ name, changes: JSON.stringify(opposite) !== JSON.stringify(byDefault) }).toEqual({
+        name,
+        changes: true,
+      });
+    }
+  });
+
+  it('has every tracer', () => {
+    const tracers = [...found(/\bTRACER = '(\w+)'/g), ...found(/\.trace\(\s*'(\w+)'/g)];
+    expect(tracers.length).toBeGreaterThan(8);
+    const rows = found(/^\| `(\w+)` +\| [a-z]/gm, page.slice(page.indexOf('### Tracers')));
+    expect(tracers.filter((name) => !rows.includes(name))).toEqual([]);
+  });
+});
+
+describe('docs/reference/bootstrap.md', () => {
+  const page = read('docs/reference/bootstrap.md');
+
+  it('has every key that the parsers read', () => {
+    const parsers = ['bootstrap-parser', 'server-config-parser'].map((name) =>
+      read(`src/bootstrap/${name}.ts`),
+    );
+    const keys = [
+      ...found(/(?:fields|node)\.(?:get|has)\('(\w+)'\)/g, parsers.join('\n')),
+      ...found(/read\w+\(\s*\w+,\s*'(\w+)'/g, parsers.join('\n')),
+      ...found(/const name = '(\w+)'/g, parsers.join('\n')),
+    ];
+    expect(keys.length).toBeGreaterThan(15);
+    expect(keys.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+  });
+
+  it('has every server feature', () => {
+    const [, list = ''] =
+      /KNOWN_FEATURES[^[]*\[([^\]]*)\]/.exec(read('src/bootstrap/server-config-parser.ts')) ?? [];
+    const features = found(/'(\w+)'/g, list);
+    expect(features.length).toBeGreaterThan(5);
+    expect(features.filter((name) => !page.includes(`| \`${name}\` `))).toEqual([]);
+  });
+
+  it('has every key of certificate files and of secret discovery', () => {
+    const parsers = ['file-watcher/config.ts', 'sds/config.ts'].map((path) =>
+      read(join('src/security', path)),
+    );
+    const keys = found(/'([a-z]+(?:_[a-z]+)+)'/g, parsers.join('\n'));
+    expect(keys.length).toBeGreaterThan(5);
+    expect(keys.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+  });
+});
+
+describe('docs/reference/options.md', () => {
+  const page = read('docs/reference/options.md');
+
+  it('has every option of register()', () => {
+    const [, list = ''] = /const OPTIONS[^{]*\{([^}]*)\}/.exec(read('src/register.ts')) ?? [];
+    const options = found(/(\w+): true/g, list);
+    expect(options.length).toBeGreaterThan(3);
+    expect(options.filter((name) => !page.includes(`| \`${name}\` `))).toEqual([]);
+  });
+
+  it('has every limit, with its default', () => {
+    const rows = [...page.matchAll(/^\| `(max\w+)` +\| ([\d,]+) /gm)].map(
+      ([, name, value = '']) => [name, Number(value.replaceAll(',', ''))],
+    );
+    expect(Object.fromEntries(rows)).toEqual(DEFAULT_LIMITS);
+  });
+
+  it('has the channel options that the source reads', () => {
+    const options = [BOOTSTRAP_OPTION, ...found(/options\['(grpc\.\w+)'\]/g)];
+    expect(options.length).toBeGreaterThan(3);
+    expect(options.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+  });
+});
