@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import { BOOTSTRAP_OPTION } from '../../src/bootstrap/load-bootstrap';
+import { checkRegisterOptions, readShutdownTimeout } from '../../src/runtime/register-options';
 import { readFeatureFlags } from '../../src/util/feature-flags';
 import { ROOT } from './pages';
 
@@ -12,6 +13,17 @@ const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf
   .join('\n');
 const found = (pattern: RegExp, text = sources) =>
   [...new Set([...text.matchAll(pattern)].map(([, name = '']) => name))].sort();
+
+/** The options that the error about an unknown one lists. */
+function optionsInError(check: () => void): readonly string[] {
+  try {
+    check();
+  } catch (error) {
+    const [, list = ''] = /the options are (.*)$/.exec(String(error)) ?? [];
+    return list.split(', ').filter((name) => name !== '');
+  }
+  throw new Error('an unknown option was accepted');
+}
 
 describe('docs/reference/environment.md', () => {
   const page = read('docs/reference/environment.md');
@@ -87,9 +99,14 @@ describe('docs/reference/options.md', () => {
   const page = read('docs/reference/options.md');
 
   it('has every option of register()', () => {
-    const [, list = ''] = /const OPTIONS[^{]*\{([^}]*)\}/.exec(read('src/register.ts')) ?? [];
-    const options = found(/(\w+): true/g, list);
+    const options = optionsInError(() => checkRegisterOptions({ other: 1 }));
     expect(options.length).toBeGreaterThan(3);
+    expect(options.filter((name) => !page.includes(`| \`${name}\` `))).toEqual([]);
+  });
+
+  it('has every option of shutdown()', () => {
+    const options = optionsInError(() => readShutdownTimeout({ other: 1 }));
+    expect(options.length).toBeGreaterThan(0);
     expect(options.filter((name) => !page.includes(`| \`${name}\` `))).toEqual([]);
   });
 
