@@ -1,13 +1,19 @@
 // Loads the built package as users do, by `require` and by named `import`, and checks that both get the same
 // module, and that loading it has no effect on grpc-js until `register()` is called.
-import { createRequire } from 'node:module';
+import * as nodeModule from 'node:module';
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { register, serveAdminPage } from 'grpc-xds';
 import { ControlPlane, Snapshot } from 'grpc-xds/control-plane';
 import { createMetricProducer, observe } from 'grpc-xds/opentelemetry';
 import { OrcaReporter } from 'grpc-xds/orca';
 import { lbPolicyContract } from 'grpc-xds/testing';
 
+const { createRequire, enableCompileCache } = nodeModule;
 const require = createRequire(import.meta.url);
 const grpc = require('@grpc/grpc-js');
 const required = require('grpc-xds');
@@ -67,5 +73,26 @@ const page = await serveAdminPage({ port: 0 });
 assert.match(await (await fetch(page.url)).text(), /<title>grpc-xds<\/title>/);
 assert.ok(isLoaded('client-page') && !isLoaded('resource-json'));
 await page.close();
+
+/** Runs this script with the compile cache of Node.js. @returns what Node.js says about the cache. */
+const runWithCache = (folder) => {
+  const { status, stderr } = spawnSync(process.execPath, [fileURLToPath(import.meta.url)], {
+    env: { ...process.env, NODE_COMPILE_CACHE: folder, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' },
+    encoding: 'utf8',
+    maxBuffer: 2 ** 24,
+  });
+  assert.equal(status, 0, stderr);
+  return stderr;
+};
+
+// What one process has compiled, the next one takes over; it does the same with it.
+if (enableCompileCache === undefined) {
+  console.log(`the compile cache is not tested: Node.js ${process.version} has none`);
+} else if (process.env.NODE_COMPILE_CACHE === undefined) {
+  const folder = mkdtempSync(join(tmpdir(), 'grpc-xds-cache-'));
+  runWithCache(folder);
+  assert.match(runWithCache(folder), /cache for \S*common\.js was accepted/);
+  rmSync(folder, { recursive: true });
+}
 
 console.log('require and import give the same package; register() makes xds: targets work');
