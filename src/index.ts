@@ -22,7 +22,7 @@ export type {
   InspectReport,
   ResourceReport,
   TargetReport,
-} from './admin/inspect';
+} from './admin/inspect-report';
 export type {
   ChildState,
   EndpointState,

@@ -1,7 +1,7 @@
 import type * as Csds from './admin/csds';
 import type * as DumpOnSignal from './admin/dump-on-signal';
 import type * as Inspect from './admin/inspect';
-import type { InspectOptions, InspectReport } from './admin/inspect';
+import type { InspectOptions, InspectReport } from './admin/inspect-report';
 import type * as ClientPage from './admin/page/client-page';
 import type { ObserveClients } from './admin/status-queue';
 import type { AdminPageOptions } from './live-page/page-options';

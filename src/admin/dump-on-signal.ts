@@ -5,7 +5,7 @@ import type { Clock } from '../util/clock';
 import { errorMessage } from '../util/error-message';
 import { createHandle, type Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
-import type { InspectReport } from './inspect';
+import type { InspectReport } from './inspect-report';
 
 /** The environment of a dump. */
 interface DumpEnvironment {

@@ -53,11 +53,10 @@ export {
   openResourceFile,
   parseResourceFile,
   ResourceFileError,
-  watchResourceFile,
 } from './snapshot/resource-file';
+export { watchResourceFile, type ResourceFileListener } from './snapshot/resource-file-watch';
 export type {
   ResourceFileContent,
-  ResourceFileListener,
   ResourceFileOptions,
   ResourceFileProblem,
   ResourceFileProblemKind,

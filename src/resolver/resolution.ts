@@ -1,72 +1,22 @@
 import type { Bootstrap } from '../bootstrap/bootstrap';
-import type { Limits } from '../bootstrap/limits';
 import {
   XdsDependencyManager,
-  type ClientResourceTypes,
   type DependencyManagerOptions,
 } from '../dependency-manager/dependency-manager';
-import type { ResourceSource } from '../dependency-manager/watch-set';
-import type { DnsWatcherFactory } from '../dependency-manager/dns-watch';
 import type { ClusterStore, XdsConfig } from '../dependency-manager/xds-config';
 import type { ChannelOptions } from '../grpc-js';
 import { CdsConfig } from '../lb/cds/config';
 import { ClusterManagerConfig } from '../lb/cluster-manager/config';
 import type { XdsLbContext } from '../lb/lb-policy';
-import type { LoadReporter } from '../load-reporting/load-reporter';
-import type { RegexMeter } from '../regex/regex-meter';
 import type { LbConfig } from '../resources/extension-points';
-import type { CertificateProviders } from '../security/certificate-providers';
 import { OwnInstruments } from '../stats/own-instruments';
 import type { ChannelStats } from '../stats/stats-plugin';
-import type { StatsRegistry } from '../stats/stats-registry';
-import type { Clock } from '../util/clock';
-import type { Handle } from '../util/handle';
-import type { Logger } from '../util/logger';
-import type { Random } from '../util/random';
 import type { Result } from '../util/result';
-import type { TimeSlices } from '../util/time-slices';
 import { diagnostics } from '../xds-client/diagnostics';
 import { ClusterRefs } from './cluster-refs';
-import type { FilterPreparer } from './filter-chain';
-import type { LiveConfig, LiveResolution, LiveResolutions } from './live-resolutions';
-import type { TextHash } from './request-hash';
+import type { ClientRef, XdsResolverDependencies } from './resolver-dependencies';
+import type { LiveConfig, LiveResolution } from './live-resolutions';
 import { RouteTable } from './route-table';
-
-/** A reference to the client of a target. */
-export interface ClientRef extends Handle {
-  readonly client: ResourceSource;
-  /** Receives the load reports of every channel of the bootstrap (gRFC A27); absent if nothing does. */
-  readonly loads?: LoadReporter;
-}
-
-/** The dependencies that all xds resolvers of the process share, and the bootstrap of the channel. */
-export interface XdsResolverDependencies {
-  /**
-   * Loads the bootstrap registered when the channel was created. Called for each attempt, because an agent may write the
-   * file after the application has started.
-   */
-  readonly loadBootstrap: () => Result<Bootstrap, string>;
-  /** Acquires the client of a target: every channel of the target shares it (gRFC A71). */
-  readonly acquireClient: (bootstrap: Bootstrap, target: string) => ClientRef;
-  readonly types: ClientResourceTypes;
-  readonly httpFilters: FilterPreparer;
-  readonly hash: TextHash;
-  /** Counts the steps of the regular expressions that a call is matched against. */
-  readonly regexes: RegexMeter;
-  readonly liveResolutions: LiveResolutions;
-  /** Not those of the policies: requests are held while watches are started, so that those do not wait for policies. */
-  readonly timeSlices: TimeSlices;
-  readonly certificates: CertificateProviders;
-  readonly createDns: (options: ChannelOptions) => DnsWatcherFactory;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly limits: Limits;
-  /** Aborted by `shutdown()`, which ends the channel. Default: it never is. */
-  readonly shutdown?: AbortSignal;
-  /** The plugins of the process. Default: none. */
-  readonly stats?: StatsRegistry;
-}
 
 /** Receives the results of a resolution. */
 export interface ResolutionOwner {

@@ -17,12 +17,8 @@ import type { ChannelStats } from '../stats/stats-plugin';
 import { XdsConfigSelector } from './config-selector';
 import { ObservedSelector } from './observed-selector';
 import { ExpiringSelector, PendingCalls, PendingSelector } from './pending-calls';
-import {
-  Resolution,
-  type ResolutionOwner,
-  type ResolvedConfig,
-  type XdsResolverDependencies,
-} from './resolution';
+import { Resolution, type ResolutionOwner, type ResolvedConfig } from './resolution';
+import type { XdsResolverDependencies } from './resolver-dependencies';
 import { dataPlaneAuthority, parseTargetName, type TargetName } from './xds-scheme';
 
 const TRACER = 'xds_resolver';

@@ -30,7 +30,7 @@ import { explainCall, explainUnrouted, type CallExplanation } from '../resolver/
 import { withText } from '../resolver/explanation-text';
 import { LiveResolutions } from '../resolver/live-resolutions';
 import type { ResolverArgs } from '../resolver/xds-scheme';
-import type { XdsResolverDependencies } from '../resolver/resolution';
+import type { XdsResolverDependencies } from '../resolver/resolver-dependencies';
 import { XdsResolver } from '../resolver/xds-resolver';
 import { processCertificateProviders } from '../security/certificate-provider-registry';
 import { CertificateProviders } from '../security/certificate-providers';

@@ -139,13 +139,9 @@ export class Authority implements ServerObserver, ResourceOwner {
   }
 
   private addResource(type: ResourceType<unknown>, name: string): WatchedResource {
-    let ofType = this.resources.get(type.typeUrl);
-    if (ofType === undefined) {
-      ofType = new Map();
-      this.resources.set(type.typeUrl, ofType);
-    }
     const resource = new WatchedResource(type, name, this.resourceOptions);
-    ofType.set(name, resource);
+    const ofType = this.resources.get(type.typeUrl) ?? new Map<string, WatchedResource>();
+    this.resources.set(type.typeUrl, ofType.set(name, resource));
     this.options.longWaits.begin(resource, this);
     return resource;
   }

@@ -10,12 +10,12 @@ import {
 } from '../../live-page/view';
 import type { ClientSnapshot, ServerSnapshot } from '../../xds-client/client-snapshot';
 import {
-  type CertificateState,
   describeCertificates,
   describeTarget,
   findResolution,
   type InspectedProcess,
 } from '../inspect';
+import type { CertificateState } from '../inspect-report';
 import type { ProcessEvents } from './process-events';
 import { eventView } from './event-rows';
 import { problemsOf, resourceView } from './resource-rows';

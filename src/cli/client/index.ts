@@ -14,4 +14,4 @@ export { explain } from './explain';
 export { watchChannel } from './watch-channel';
 export type { WatchedChannel } from './watch-channel';
 export type { ChildState, EndpointState, PolicyState } from '../../lb/tree/policy-state';
-export type { ChangeReport, TargetReport } from '../../admin/inspect';
+export type { ChangeReport, TargetReport } from '../../admin/inspect-report';

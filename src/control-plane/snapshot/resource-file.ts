@@ -1,7 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { errorMessage } from '../../util/error-message';
-import { watchFile, type FileWatchOptions } from '../../util/file-watch';
-import type { Handle } from '../../util/handle';
 import { err, ok, type Result } from '../../util/result';
 import { findInconsistencies, formatInconsistency } from './consistency';
 import { describeJson, isJsonObject } from '../../proto-json/explain-json';
@@ -110,7 +108,8 @@ export function openResourceFile(
   return text.ok ? parseContent(text.value, path, options, Snapshot.empty) : text;
 }
 
-function readText(path: string): Result<string, ResourceFileError> {
+/** Returns the text of a resource file. */
+export function readText(path: string): Result<string, ResourceFileError> {
   try {
     return ok(readFileSync(path, 'utf8'));
   } catch (error) {
@@ -137,7 +136,8 @@ export function parseResourceFile(
   return content.ok ? ok(content.value.snapshot) : content;
 }
 
-function parseContent(
+/** Parses a resource file for its content with the positions of all fields; see `parseResourceFile`. */
+export function parseContent(
   text: string,
   path: string,
   options: ResourceFileOptions,
@@ -154,7 +154,6 @@ function parseContent(
   const found = findLists(document);
   if (!found.ok) return fail(found.error);
   const lists = found.value;
-
   const ignored: SnapshotProblem[] = [];
   const snapshot = createSnapshot(lists, previous, options, ignored);
   if (!snapshot.ok) {
@@ -261,57 +260,4 @@ function originOf(
     return [list, index, ...(isWrapped ? ['resource'] : []), ...path];
   }
   return [];
-}
-
-/** Notified of changes to a watched resource file. */
-export interface ResourceFileListener {
-  /** The file is valid; also called if it is valid again after an error. */
-  onSnapshot(snapshot: Snapshot, content: ResourceFileContent): void;
-  /** The file is invalid or missing. The last snapshot stays in use. */
-  onError(error: ResourceFileError): void;
-}
-
-/**
- * Loads a resource file synchronously, and again whenever its text changes.
- *
- * @returns a handle whose `release()` ends the watch.
- */
-export function watchResourceFile(
-  path: string,
-  listener: ResourceFileListener,
-  options: ResourceFileOptions & FileWatchOptions = {},
-): Handle {
-  const loader = new Loader(path, listener, options);
-  // The watch starts first, so that a change during the load is not missed.
-  const watch = watchFile(path, () => loader.load(), options);
-  loader.load();
-  return watch;
-}
-
-class Loader {
-  private snapshot = Snapshot.empty;
-  /** The text or the read error of the last load. */
-  private lastRead: string | undefined;
-
-  constructor(
-    private readonly path: string,
-    private readonly listener: ResourceFileListener,
-    private readonly options: ResourceFileOptions,
-  ) {}
-
-  load(): void {
-    const text = readText(this.path);
-    const read = text.ok ? `text ${text.value}` : `error ${text.error.message}`;
-    if (read === this.lastRead) return;
-    this.lastRead = read;
-    const content = text.ok
-      ? parseContent(text.value, this.path, this.options, this.snapshot)
-      : text;
-    if (content.ok) {
-      this.snapshot = content.value.snapshot;
-      this.listener.onSnapshot(this.snapshot, content.value);
-    } else {
-      this.listener.onError(content.error);
-    }
-  }
 }

@@ -11,14 +11,12 @@ import { failureText } from '../connectivity';
 import { emptyEndpointSet } from '../endpoints/endpoint-set';
 import type { LbPolicyType, LbUpdate, XdsLbContext } from '../lb-policy';
 import { childUpdate } from '../tree/lb-update';
-import { OUTLIER_DETECTION } from '../outlier-detection/config';
-import { OVERRIDE_HOST } from '../override-host/config';
 import { PriorityConfig } from '../priority/config';
 import { type OnlyChild, type SingleChildDelegate, SingleChildPolicy } from '../tree/single-child';
 import { ClusterLog } from './cluster-log';
 import { canWaitForCall, DeferredChild } from './deferred-child';
 import { ClusterSubscription } from './cluster-subscription';
-import { planAggregate, planLeaf, type LeafPlan } from './child-plan';
+import { planAggregate, planLeaf, planOptions, type LeafPlan } from './child-plan';
 import { CDS, CdsConfig, parseCdsConfig } from './config';
 import { EndpointProxies } from './endpoint-proxies';
 import type { StateDetails } from '../tree/policy-state';
@@ -217,12 +215,7 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     const previous = this.plan instanceof PriorityConfig ? undefined : this.plan;
     const { policies } = this.only.host.environment;
     const { resource } = cluster;
-    const plan = planLeaf(resource, endpoints, previous, {
-      // A policy that a feature flag disables is not registered.
-      hasSessions: policies.get(OVERRIDE_HOST) !== undefined,
-      hasOutlierDetection: policies.get(OUTLIER_DETECTION) !== undefined,
-      loads,
-    });
+    const plan = planLeaf(resource, endpoints, previous, planOptions(policies, loads));
     this.plan = plan;
     return {
       config: plan.config,

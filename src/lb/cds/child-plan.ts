@@ -6,12 +6,18 @@ import { shareFields, shareList, shareSet } from '../../util/share';
 import type { LoadReporting } from '../cluster-impl/cluster-loads';
 import { ClusterImplConfig, type ClusterImplOptions } from '../cluster-impl/config';
 import { type EndpointSet, shareEndpointSet } from '../endpoints/endpoint-set';
+import type { LbPolicyLookup } from '../lb-policy';
 import {
   NO_DETECTION,
+  OUTLIER_DETECTION,
   OutlierDetectionLbConfig,
   shareDetection,
 } from '../outlier-detection/config';
-import { OverrideHostConfig, type OverrideHostOptions } from '../override-host/config';
+import {
+  OVERRIDE_HOST,
+  OverrideHostConfig,
+  type OverrideHostOptions,
+} from '../override-host/config';
 import { PriorityConfig, type PriorityChildConfig } from '../priority/config';
 import { CdsConfig } from './config';
 import { nextPriorityNames, type NamedPriority } from './priority-names';
@@ -38,6 +44,18 @@ export interface PlanOptions {
   readonly hasOutlierDetection: boolean;
   /** Receives load reports; `undefined` if load is not reported. */
   readonly loads?: LoadReporter | undefined;
+}
+
+/** Returns the options for the policies that are registered. One that a feature flag disables is not. */
+export function planOptions(
+  policies: LbPolicyLookup,
+  loads: LoadReporter | undefined,
+): PlanOptions {
+  return {
+    hasSessions: policies.get(OVERRIDE_HOST) !== undefined,
+    hasOutlierDetection: policies.get(OUTLIER_DETECTION) !== undefined,
+    loads,
+  };
 }
 
 interface PlannedPriority extends NamedPriority {

@@ -1,5 +1,5 @@
 import type { SocketAddress, XdsEndpoint } from '../../resources/endpoints/endpoints';
-import { hashText } from '../../util/hash-bag';
+import { hashText } from '../../resources/shared/hash-bag';
 
 /** Returns the identity of an endpoint: its addresses in any order (gRFC A61). */
 export function endpointKey(endpoint: XdsEndpoint): string {

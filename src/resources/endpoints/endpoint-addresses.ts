@@ -1,4 +1,4 @@
-import { HashBag, hashText } from '../../util/hash-bag';
+import { HashBag, hashText } from '../shared/hash-bag';
 import type { SocketAddress, XdsEndpoint } from './endpoints';
 import type { LocalityDifference } from './endpoints-change';
 

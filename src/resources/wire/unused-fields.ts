@@ -1,5 +1,6 @@
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
-import { type Field, type Fields, resourceFields } from './known-unused-fields';
+import type { Field, Fields } from './field-table';
+import { resourceFields } from './known-unused-fields';
 
 const LENGTH_DELIMITED = WireType.LengthDelimited;
 

@@ -1,5 +1,5 @@
-import { HashBag, hashText } from '../../src/util/hash-bag';
-import { seededRandom } from '../support/seeded-random';
+import { HashBag, hashText } from '../../../src/resources/shared/hash-bag';
+import { seededRandom } from '../../support/seeded-random';
 
 describe('a bag of hashes', () => {
   it('counts the occurrences of a hash', () => {
