@@ -134,7 +134,8 @@ export class XdsSecureConnector implements SecureConnector {
           roots: roots === 'system' ? undefined : roots.certificates,
           identity,
         }),
-        servername: serverName,
+        // Left out where there is none: with '', Deno has no origin for the HTTP/2 session.
+        ...(serverName !== '' && { servername: serverName }),
         checkServerIdentity,
         // Explicitly: NODE_TLS_REJECT_UNAUTHORIZED=0 would switch the default off.
         rejectUnauthorized: true,

@@ -72,6 +72,8 @@ class FileWatch {
       const watcher = watch(folder, { persistent: false }, (_kind, name) => {
         if (isFolder || names.has(name)) this.debounce();
       });
+      // Deno does not know `persistent`.
+      watcher.unref();
       watcher.on('error', () => watcher.close());
       return watcher;
     } catch {
