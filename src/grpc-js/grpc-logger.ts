@@ -74,9 +74,12 @@ function pass(target: XdsLogger, record: LogRecord): void {
 /** Returns what lines have in common that are about the same: their subject, or the text without numbers. */
 function causeOf(message: string, fields: LogFields = {}): string {
   const { event, serverUri = '', typeUrl = '', name = '', target = '', cluster = '' } = fields;
+  const { endpoint, error = '' } = fields;
   if (event === undefined) return message.replace(/\d+/g, '#');
+  // Several endpoints of a cluster fail for one cause, and others for another.
+  const detail = endpoint === undefined ? '' : error;
   // Not the event: a failure that follows a recovery is no repetition.
-  return [serverUri, typeUrl, name, target, cluster].join('\n');
+  return [serverUri, typeUrl, name, target, cluster, detail].join('\n');
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { ClusterStore } from '../dependency-manager/xds-config';
 import type { ChannelOptions, LbHelper } from '../grpc-js';
 import type { LoadReporter } from '../load-reporting/load-reporter';
+import type { XdsEndpoint } from '../resources/endpoints/endpoints';
 import type { LbConfig } from '../resources/extension-points';
 import type { CertificateSource } from '../security/tls-policy';
 import type { ChannelStats, LabelValues } from '../stats/stats-plugin';
@@ -35,11 +36,28 @@ export interface LbPolicyLookup {
   get(policyName: string): LbPolicyType | undefined;
 }
 
+/** An endpoint, and why there is no connection to it. */
+export interface FailedEndpoint {
+  readonly endpoint: XdsEndpoint;
+  /** `null` if there is no error. */
+  readonly errorMessage: string | null;
+}
+
+/** Receives which endpoints of a cluster fail. */
+export interface EndpointWatcher {
+  /** The endpoint cannot be connected to, or for another reason than before. */
+  onFailed(endpoint: FailedEndpoint): void;
+  /** The endpoint, which had failed, is connected or was removed. */
+  onRecovered(endpoint: FailedEndpoint): void;
+}
+
 /** The services of the parent of a policy. */
 export interface LbHost extends LbHelper {
   readonly environment: LbEnvironment;
   /** The distance from the root; deeper policies publish first. */
   readonly depth: number;
+  /** Of the cluster that the policy belongs to; `undefined` if there is none. */
+  readonly endpointWatcher?: EndpointWatcher | undefined;
 }
 
 /** The xDS part of an update: the same object as long as the target is resolved. */

@@ -2,7 +2,8 @@
 export interface LogFields {
   /**
    * What happened: `server-failed`, `server-recovered`, `resource-waiting`, `resource-received`, `resource-nacked`,
-   * `config-failed`, `config-recovered`, `cluster-failed`, `cluster-connecting`, `cluster-recovered` or `fields-unused`. Others may follow.
+   * `config-failed`, `config-recovered`, `cluster-failed`, `cluster-connecting`, `cluster-recovered`, `endpoints-failed`,
+   * `endpoints-recovered` or `fields-unused`. Others may follow.
    */
   readonly event?: string;
   /** `node.id` of the bootstrap. */
@@ -19,6 +20,10 @@ export interface LogFields {
   readonly target?: string;
   /** The name of the cluster. */
   readonly cluster?: string;
+  /** Of the endpoint. */
+  readonly locality?: string;
+  /** The address of the first endpoint that the line is about, such as `10.0.0.1:443`. */
+  readonly endpoint?: string;
   /** Why. */
   readonly error?: string;
   /** Milliseconds until the next attempt. */

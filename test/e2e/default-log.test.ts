@@ -65,6 +65,29 @@ describe('the log at the level of errors', () => {
     ]);
   });
 
+  it('shows endpoints that fail while others are used, and that none does any more', async () => {
+    const backends = [await mesh.backend('b1'), await mesh.backend('b2'), await mesh.backend('b3')];
+    const [first, second, third] = backends;
+    if (first === undefined || second === undefined || third === undefined) throw new Error();
+    mesh.serve(simpleResources([first.port, second.port, third.port]));
+    const client = connect();
+    await client.say();
+    second.stop();
+    third.stop();
+    const { message, ...fields } = (await untilLogged('endpoints-failed')) ?? {};
+    expect(message).toMatch(
+      new RegExp(
+        '^Cluster "echo": [12] of 3 endpoints failing for \\d+\\.\\d s: connect ECONNREFUSED ' +
+          '\\(127\\.0\\.0\\.1:.*; first in .*\\): check that a server listens there$',
+      ),
+    );
+    expect(fields).toMatchObject({ level: 'error', cluster: 'echo', locality: LOCALITY });
+    await Promise.all([second.listen(), third.listen()]);
+    const recovered = await untilLogged('endpoints-recovered');
+    expect(recovered?.level).toBe('error');
+    expect(records.filter(({ event }) => event === 'endpoints-recovered')).toHaveLength(1);
+  }, 60_000);
+
   it('shows a cluster that is rejected', async () => {
     const clusters = [edsClusterJson('echo', { lb_policy: 'MAGLEV' })];
     mesh.serve({ ...simpleResources([1]), clusters });

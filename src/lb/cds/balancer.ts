@@ -1,5 +1,11 @@
 import type { ClusterConfig, ClusterWatcher } from '../../dependency-manager/xds-config';
-import type { ChannelOptions, Picker, Subchannel, SubchannelAddress } from '../../grpc-js';
+import {
+  ConnectivityState,
+  type ChannelOptions,
+  type Picker,
+  type Subchannel,
+  type SubchannelAddress,
+} from '../../grpc-js';
 import type { EndpointsResource } from '../../resources/endpoints/endpoints';
 import type { LbConfig } from '../../resources/extension-points';
 import type { LoadReporter } from '../../load-reporting/load-reporter';
@@ -19,6 +25,7 @@ import { ClusterSubscription } from './cluster-subscription';
 import { planAggregate, planLeaf, planOptions, type LeafPlan } from './child-plan';
 import { CDS, CdsConfig, parseCdsConfig } from './config';
 import { EndpointProxies } from './endpoint-proxies';
+import { FailingEndpoints, type ReportedCluster } from './failing-endpoints';
 import type { StateDetails } from '../tree/policy-state';
 import { TransportSecurity, UnusedTlsReports } from './transport-security';
 
@@ -87,6 +94,8 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
   private readonly security: TransportSecurity;
   private readonly proxies = new EndpointProxies();
   private readonly log: ClusterLog;
+  /** Created when an endpoint fails. */
+  private failing: FailingEndpoints | undefined;
   private readonly subscription = new ClusterSubscription(this);
   private latest: LbUpdate<CdsConfig> | undefined;
   private replaced: Replaced | undefined;
@@ -141,11 +150,28 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
   createPicker(childPicker: Picker): Picker {
     const { cluster, name } = this.applied ?? {};
     if (cluster?.children.kind === 'endpoints') this.log.onState(name ?? '', this.only.child);
+    if (this.only.child.state === ConnectivityState.READY) this.failing?.onReady();
     return childPicker;
+  }
+
+  get endpointWatcher(): FailingEndpoints {
+    return (this.failing ??= new FailingEndpoints(this.only.host.environment, () =>
+      this.reported(),
+    ));
+  }
+
+  /** The cluster for a report of its endpoints. Those of aggregate clusters are reported by their clusters. */
+  private reported(): ReportedCluster | undefined {
+    const { name = '', cluster } = this.applied ?? {};
+    if (cluster?.children.kind !== 'endpoints') return undefined;
+    const { priorities = [] } = cluster.children.endpoints ?? {};
+    const localities = priorities.flatMap((priority) => priority.localities);
+    return { name, state: this.only.child.state, localities };
   }
 
   release(): void {
     this.log.release();
+    this.failing?.release();
     this.subscription.release();
     this.latest = undefined;
     this.applied = undefined;

@@ -3,6 +3,7 @@ import { parseConnectionError } from '../../grpc-js/connection-error';
 import { localityName, type XdsEndpoint } from '../../resources/endpoints/endpoints';
 import { connectionAdvice } from '../../util/connection-advice';
 import { sanitizeText } from '../../util/sanitize-text';
+import type { FailedEndpoint } from '../lb-policy';
 import type { EndpointLeaf } from './endpoint-leaf';
 import type { EndpointSet } from './endpoint-set';
 
@@ -14,9 +15,6 @@ const MAX_CAUSE_LENGTH = 1000;
 
 /** The number of addresses shown of an endpoint or a list. */
 const MAX_ADDRESSES = 3;
-
-/** An endpoint, and why there is no connection to it. */
-export type FailedEndpoint = Pick<EndpointLeaf, 'endpoint' | 'errorMessage'>;
 
 /** The endpoints whose last error has the same cause. */
 interface Cause {
@@ -35,8 +33,8 @@ export class EndpointErrors {
 
   /** Records the error of an endpoint in place of its previous one. */
   add(failed: FailedEndpoint, errorMessage: string): void {
-    const { isConnectionFailure, cause } = parseConnectionError(errorMessage);
-    const text = withoutAddresses(cause, failed.endpoint);
+    const { isConnectionFailure } = parseConnectionError(errorMessage);
+    const text = endpointCause({ endpoint: failed.endpoint, errorMessage });
     if (this.byEndpoint.get(failed) === text) return;
     this.remove(failed);
     this.byEndpoint.set(failed, text);
@@ -98,6 +96,11 @@ function describeCause(cause: Cause, endpoints: EndpointSet): string {
   }
   const more = failed.size === 1 ? '' : ` and ${failed.size - 1} more`;
   return `${text} (${cause.named.name}${more})${connectionAdvice(text)}`;
+}
+
+/** Returns why there is no connection to an endpoint, without its address. */
+export function endpointCause({ endpoint, errorMessage }: FailedEndpoint): string {
+  return withoutAddresses(parseConnectionError(errorMessage ?? '').cause, endpoint);
 }
 
 /** Returns the error of a failed pick, from that of one endpoint. */

@@ -126,6 +126,9 @@ export class EndpointLeaf {
     const { connectionAttempts } = this.options.host.environment;
     connectionAttempts.delete(this.attempt);
     if (this.currentState === ConnectivityState.READY) connectionAttempts.closed();
+    if (this.currentState === ConnectivityState.TRANSIENT_FAILURE) {
+      this.options.host.endpointWatcher?.onRecovered(this);
+    }
     this.hostLeaf?.destroy();
     this.hostLeaf = undefined;
   }
@@ -221,7 +224,7 @@ export class EndpointLeaf {
   }
 
   private setState(state: ConnectivityState, picker: Picker, error: string | null): void {
-    const { READY } = ConnectivityState;
+    const { READY, TRANSIENT_FAILURE } = ConnectivityState;
     const { connectionAttempts } = this.options.host.environment;
     const previous = this.currentState;
     if (state === READY && previous !== READY) connectionAttempts.opened();
@@ -230,6 +233,8 @@ export class EndpointLeaf {
     this.currentError = error;
     // The pickers of grpc-js would connect past `attempting`, and carry the empty note.
     this.currentPicker = picker;
+    if (state === TRANSIENT_FAILURE) this.options.host.endpointWatcher?.onFailed(this);
+    else if (previous === TRANSIENT_FAILURE) this.options.host.endpointWatcher?.onRecovered(this);
     this.options.onChanged(this, previous);
   }
 }

@@ -7,7 +7,7 @@ import type {
   SubchannelAddress,
 } from '../../grpc-js';
 import { createFailurePicker, queuePicker } from '../connectivity';
-import type { LbEnvironment, LbHost, LbPolicy, LbUpdate } from '../lb-policy';
+import type { EndpointWatcher, LbEnvironment, LbHost, LbPolicy, LbUpdate } from '../lb-policy';
 import { shareUpdate } from './lb-update';
 import { stateName, type PolicyState } from './policy-state';
 
@@ -21,6 +21,8 @@ export interface ChildPolicyOptions {
   readonly onStateChanged: () => void;
   /** The requests that the parent serves itself. */
   readonly overrides?: Partial<Pick<LbHelper, 'createSubchannel' | 'requestReresolution'>>;
+  /** Default: that of the host. */
+  readonly endpointWatcher?: EndpointWatcher | undefined;
 }
 
 type ChannelzRef = Parameters<LbHelper['addChannelzChild']>[0];
@@ -53,6 +55,10 @@ class Instance implements LbHost {
     this.depth = depth + 1;
     const type = environment.policies.get(policyName);
     this.policy = type === undefined ? createUnknownPolicy(this, policyName) : type.create(this);
+  }
+
+  get endpointWatcher(): EndpointWatcher | undefined {
+    return this.parent.endpointWatcher ?? this.parent.host.endpointWatcher;
   }
 
   createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {

@@ -8,7 +8,7 @@ import type {
 } from '../../grpc-js';
 import type { LbConfig } from '../../resources/extension-points';
 import { createFailurePicker } from '../connectivity';
-import type { LbHost, LbPolicy, LbUpdate } from '../lb-policy';
+import type { EndpointWatcher, LbHost, LbPolicy, LbUpdate } from '../lb-policy';
 import { ChildPolicy, type ChildPolicyOptions } from './child-policy';
 import type { Publication } from './lb-batch';
 import type { PolicyParts, StateDetails } from './policy-state';
@@ -40,6 +40,8 @@ export interface SingleChildDelegate<Config extends LbConfig> {
   createPicker?(childPicker: Picker): Picker;
   /** Creates the subchannels of the child. Default: the host does. */
   createSubchannel?(address: SubchannelAddress, options: ChannelOptions): Subchannel;
+  /** Receives which endpoints fail. Default: that of the host. */
+  readonly endpointWatcher?: EndpointWatcher;
   /** Describes what the delegate knows. Default: nothing. */
   describe?(): StateDetails;
   /** Releases what the delegate acquired, before the child is destroyed. */
@@ -81,6 +83,10 @@ export class SingleChildPolicy<Config extends LbConfig, Child extends ForwardedC
   /** The requests of the child that this policy serves itself. */
   get overrides(): Pick<LbHelper, 'createSubchannel'> {
     return this;
+  }
+
+  get endpointWatcher(): EndpointWatcher | undefined {
+    return this.delegate.endpointWatcher;
   }
 
   onStateChanged(): void {
