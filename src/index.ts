@@ -33,6 +33,15 @@ export type {
 } from './lb/tree/policy-state';
 export type { ResourceStatus, ServerSnapshot } from './xds-client/client-snapshot';
 export type { RegisterOptions, ShutdownOptions } from './runtime/register-options';
+export type {
+  BootstrapAuthorityConfig,
+  BootstrapConfig,
+  BootstrapNodeConfig,
+  CertificateProviderInstanceConfig,
+  CredentialEntry,
+  DurationText,
+  ManagementServerConfig,
+} from './bootstrap/bootstrap-config';
 export type { Limits } from './bootstrap/limits';
 export type { LogFields, LogLevel, LogRecord, XdsLogger } from './util/logger';
 export type {

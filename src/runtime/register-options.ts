@@ -1,3 +1,4 @@
+import type { BootstrapConfig } from '../bootstrap/bootstrap-config';
 import type { Limits } from '../bootstrap/limits';
 import type { XdsLogger } from '../util/logger';
 
@@ -8,7 +9,7 @@ export interface RegisterOptions {
    * `GRPC_XDS_BOOTSTRAP` (a path) and `GRPC_XDS_BOOTSTRAP_CONFIG` (JSON text), which are read when a channel
    * first needs them.
    */
-  readonly bootstrap?: object | string;
+  readonly bootstrap?: BootstrapConfig | string;
   /**
    * A file for the resources last accepted, so that the process can start while no management server is reachable.
    * They are used until a server responds, and are marked as stale in statuses, logs and CSDS. Written at least

@@ -87,7 +87,7 @@ const loads = new Map<number, Load>();
 function obey(order: ClientOrder): void {
   switch (order.kind) {
     case 'open':
-      register({ bootstrap: order.bootstrap });
+      register({ bootstrap: JSON.stringify(order.bootstrap) });
       loads.set(order.client, new Load(order.client, order.target, order.callsPerSecond));
       return;
     case 'close':

@@ -87,7 +87,7 @@ export class DoctorWorld {
 
   /** Writes the bootstrap for one server. @returns its path. */
   bootstrap(serverUri: string, change: (bootstrap: Json) => Json = (all) => all): string {
-    return this.write('bootstrap.json', change(bootstrapFor(serverUri)));
+    return this.write('bootstrap.json', change({ ...bootstrapFor(serverUri) }));
   }
 
   /** Runs the command. */

@@ -63,7 +63,7 @@ describe('a cluster whose servers speak TLS', () => {
   });
   beforeEach(async () => {
     mesh = await Mesh.start();
-    const provider = (config: Json): Json => ({
+    const provider = (config: Json) => ({
       plugin_name: 'file_watcher',
       config: { ca_certificate_file: join(folder, 'ca.pem'), ...config },
     });

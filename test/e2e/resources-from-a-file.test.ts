@@ -77,6 +77,7 @@ describe('a server that is a file', () => {
         ...Object.entries({ ...simpleResources([]), endpoints: [] }).map(
           ([list, resources]) => `${list}: ${JSON.stringify(resources)}`,
         ),
+        '$schema: ../schemas/resources.json',
         '',
       ]
         .join('\n')

@@ -45,7 +45,7 @@ export class Observation {
     const observation = new Observation(failure, index);
     const bootstrap = await failure.start(observation.world);
     register({
-      ...(bootstrap !== undefined && { bootstrap }),
+      ...(bootstrap !== undefined && { bootstrap: JSON.stringify(bootstrap) }),
       logger: {
         level: 'error',
         log: ({ message }) =>

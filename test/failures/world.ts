@@ -46,7 +46,7 @@ export class World {
     this.stops.push(() => controlPlane.kill());
     controlPlane.setSnapshot(Snapshot.from(resources), { allowInconsistent: true });
     // Not the incremental variant, in which the server says at once what it does not have.
-    return bootstrapFor(`127.0.0.1:${port}`, []);
+    return { ...bootstrapFor(`127.0.0.1:${port}`, []) };
   }
 
   /** Starts a server that accepts connections and says nothing. @returns its port. */
@@ -76,14 +76,14 @@ export class World {
   async mute(): Promise<Json> {
     const server = new ScriptedControlPlane();
     this.stops.push(() => server.stop());
-    return bootstrapFor(await server.start(), []);
+    return { ...bootstrapFor(await server.start(), []) };
   }
 
   /** Starts a management server that ends every stream. @returns a bootstrap for it. */
   async refusing(code: status, details: string): Promise<Json> {
     const server = new ScriptedControlPlane({ onStream: (stream) => stream.fail(code, details) });
     this.stops.push(() => server.stop());
-    return bootstrapFor(await server.start(), []);
+    return { ...bootstrapFor(await server.start(), []) };
   }
 
   async stop(): Promise<void> {

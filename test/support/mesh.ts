@@ -1,6 +1,6 @@
 import type { ChannelOptions } from '@grpc/grpc-js';
 import { ControlPlane, Snapshot, type ControlPlaneOptions } from '../../src/control-plane';
-import { register, type Limits } from '../../src';
+import { register, type BootstrapConfig, type Limits } from '../../src';
 import { eventually } from './eventually';
 import { EchoBackend, EchoClient } from './echo-backend';
 import {
@@ -57,7 +57,7 @@ const DEFAULT_FEATURES = (process.env.XDS_TEST_SERVER_FEATURES ?? '').split(',')
 export function bootstrapFor(
   serverUri: string,
   features: readonly string[] = DEFAULT_FEATURES,
-): Json {
+): BootstrapConfig {
   return {
     xds_servers: [
       {

@@ -41,12 +41,12 @@ export function watchChannel(
   }
 }
 
-function readOrigin(origin: BootstrapOrigin): object | string | undefined {
+function readOrigin(origin: BootstrapOrigin): string | undefined {
   switch (origin.kind) {
     case 'file':
       return readFileSync(origin.path, 'utf8');
     case 'object':
-      return origin.json;
+      return JSON.stringify(origin.json);
     case 'environment':
       return undefined;
   }

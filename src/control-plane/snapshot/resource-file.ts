@@ -121,7 +121,7 @@ export function readText(path: string): Result<string, ResourceFileError> {
 /**
  * Parses the text of a resource file: YAML or JSON with the keys `listeners`, `routes` (or Envoy's name,
  * `route_configs`), `clusters` and `endpoints`, and `resources` for any of these with an `@type` each, as in the files
- * of Envoy's `path_config_source`. Keys that start with `x-` are ignored and may hold anchors.
+ * of Envoy's `path_config_source`. Keys that start with `x-` are ignored and may hold anchors, and so is `$schema`.
  *
  * @param path The path in error messages.
  * @param previous The snapshot whose unchanged resources are reused.
@@ -218,7 +218,7 @@ function findLists(
   const found: ResourceList[] = [];
   const problems: ResourceFileProblem[] = [];
   for (const [list, items] of Object.entries(value)) {
-    if (list.startsWith('x-') || list === 'version_info') continue;
+    if (list.startsWith('x-') || list === 'version_info' || list === '$schema') continue;
     const position = document.locate([list]);
     if (!lists.has(list)) {
       const text = `unknown key ${JSON.stringify(list)}; expected ${names}, or x-… for anchors`;

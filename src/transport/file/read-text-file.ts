@@ -23,7 +23,14 @@ const lists: ReadonlyMap<string, string | undefined> = new Map([
 ]);
 
 /** Other fields of a DiscoveryResponse, which are ignored. */
-const ignoredKeys = new Set(['type_url', 'typeUrl', 'nonce', 'control_plane', 'controlPlane']);
+const ignoredKeys = new Set([
+  '$schema',
+  'type_url',
+  'typeUrl',
+  'nonce',
+  'control_plane',
+  'controlPlane',
+]);
 const versionKeys = ['version_info', 'versionInfo'];
 
 /** Reads a file of resources that is text; see `readResourceFile`. */

@@ -47,6 +47,8 @@ const node = keysOf({
 
 /** Of all gRPC implementations, servers included. */
 const bootstrap = keysOf({
+  // For editors.
+  $schema: value,
   xds_servers: { kind: 'list', keys: server },
   node: { kind: 'object', keys: node },
   authorities: { kind: 'map', keys: authority },

@@ -1,0 +1,277 @@
+// Writes schemas/resources.json, the JSON Schema of resource files, from the descriptors of src/generated. With --check it
+// only compares. schemas/bootstrap.json is written by hand.
+//
+// The schema accepts what `grpc-xds serve` and `check` can read: proto3-JSON with the field names of the .proto files or
+// in lowerCamelCase, `null` for any field, numbers as text, and the fields of Envoy that gRPC clients do not read. Only
+// the names of the .proto files are `properties`, so that editors do not suggest each field twice.
+import { createFileRegistry, fromBinary, ScalarType } from '@bufbuild/protobuf';
+import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+const require = createRequire(import.meta.url);
+require('../test/support/run-typescript.cjs');
+const { descriptorSet } = require('../src/generated/descriptor-set.ts');
+const { listEnvoyFields } = require('../src/proto-json/envoy-fields.ts');
+
+const output = fileURLToPath(new URL('../schemas/resources.json', import.meta.url));
+const registry = createFileRegistry(
+  fromBinary(FileDescriptorSetSchema, Buffer.from(descriptorSet, 'base64')),
+);
+const WRAPPER = 'envoy.service.discovery.v3.Resource';
+const LISTS = {
+  listeners: 'envoy.config.listener.v3.Listener',
+  routes: 'envoy.config.route.v3.RouteConfiguration',
+  route_configs: 'envoy.config.route.v3.RouteConfiguration',
+  clusters: 'envoy.config.cluster.v3.Cluster',
+  endpoints: 'envoy.config.endpoint.v3.ClusterLoadAssignment',
+};
+
+const refTo = (name) => ({ $ref: `#/definitions/${name}` });
+const integer = (minimum, maximum) => ({
+  anyOf: [
+    { type: 'integer', minimum, maximum },
+    { type: 'string', pattern: '^-?[0-9]+$' },
+  ],
+});
+const whole = {
+  anyOf: [{ type: 'integer' }, { type: 'string', pattern: '^-?[0-9]+$' }],
+};
+const number = {
+  anyOf: [
+    { type: 'number' },
+    { type: 'string', pattern: '^(-?[0-9.]+([eE][-+]?[0-9]+)?|NaN|-?Infinity)$' },
+  ],
+};
+const scalars = new Map([
+  [ScalarType.BOOL, { type: 'boolean' }],
+  [ScalarType.STRING, { type: 'string' }],
+  [ScalarType.BYTES, { type: 'string', contentEncoding: 'base64' }],
+  [ScalarType.DOUBLE, refTo('number')],
+  [ScalarType.FLOAT, refTo('number')],
+  [ScalarType.INT32, refTo('int32')],
+  [ScalarType.SINT32, refTo('int32')],
+  [ScalarType.SFIXED32, refTo('int32')],
+  [ScalarType.UINT32, refTo('uint32')],
+  [ScalarType.FIXED32, refTo('uint32')],
+]);
+const scalar = (type) => scalars.get(type) ?? refTo('int64');
+
+/** The types whose JSON is not that of their fields. */
+const special = {
+  'google.protobuf.Any': () => refTo('Any'),
+  'google.protobuf.Duration': () => ({ type: 'string', pattern: '^-?[0-9]+(\\.[0-9]{1,9})?s$' }),
+  'google.protobuf.Timestamp': () => ({ type: 'string', format: 'date-time' }),
+  'google.protobuf.FieldMask': () => ({ type: 'string' }),
+  'google.protobuf.Struct': () => ({ type: 'object' }),
+  'google.protobuf.Value': () => ({}),
+  'google.protobuf.ListValue': () => ({ type: 'array' }),
+};
+const wrapped = (desc) =>
+  desc.file.name === 'google/protobuf/wrappers' ? scalar(desc.fields[0].scalar) : undefined;
+
+const definitions = {
+  number,
+  int32: integer(-(2 ** 31), 2 ** 31 - 1),
+  uint32: integer(0, 2 ** 32 - 1),
+  int64: whole,
+  present: { not: { type: 'null' } },
+};
+
+/** The schema of the JSON of a message, which is added to the definitions. */
+function message(desc) {
+  const other = special[desc.typeName]?.() ?? wrapped(desc);
+  if (other !== undefined) return other;
+  if (definitions[desc.typeName] === undefined) {
+    // First, since messages contain themselves.
+    definitions[desc.typeName] = {};
+    Object.assign(definitions[desc.typeName], fieldsOf(desc));
+  }
+  return refTo(desc.typeName);
+}
+
+function enumeration(desc) {
+  if (desc.typeName === 'google.protobuf.NullValue') return {};
+  definitions[desc.typeName] ??= {
+    anyOf: [{ enum: desc.values.map(({ name }) => name) }, { type: 'integer' }],
+  };
+  return refTo(desc.typeName);
+}
+
+const elementOf = (field, kind) =>
+  kind === 'message'
+    ? message(field.message)
+    : kind === 'enum'
+      ? enumeration(field.enum)
+      : scalar(field.scalar);
+
+function valueOf(field) {
+  if (field.fieldKind === 'list') {
+    return { type: 'array', items: elementOf(field, field.listKind) };
+  }
+  if (field.fieldKind === 'map') {
+    return { type: 'object', additionalProperties: elementOf(field, field.mapKind) };
+  }
+  return elementOf(field, field.fieldKind);
+}
+
+const orNull = (schema) =>
+  typeof schema.type === 'string'
+    ? { ...schema, type: [schema.type, 'null'] }
+    : Object.keys(schema).length === 0
+      ? schema
+      : { anyOf: [schema, { type: 'null' }] };
+
+const toCamelCase = (name) => name.replace(/_([a-z0-9])/g, (_, letter) => letter.toUpperCase());
+
+/** @param extra Properties that are not fields. */
+function fieldsOf(desc, extra = {}) {
+  const properties = { ...extra };
+  const patternProperties = {};
+  for (const field of desc.fields) {
+    const value = orNull(valueOf(field));
+    properties[field.name] = value;
+    if (field.jsonName !== field.name) patternProperties[`^${field.jsonName}$`] = value;
+  }
+  const unread = [...(listEnvoyFields().get(desc.typeName) ?? [])];
+  if (unread.length > 0) {
+    const names = [...new Set(unread.flatMap((name) => [name, toCamelCase(name)]))];
+    patternProperties[`^(${names.join('|')})$`] = { description: 'Not read by gRPC clients.' };
+  }
+  return {
+    type: 'object',
+    properties,
+    ...(Object.keys(patternProperties).length > 0 && { patternProperties }),
+    additionalProperties: false,
+    ...exclusions(desc),
+  };
+}
+
+/** Of the fields of a oneof, one is present at most. */
+function exclusions(desc) {
+  const pairs = desc.oneofs.flatMap(({ fields }) =>
+    fields.flatMap((a, index) => fields.slice(index + 1).map((b) => [a.name, b.name])),
+  );
+  if (pairs.length === 0) return {};
+  const both = ([a, b]) => ({
+    required: [a, b],
+    properties: { [a]: refTo('present'), [b]: refTo('present') },
+  });
+  return { not: pairs.length === 1 ? both(pairs[0]) : { anyOf: pairs.map(both) } };
+}
+
+/** The JSON of a message with its type. */
+function typed(desc) {
+  const type = { '@type': { type: 'string' } };
+  const other = special[desc.typeName]?.() ?? wrapped(desc);
+  if (other === undefined) {
+    definitions[`${desc.typeName} with @type`] ??= fieldsOf(desc, type);
+    return refTo(`${desc.typeName} with @type`);
+  }
+  const properties = { ...type, value: other };
+  return { type: 'object', properties, additionalProperties: false };
+}
+
+const quote = (name) => name.replaceAll('.', '\\.');
+const whenOfType = (name, then) => ({
+  if: { properties: { '@type': { pattern: `/${quote(name)}$` } } },
+  then,
+});
+
+/** A message of any type that the package knows. */
+function any() {
+  const messages = [...registry]
+    .filter(({ kind }) => kind === 'message')
+    .filter(({ typeName }) => !/^(google\.rpc|envoy\.(service|admin))\./.test(typeName))
+    .filter(
+      ({ typeName }) =>
+        !/^google\.protobuf\..*(Descriptor|Option|SourceCode|FeatureSet)/.test(typeName),
+    )
+    .filter(({ typeName }) =>
+      /^(google\.protobuf|envoy\.(config|extensions|type)|udpa|xds)\./.test(typeName),
+    )
+    .sort((a, b) => (a.typeName < b.typeName ? -1 : 1));
+  const urls = messages.map(({ typeName }) => `type.googleapis.com/${typeName}`);
+  const names = messages.map(({ typeName }) => quote(typeName)).join('|');
+  return {
+    type: 'object',
+    properties: { '@type': { anyOf: [{ enum: urls }, { pattern: `/(${names})$` }] } },
+    // An empty Any has no type.
+    if: { required: ['@type'] },
+    then: { allOf: messages.map((desc) => whenOfType(desc.typeName, typed(desc))) },
+    else: { maxProperties: 0 },
+  };
+}
+
+/** A resource, as itself or in a wrapper with its version. */
+function resource(desc) {
+  const url = `type.googleapis.com/${desc.typeName}`;
+  const wrapperUrl = `type.googleapis.com/${WRAPPER}`;
+  const own = fieldsOf(desc, { '@type': { const: url } });
+  const wrapper = fieldsOf(registry.getMessage(WRAPPER), { '@type': { const: wrapperUrl } });
+  const isWrapper = { required: ['@type'], properties: { '@type': { const: wrapperUrl } } };
+  const name = own.properties.cluster_name === undefined ? 'name' : 'cluster_name';
+  const named = [name, toCamelCase(name)].map((required) => ({ required: [required] }));
+  definitions[`${desc.typeName} resource`] = { ...own, anyOf: named };
+  definitions[`${desc.typeName} in a wrapper`] = {
+    ...wrapper,
+    properties: { ...wrapper.properties, resource: own },
+    required: ['resource'],
+  };
+  return {
+    if: isWrapper,
+    then: refTo(`${desc.typeName} in a wrapper`),
+    else: refTo(`${desc.typeName} resource`),
+  };
+}
+
+function createSchema() {
+  const properties = {
+    $schema: { description: 'The schema of the file, for editors.' },
+    version_info: { description: 'Ignored.' },
+  };
+  const types = new Map();
+  for (const [list, name] of Object.entries(LISTS)) {
+    const items = types.get(name) ?? resource(registry.getMessage(name));
+    types.set(name, items);
+    properties[list] = { type: ['array', 'null'], items };
+  }
+  const enumerated = [...types.keys(), WRAPPER].map((name) => `type.googleapis.com/${name}`);
+  properties.resources = {
+    type: ['array', 'null'],
+    items: {
+      type: 'object',
+      required: ['@type'],
+      properties: { '@type': { enum: enumerated } },
+      allOf: [...types].map(([name, items]) => whenOfType(name, items)),
+    },
+  };
+  definitions.Any = any();
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'xDS resources',
+    description: 'Resources for grpc-xds serve and check, Snapshot.from and explainResources.',
+    type: 'object',
+    properties,
+    patternProperties: { '^x-': { description: 'Ignored; for YAML anchors.' } },
+    additionalProperties: false,
+    definitions,
+  };
+}
+
+/** A line for each definition, so that a difference can be read. */
+function format({ definitions: all, ...schema }) {
+  const lines = Object.entries(all)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value]) => `  ${JSON.stringify(name)}: ${JSON.stringify(value)}`);
+  const head = JSON.stringify(schema).slice(1, -1);
+  return `{${head},\n"definitions": {\n${lines.join(',\n')}\n}}\n`;
+}
+
+const text = format(createSchema());
+if (!process.argv.includes('--check')) writeFileSync(output, text);
+else if (readFileSync(output, 'utf8') !== text) {
+  console.error('schemas/resources.json is not up to date: run npm run generate');
+  process.exitCode = 1;
+}
