@@ -27,6 +27,8 @@ export interface LbEnvironment {
   readonly connectionAttempts: ConnectionAttempts;
   /** Shared by all channels of the process. */
   readonly timeSlices: TimeSlices;
+  /** Whether the latency of calls is measured. Default: never. */
+  readonly callTiming?: { readonly isOn: boolean };
   /** What observes the channel; `undefined` if nothing does. Not known before the first update. */
   readonly stats?: ChannelStats | undefined;
 }

@@ -58,6 +58,21 @@ describe('inspect', () => {
     expect(JSON.parse(JSON.stringify(targets))).toEqual(targets);
   });
 
+  it('has the calls of each endpoint, and their latency once a report was made', async () => {
+    const backend = await mesh.backend('a');
+    mesh.serve(simpleResources([backend.port]));
+    const client = mesh.client();
+    await client.say();
+    const endpoint = () => leavesOf(inspect({ target: TARGET }).targets[0]?.policies)[0];
+    const first = endpoint();
+    expect(first).toMatchObject({ callsInFlight: 0 });
+    expect(first).not.toHaveProperty('latencyMs');
+    await client.say();
+    const second = endpoint();
+    expect(second).toMatchObject({ callsInFlight: 0 });
+    expect(second?.latencyMs).toBeGreaterThan(0);
+  });
+
   it('has the last changes, a rejection beside the value in use, and the errors of endpoints', async () => {
     const backend = await mesh.backend('a');
     mesh.serve(simpleResources([backend.port]));

@@ -124,6 +124,7 @@ function shownDetails(
 
 function endpointRow(node: TopologyNode, endpoint: EndpointState | undefined, place: Place): Row {
   const { addresses = [], state = 'IDLE', error, health, weight, details } = endpoint ?? {};
+  const { callsInFlight, latencyMs } = endpoint ?? {};
   const [address = ''] = addresses;
   const isEjected = addresses.some((each) => node.ejected.has(each));
   return {
@@ -133,7 +134,11 @@ function endpointRow(node: TopologyNode, endpoint: EndpointState | undefined, pl
     ...(health !== undefined && { health }),
     ...(weight !== undefined && { weight }),
     ...(isEjected && { ejected: true }),
-    details: formatDetails(details ?? {}),
+    details: formatDetails({
+      ...(callsInFlight !== undefined && { callsInFlight }),
+      ...(latencyMs !== undefined && { latency: `${latencyMs.toFixed(1)} ms` }),
+      ...details,
+    }),
   };
 }
 

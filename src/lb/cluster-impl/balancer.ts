@@ -9,7 +9,7 @@ import { securityOf } from '../../security/connection-security';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { childUpdate, labelledUpdate } from '../tree/lb-update';
-import type { StateDetails } from '../tree/policy-state';
+import type { ChildState, StateDetails } from '../tree/policy-state';
 import {
   createSingleChildPolicy,
   type OnlyChild,
@@ -25,6 +25,7 @@ import {
   type ClusterImplOptions,
 } from './config';
 import { CountedSubchannels } from './counted-subchannels';
+import { ClusterCalls } from './endpoint-calls';
 import { ObservedCluster } from './observed-cluster';
 import { CallLimits, ClusterImplPicker } from './picker';
 
@@ -54,6 +55,7 @@ interface Applied {
   readonly loads: ClusterLoads | undefined;
   /** `undefined` if no plugin observes the channel. */
   readonly observed: ObservedCluster | undefined;
+  readonly calls: ClusterCalls;
 }
 
 class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
@@ -72,7 +74,10 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
       this.only.requestPublication();
     }
     this.updateLocalities(this.applied, update);
-    if (update.endpoints.ok) this.rewriter.update(update.endpoints.value);
+    if (update.endpoints.ok) {
+      this.rewriter.update(update.endpoints.value);
+      this.applied.calls.update(update.endpoints.value);
+    }
     const labelled =
       this.applied.observed === undefined
         ? update
@@ -112,6 +117,10 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
     };
   }
 
+  describeChild(child: ChildState): ChildState {
+    return this.applied?.calls.describe(child) ?? child;
+  }
+
   release(): void {
     this.applied?.counterRef.release();
     this.applied?.loads?.release();
@@ -133,22 +142,31 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
     const loads = createLoads(options);
     applied?.counterRef.release();
     applied?.loads?.release();
-    const { stats, clock } = this.only.host.environment;
+    const { stats, clock, callTiming } = this.only.host.environment;
     const observed = stats && new ObservedCluster(stats, options.cluster, clock);
-    const subchannels = new CountedSubchannels(counterRef.counter, loads, securityOf, observed);
-    return { config, limits, counterRef, subchannels, loads, observed };
+    const calls = new ClusterCalls(clock, callTiming);
+    const counted = { config, limits, counterRef, loads, observed, calls };
+    return { ...counted, subchannels: createSubchannels(counted) };
   }
 
   private updateLocalities(applied: Applied, { endpoints }: LbUpdate): void {
-    const { loads, counterRef, observed } = applied;
+    const { loads, observed } = applied;
     if (!endpoints.ok) return;
     const moved = [loads?.update(endpoints.value), observed?.update(endpoints.value)];
     if (!moved.includes(true)) return;
     // A connection may be kept when its endpoint changes locality; later calls on it count for the new one.
-    const subchannels = new CountedSubchannels(counterRef.counter, loads, securityOf, observed);
-    this.applied = { ...applied, subchannels };
+    this.applied = { ...applied, subchannels: createSubchannels(applied) };
     this.only.requestPublication();
   }
+}
+
+function createSubchannels({
+  counterRef,
+  loads,
+  observed,
+  calls,
+}: Omit<Applied, 'subchannels'>): CountedSubchannels {
+  return new CountedSubchannels(counterRef.counter, loads, securityOf, observed, calls);
 }
 
 /** Whether calls with either options are counted by one counter (gRFC A32) and reported to the same server. */

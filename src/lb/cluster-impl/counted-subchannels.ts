@@ -9,6 +9,7 @@ import type { ConnectionSecurity } from '../../security/connection-security';
 import type { CallCounter } from './call-counter';
 import { refuseCallCredentials } from './call-credentials';
 import type { CallLoad } from './cluster-loads';
+import type { EndpointCalls } from './endpoint-calls';
 import type { ObservedCluster } from './observed-cluster';
 
 /** Counts calls. */
@@ -22,6 +23,11 @@ export interface CallCount {
 /** Finds the load counts of a subchannel, which count its calls as well. */
 interface LoadLookup {
   of(subchannel: Subchannel): CallLoad;
+}
+
+/** Finds the counts of the calls on the endpoint of a subchannel. */
+interface CallLookup {
+  of(subchannel: Subchannel): EndpointCalls;
 }
 
 /**
@@ -40,12 +46,14 @@ export class CountedSubchannels<Counter extends CallCount = CallCounter> {
    * @param loads Absent if no load is reported.
    * @param securityOf Returns what secures a subchannel; absent if another policy sees to call credentials.
    * @param observed Absent if no plugin observes the calls.
+   * @param calls Absent if calls are not counted by endpoint.
    */
   constructor(
     readonly counter: Counter,
     private readonly loads?: LoadLookup,
     private readonly securityOf?: (subchannel: Subchannel) => ConnectionSecurity,
     private readonly observed?: ObservedCluster,
+    private readonly calls?: CallLookup,
   ) {}
 
   /** Whether a subchannel is insecure, and so refuses watched calls with call credentials. */
@@ -63,7 +71,11 @@ export class CountedSubchannels<Counter extends CallCount = CallCounter> {
   }
 
   private create(subchannel: Subchannel): InterceptedSubchannel {
-    const counted = createCountedCall(subchannel, this.counter, this.loads?.of(subchannel));
+    const counted = createCountedCall(subchannel, {
+      counter: this.counter,
+      load: this.loads?.of(subchannel),
+      endpoint: this.calls?.of(subchannel),
+    });
     const createCall = this.observed?.observeCalls(subchannel, counted) ?? counted;
     if (this.securityOf?.(subchannel).kind !== 'insecure') {
       return new InterceptedSubchannel(subchannel, createCall);
@@ -73,16 +85,21 @@ export class CountedSubchannels<Counter extends CallCount = CallCounter> {
   }
 }
 
-function createCountedCall(
-  subchannel: Subchannel,
-  counter: CallCount,
-  load: CallLoad | undefined,
-): CreateCall {
+/** Everything that counts the calls of one subchannel. */
+interface Counts {
+  readonly counter: CallCount;
+  readonly load: CallLoad | undefined;
+  readonly endpoint: EndpointCalls | undefined;
+}
+
+function createCountedCall(subchannel: Subchannel, counts: Counts): CreateCall {
+  const { counter, load, endpoint } = counts;
   return (metadata, host, method, listener, callId) => {
     counter.start();
     load?.start();
+    const startedAtMs = endpoint === undefined ? 0 : endpoint.start();
     try {
-      const counted = new CountedCallListener(listener, counter, load);
+      const counted = new CountedCallListener(listener, counts, startedAtMs);
       // The resolver cannot encode the authority: see registerXdsResolver.
       const authority = host.includes('/') ? toAuthority(host) : host;
       return subchannel
@@ -91,6 +108,7 @@ function createCountedCall(
     } catch (error) {
       counter.end();
       load?.withdraw();
+      endpoint?.end(0);
       throw error;
     }
   };
@@ -99,8 +117,8 @@ function createCountedCall(
 class CountedCallListener implements CallListener {
   constructor(
     private readonly next: CallListener,
-    private readonly counter: CallCount,
-    private readonly load: CallLoad | undefined,
+    private readonly counts: Counts,
+    private readonly startedAtMs: number,
   ) {}
 
   onReceiveMetadata(metadata: Parameters<CallListener['onReceiveMetadata']>[0]): void {
@@ -113,8 +131,10 @@ class CountedCallListener implements CallListener {
 
   onReceiveStatus(status: Parameters<CallListener['onReceiveStatus']>[0]): void {
     // First, so that a call made in the application's callback is not over the limit.
-    this.counter.end();
-    this.load?.end(status);
+    const { counter, load, endpoint } = this.counts;
+    counter.end();
+    load?.end(status);
+    endpoint?.end(this.startedAtMs);
     this.next.onReceiveStatus(status);
   }
 }

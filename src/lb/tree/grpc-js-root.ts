@@ -22,6 +22,7 @@ import { ok } from '../../util/result';
 import { shareFields } from '../../util/share';
 import { Violations } from '../../util/violations';
 import { FlatEndpoints } from '../endpoints/flat-endpoints';
+import { CallTiming } from '../cluster-impl/endpoint-calls';
 import type { LbEnvironment, LbPolicy, LbPolicyType } from '../lb-policy';
 import type { LbPolicyRegistry } from '../registry/lb-policy-registry';
 import { policyToJson } from '../registry/policy-json';
@@ -66,6 +67,7 @@ export class GrpcJsRoot implements LoadBalancer {
   /** What observes the channel, known from the first update on. */
   private stats: ChannelStats | undefined;
   private gauges: Handle | undefined;
+  private readonly timing: CallTiming;
 
   constructor(
     private readonly type: LbPolicyType,
@@ -74,6 +76,7 @@ export class GrpcJsRoot implements LoadBalancer {
     private readonly onDestroyed?: (root: GrpcJsRoot) => void,
   ) {
     this.clock = shared.clock;
+    this.timing = new CallTiming(shared.clock);
     this.batch = new LbBatch((error) => {
       shared.logger.error(() => `Bug in load-balancing policy ${type.name}: ${describe(error)}`);
     });
@@ -148,6 +151,7 @@ export class GrpcJsRoot implements LoadBalancer {
     this.destroyed = true;
     this.wakeUp?.release();
     this.gauges?.release();
+    this.timing.release();
     this.onDestroyed?.(this);
     this.batch.run(() => this.policy.destroy());
   }
@@ -160,8 +164,9 @@ export class GrpcJsRoot implements LoadBalancer {
     return this.type.name;
   }
 
-  /** Describes the policies of the channel. */
+  /** Describes the policies of the channel. The latency of calls is measured for the next minute. */
   describe(): PolicyState {
+    if (!this.destroyed) this.timing.request();
     return {
       ...{ policy: this.type.name, state: stateName(this.state) },
       ...this.policy.describe?.(),
@@ -179,6 +184,7 @@ export class GrpcJsRoot implements LoadBalancer {
     return {
       ...shared,
       batch: this.batch,
+      callTiming: this.timing,
       get stats() {
         return stats();
       },

@@ -20,6 +20,13 @@ export interface EndpointState {
   readonly health: HealthStatus;
   /** Its weight within the locality, according to the control plane. */
   readonly weight: number;
+  /** The calls of the cluster on its connections; absent if there was none yet. */
+  readonly callsInFlight?: number;
+  /**
+   * The average time from the start of a call on its connections to the status, of the latest calls. Only of calls that
+   * were started within a minute after a description such as this one, and ended in the last minute.
+   */
+  readonly latencyMs?: number;
   /** What the policy knows besides, such as the weight that it calculated. */
   readonly details?: StateDetails;
 }

@@ -11,7 +11,7 @@ import { createFailurePicker } from '../connectivity';
 import type { EndpointWatcher, LbHost, LbPolicy, LbUpdate } from '../lb-policy';
 import { ChildPolicy, type ChildPolicyOptions } from './child-policy';
 import type { Publication } from './lb-batch';
-import type { PolicyParts, StateDetails } from './policy-state';
+import type { ChildState, PolicyParts, StateDetails } from './policy-state';
 
 /** The state of a child, and the calls that its parent forwards. `ChildPolicy` is one. */
 export type ForwardedChild = Pick<
@@ -44,6 +44,8 @@ export interface SingleChildDelegate<Config extends LbConfig> {
   readonly endpointWatcher?: EndpointWatcher;
   /** Describes what the delegate knows. Default: nothing. */
   describe?(): StateDetails;
+  /** Adds what the delegate knows to the description of the child. Default: nothing. */
+  describeChild?(child: ChildState): ChildState;
   /** Releases what the delegate acquired, before the child is destroyed. */
   release?(): void;
 }
@@ -127,7 +129,7 @@ export class SingleChildPolicy<Config extends LbConfig, Child extends ForwardedC
     const details = this.delegate.describe?.();
     return {
       ...(details !== undefined && { details }),
-      ...(child !== undefined && { children: [child] }),
+      ...(child !== undefined && { children: [this.delegate.describeChild?.(child) ?? child] }),
     };
   }
 

@@ -1,0 +1,159 @@
+import type { Subchannel } from '../../grpc-js';
+import type { Clock } from '../../util/clock';
+import type { Handle } from '../../util/handle';
+import { formatAddress } from '../endpoints/endpoint-key';
+import type { EndpointSet } from '../endpoints/endpoint-set';
+import type { ChildState, EndpointState } from '../tree/policy-state';
+
+/** Latencies are measured for this long after each description of the policies, and shown for this long. */
+const RECENT_MS = 60_000;
+/** The share of the latest call in the average. */
+const LATEST_SHARE = 1 / 16;
+/** Endpoints up to which nothing is removed. */
+const MIN_PRUNED = 64;
+
+/**
+ * Whether the latency of calls is measured: for a minute after each description of the policies of the channel, such as by
+ * `inspect()` or for the live page. At other times, no clock is read for a call.
+ */
+export class CallTiming implements Handle {
+  private timer: Handle | undefined;
+
+  constructor(private readonly clock: Pick<Clock, 'setTimer'>) {}
+
+  /** Whether latencies are measured now. */
+  get isOn(): boolean {
+    return this.timer !== undefined;
+  }
+
+  /** Measures for the next minute. */
+  request(): void {
+    this.timer?.release();
+    this.timer = this.clock.setTimer(() => (this.timer = undefined), RECENT_MS);
+  }
+
+  release(): void {
+    this.timer?.release();
+    this.timer = undefined;
+  }
+}
+
+interface Timing {
+  readonly isOn: boolean;
+}
+
+/** The calls of one cluster on the connections to one address. */
+export class EndpointCalls {
+  private inFlight = 0;
+  /** Exponentially weighted over the latest calls. */
+  private averageMs = 0;
+  private measuredAtMs = -Infinity;
+
+  constructor(
+    private readonly clock: Pick<Clock, 'monotonicMs'>,
+    private readonly timing: Timing | undefined,
+  ) {}
+
+  /** Whether no call is in flight. */
+  get isIdle(): boolean {
+    return this.inFlight === 0;
+  }
+
+  /** Counts the start of a call. @returns when it started; 0 if it is not measured. */
+  start(): number {
+    this.inFlight++;
+    return this.timing?.isOn === true ? this.clock.monotonicMs() : 0;
+  }
+
+  /** Counts the end of a call that was started. @param startedAtMs 0 if it is not measured. */
+  end(startedAtMs: number): void {
+    this.inFlight--;
+    if (startedAtMs === 0) return;
+    const nowMs = this.clock.monotonicMs();
+    const latencyMs = nowMs - startedAtMs;
+    const isFirst = nowMs - this.measuredAtMs > RECENT_MS;
+    this.averageMs += (latencyMs - this.averageMs) * (isFirst ? 1 : LATEST_SHARE);
+    this.measuredAtMs = nowMs;
+  }
+
+  describe(): Pick<EndpointState, 'callsInFlight' | 'latencyMs'> {
+    const isRecent = this.clock.monotonicMs() - this.measuredAtMs <= RECENT_MS;
+    return {
+      callsInFlight: this.inFlight,
+      ...(isRecent && { latencyMs: Math.round(this.averageMs * 1000) / 1000 }),
+    };
+  }
+}
+
+/** The calls of one cluster by the address of the endpoint. */
+export class ClusterCalls {
+  private readonly byAddress = new Map<string, EndpointCalls>();
+  private endpoints: EndpointSet | undefined;
+
+  constructor(
+    private readonly clock: Pick<Clock, 'monotonicMs'>,
+    private readonly timing: Timing | undefined,
+  ) {}
+
+  /** Sets the endpoints. Those that are removed are forgotten when there are many, and no call on them is in flight. */
+  update(endpoints: EndpointSet): void {
+    this.endpoints = endpoints;
+  }
+
+  /** Returns the calls on a subchannel; the same for all subchannels of an address. */
+  of(subchannel: Subchannel): EndpointCalls {
+    const address = subchannel.getAddress();
+    const known = this.byAddress.get(address);
+    if (known !== undefined) return known;
+    this.prune();
+    const created = new EndpointCalls(this.clock, this.timing);
+    this.byAddress.set(address, created);
+    return created;
+  }
+
+  /** Adds the calls to the description of a policy of the cluster and of those below it. */
+  describe(policy: ChildState): ChildState {
+    if (this.byAddress.size === 0) return policy;
+    const { children, endpoints } = policy;
+    return {
+      ...policy,
+      ...(children && { children: children.map((child) => this.describe(child)) }),
+      ...(endpoints && { endpoints: endpoints.map((endpoint) => this.describeEndpoint(endpoint)) }),
+    };
+  }
+
+  private describeEndpoint(endpoint: EndpointState): EndpointState {
+    for (const address of endpoint.addresses) {
+      const calls = this.byAddress.get(address);
+      if (calls !== undefined) return { ...endpoint, ...calls.describe() };
+    }
+    return endpoint;
+  }
+
+  private prune(): void {
+    const { byAddress, endpoints } = this;
+    const count = endpoints === undefined ? 0 : countEndpoints(endpoints);
+    if (endpoints === undefined || byAddress.size < Math.max(MIN_PRUNED, 2 * count)) return;
+    const listed = new Set<string>();
+    collectAddresses(endpoints, listed);
+    for (const [address, calls] of byAddress) {
+      if (calls.isIdle && !listed.has(address)) byAddress.delete(address);
+    }
+  }
+}
+
+function countEndpoints({ localities, children }: EndpointSet): number {
+  let count = 0;
+  for (const { endpoints } of localities) count += endpoints.length;
+  for (const child of children?.values() ?? []) count += countEndpoints(child);
+  return count;
+}
+
+function collectAddresses({ localities, children }: EndpointSet, into: Set<string>): void {
+  for (const { endpoints } of localities) {
+    for (const { addresses } of endpoints) {
+      for (const address of addresses) into.add(formatAddress(address));
+    }
+  }
+  for (const child of children?.values() ?? []) collectAddresses(child, into);
+}

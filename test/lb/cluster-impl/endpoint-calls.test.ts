@@ -1,0 +1,78 @@
+import { CallTiming, ClusterCalls } from '../../../src/lb/cluster-impl/endpoint-calls';
+import type { EndpointState } from '../../../src/lb/tree/policy-state';
+import { FakeClock } from '../../support/fake-clock';
+import { makeEndpointSet, makeLocality } from '../../support/lb-harness';
+import { FakeSubchannel } from '../../support/lb-subchannel';
+
+const MINUTE_MS = 60_000;
+
+describe('the calls of a cluster by endpoint', () => {
+  let clock: FakeClock;
+  let timing: CallTiming;
+  let calls: ClusterCalls;
+  beforeEach(() => {
+    clock = new FakeClock();
+    clock.advance(1000);
+    timing = new CallTiming(clock);
+    calls = new ClusterCalls(clock, timing);
+  });
+  afterEach(() => timing.release());
+
+  const subchannel = (host: string) => new FakeSubchannel(1, { host, port: 80 }, {}, () => {});
+  const endpoint = (address: string): EndpointState => ({
+    ...{ addresses: [address], state: 'READY', health: 'HEALTHY', weight: 1 },
+  });
+  const describeOne = (address: string) => {
+    const policy = {
+      policy: 'round_robin',
+      state: 'READY',
+      endpoints: [endpoint(address)],
+    } as const;
+    const described = calls.describe({ policy: 'priority', state: 'READY', children: [policy] });
+    return described.children?.[0]?.endpoints?.[0];
+  };
+
+  it('counts calls in flight, and measures no latency that was not requested', () => {
+    const one = calls.of(subchannel('10.0.0.1'));
+    const started = one.start();
+    expect(describeOne('10.0.0.1:80')).toEqual({ ...endpoint('10.0.0.1:80'), callsInFlight: 1 });
+    clock.advance(20);
+    one.end(started);
+    expect(describeOne('10.0.0.1:80')).toEqual({ ...endpoint('10.0.0.1:80'), callsInFlight: 0 });
+    expect(describeOne('10.0.0.2:80')).toEqual(endpoint('10.0.0.2:80'));
+  });
+
+  it('averages the latency for a minute after a request, the latest calls counting most', () => {
+    const one = calls.of(subchannel('10.0.0.1'));
+    const call = (latencyMs: number) => {
+      const started = one.start();
+      clock.advance(latencyMs);
+      one.end(started);
+    };
+    timing.request();
+    call(16);
+    expect(describeOne('10.0.0.1:80')).toMatchObject({ callsInFlight: 0, latencyMs: 16 });
+    call(32);
+    expect(describeOne('10.0.0.1:80')).toMatchObject({ latencyMs: 17 });
+    clock.advance(MINUTE_MS);
+    call(100);
+    expect(timing.isOn).toBe(false);
+    expect(describeOne('10.0.0.1:80')).not.toHaveProperty('latencyMs');
+    // The first of another minute does not count with those of long ago.
+    timing.request();
+    call(8);
+    expect(describeOne('10.0.0.1:80')).toMatchObject({ latencyMs: 8 });
+  });
+
+  it('serves every subchannel of an address, and forgets addresses that are gone when there are many', () => {
+    const kept = calls.of(subchannel('10.0.0.1'));
+    expect(calls.of(subchannel('10.0.0.1'))).toBe(kept);
+    calls.update(makeEndpointSet(makeLocality('a', ['10.0.0.1:80'])));
+    const busy = calls.of(subchannel('10.0.1.1'));
+    busy.start();
+    for (let i = 2; i < 200; i++) calls.of(subchannel(`10.0.1.${i}`));
+    expect(calls.of(subchannel('10.0.0.1'))).toBe(kept);
+    expect(calls.of(subchannel('10.0.1.1'))).toBe(busy);
+    expect(describeOne('10.0.1.2:80')).toEqual(endpoint('10.0.1.2:80'));
+  });
+});
