@@ -15,6 +15,12 @@ export {
 export type { AdminPageOptions } from './live-page/page-options';
 export type { AdminPage } from './live-page/page-server';
 export type {
+  CallCounts,
+  ChannelReport,
+  SocketReport,
+  SubchannelReport,
+} from './admin/channel-report';
+export type {
   CertificatesReport,
   CertificateState,
   ChangeReport,
@@ -23,6 +29,7 @@ export type {
   ResourceReport,
   TargetReport,
 } from './admin/inspect-report';
+export type { Difference } from './proto-json/json-diff';
 export type {
   ChildState,
   EndpointState,

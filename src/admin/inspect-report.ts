@@ -1,9 +1,11 @@
 import type { PolicyState } from '../lb/tree/policy-state';
+import type { Difference } from '../proto-json/json-diff';
 import type {
   ClientSnapshot,
   ResourceSnapshot,
   ServerSnapshot,
 } from '../xds-client/client-snapshot';
+import type { ChannelReport } from './channel-report';
 
 /** What a report has in it. */
 export interface InspectOptions {
@@ -52,6 +54,8 @@ export interface TargetReport {
   };
   /** The load-balancing policies of the channel, with the state of each endpoint. */
   readonly policies?: PolicyState;
+  /** What channelz knows of its channels: at most 100 in all, each with at most 1,000 subchannels. */
+  readonly channels: readonly ChannelReport[];
   readonly servers: readonly ServerSnapshot[];
   readonly resources: readonly ResourceReport[];
   /** The last changes of these resources, the oldest first. */
@@ -89,6 +93,11 @@ export interface ChangeReport {
   readonly version: string;
   /** What changed, or why there is no new value. */
   readonly text: string;
+  /**
+   * How the value that was accepted or rejected differs from the one that was accepted before, at most 100 differences. Only
+   * if contents are included, and both values are still kept: see docs/limits.md.
+   */
+  readonly diff?: readonly Difference[];
 }
 
 /** The certificates of one name of a provider instance. */

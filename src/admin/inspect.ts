@@ -1,19 +1,15 @@
-import { X509Certificate } from 'node:crypto';
 import type { LiveResolution } from '../resolver/live-resolutions';
 import type { PolicyState } from '../lb/tree/policy-state';
 import type { CertificatesInUse } from '../security/certificate-providers';
 import type { Clock } from '../util/clock';
 import { PACKAGE_VERSION } from '../util/version';
 import type { ClientSnapshot, ResourceSnapshot } from '../xds-client/client-snapshot';
-import type {
-  CertificatesReport,
-  CertificateState,
-  InspectOptions,
-  InspectReport,
-  ResourceReport,
-  TargetReport,
-} from './inspect-report';
-import type * as ResourceJson from './resource-json';
+import type { InspectOptions, InspectReport, ResourceReport, TargetReport } from './inspect-report';
+import { describeCertificates } from './certificates-report';
+import { describeChannels } from './channel-report';
+import { describeChanges } from './change-report';
+import { Contents } from './contents';
+import { shortName, toIso } from './report-texts';
 
 /** The parts of the process that a report describes. */
 export interface InspectedProcess {
@@ -36,7 +32,6 @@ const NOTHING: InspectedProcess = {
   describeUnusedFields: () => [],
 };
 
-const DEFAULT_MAX_BYTES = 8 * 2 ** 20;
 /** The number of pending resources that are named for each target. */
 const MAX_WAITS = 100;
 
@@ -50,12 +45,14 @@ export function inspectProcess(
   const targets = inspected.clients.filter(
     ({ scope }) => options.target === undefined || options.target === scope,
   );
+  const channels = describeChannels();
   return {
     ...{ schema: 1, package: 'grpc-xds', version: PACKAGE_VERSION, pid: process.pid },
     time: toIso(clock.now()),
     targets: targets.map(({ scope, nodeId, snapshot }) => ({
       ...{ target: scope, nodeId },
       ...describeTarget(inspected, scope),
+      channels: channels.get(scope) ?? [],
       ...describeClient(snapshot(), inspected, contents),
     })),
     certificates: inspected.certificates.map(describeCertificates),
@@ -117,11 +114,7 @@ function describeClient(
         ...(contents && accepted && { contents: contents.of(resource.typeUrl, accepted.bytes) }),
       };
     }),
-    changes: changes.map(({ atMs, typeUrl, ...change }) => ({
-      at: toIso(atMs),
-      type: shortName(typeUrl),
-      ...change,
-    })),
+    changes: describeChanges(changes, contents),
   };
 }
 
@@ -147,68 +140,4 @@ export function describeResource({
     }),
     ...(waitingSinceMs !== undefined && { waitingSince: toIso(waitingSinceMs) }),
   };
-}
-
-/** Describes the certificates of a provider. */
-export function describeCertificates({
-  instanceName: instance,
-  pluginName: plugin,
-  certificateName: name,
-  current: { identity, roots },
-}: CertificatesInUse): CertificatesReport {
-  return {
-    ...{ instance, plugin, name },
-    identity: describeState(identity, ({ certificateChain }) => splitPem(certificateChain)),
-    roots: describeState(roots, ({ certificates }) => certificates),
-  };
-}
-
-function describeState<T>(
-  result:
-    | { readonly ok: true; readonly value: T }
-    | { readonly ok: false; readonly error: string }
-    | undefined,
-  read: (value: T) => readonly string[],
-): CertificateState {
-  if (result === undefined) return { state: 'pending' };
-  if (!result.ok) return { state: 'failed', error: result.error };
-  const pems = read(result.value);
-  const expiries = pems.map((pem) => Date.parse(new X509Certificate(pem).validTo));
-  return { state: 'ready', certificates: pems.length, expiresAt: toIso(Math.min(...expiries)) };
-}
-
-function splitPem(chain: string): readonly string[] {
-  return chain.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
-}
-
-/** The contents of resources, up to a size. */
-class Contents {
-  private left: number;
-
-  constructor(maxBytes = DEFAULT_MAX_BYTES) {
-    this.left = maxBytes;
-  }
-
-  of(typeUrl: string, bytes: Uint8Array): unknown {
-    if (bytes.length > this.left)
-      return `left out: ${bytes.length} bytes, more than maxBytes allows`;
-    this.left -= bytes.length;
-    return loadResourceJson().resourceToJson(typeUrl, bytes);
-  }
-}
-
-/** Returns the name of a type without its package. */
-export function shortName(typeUrl: string): string {
-  return typeUrl.slice(typeUrl.lastIndexOf('.') + 1);
-}
-
-/** Formats a time. */
-export function toIso(ms: number): string {
-  return new Date(ms).toISOString();
-}
-
-/** Loaded late: the descriptors of all messages take longer to load than everything else here. */
-export function loadResourceJson(): typeof ResourceJson {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads the module on first use, synchronously; the type is that of the module
-  return require('./resource-json');
 }

@@ -11,6 +11,7 @@ export {
   Metadata,
   connectivityState as ConnectivityState,
   credentials,
+  getChannelzHandlers,
   logVerbosity,
   status as Status,
 } from '@grpc/grpc-js';

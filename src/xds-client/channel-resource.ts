@@ -236,18 +236,17 @@ export class ChannelResource implements RequestedResource {
 
   private remember(event: ResourceEvent<unknown>): void {
     const { channel, clock, history } = this.options;
-    const { server } = channel;
     const entry = this.describeEvent(event);
     if (entry === undefined) return;
     const { type, name } = this;
-    const { serverUri } = server;
+    const { serverUri } = channel.server;
     history.add({ atMs: clock.now(), serverUri, typeUrl: type.typeUrl, name, ...entry });
   }
 
   /** Describes an event for the history; `undefined` if nothing changed. */
   private describeEvent(
     event: ResourceEvent<unknown>,
-  ): Pick<ResourceChange, 'kind' | 'version' | 'text'> | undefined {
+  ): Pick<ResourceChange, 'kind' | 'version' | 'text' | 'bytes'> | undefined {
     switch (event.kind) {
       case 'accepted': {
         const { accepted, change } = event;
@@ -255,14 +254,18 @@ export class ChannelResource implements RequestedResource {
           return undefined;
         }
         const text = (change && this.type.describeChange?.(change.change)) ?? '';
-        return { kind: 'accepted', version: accepted.version, text };
+        const { version, bytes } = accepted;
+        return { kind: 'accepted', version, text, bytes };
       }
-      case 'failed':
-        return { kind: 'rejected', version: '', text: event.failure.error.message };
+      case 'failed': {
+        const { error, rejected: bytes } = event.failure;
+        return { kind: 'rejected', version: '', text: error.message, bytes };
+      }
       case 'deleted':
-        return { kind: 'removed', version: '', text: event.failure.error.message };
-      case 'timed-out':
-        return { kind: 'timed-out', version: '', text: event.failure.error.message };
+      case 'timed-out': {
+        const kind = event.kind === 'deleted' ? 'removed' : 'timed-out';
+        return { kind, version: '', text: event.failure.error.message, bytes: undefined };
+      }
       default:
         return undefined;
     }

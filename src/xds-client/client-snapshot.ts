@@ -54,16 +54,29 @@ export interface ResourceChange {
   readonly version: string;
   /** What changed in a value, if its decoder knows, or why there is no new one. */
   readonly text: string;
+  /** The value that was accepted or rejected; `undefined` if there is none, or it is not kept. */
+  readonly bytes: Uint8Array | undefined;
 }
 
 /** The number of changes kept, of all resources of the servers of a bootstrap. */
 const MAX_CHANGES = 1000;
+/** The size of a version that is kept, and of all that are, of the resources of the servers of a bootstrap. */
+const MAX_VERSION_BYTES = 64 * 1024;
+const MAX_KEPT_BYTES = 2 * 2 ** 20;
 
-/** The last changes of resources, of all servers of a bootstrap. */
+/** A change whose value may be dropped later. */
+type KeptChange = { -readonly [K in keyof ResourceChange]: ResourceChange[K] };
+
+/** The last changes of resources, of all servers of a bootstrap, with the last versions of those that are not large. */
 export class ChangeHistory {
   private changes: ResourceChange[] = [];
+  /** The changes with a value, the oldest first. */
+  private readonly kept = new Set<KeptChange>();
+  private keptBytes = 0;
 
-  add(change: ResourceChange): void {
+  add(added: ResourceChange): void {
+    const change = { ...added, bytes: copyUpTo(added.bytes, MAX_VERSION_BYTES) };
+    this.keep(change);
     this.changes.push(change);
     // Not one by one, since that would move all of them each time.
     if (this.changes.length >= 2 * MAX_CHANGES) this.changes = this.latest();
@@ -73,6 +86,23 @@ export class ChangeHistory {
   latest(): ResourceChange[] {
     return this.changes.slice(-MAX_CHANGES);
   }
+
+  private keep(change: KeptChange): void {
+    if (change.bytes === undefined) return;
+    this.kept.add(change);
+    this.keptBytes += change.bytes.length;
+    for (const oldest of this.kept) {
+      if (this.keptBytes <= MAX_KEPT_BYTES) break;
+      this.kept.delete(oldest);
+      this.keptBytes -= oldest.bytes?.length ?? 0;
+      oldest.bytes = undefined;
+    }
+  }
+}
+
+/** Returns a copy of a value: it may be part of a response, which would be kept as a whole. */
+function copyUpTo(bytes: Uint8Array | undefined, maxBytes: number): Uint8Array | undefined {
+  return bytes === undefined || bytes.length > maxBytes ? undefined : Uint8Array.from(bytes);
 }
 
 /** Everything a client knows, for CSDS and for diagnostics. Plain data, a copy. */

@@ -42,7 +42,7 @@ function snapshotOf(bytes: Uint8Array): ClientSnapshot {
       },
     ],
     changes: Array.from({ length: 50 }, (_, i) => ({
-      ...{ ...change, atMs: i, version: `${i}`, text: 'x'.repeat(5000) },
+      ...{ ...change, atMs: i, version: `${i}`, bytes: undefined, text: 'x'.repeat(5000) },
     })),
   };
 }

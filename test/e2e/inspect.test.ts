@@ -73,6 +73,27 @@ describe('inspect', () => {
     expect(second?.latencyMs).toBeGreaterThan(0);
   });
 
+  it('has what channelz knows of the channels of a target', async () => {
+    const backend = await mesh.backend('a');
+    mesh.serve(simpleResources([backend.port]));
+    const client = mesh.client();
+    await client.say();
+    await client.say();
+    const [channel, ...others] = inspect({ target: TARGET }).targets[0]?.channels ?? [];
+    expect(others).toEqual([]);
+    expect(channel).toMatchObject({
+      ...{ state: 'READY', calls: { started: 2, succeeded: 2, failed: 0 } },
+      subchannels: [
+        {
+          ...{ address: `127.0.0.1:${backend.port}`, state: 'READY' },
+          calls: { started: 2, succeeded: 2, failed: 0 },
+          sockets: [{ streams: { started: 2 }, messagesSent: 2, messagesReceived: 2 }],
+        },
+      ],
+    });
+    expect(channel?.calls.lastStartedAt).toMatch(/^\d{4}-\d\d-\d\dT/);
+  });
+
   it('has the last changes, a rejection beside the value in use, and the errors of endpoints', async () => {
     const backend = await mesh.backend('a');
     mesh.serve(simpleResources([backend.port]));
@@ -119,6 +140,28 @@ describe('inspect', () => {
     const leftOut = contents(10)?.map((resource) => resource.contents);
     expect(leftOut).toEqual(Array(4).fill(expect.stringMatching(/^left out: \d+ bytes/)));
     expect(inspect().targets[0]?.resources[0]).not.toHaveProperty('contents');
+  });
+
+  it('has how the value of a resource differs from the one before, if contents are included', async () => {
+    const backend = await mesh.backend('a');
+    const resources = simpleResources([backend.port]);
+    mesh.serve(resources);
+    await mesh.client().say();
+    mesh.serve({ ...resources, clusters: [edsClusterJson('echo', { lb_policy: 'RING_HASH' })] });
+    mesh.serve({ ...resources, clusters: [edsClusterJson('echo', { lb_policy: 'MAGLEV' })] });
+    const changes = (contents: boolean) =>
+      inspect({ target: TARGET, contents }).targets[0]?.changes.filter(
+        ({ type }) => type === 'Cluster',
+      ) ?? [];
+    const rejected = await eventually(
+      () => changes(true),
+      (all) => all.some(({ kind }) => kind === 'rejected'),
+    );
+    expect(rejected[0]).not.toHaveProperty('diff');
+    expect(rejected.at(-1)?.diff).toContainEqual(
+      expect.objectContaining({ kind: 'changed', path: 'lb_policy', after: 'MAGLEV' }),
+    );
+    for (const change of changes(false)) expect(change).not.toHaveProperty('diff');
   });
 
   it('reports why calls fail, and nothing of a target that no channel uses', async () => {

@@ -9,13 +9,9 @@ import {
   type ViewRequest,
 } from '../../live-page/view';
 import type { ClientSnapshot, ServerSnapshot } from '../../xds-client/client-snapshot';
-import {
-  describeCertificates,
-  describeTarget,
-  findResolution,
-  type InspectedProcess,
-} from '../inspect';
+import { describeTarget, findResolution, type InspectedProcess } from '../inspect';
 import type { CertificateState } from '../inspect-report';
+import { describeCertificates } from '../certificates-report';
 import type { ProcessEvents } from './process-events';
 import { eventView } from './event-rows';
 import { problemsOf, resourceView } from './resource-rows';

@@ -8,7 +8,7 @@ import {
   type ViewRequest,
 } from '../../live-page/view';
 import type { ResourceChange } from '../../xds-client/client-snapshot';
-import { shortName, toIso } from '../inspect';
+import { shortName, toIso } from '../report-texts';
 import { MAX_EVENTS, type ProcessEvent } from './process-events';
 
 /** An event of either kind. */

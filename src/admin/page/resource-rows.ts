@@ -12,18 +12,19 @@ import type {
   ResourceChange,
   ResourceSnapshot,
 } from '../../xds-client/client-snapshot';
-import {
-  describeResource,
-  type InspectedProcess,
-  loadResourceJson,
-  shortName,
-  toIso,
-} from '../inspect';
+import type { Difference } from '../../proto-json/json-diff';
+import { previousValues } from '../change-report';
+import { diffValues, loadResourceJson } from '../contents';
+import { describeResource, type InspectedProcess } from '../inspect';
+import { shortName, toIso } from '../report-texts';
 
 /** The size of an encoded resource up to which a page shows its contents. */
 const MAX_CONTENT_BYTES = 256 * 1024;
 /** The number of changes of one resource. */
 const MAX_CHANGES = 20;
+/** The number of its latest changes whose values are compared, and of the differences of each. */
+const MAX_DIFFS = 5;
+const MAX_LINES = 20;
 /** The number of unused fields of one resource that are named. */
 const MAX_FIELDS = 200;
 
@@ -62,7 +63,7 @@ export function explainResource(
   return {
     ...describeResource(resource),
     unusedFields: unusedFieldsOf(inspected, resource).slice(0, MAX_FIELDS),
-    changes: own.slice(-MAX_CHANGES).reverse().map(describeChange),
+    changes: describeChanges(own),
     ...(accepted && { contents: contentsOf(typeUrl, accepted.bytes) }),
   };
 }
@@ -84,11 +85,26 @@ function toRow(inspected: InspectedProcess, resource: ResourceSnapshot): Row {
   };
 }
 
-function describeChange({ atMs, serverUri, kind, version, text }: ResourceChange): object {
-  return {
-    ...{ at: toIso(atMs), server: cellText(serverUri), kind },
-    ...{ version: cellText(version), text: cellText(text) },
-  };
+/** Describes the last changes, the latest first. @param all Of one resource, the oldest first. */
+function describeChanges(all: readonly ResourceChange[]): readonly object[] {
+  const before = previousValues(all);
+  const latest = all.slice(-MAX_CHANGES).reverse();
+  return latest.map((change, index) => {
+    const { atMs, serverUri, typeUrl, kind, version, text, bytes } = change;
+    const previous = index < MAX_DIFFS ? before.get(change) : undefined;
+    const diff = bytes && previous && diffValues(typeUrl, previous, bytes).slice(0, MAX_LINES);
+    return {
+      ...{ at: toIso(atMs), server: cellText(serverUri), kind },
+      ...{ version: cellText(version), text: cellText(text) },
+      ...(diff && { diff: diff.map(describeDifference) }),
+    };
+  });
+}
+
+function describeDifference({ kind, path, before, after }: Difference): string {
+  const [from, to] = [before, after].map((value) => JSON.stringify(value));
+  const values = kind === 'changed' ? `${from} -> ${to}` : kind === 'added' ? to : from;
+  return cellText(`${kind} ${path} ${values}`);
 }
 
 function unusedFieldsOf(

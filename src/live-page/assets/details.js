@@ -50,7 +50,7 @@ function unusedOf({ unusedFields }) {
 
 function changesOf({ changes }) {
   if (changes.length === 0) return [];
-  const lines = changes.map(({ at, kind, version, text, server }) =>
+  const lines = changes.map(({ at, kind, version, text, server, diff = [] }) =>
     element(
       'li',
       {},
@@ -58,6 +58,9 @@ function changesOf({ changes }) {
       ' ',
       age(at),
       ` ${[version, text].filter(Boolean).join(': ')} (${server})`,
+      ...(diff.length === 0
+        ? []
+        : [element('ul', {}, ...diff.map((line) => element('li', {}, line)))]),
     ),
   );
   return [element('h3', {}, 'Last changes'), element('ul', { class: 'changes' }, ...lines)];
