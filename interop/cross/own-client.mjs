@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline';
 import { credentials, Metadata } from '@grpc/grpc-js';
 import { createXdsChannelCredentials, register } from 'grpc-xds';
 import { createMetricProducer, observe } from 'grpc-xds/opentelemetry';
+import { createMaintenanceServer, listen } from '../lib/serving.mjs';
 import { testing } from '../lib/test-protos.mjs';
 
 const clients = new Map();
@@ -65,9 +66,15 @@ const collect = async () => {
   return { metrics: resourceMetrics.scopeMetrics.flatMap(({ metrics }) => metrics.map(toMetric)) };
 };
 
+const startAdmin = async () => {
+  const port = await listen(createMaintenanceServer().server, ['127.0.0.1:0']);
+  return { address: `127.0.0.1:${port}` };
+};
+
 const handle = (command) => {
   const { do: action, target } = command;
   if (action === 'metrics') return collect();
+  if (action === 'admin') return startAdmin();
   if (action === 'call') return callMany(clientOf(command), command);
   if (action === 'observe') {
     const { metrics: enableMetrics, optionalLabels } = command;

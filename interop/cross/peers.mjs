@@ -15,6 +15,10 @@
 //       channels that are created from then on
 //   {"do": "metrics"}  answers {"metrics": [{"name", "unit", "kind", "buckets", "series": [{"labels", "value", "sum"}]}]},
 //       where the value of a histogram is its count
+//
+// and serve channelz, CSDS and health:
+//
+//   {"do": "admin"}  starts to; answers {"address"}
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -94,6 +98,15 @@ export class Peers {
   /** Turns resources in proto3 JSON into bytes. */
   encoder() {
     return this.#start([goPeer, 'encoder']);
+  }
+
+  /**
+   * Makes the calls that grpcdebug makes to the admin services of a process, and fails where it does; see `debug.go`.
+   *
+   *   {"do": "xds status"|"xds config"|"channels"|"servers"|"health", "address"}
+   */
+  debugger() {
+    return this.#start([goPeer, 'debugger']);
   }
 
   /** go-control-plane, with a cache of the kind `snapshot` or `linear`. */

@@ -4,6 +4,7 @@ import { differentialCases } from '../differential/differential.mjs';
 import { tlsCases } from '../tls/agreement.mjs';
 import { securitySuite } from '../tls/security-suite.mjs';
 import { distributionCases } from './distribution.mjs';
+import { debugCases } from './debug.mjs';
 import { goControlPlaneCases } from './go-control-plane.mjs';
 import { metricsCases } from './metrics.mjs';
 import { Peers } from './peers.mjs';
@@ -98,6 +99,7 @@ const groups = [
   ...secretDiscoveryCases,
   ...distributionCases,
   ...metricsCases,
+  ...debugCases,
   ...differentialCases,
   ...tlsCases,
   ...securitySuite,

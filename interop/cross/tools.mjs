@@ -16,6 +16,7 @@ const BUILDS = {
       'go.sum',
       'main.go',
       'client.go',
+      'debug.go',
       'encoder.go',
       'metrics.go',
       'probe.go',

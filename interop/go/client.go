@@ -27,8 +27,8 @@ type client struct {
 
 // clientCommand is one line for a client.
 type clientCommand struct {
-	// Do is "call", "watch" (connect, without calls), "close", "observe" (record metrics from now on), "metrics", "probe" or
-	// "measured".
+	// Do is "call", "watch" (connect, without calls), "close", "observe" (record metrics from now on), "metrics", "probe",
+	// "measured" or "admin" (serve channelz, CSDS and health).
 	Do         string
 	Target     string
 	Count      int
@@ -70,6 +70,8 @@ func (c *client) handle(line []byte) (answer, error) {
 		return c.observed.collect()
 	case "measured":
 		return c.probe.measured(), nil
+	case "admin":
+		return startAdmin()
 	}
 	if command.Do == "close" {
 		if channel, found := c.channels[command.Target]; found {

@@ -124,7 +124,12 @@ export class ControlPlane {
     if (this.state.kind !== 'stopped') throw new Error('the control plane is already started');
     const starting: State = { kind: 'starting' };
     this.state = starting;
-    const server = new Server({ 'grpc.max_receive_message_length': -1 });
+    const server = new Server({
+      'grpc.max_receive_message_length': -1,
+      // GrpcListener injects connections: the server would have a listening socket without an address, at which grpcdebug
+      // panics (https://github.com/grpc-ecosystem/grpcdebug/blob/v1.0.5/cmd/channelz.go, prettyAddress).
+      'grpc.enable_channelz': 0,
+    });
     this.ads.addTo(server);
     this.lrs.addTo(server);
     try {
