@@ -30,6 +30,4 @@ declare const routes: readonly import('grpc-xds/control-plane').ResourceInput[];
 declare const clusters: readonly import('grpc-xds/control-plane').ResourceInput[];
 declare const endpoints: readonly import('grpc-xds/control-plane').ResourceInput[];
 declare const moreEndpoints: import('grpc-xds/control-plane').ResourceInput;
-declare module 'pino';
-declare module 'winston';
 `;
