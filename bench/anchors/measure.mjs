@@ -1,22 +1,9 @@
 // Measures one client in one row: updates while calls are due, or its first calls.
-import {
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  mkdtempSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LineProcess } from '../../interop/cross/line-process.mjs';
-import { startChild } from '../support/child.mjs';
+import { LeanWorld } from '../support/lean-world.mjs';
 import { median } from '../support/statistics.mjs';
-
-const { bootstrap } = createRequire(import.meta.url)('../support/resources.cjs');
-const here = (name) => new URL(name, import.meta.url).pathname;
 
 const TARGET = 'xds:///echo.example.com';
 export const CALL_INTERVAL_MS = 5;
@@ -28,63 +15,23 @@ export const WINDOWS = 5;
 const WINDOW_LIMIT_MS = 10_000;
 const WARM_UP_INTERVAL_MS = 60;
 const SETTLE_MS = 1000;
-const CONNECT_TIMEOUT_MS = 120_000;
 
-/** A backend and a control plane of a row, and a folder for the bootstrap. */
-class World {
-  static async start(row) {
-    const backend = await startChild(here('./backend-child.cjs'));
-    const { port } = backend.ready;
-    const controlPlane = await startChild(here('./control-plane-child.cjs'), [
-      JSON.stringify({ row, port }),
-    ]);
-    return new World(backend, controlPlane);
-  }
-
-  constructor(backend, controlPlane) {
-    this.backend = backend;
-    this.controlPlane = controlPlane;
-    this.folder = mkdtempSync(join(tmpdir(), 'grpc-xds-bench-'));
-    this.bootstrap = join(this.folder, 'bootstrap.json');
-    writeFileSync(this.bootstrap, JSON.stringify(bootstrap(controlPlane.ready.address)));
-  }
-
-  /** Starts a program and makes its first call. @returns it, and the milliseconds that took. */
-  async call({ command, env }, target) {
-    const startedAt = performance.now();
-    const client = await LineProcess.start(command, {
-      ...env,
-      GRPC_XDS_BOOTSTRAP: this.bootstrap,
-      GRPC_XDS_BOOTSTRAP_CONFIG: '',
-    });
-    const answer = await client.ask({
-      ...{ do: 'call', target, count: 1, method: 'EmptyCall', timeoutMs: 60_000 },
-    });
-    if ((answer.message ?? '') !== '') throw new Error(answer.message);
-    return { client, ms: performance.now() - startedAt };
-  }
-
-  async waitForConnections(count) {
-    const end = Date.now() + CONNECT_TIMEOUT_MS;
-    for (;;) {
-      const { open } = await this.backend.ask('connections');
-      if (open >= count) return;
-      if (Date.now() > end) throw new Error(`only ${open} of ${count} connections`);
-      await sleep(100);
-    }
-  }
-
-  async stop() {
-    await Promise.all([this.controlPlane.stop(), this.backend.stop()]);
-    rmSync(this.folder, { recursive: true, force: true });
-  }
+/** Starts a program and makes its first call. @returns it, and the milliseconds that took. */
+async function startClient(world, { command, env }, target) {
+  const startedAt = performance.now();
+  const client = await LineProcess.start(command, { ...env, ...world.environment });
+  const answer = await client.ask({
+    ...{ do: 'call', target, count: 1, method: 'EmptyCall', timeoutMs: 60_000 },
+  });
+  if ((answer.message ?? '') !== '') throw new Error(answer.message);
+  return { client, ms: performance.now() - startedAt };
 }
 
 /** Measures updates. @returns the medians of the windows, the first update, and what the process has at the end. */
 export async function measureUpdates(row, program) {
-  const world = await World.start(row);
+  const world = await LeanWorld.start(row);
   try {
-    const { client } = await world.call(program, TARGET);
+    const { client } = await startClient(world, program, TARGET);
     await world.waitForConnections(row.connections);
     await sleep(SETTLE_MS);
     await client.ask({ do: 'probe', target: TARGET, intervalMs: CALL_INTERVAL_MS });
@@ -118,7 +65,7 @@ class Window {
     const acksMs = [];
     while (acksMs.length < updates && performance.now() - startedAt < WINDOW_LIMIT_MS) {
       const pause = sleep(intervalMs);
-      acksMs.push((await this.world.controlPlane.ask('update')).ackMs);
+      acksMs.push(await this.world.update());
       await pause;
     }
     return this.result(startedAt, acksMs);
@@ -179,16 +126,15 @@ function targetOf(link) {
 
 /** Measures first calls, with and without xDS in turn. @returns both medians in milliseconds. */
 export async function measureFirstCalls(row, program, starts) {
-  const world = await World.start(row);
+  const world = await LeanWorld.start(row);
   const [plain, xds] = [[], []];
   try {
-    const plainTarget = `127.0.0.1:${world.backend.ready.port}`;
     for (let i = 0; i < starts; i++) {
       for (const [times, which, target] of [
-        [plain, program.plain ?? program, plainTarget],
+        [plain, program.plain ?? program, world.backendAddress],
         [xds, program, TARGET],
       ]) {
-        const { client, ms } = await world.call(which, target);
+        const { client, ms } = await startClient(world, which, target);
         times.push(ms);
         await client.stop();
       }

@@ -1,4 +1,4 @@
-// A client that makes one call and then watches itself. Answers `reset`, and `read` with what happened since: CPU
+// A client that makes one call on each of its channels, of which there is one by default, and then watches itself. Answers `reset`, and `read` with what happened since: CPU
 // time and the longest pause of the event loop, in milliseconds; and `memory` with what is in use after a collection.
 const { monitorEventLoopDelay } = require('node:perf_hooks');
 const { setFlagsFromString } = require('node:v8');
@@ -6,9 +6,12 @@ const { runInNewContext } = require('node:vm');
 const grpc = require('@grpc/grpc-js');
 const { echoService } = require('../support/echo-service.cjs');
 
-const variant = process.argv[2];
+const [variant, channels = '1'] = process.argv.slice(2);
 require(variant === 'grpc-xds' ? '../../dist/index.js' : variant).register();
-const client = new grpc.Client('xds:///echo.example.com', grpc.credentials.createInsecure());
+const clients = Array.from(
+  { length: Number(channels) },
+  () => new grpc.Client('xds:///echo.example.com', grpc.credentials.createInsecure()),
+);
 const { path, requestSerialize, responseDeserialize } = echoService.say;
 const delay = monitorEventLoopDelay({ resolution: 1 });
 delay.enable();
@@ -46,7 +49,8 @@ const answers = {
 
 process.on('message', async (question) => process.send(await answers[question]()));
 
-const call = () =>
+let answered = 0;
+for (const client of clients) {
   client.makeUnaryRequest(
     path,
     requestSerialize,
@@ -57,7 +61,8 @@ const call = () =>
         console.error(variant, error.message);
         process.exit(1);
       }
+      if (++answered < clients.length) return;
       process.send({ firstCallMs: performance.now(), firstPauseMs: pauseMs() });
     },
   );
-call();
+}

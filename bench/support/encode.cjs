@@ -59,11 +59,12 @@ exports.listener = (name) =>
     },
   });
 
+/** The routes of a listener. */
+exports.routeConfig = (name, virtual_hosts) =>
+  encode('envoy.config.route.v3.RouteConfiguration', { name: `${name}-routes`, virtual_hosts });
+
 exports.routes = (name, routes) =>
-  encode('envoy.config.route.v3.RouteConfiguration', {
-    name: `${name}-routes`,
-    virtual_hosts: [{ name: 'all', domains: ['*'], routes }],
-  });
+  exports.routeConfig(name, [{ name: 'all', domains: ['*'], routes }]);
 
 exports.cluster = (name, policy = 'ROUND_ROBIN', extra = {}) =>
   encode('envoy.config.cluster.v3.Cluster', {

@@ -8,9 +8,9 @@ const {
   endpoints,
   field,
   listener,
-  routes,
+  routeConfig,
   TYPES,
-} = require('../support/encode.cjs');
+} = require('./encode.cjs');
 
 const { row, port } = JSON.parse(process.argv[2]);
 const same = (buffer) => buffer;
@@ -38,24 +38,37 @@ const routesOf = () => {
   ];
 };
 
+/** Virtual hosts of other services, of which one has a timeout, and that of the calls. */
+const routesWith = (timeoutSeconds) => {
+  const count = row.virtualHosts ?? 1;
+  const others = Array.from({ length: count - 1 }, (_, i) => {
+    const max_stream_duration = { seconds: i === count >> 1 ? timeoutSeconds : 1 };
+    const route = { cluster: changed, max_stream_duration: { max_stream_duration } };
+    const routes = [{ match: { prefix: `/package.Service${i}/` }, route }];
+    return { name: `host-${i}`, domains: [`host-${i}.example.com`, `host-${i}:443`], routes };
+  });
+  return routeConfig(SERVICE, [...others, { name: 'all', domains: ['*'], routes: routesOf() }]);
+};
+
 /** A resource of a response: its type, and its bytes. */
 const item = (letter, bytes) =>
   field(2, Buffer.concat([field(1, Buffer.from(TYPES[letter])), field(2, bytes)]));
 
 const replacement = (index) => (index === middle ? row.endpoints : index);
-/** Both versions of the resource that is changed; see `rows.mjs`. */
+/** Both versions of the resource that is changed; see `../anchors/rows.mjs`. */
 const versionsOf = {
   E: () => [
     endpoints(changed, row.endpoints, port),
     endpoints(changed, row.endpoints, port, replacement),
   ],
   C: () => [clusterOf(changed, 1000), clusterOf(changed, 2000)],
+  R: () => [routesWith(1), routesWith(2)],
 };
 const versions = versionsOf[row.changes]().map((bytes) => item(row.changes, bytes));
 
 const resources = {
   L: new Map([[SERVICE, item('L', listener(SERVICE))]]),
-  R: new Map([[`${SERVICE}-routes`, item('R', routes(SERVICE, routesOf()))]]),
+  R: new Map([[`${SERVICE}-routes`, item('R', routesWith(1))]]),
   C: new Map(clusterNames.map((name) => [name, item('C', clusterOf(name, 1000))])),
   E: new Map(clusterNames.map((name) => [name, item('E', endpoints(name, row.endpoints, port))])),
 };
@@ -115,7 +128,7 @@ class Stream {
   }
 
   /** @returns the milliseconds from the write to the acknowledgement. */
-  push(letter) {
+  push(letter, name) {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error('not acknowledged')), ACK_TIMEOUT_MS);
       const sentAt = performance.now();
@@ -123,7 +136,7 @@ class Stream {
         clearTimeout(timer);
         resolve(ms);
       };
-      this.update = { letter, sentAt, acknowledged, nonce: this.send(letter, [changed]) };
+      this.update = { letter, sentAt, acknowledged, nonce: this.send(letter, [name]) };
     });
   }
 }
@@ -147,8 +160,9 @@ server.addService(
 
 process.on('message', async () => {
   version++;
-  resources[row.changes].set(changed, versions[version % 2]);
-  process.send({ ackMs: await stream.push(row.changes) });
+  const name = row.changes === 'R' ? `${SERVICE}-routes` : changed;
+  resources[row.changes].set(name, versions[version % 2]);
+  process.send({ ackMs: await stream.push(row.changes, name) });
 });
 
 server.bindAsync('127.0.0.1:0', grpc.ServerCredentials.createInsecure(), (error, boundPort) => {
