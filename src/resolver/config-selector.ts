@@ -42,6 +42,8 @@ export class XdsConfigSelector implements ConfigSelector {
 
   invoke(methodName: string, headers: Metadata, channelId: number): CallConfig {
     const { target, random, regexes, channel } = this.options;
+    const { eventLoop } = channel;
+    eventLoop?.onCall();
     const method = toPath(methodName);
     const seen = this.routedHeaders(headers);
     const found = this.find(method, seen);
@@ -61,7 +63,7 @@ export class XdsConfigSelector implements ConfigSelector {
     const { ref, filters } = drawn;
     const { methodConfig, hashPolicies: policies } = found;
     const hash = this.hasher.read({ policies, metadata: seen, channelId });
-    if (filters.length === 0) return new RoutedCall(ref, found, hash);
+    if (filters.length === 0) return new RoutedCall(ref, found, hash, eventLoop);
     const { choice, authorityRewrite } = found;
     const call = new FilteredCall({ choice, drawn, hash, authorityRewrite, channel });
     const release = () => call.release();

@@ -1,5 +1,6 @@
 import { Status, type PickResult, type StatusObject } from '../grpc-js';
 import { waitOf } from '../lb/connectivity';
+import type { EventLoopWatch } from '../util/event-loop-watch';
 
 // The texts of grpc-js for what a call was waiting for when its deadline passed
 // (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/resolving-call.ts, `runDeadlineTimer`).
@@ -23,20 +24,26 @@ export function explainStage(
 /** The text of a call that was sent: it ends with the address of the endpoint. */
 const ON_CONNECTION = /,remote_addr=(\S+)$/;
 
+/** Where a call was when it ended. */
+export interface CallEnd {
+  /** The cluster of the call. */
+  readonly cluster: string;
+  /** The result of the last pick without a connection. */
+  readonly notPicked: PickResult | undefined;
+  readonly eventLoop: EventLoopWatch | undefined;
+}
+
 /**
  * Returns the status with what the call was waiting for when its deadline passed: why no connection was picked, or which
- * endpoint has not answered.
- *
- * @param cluster The cluster of the call.
- * @param notPicked The result of the last pick without a connection.
+ * endpoint has not answered, and whether this process did not run.
  */
-export function explainDeadline(
-  status: StatusObject,
-  cluster: string,
-  notPicked: PickResult | undefined,
-): StatusObject {
-  const { code, details } = status;
-  if (code !== Status.DEADLINE_EXCEEDED) return status;
+export function explainDeadline(status: StatusObject, end: CallEnd): StatusObject {
+  if (status.code !== Status.DEADLINE_EXCEEDED) return status;
+  return explainBlock(explainWait(status, end), end.eventLoop);
+}
+
+function explainWait(status: StatusObject, { cluster, notPicked }: CallEnd): StatusObject {
+  const { details } = status;
   const [, address] = ON_CONNECTION.exec(details) ?? [];
   if (address !== undefined) {
     const cause = `Cluster "${cluster}": ${address} has not answered the call: see its log`;
@@ -48,4 +55,19 @@ export function explainDeadline(
       waitOf(notPicked) ??
       `Cluster "${cluster}": no endpoint is connected`,
   ]);
+}
+
+/** The beginning of the text of grpc-js, with the time since the start of the call. */
+const ELAPSED = /^Deadline exceeded after ([\d.]+)s,/;
+
+/** Returns the status with the time for which this process was blocked during the call, if it was. */
+export function explainBlock(
+  status: StatusObject,
+  eventLoop: EventLoopWatch | undefined,
+): StatusObject {
+  const { code, details } = status;
+  if (code !== Status.DEADLINE_EXCEEDED || eventLoop === undefined) return status;
+  const [, seconds] = ELAPSED.exec(details) ?? [];
+  const block = seconds === undefined ? undefined : eventLoop.describeBlock(Number(seconds) * 1000);
+  return block === undefined ? status : { ...status, details: `${details}; ${block}` };
 }

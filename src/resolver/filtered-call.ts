@@ -5,6 +5,7 @@ import type { FilterStates } from '../http-filters/filter-states';
 import type { CallRouting, FilterCall } from '../http-filters/http-filter';
 import type { AuthorityRewrite, CallAttributes, OverrideHost } from '../lb/call-attributes';
 import type { ResourceMetadata } from '../resources/cluster/cluster';
+import type { EventLoopWatch } from '../util/event-loop-watch';
 import type { Handle } from '../util/handle';
 import { err, ok, type Result } from '../util/result';
 import type { ClusterChoice, RouteCluster } from './cluster-choice';
@@ -18,6 +19,8 @@ export interface FilterChannel {
   readonly states: FilterStates;
   /** Returns a cluster of the config in use; `undefined` if it is not part of the config. */
   cluster(name: string): ClusterResult | undefined;
+  /** For calls whose deadline passes. Default: nothing is known of it. */
+  readonly eventLoop?: EventLoopWatch | undefined;
 }
 
 interface FilteredCallOptions extends Pick<CompiledRoute, 'authorityRewrite'> {
@@ -127,6 +130,7 @@ export class FilteredCall
   end(status: StatusObject): StatusObject {
     const { cluster } = this.ref;
     this.release();
-    return explainDeadline(status, cluster, this.notPicked);
+    const { eventLoop } = this.channel;
+    return explainDeadline(status, { cluster, notPicked: this.notPicked, eventLoop });
   }
 }

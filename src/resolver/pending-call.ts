@@ -14,7 +14,7 @@ import {
 import { createFilterFactory } from '../grpc-js/host-adapters';
 import { toCallAttributes, type CallAttributes } from '../lb/call-attributes';
 import type { Clock } from '../util/clock';
-import { explainStage, IN_FILTERS } from './deadline-status';
+import { explainBlock, explainStage, IN_FILTERS } from './deadline-status';
 import { RouteDeadline } from './route-deadline';
 
 /** A call to be routed, as a config selector receives it. */
@@ -159,6 +159,7 @@ export class PendingCall {
   private explain(status: StatusObject): StatusObject {
     const explained = explainStage(status, IN_FILTERS, () => this.owner.reasons());
     const details = explained.details.replace(IN_FILTERS, 'waiting for the configuration');
-    return explained === status ? status : { ...explained, details };
+    const shown = explained === status ? status : { ...explained, details };
+    return explainBlock(shown, this.clock.eventLoop);
   }
 }

@@ -75,6 +75,7 @@ export class PendingCalls {
       onEnded: () => this.remove(call),
       onDeadline: () => this.requestPick(),
     });
+    clock.eventLoop?.onCall();
     this.calls.add(call);
     this.processHandle ??= keepProcessAlive(clock);
     return call.toCallConfig();

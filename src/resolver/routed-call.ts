@@ -15,6 +15,7 @@ import { CallFilterChain } from '../http-filters/call-filter-chain';
 import type { FilterCall, PreparedFilter } from '../http-filters/http-filter';
 import type { AuthorityRewrite, CallAttributes } from '../lb/call-attributes';
 import type { CallStats } from '../stats/call-stats';
+import type { EventLoopWatch } from '../util/event-loop-watch';
 import type { ClusterRef } from './cluster-refs';
 import { explainDeadline, explainStage, IN_FILTERS } from './deadline-status';
 import type { PendingHash } from './request-hash';
@@ -54,6 +55,7 @@ export class RoutedCall implements CallConfig, FilterFactory, Filter, CallAttrib
     ref: ClusterRef,
     { methodConfig, authorityRewrite }: Pick<CompiledRoute, 'methodConfig' | 'authorityRewrite'>,
     private readonly pendingHash: PendingHash,
+    private readonly eventLoop: EventLoopWatch | undefined,
   ) {
     this.ref = ref.acquire();
     this.cluster = ref.childName;
@@ -97,12 +99,15 @@ export class RoutedCall implements CallConfig, FilterFactory, Filter, CallAttrib
 
   receiveTrailers(status: StatusObject): StatusObject {
     this.ended = true;
-    const { ref, notPicked } = this;
-    ref.release();
-    const shown =
-      status.code === Status.OK ? status : explainDeadline(status, ref.cluster, notPicked);
+    this.ref.release();
+    const shown = status.code === Status.OK ? status : this.explain(status);
     this.stats?.end(shown.code, shown.details);
     return shown;
+  }
+
+  private explain(status: StatusObject): StatusObject {
+    const { eventLoop, notPicked, ref } = this;
+    return explainDeadline(status, { cluster: ref.cluster, notPicked, eventLoop });
   }
 }
 

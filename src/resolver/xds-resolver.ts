@@ -192,7 +192,9 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     const { random, hash, regexes, limits } = this.shared;
     const { uri: target, options: channelOptions } = this;
     const { filterStates: states } = this;
-    const channel = { states, cluster: (name: string) => lbContext.clusters.cluster(name) };
+    const { eventLoop } = this.shared.clock;
+    const cluster = (name: string) => lbContext.clusters.cluster(name);
+    const channel = { states, cluster, eventLoop };
     const options = { table, target, random, hash, regexes, limits, channelOptions, channel };
     return new ExpiringSelector(
       new XdsConfigSelector(options),

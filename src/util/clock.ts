@@ -1,3 +1,4 @@
+import { EventLoopWatch } from './event-loop-watch';
 import { createHandle, type Handle } from './handle';
 
 /** The source of time and timers. Tests pass a fake one. */
@@ -21,6 +22,8 @@ export interface Clock {
    * alive until then. Absent from clocks that only have timers; see `inNextTurn`.
    */
   nextTurn?(callback: () => void): Handle;
+  /** Notices when the event loop is blocked. Default: nothing does. */
+  readonly eventLoop?: EventLoopWatch;
 }
 
 /** The delay that stands in for the next turn. */
@@ -45,8 +48,7 @@ export function keepProcessAlive(clock: Pick<Clock, 'setTimer'>): Handle {
   return clock.setTimer(() => undefined, MAX_DELAY_MS, true);
 }
 
-/** The clock of the system. */
-export const systemClock: Clock = {
+const systemTime: Clock = {
   now: () => Date.now(),
   monotonicMs: () => performance.now(),
   setTimer(callback, delayMs, keepsAlive = false) {
@@ -61,3 +63,6 @@ export const systemClock: Clock = {
     return createHandle(() => clearImmediate(immediate));
   },
 };
+
+/** The clock of the system. */
+export const systemClock: Clock = { ...systemTime, eventLoop: new EventLoopWatch(systemTime) };

@@ -101,7 +101,7 @@ export class LongWaits {
   }
 
   private report(waits: readonly Wait[]): void {
-    const { logger, nodeId } = this.options;
+    const { clock, logger, nodeId } = this.options;
     const { resourceWaiting } = diagnostics;
     const logged = new Set<string>();
     for (const { resource, source, sinceMs } of waits) {
@@ -109,7 +109,7 @@ export class LongWaits {
       const { typeUrl } = type;
       const { target } = source;
       const key = keyOf(typeUrl, name);
-      const describe = () => source.describeWait(resource);
+      const describe = () => withBlock(source.describeWait(resource), clock);
       if (!logged.has(key) && logged.size < MAX_WAIT_LINES) {
         const fields = { event: 'resource-waiting', nodeId, typeUrl, name };
         if (source.hasFailedServer) {
@@ -131,4 +131,10 @@ export class LongWaits {
 
 function keyOf(typeUrl: string, name: string): string {
   return `${typeUrl} ${name}`;
+}
+
+/** Returns the text with the time for which this process was blocked meanwhile, if it was. */
+function withBlock(text: string, { eventLoop }: Clock): string {
+  const block = eventLoop?.describeBlock(LONG_WAIT_MS);
+  return block === undefined ? text : `${text}; ${block}`;
 }

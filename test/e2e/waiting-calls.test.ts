@@ -33,7 +33,19 @@ const LOCALITY = '{region="test", zone="a", sub_zone=""}';
 interface Attempt {
   readonly waitForReady?: boolean;
   readonly deadlineMs?: number;
+  /** Called when the call is started. */
+  readonly onStarted?: () => void;
 }
+
+/** An attempt in whose second half the process does nothing for a while. */
+const blocking: Attempt = {
+  deadlineMs: 1000,
+  onStarted: () => {
+    const cell = new Int32Array(new SharedArrayBuffer(4));
+    setTimeout(() => Atomics.wait(cell, 0, 0, 2000), 500);
+  },
+};
+const BLOCKED = String.raw`; this process was blocked for \d+\.\d s$`;
 
 /** Returns the error of a call that must fail. */
 async function errorOf(call: Promise<string>): Promise<ServiceError> {
@@ -60,7 +72,9 @@ function firstError(pattern: RegExp, attempt: Attempt): Promise<ServiceError> {
       const client = new EchoClient(TARGET);
       try {
         const metadata = new Metadata({ waitForReady });
-        const failure = await errorOf(client.say({ deadlineMs, metadata }));
+        const call = client.say({ deadlineMs, metadata });
+        attempt.onStarted?.();
+        const failure = await errorOf(call);
         expect(failure.code).toBe(status.DEADLINE_EXCEEDED);
         return failure;
       } finally {
@@ -164,6 +178,29 @@ describe('the first call of a channel says at its deadline what it waited for', 
       'wait_for_ready,Waiting for LB pick; Cluster "echo": No connection established. ' +
         `Last error: connect ECONNREFUSED (127.0.0.1:1 in ${LOCALITY} and 1 more): check that a server listens there`,
     );
+  });
+
+  it('a block of this process, besides a silent endpoint', async () => {
+    mesh.serve(simpleResources([silentPort]));
+    await firstFailure(new RegExp(`Waiting for LB pick; .* has been connecting for .*${BLOCKED}`), {
+      ...blocking,
+    });
+  });
+
+  it('a block of this process, besides an endpoint that does not answer', async () => {
+    const slow = new SlowServer();
+    await slow.start();
+    mesh.serve(simpleResources([slow.port]));
+    await firstFailure(
+      new RegExp(`remote_addr=.* has not answered the call: .*${BLOCKED}`),
+      blocking,
+    );
+    slow.stop();
+  });
+
+  it('a block of this process, besides the management server', async () => {
+    register({ bootstrap: bootstrapFor(`127.0.0.1:${silentPort}`) });
+    await firstFailure(new RegExp(`connecting to management server .*${BLOCKED}`), blocking);
   });
 
   it('the delay of a filter', async () => {

@@ -74,7 +74,8 @@ export class ClusterLog {
     this.timer = undefined;
     const { picker } = this.current();
     const wait = describeWait(picker) ?? 'no endpoint is connected';
-    const text = `Cluster "${cluster}": ${wait}`;
+    const block = this.environment.clock.eventLoop?.describeBlock(LONG_WAIT_MS);
+    const text = `Cluster "${cluster}": ${wait}${block === undefined ? '' : `; ${block}`}`;
     this.report(text, { event: 'cluster-connecting', cluster, error: wait });
   }
 
