@@ -32,6 +32,7 @@ const METRICS = [
   'grpc.xds_client.resource_updates_valid',
   'grpc.xds_client.resources',
   'grpc.xds_client.server_failure',
+  'grpc_xds.config.apply_duration',
   'grpc_xds.fallback_active',
   'grpc_xds.lb.drops',
   'grpc_xds.lb.endpoints',

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { allInstruments } from '../../src/opentelemetry/instrument-choice';
 import { runModule } from '../interop/run-module';
 
 // The dashboard and the alerts of examples/observability. `npm run examples -- observability` runs them in Prometheus.
@@ -27,6 +28,26 @@ describe('the dashboard and the alerts of the example', () => {
     `);
     // That one is for the end of the process.
     expect(answer).toEqual(['XdsMetricsAbsent']);
+  });
+});
+
+describe('the names over OTLP', () => {
+  // https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/#metric-metadata-1
+  const suffixes: ReadonlyMap<string, string> = new Map([
+    ['s', '_seconds'],
+    ['By', '_bytes'],
+  ]);
+  const nameOf = (name: string, suffix: string) => `${name.replaceAll('.', '_')}${suffix}_count`;
+
+  it('have the unit of each instrument, unless it is in braces', async () => {
+    const names = allInstruments.map(({ name }) => nameOf(name, ''));
+    const answer = await runModule(`
+      import { withUnits } from './examples/observability/otlp-names.mjs';
+      answer(${JSON.stringify(names)}.map((name) => withUnits(name + '{a="b"}')));
+    `);
+    expect(answer).toEqual(
+      allInstruments.map(({ name, unit }) => `${nameOf(name, suffixes.get(unit) ?? '')}{a="b"}`),
+    );
   });
 });
 
