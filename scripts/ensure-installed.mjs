@@ -1,5 +1,5 @@
 // Runs `npm ci` unless node_modules already holds what package-lock.json asks for. Every command in
-// the README starts with this, so that it works in a fresh clone; it takes a few milliseconds when
+// CONTRIBUTING.md starts with this, so that it works in a fresh clone; it takes a few milliseconds when
 // there is nothing to do.
 //
 // An argument names another folder with a package-lock.json of its own.

@@ -14,6 +14,7 @@ import { createGrpcLogger, currentTracers } from './grpc-js/grpc-logger';
 import { loadedModules } from './grpc-js/other-copies';
 import { policyNames, registerLbPolicies } from './lb/registry/register-lb-policies';
 import type { CallExplanation } from './resolver/explain-call';
+import { withText } from './resolver/explanation-text';
 import { registerXdsResolver } from './resolver/xds-scheme';
 import type * as Explain from './runtime/explain-resources';
 import { loadRuntime } from './runtime/load-runtime';
@@ -113,7 +114,7 @@ export function explainCall(
     registration === undefined
       ? 'register() of grpc-xds has not been called in this process'
       : 'no channel for an xds: target has been created in this process';
-  return { kind: 'unrouted', reason, waitingFor: [] };
+  return withText({ kind: 'unrouted', reason, waitingFor: [] });
 }
 
 /**
