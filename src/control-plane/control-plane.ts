@@ -72,7 +72,17 @@ export interface ListeningAddress {
   /** `host:port`, the form of `server_uri` in a bootstrap. */
   readonly address: string;
   /** A bootstrap for clients on this machine, such as for `register({ bootstrap })`. */
-  readonly bootstrap: object;
+  readonly bootstrap: ClientBootstrap;
+}
+
+/** A bootstrap with one management server. */
+export interface ClientBootstrap {
+  readonly xds_servers: readonly {
+    readonly server_uri: string;
+    readonly channel_creds: readonly { readonly type: string }[];
+    readonly server_features: readonly string[];
+  }[];
+  readonly node: { readonly id: string };
 }
 
 type State =

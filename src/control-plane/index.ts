@@ -4,7 +4,7 @@
 
 // The server.
 export { ControlPlane } from './control-plane';
-export type { ControlPlaneOptions, ListeningAddress } from './control-plane';
+export type { ClientBootstrap, ControlPlaneOptions, ListeningAddress } from './control-plane';
 export type { ImitatedServer } from './ads/subscriptions';
 export type { ClientIdentity, ClientNode, NodeMetadata } from './client-state';
 export type {
