@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs';
+import { lstatSync, rmSync, writeFile, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../util/clock';
@@ -35,6 +35,33 @@ export function dumpOnSignal(
       ),
     );
   };
+  const marker = markProcess(signal);
   process.on(signal, dump);
-  return createHandle(() => process.off(signal, dump));
+  return createHandle(() => {
+    process.off(signal, dump);
+    marker.release();
+  });
+}
+
+/**
+ * Creates a file by which `grpc-xds dump --pid` knows that the process writes a report on a signal, and is not ended by it.
+ * It is removed with the handle, or when the process ends. Where it cannot be created, the signal works without that command.
+ */
+function markProcess(signal: NodeJS.Signals): Handle {
+  const path = join(tmpdir(), `grpc-xds-${process.pid}.${signal}`);
+  const remove = () => {
+    rmSync(path, { force: true });
+  };
+  try {
+    // One of an earlier process with the same id. Of another user, it stays.
+    if (lstatSync(path, { throwIfNoEntry: false })?.uid === process.getuid?.()) remove();
+    writeFileSync(path, '', { mode: 0o600, flag: 'wx' });
+  } catch {
+    return createHandle(() => undefined);
+  }
+  process.once('exit', remove);
+  return createHandle(() => {
+    process.off('exit', remove);
+    remove();
+  });
 }

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
+import { addService, parsePid, parsePort, parseSeconds } from './arguments';
 import { addBootstrapCommand } from './bootstrap-program';
 import type { OutputFlags } from './format';
-import type { Services } from '../control-plane';
 import { type CliIo, exitCode } from './io';
 import { check, type CheckFlags } from './commands/check';
 import { demo } from './commands/demo';
@@ -147,7 +147,8 @@ function addDiff(program: Command, io: CliIo, setCode: SetCode): void {
     .summary('compare the resources of two sources')
     .description(
       'Compares resources by path, and endpoints by address. A source is a resource file, admin:<address> for the\n' +
-        'admin services of a process (CSDS), or ads:<uri> for a control plane.',
+        'admin services of a process (CSDS), page:<url> for a live page, pid:<id> for a process that has called\n' +
+        'dumpOnSignal(), or ads:<uri> for a control plane.',
     )
     .argument('<before>', 'source')
     .argument('<after>', 'source')
@@ -238,6 +239,8 @@ function collect(value: string, before: readonly string[]): readonly string[] {
 function addServerOptions(command: Command): Command {
   command
     .option('--admin <address>', 'admin services of a process (CSDS)')
+    .option('--page <url>', 'live page of a process, with its token')
+    .option('--pid <id>', 'process that has called dumpOnSignal()', parsePid)
     .option('--control-plane [uri]', 'control plane (ADS); default: that of the environment')
     .option('--bootstrap <file>', 'bootstrap of the control plane');
   return addRequestOptions(command);
@@ -274,25 +277,4 @@ function addFileCommand(program: Command, io: CliIo, name: string, file = '<file
     .option('--allow-inconsistent', 'accept references to resources the file does not have')
     .option('--ignore-unknown-fields', 'skip fields that no gRPC client reads')
     .addHelpText('after', fileHelp(io));
-}
-
-/** Adds `name=host:port,host:port` to the services of the options before. */
-function addService(text: string, before: Services = {}): Services {
-  const separator = text.indexOf('=');
-  if (separator < 1) throw new InvalidArgumentError('Expected NAME=HOST:PORT.');
-  const name = text.slice(0, separator);
-  const addresses = text.slice(separator + 1).split(',');
-  return { ...before, [name]: [...(before[name] ?? []), ...addresses] };
-}
-
-function parseSeconds(text: string): number {
-  const seconds = Number(text);
-  if (/^\d+(\.\d+)?$/.test(text) && seconds > 0) return seconds;
-  throw new InvalidArgumentError('Expected a number of seconds, more than 0.');
-}
-
-function parsePort(text: string): number {
-  const port = Number(text);
-  if (/^\d{1,5}$/.test(text) && port <= 65535) return port;
-  throw new InvalidArgumentError('Expected a number from 0 to 65535.');
 }

@@ -1,5 +1,5 @@
 import { addAdminServicesToServer, Server, ServerCredentials } from '@grpc/grpc-js';
-import { inspect } from '../../src';
+import { inspect, serveAdminPage } from '../../src';
 import { Mesh, SERVICE, simpleResources } from '../support/mesh';
 import { edsClusterJson, endpointsJson } from '../support/xds-json';
 import { DoctorWorld } from './doctor-world';
@@ -109,6 +109,46 @@ describe('grpc-xds dump and diff', () => {
       admin.forceShutdown();
       mesh.stop();
     }
+  });
+
+  it('prints what the live page of a process has, with the state of its endpoints', async () => {
+    const mesh = await Mesh.start();
+    const page = await serveAdminPage({ port: 0 });
+    try {
+      const backend = await mesh.backend('a');
+      mesh.serve(simpleResources([backend.port]));
+      await mesh.client().say();
+      const { code, out } = await run('dump', '--page', page.url, '-t', target, '--json');
+      expect(code).toBe(0);
+      const dumped = JSON.parse(out.join('\n'));
+      expect(dumped).toMatchObject({
+        'x-dump': { source: `http://127.0.0.1:${page.port}`, node: 'test-node' },
+        'x-report': { schema: 1, targets: [{ target, state: 'ready', channels: [{}] }] },
+        clusters: [{ name: 'echo' }],
+      });
+      expect(dumped['x-report'].targets[0].policies.state).toBe('READY');
+      const file = world.write('page.json', dumped);
+      expect((await run('check', file)).code).toBe(0);
+      expect(await run('diff', `page:${page.url}`, file)).toEqual({ code: 0, out: [] });
+    } finally {
+      await page.close();
+      mesh.stop();
+    }
+  });
+
+  it('ends with 2 for a page that refuses, and with 3 for one that cannot be reached', async () => {
+    const page = await serveAdminPage({ port: 0 });
+    const origin = `http://127.0.0.1:${page.port}`;
+    const wrong = await run('dump', '--page', `${origin}/#token=0123456789abcdef`);
+    await page.close();
+    expect(wrong.code).toBe(2);
+    expect((await run('dump', '--page', origin)).code).toBe(2);
+    expect((await run('dump', '--page', page.url)).code).toBe(3);
+    expect(world.io.errors).toEqual([
+      `${origin}: the token is missing or wrong; it is part of the URL of the page`,
+      '--page expects the URL of a live page, such as http://127.0.0.1:9901/#token=…',
+      expect.stringContaining(`${origin}: connect ECONNREFUSED`),
+    ]);
   });
 
   it('compares endpoints by address and localities by name', async () => {

@@ -6,7 +6,7 @@ import type { CallExplanation } from '../../resolver/explain-call';
 import type { Clock } from '../../util/clock';
 import { errorMessage } from '../../util/error-message';
 import { PACKAGE_VERSION } from '../../util/version';
-import type { InspectedProcess } from '../inspect';
+import { inspectProcess, type InspectedProcess } from '../inspect';
 import { clientsById, ClientState } from './client-state';
 import { ProcessEvents } from './process-events';
 import { explainResource } from './resource-rows';
@@ -36,7 +36,7 @@ class ClientPage implements PageSource {
 
   constructor(
     private readonly observed: ObservedProcess,
-    clock: Clock,
+    private readonly clock: Clock,
   ) {
     this.events = new ProcessEvents(clock);
   }
@@ -47,11 +47,18 @@ class ClientPage implements PageSource {
 
   answer(name: string, question: Question): object | undefined {
     const inspected = this.observed.inspected();
+    if (name === 'report') return this.report(inspected, question.get('target'));
     const target = question.get('target') ?? '';
     const client = clientsById(inspected).get(target);
     if (name === 'explain') return this.explain(client?.scope ?? target, question);
     if (name !== 'resource' || inspected === undefined || client === undefined) return undefined;
     return explainResource(inspected, client.snapshot(), question.get('id') ?? '');
+  }
+
+  /** The same as `inspect({ contents: true })`, for `grpc-xds dump --page`. */
+  private report(inspected: InspectedProcess | undefined, target: string | undefined): object {
+    const options = { contents: true, ...(target !== undefined && { target }) };
+    return inspectProcess(options, this.clock, inspected);
   }
 
   release(): void {

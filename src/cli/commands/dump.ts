@@ -15,6 +15,10 @@ export interface SourceFlags {
 export interface DumpFlags extends SourceFlags, ServerFlags, OutputFlags {
   /** The address of the admin services of a process. */
   readonly admin?: string;
+  /** The URL of a live page. */
+  readonly page?: string;
+  /** The id of a process that writes its state on a signal. */
+  readonly pid?: number;
 }
 
 /**
@@ -25,7 +29,9 @@ export interface DumpFlags extends SourceFlags, ServerFlags, OutputFlags {
 export async function dump(file: string | undefined, flags: DumpFlags, io: CliIo): Promise<number> {
   const source = sourceOf(file, flags);
   if (source === undefined) {
-    io.printError('give one source: a file, --admin, --control-plane or --bootstrap');
+    io.printError(
+      'give one source: a file, --admin, --page, --pid, --control-plane or --bootstrap',
+    );
     return exitCode.badInput;
   }
   const { target, timeout } = flags;
@@ -47,10 +53,12 @@ export function sourceOf(
   file: string | undefined,
   flags: Omit<DumpFlags, 'target'>,
 ): ResourceSource | undefined {
-  const { admin, controlPlane, bootstrap } = flags;
+  const { admin, page, pid, controlPlane, bootstrap } = flags;
   const sources: ResourceSource[] = [];
   if (file !== undefined) sources.push({ kind: 'file', path: file });
   if (admin !== undefined) sources.push({ kind: 'admin', address: admin });
+  if (page !== undefined) sources.push({ kind: 'page', url: page });
+  if (pid !== undefined) sources.push({ kind: 'process', pid });
   if (typeof controlPlane === 'string' && bootstrap !== undefined) return undefined;
   if (controlPlane !== undefined || bootstrap !== undefined) {
     sources.push({ kind: 'ads', bootstrap: originOf(flags) });

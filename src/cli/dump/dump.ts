@@ -31,6 +31,8 @@ export interface Dump {
   readonly source: string;
   readonly nodeId?: string;
   readonly resources: readonly DumpedResource[];
+  /** What else the report of a process has, such as the states of endpoints. */
+  readonly report?: object;
 }
 
 /** Returns the resources of a snapshot. */
@@ -64,7 +66,7 @@ const lists = [
 ] as const;
 
 /** Writes a dump as a resource file, which `serve` and `check` read; the states of the resources are in `x-dump`. */
-export function toResourceFile({ source, nodeId, resources }: Dump): object {
+export function toResourceFile({ source, nodeId, resources, report }: Dump): object {
   const states = resources.map(({ typeUrl, name, status, version, updated, error }) => ({
     ...{ type: labelOf(typeUrl), name, status, version, updated, error },
   }));
@@ -72,7 +74,11 @@ export function toResourceFile({ source, nodeId, resources }: Dump): object {
     const own = resources.filter((each) => each.typeUrl === typeUrl && each.value !== undefined);
     return [list, own.map(resourceToJson)] as const;
   });
-  return { 'x-dump': { source, node: nodeId, resources: states }, ...Object.fromEntries(listed) };
+  return {
+    'x-dump': { source, node: nodeId, resources: states },
+    ...(report && { 'x-report': report }),
+    ...Object.fromEntries(listed),
+  };
 }
 
 /** Formats a row for each resource, and the error of each below the rows. */

@@ -38,7 +38,23 @@ export function parseInspectReport(
     }
   }
   const nodeId = textOf(chosen[0]?.['nodeId']);
-  return { source, nodeId, resources: [...found.values()] };
+  return {
+    source,
+    nodeId,
+    resources: [...found.values()],
+    report: withoutContents(report, chosen),
+  };
+}
+
+/** Returns the report of the chosen targets without the contents of resources, which a dump has in its lists. */
+function withoutContents(report: JsonObject, chosen: readonly JsonObject[]): JsonObject {
+  const targets = chosen.map(({ resources, ...target }) => ({
+    ...target,
+    resources: (Array.isArray(resources) ? resources : [])
+      .filter(isJsonObject)
+      .map(({ contents: _contents, ...resource }) => resource),
+  }));
+  return { ...report, targets };
 }
 
 function parseJson(text: string): unknown {

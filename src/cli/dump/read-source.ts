@@ -8,6 +8,12 @@ import { loadClient } from '../load-client';
 import { fetchStatus } from './csds-client';
 import { type Dump, dumpSnapshot } from './dump';
 import { parseInspectReport } from './inspect-report';
+import {
+  fetchPageReport,
+  requestReport,
+  type ProcessReport,
+  type SourceFailure,
+} from './process-report';
 import { dumpAll } from './wildcard-dump';
 
 /** Where resources are read from. */
@@ -15,27 +21,27 @@ export type ResourceSource =
   | { readonly kind: 'file'; readonly path: string }
   /** The admin services of a process (CSDS). */
   | { readonly kind: 'admin'; readonly address: string }
+  /** The live page of a process, by its URL with the token. */
+  | { readonly kind: 'page'; readonly url: string }
+  /** A process of this machine that writes its state on a signal. */
+  | { readonly kind: 'process'; readonly pid: number }
   /** A control plane (ADS). */
   | { readonly kind: 'ads'; readonly bootstrap: BootstrapOrigin };
 
 /** Options of `readSource`. */
 export interface ReadSourceOptions {
   /** The target whose resources are read. Default: all of the source. */
-  readonly target?: string | undefined;
+  readonly target: string | undefined;
   readonly timeoutMs: number;
 }
 
-/** Why a source cannot be read, and the exit code. */
-export interface SourceFailure {
-  readonly message: string;
-  readonly code: number;
-}
-
-/** Parses a source as `diff` takes it: `admin:host:port`, `ads:uri`, or the path of a file. */
+/** Parses a source as `diff` takes it: `admin:host:port`, `ads:uri`, `page:url`, `pid:number` or the path of a file. */
 export function parseSource(text: string, nodeId: string): ResourceSource {
-  const [, scheme, rest = ''] = /^(admin|ads):(.+)$/s.exec(text) ?? [];
+  const [, scheme, rest = ''] = /^(admin|ads|page|pid):(.+)$/s.exec(text) ?? [];
   if (scheme === 'admin') return { kind: 'admin', address: rest };
   if (scheme === 'ads') return { kind: 'ads', bootstrap: bootstrapOf(rest, nodeId) };
+  if (scheme === 'page') return { kind: 'page', url: rest };
+  if (scheme === 'pid' && /^\d{1,10}$/.test(rest)) return { kind: 'process', pid: Number(rest) };
   return { kind: 'file', path: text };
 }
 
@@ -74,9 +80,25 @@ export async function readSource(
       const dump = await fetchStatus({ ...options, address: source.address });
       return dump.ok ? dump : err({ message: dump.error, code: exitCode.unreachable });
     }
+    case 'page':
+      return readReport(await fetchPageReport(source.url, options), options);
+    case 'process':
+      return readReport(await requestReport(source.pid, options.timeoutMs, io), options);
     case 'ads':
       return readControlPlane(source.bootstrap, options, io);
   }
+}
+
+function readReport(
+  read: Result<ProcessReport, SourceFailure>,
+  { target }: ReadSourceOptions,
+): Result<Dump, SourceFailure> {
+  if (!read.ok) return read;
+  const { source, text } = read.value;
+  const report = parseInspectReport(source, text, target);
+  if (report !== undefined) return ok(report);
+  const message = `${source}: the report is of another version of grpc-xds`;
+  return err({ message, code: exitCode.badInput });
 }
 
 /** Reads a resource file or the report of a process. */

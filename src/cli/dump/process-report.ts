@@ -1,0 +1,141 @@
+import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { errorMessage } from '../../util/error-message';
+import { err, ok, type Result } from '../../util/result';
+import { type CliIo, exitCode } from '../io';
+
+/** Why a source cannot be read, and the exit code. */
+export interface SourceFailure {
+  readonly message: string;
+  readonly code: number;
+}
+
+/** The report of a process, as `inspect()` returns it. */
+export interface ProcessReport {
+  /** Where it is from. */
+  readonly source: string;
+  readonly text: string;
+}
+
+type Read = Result<ProcessReport, SourceFailure>;
+
+/** How often a file is looked for. */
+const POLL_MS = 50;
+
+/** Reads the report of the process that serves a live page. @param url That of the page, with its token. */
+export async function fetchPageReport(
+  url: string,
+  { target, timeoutMs }: { readonly target: string | undefined; readonly timeoutMs: number },
+): Promise<Read> {
+  const page = parsePageUrl(url);
+  if (page === undefined) {
+    return failed('--page expects the URL of a live page, such as http://127.0.0.1:9901/#token=…');
+  }
+  const query = target === undefined ? '' : `?${new URLSearchParams({ target }).toString()}`;
+  try {
+    const response = await fetch(`${page.origin}/api/report${query}`, {
+      headers: { Authorization: `Bearer ${page.token}` },
+      redirect: 'error',
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    const text = await response.text();
+    if (response.ok) return ok({ source: page.origin, text });
+    return failed(
+      response.status === 404
+        ? `${page.origin}: this is not the live page of a client; for that of grpc-xds serve, use --control-plane`
+        : `${page.origin}: ${text.trim()}`,
+    );
+  } catch (error) {
+    return failed(`${page.origin}: ${describeFailure(error)}`, exitCode.unreachable);
+  }
+}
+
+function parsePageUrl(
+  url: string,
+): { readonly origin: string; readonly token: string } | undefined {
+  if (!URL.canParse(url)) return undefined;
+  const { origin, protocol, hash } = new URL(url);
+  const [, token] = /^#token=([\w.~-]+)$/.exec(hash) ?? [];
+  const isHttp = protocol === 'http:' || protocol === 'https:';
+  return token === undefined || !isHttp ? undefined : { origin, token };
+}
+
+/** `fetch` hides the cause in the error. */
+function describeFailure(error: unknown): string {
+  const hasCause = typeof error === 'object' && error !== null && 'cause' in error;
+  return errorMessage(hasCause ? error.cause : error);
+}
+
+/**
+ * Lets a process of this machine that has called `dumpOnSignal` write its report, and reads that. A process that has not is
+ * sent no signal: most signals would end it.
+ */
+export async function requestReport(
+  pid: number,
+  timeoutMs: number,
+  { clock, env }: Pick<CliIo, 'clock' | 'env'>,
+): Promise<Read> {
+  // As in the process, if it has the same environment.
+  const folder = env['TMPDIR'] ?? tmpdir();
+  const source = `process ${pid}`;
+  const signal = dumpSignalOf(pid, folder);
+  if (!signal.ok) return signal;
+  const before = new Set(reportsOf(pid, folder));
+  try {
+    process.kill(pid, signal.value);
+  } catch (error) {
+    return failed(`${source}: ${errorMessage(error)}`, exitCode.unreachable);
+  }
+  for (let waitedMs = 0; waitedMs < timeoutMs; waitedMs += POLL_MS) {
+    await new Promise<void>((resolve) => clock.setTimer(resolve, POLL_MS, true));
+    const name = reportsOf(pid, folder).find((each) => !before.has(each));
+    const text = name === undefined ? '' : readFileSync(join(folder, name), 'utf8');
+    if (text.endsWith('}\n')) return ok({ source, text });
+  }
+  const seconds = timeoutMs / 1000;
+  return failed(`${source}: wrote no report within ${seconds} s`, exitCode.unreachable);
+}
+
+/** Returns the signal on which a process writes its report, if it does, and is the process that said so. */
+function dumpSignalOf(pid: number, folder: string): Result<NodeJS.Signals, SourceFailure> {
+  const source = `process ${pid}`;
+  if (process.platform !== 'linux') {
+    return failed(
+      '--pid needs Linux: elsewhere, send the signal of dumpOnSignal() and read the file',
+    );
+  }
+  try {
+    const { uid } = statSync(`/proc/${pid}`);
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    for (const name of readdirSync(folder)) {
+      const [, signal] = name.startsWith(`grpc-xds-${pid}.`) ? name.split('.') : [];
+      if (signal !== 'SIGUSR2' && signal !== 'SIGUSR1' && signal !== 'SIGHUP') continue;
+      const isOwn = lstatSync(join(folder, name)).uid === uid;
+      if (isOwn && isCaught(status, signal)) return ok(signal);
+    }
+  } catch (error) {
+    return failed(`${source}: ${errorMessage(error)}`, exitCode.unreachable);
+  }
+  return failed(
+    `${source}: has not opted in: it must call dumpOnSignal('SIGUSR2'), with the same TMPDIR as this command`,
+  );
+}
+
+const SIGNAL_NUMBERS = { SIGHUP: 1, SIGUSR1: 10, SIGUSR2: 12 } as const;
+
+/** Whether a process has a handler for a signal: the marker may be that of an earlier process with this id. */
+function isCaught(status: string, signal: keyof typeof SIGNAL_NUMBERS): boolean {
+  const [, mask = '0'] = /^SigCgt:\s*([0-9a-f]+)$/m.exec(status) ?? [];
+  return ((BigInt(`0x${mask}`) >> BigInt(SIGNAL_NUMBERS[signal] - 1)) & 1n) === 1n;
+}
+
+function reportsOf(pid: number, folder: string): readonly string[] {
+  return readdirSync(folder).filter(
+    (name) => name.startsWith(`grpc-xds-${pid}-`) && name.endsWith('.json'),
+  );
+}
+
+function failed(message: string, code: number = exitCode.badInput): Result<never, SourceFailure> {
+  return err({ message, code });
+}
