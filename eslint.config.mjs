@@ -67,7 +67,17 @@ const noAsync = {
 };
 
 export default defineConfig(
-  { ignores: ['**/node_modules/', 'dist/', 'build/', 'coverage/', 'temp/', 'src/generated/'] },
+  {
+    ignores: [
+      '**/node_modules/',
+      '**/dist/',
+      'build/',
+      'coverage/',
+      'temp/',
+      'src/generated/',
+      'examples/*/generated/',
+    ],
+  },
   {
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     plugins: { local: { rules: { 'described-disable': describedDisable } } },
