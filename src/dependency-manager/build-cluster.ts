@@ -1,5 +1,5 @@
 import type { ClusterResource } from '../resources/cluster/cluster';
-import { describeUnusable, type EndpointsResource } from '../resources/endpoints/endpoints';
+import { describeSkippedEndpoints, type EndpointsResource } from '../resources/endpoints/endpoints';
 
 import { assertNever } from '../util/assert-never';
 import { err, ok } from '../util/result';
@@ -116,8 +116,8 @@ function buildLeaf(
   const own = observed.kind === 'value' ? observed.ambient : observed.error;
   const messages = (own === undefined ? errors : [...errors, own]).map(({ message }) => message);
   const note = messages.length === 0 ? clientNote : messages.join('; ');
-  const unusable = describeUnusable(endpoints?.unusableEndpoints);
-  const resolutionNote = unusable === undefined ? note : `${unusable}; ${note}`;
+  const skipped = endpoints && describeSkippedEndpoints(endpoints);
+  const resolutionNote = skipped === undefined ? note : `${skipped}; ${note}`;
   return share(previous, { resource, children: { kind: 'endpoints', endpoints, resolutionNote } });
 }
 

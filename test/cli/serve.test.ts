@@ -222,6 +222,20 @@ describe('grpc-xds serve', () => {
     expect(io.out.slice(-3)).toEqual(['All calls reported:', ...table]);
   });
 
+  it('warns of loads that no client will report', async () => {
+    const { client } = await start('--loads');
+    client.close();
+    expect(io.errors).toEqual([
+      expect.stringContaining('--loads: no cluster has lrs_server, so that clients report no'),
+    ]);
+    const text = readFileSync(file, 'utf8');
+    const name = '\n  - name: echo\n';
+    expect(text).toContain(name);
+    writeFileSync(file, text.replace(name, `${name}    lrs_server: { self: {} }\n`));
+    await io.until(/reloaded, changed: .*Cluster/);
+    expect(io.errors).toHaveLength(1);
+  });
+
   it('prints that no loads were reported', async () => {
     const { client } = await start('--loads');
     client.close();

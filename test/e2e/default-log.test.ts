@@ -88,6 +88,20 @@ describe('the log at the level of errors', () => {
     expect(records.filter(({ event }) => event === 'endpoints-recovered')).toHaveLength(1);
   }, 60_000);
 
+  it('shows a locality without a weight, whose endpoints are not used', async () => {
+    const [assignment] = simpleResources([1]).endpoints;
+    const lb_endpoints = [
+      { endpoint: { address: { socket_address: { address: '127.0.0.1', port_value: 1 } } } },
+    ];
+    const endpoints = [{ ...assignment, endpoints: [{ locality: { zone: 'a' }, lb_endpoints }] }];
+    mesh.serve({ ...simpleResources([1]), endpoints });
+    const { details } = await connect().failure();
+    const slip = '1 locality has no load_balancing_weight, so its endpoints are not used: set it';
+    expect(details).toContain(`Cluster "echo" has no endpoints`);
+    expect(details).toContain(`Resolution note: ${slip}; `);
+    expect(records.filter(({ message }) => message.endsWith(slip))).toHaveLength(1);
+  });
+
   it('shows a cluster that is rejected', async () => {
     const clusters = [edsClusterJson('echo', { lb_policy: 'MAGLEV' })];
     mesh.serve({ ...simpleResources([1]), clusters });

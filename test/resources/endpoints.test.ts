@@ -340,6 +340,28 @@ describe('addresses of a kind that this client cannot use', () => {
     expect(described(resource)).toMatch(/^1 endpoint has an address of a kind/);
   });
 
+  it('describes localities with endpoints and without a weight, in whichever way they are decoded', () => {
+    const weightless = (zone: string, endpoints: readonly Json[]) =>
+      locality(zone, endpoints, { load_balancing_weight: undefined });
+    const a = locality('a', [endpoint('10.0.0.1')]);
+    const first = parse(assignment(a, weightless('b', [endpoint('10.0.0.2')])));
+    const one = '1 locality has no load_balancing_weight, so its endpoints are not used: set it';
+    expect(described(first)).toBe(one);
+    expect(update(first, assignment(a, weightless('b', [endpoint('10.0.0.2')])))).toBe(first);
+    const both = assignment(
+      weightless('a', [endpoint('10.0.0.1')]),
+      weightless('b', [endpoint('10.0.0.2')]),
+    );
+    expect(described(update(first, both))).toMatch(/^2 localities have no load_balancing_weight/);
+    expect(described(update(first, assignment(a)))).toBeUndefined();
+    // Without endpoints, or off on purpose, there is nothing to say.
+    const off = locality('b', [endpoint('10.0.0.2')], { load_balancing_weight: 0 });
+    expect(described(parse(assignment(a, weightless('c', []), off)))).toBeUndefined();
+    const more = locality('a', [endpoint('10.0.0.1'), endpoint('10.0.0.3')]);
+    const changed = update(first, assignment(more, weightless('b', [endpoint('10.0.0.2')])));
+    expect(described(changed)).toBe(one);
+  });
+
   it('does not count endpoints that get no calls anyway, nor their weight', () => {
     const lbEndpoints = [
       at(pipe),

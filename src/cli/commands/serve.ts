@@ -1,5 +1,6 @@
 import {
   checkConsistency,
+  clusterKind,
   ControlPlane,
   listenerKind,
   openResourceFile,
@@ -13,6 +14,7 @@ import {
   type ListeningAddress,
   type ResourceFileError,
 } from '../../control-plane';
+import { Cluster } from '../../generated/envoy/config/cluster/v3/cluster';
 import { type AdminPage, servePage } from '../../live-page/page-server';
 import { errorMessage } from '../../util/error-message';
 import { createHandle, type Handle } from '../../util/handle';
@@ -197,6 +199,12 @@ class Serving {
   private use(snapshot: Snapshot): void {
     this.snapshot = snapshot;
     for (const problem of checkConsistency(snapshot)) this.printProblem(`warning: ${problem}`);
+    if (this.flags.loads === true && !hasLoadReporting(snapshot)) {
+      this.printProblem(
+        'warning: --loads: no cluster has lrs_server, so that clients report no calls: ' +
+          'add "lrs_server": { "self": {} } to clusters of a resource file',
+      );
+    }
     this.controlPlane.setSnapshot(snapshot, { allowInconsistent: true });
   }
 
@@ -252,4 +260,17 @@ function loadServices(services: Services, io: CliIo): Snapshot | undefined {
     io.printError(error.message);
     return undefined;
   }
+}
+
+/** Whether clients report their calls to a cluster of the snapshot (gRFC A27). */
+function hasLoadReporting(snapshot: Snapshot): boolean {
+  const clusters = [...snapshot.set(clusterKind).byName.values()];
+  return clusters.some(({ value }) => {
+    try {
+      return Cluster.decode(value).lrsServer !== undefined;
+    } catch {
+      // One that is malformed is a finding of its own.
+      return false;
+    }
+  });
 }

@@ -73,6 +73,8 @@ interface ChangedAssignment {
   readonly message: ClusterLoadAssignment;
   /** Those that get calls; in order. */
   readonly localities: readonly Pick<ParsedLocality, 'priority' | 'value'>[];
+  /** See `EndpointsResource`. */
+  readonly localitiesWithoutWeight: number | undefined;
   readonly record: EndpointsRecord;
   readonly change: EndpointsChange;
 }
@@ -108,6 +110,7 @@ class ChangeDecoder {
   private readonly violations = Violations.root();
   private readonly parser: LbEndpointParser;
   private readonly difference = new EndpointsDifference();
+  private withoutWeight = 0;
   private readonly slices = new Map<LocalityEndpoints, EndpointSlices>();
   /** Previous localities whose endpoints have been taken over: each may serve once. */
   private readonly used = new Set<LocalityEndpoints>();
@@ -140,7 +143,9 @@ class ChangeDecoder {
     const addressHashes = this.record.addressHashes.next(this.difference.all());
     if (addressHashes === undefined) return undefined;
     const record = new EndpointsRecord(this.slices, addressHashes);
-    return { message, localities, record, change: runSteps(this.difference.toChange()) };
+    const change = runSteps(this.difference.toChange());
+    const localitiesWithoutWeight = this.withoutWeight || undefined;
+    return { message, localities, localitiesWithoutWeight, record, change };
   }
 
   private decodeLocality(
@@ -153,7 +158,8 @@ class ChangeDecoder {
     if (change === undefined || message === undefined) return undefined;
     const { locality, loadBalancingWeight: weight, priority, lbConfig } = message;
     if (lbConfig?.$case === 'ledsClusterLocalityConfig') return undefined;
-    if (weight === undefined || weight === 0) return 'unused';
+    if (weight === undefined) return this.isUnused(slice) ? 'unused' : undefined;
+    if (weight === 0) return 'unused';
     const { before } = found;
     // The guess may have been wrong: most encoders write the priority after the endpoints.
     if (locality === undefined || this.previous.find(priority, locality) !== before) {
@@ -178,11 +184,14 @@ class ChangeDecoder {
     return candidates.find(({ known }) => endsAs(slice, known)) ?? candidates[0];
   }
 
-  /** Whether a locality that was not there before, or got no calls, gets none. */
+  /** Whether a locality gets no calls. Counts it if it has endpoints and no weight. */
   private isUnused(slice: Buffer): boolean {
     const split = splitMessage(slice, LB_ENDPOINTS_FIELD);
     const message = split && decodeMessage(LocalityLbEndpoints, split.rest, this.violations);
-    return message !== undefined && (message.loadBalancingWeight ?? 0) === 0;
+    if (split === undefined || message === undefined) return false;
+    const { loadBalancingWeight: weight } = message;
+    if (weight === undefined && split.offsets.length > 0) this.withoutWeight++;
+    return weight === undefined || weight === 0;
   }
 
   /** Creates the next version of a locality. */

@@ -64,7 +64,8 @@ export class PreviousEndpoints {
     return priorities === previous.priorities &&
       drops === previous.drops &&
       next.clusterName === previous.clusterName &&
-      next.unusableEndpoints === previous.unusableEndpoints
+      next.unusableEndpoints === previous.unusableEndpoints &&
+      next.localitiesWithoutWeight === previous.localitiesWithoutWeight
       ? previous
       : { ...next, priorities, drops };
   }

@@ -31,7 +31,7 @@ import { checkEndpointCount } from './endpoint-count';
 import { PreviousEndpoints } from './endpoint-reuse';
 import {
   localityName,
-  describeUnusable,
+  describeSkippedEndpoints,
   type DropCategory,
   type EndpointsChange,
   type EndpointsResource,
@@ -97,7 +97,7 @@ export function createEndpointsResourceType(
     },
     elementLimit,
     countElements: countEndpoints,
-    describeSkipped: ({ unusableEndpoints }) => describeUnusable(unusableEndpoints),
+    describeSkipped: (value: EndpointsResource) => describeSkippedEndpoints(value),
     describeChange: describeEndpointsChange,
     parse(message, context, violations, bytes) {
       const previous = context.previous(message.clusterName);
@@ -126,8 +126,8 @@ function parseChange(
   const changed = decodeChangedAssignment(bytes, { previous, record }, reading);
   if (changed === undefined) return undefined;
   const violations = Violations.root();
-  const { message, localities, record: next, change } = changed;
-  const value = assemble(message, { localities, previous }, violations);
+  const { message, record: next, change, ...parts } = changed;
+  const value = assemble(message, { ...parts, previous }, violations);
   return violations.count > 0 ? undefined : { value, record: next, change };
 }
 
@@ -152,6 +152,7 @@ interface AssignmentParts {
   readonly localities: readonly PlacedLocality[];
   readonly previous: PreviousEndpoints;
   readonly unusableEndpoints?: number | undefined;
+  readonly localitiesWithoutWeight?: number | undefined;
 }
 
 /** A valid assignment. */
@@ -183,8 +184,10 @@ function* parseAssignment(
   const addresses = new AddressSet();
   const parser = new LbEndpointParser(reading);
   const context = { previous, addresses, parser, endpointCollections };
-  const localities = yield* parseLocalities(pieces, context, violations.at('endpoints'));
-  const parts = { localities, previous, unusableEndpoints: parser.unusableEndpoints };
+  const at = violations.at('endpoints');
+  const { localities, ...without } = yield* parseLocalities(pieces, context, at);
+  const { unusableEndpoints } = parser;
+  const parts = { localities, previous, unusableEndpoints, ...without };
   const value = assemble(message, parts, violations);
   if (violations.count + malformed.count > 0) return { value };
   const record = EndpointsRecord.create(bytes, localities, addresses);
@@ -195,28 +198,35 @@ function* parseLocalities(
   { localities: pieces }: AssignmentPieces,
   context: LocalityContext,
   violations: Violations,
-): Steps<readonly (ParsedLocality | undefined)[]> {
+): Steps<{
+  readonly localities: readonly (ParsedLocality | undefined)[];
+  readonly localitiesWithoutWeight: number | undefined;
+}> {
+  let withoutWeight = 0;
   const localities: (ParsedLocality | undefined)[] = [];
   for (const piece of pieces) {
     const at = violations.index(localities.length);
     localities.push(yield* parseLocalityEndpoints(piece, context, at));
-    yield* skipEndpoints(piece);
+    const count = yield* skipEndpoints(piece);
+    if (count > 0 && piece.message.loadBalancingWeight === undefined) withoutWeight++;
   }
-  return localities;
+  return { localities, localitiesWithoutWeight: withoutWeight || undefined };
 }
 
-/** Decodes the endpoints of a locality that gets no calls, too: they may be malformed. */
-function* skipEndpoints({ endpoints }: LocalityPiece): Steps<void> {
+/** Decodes the endpoints of a locality that gets no calls, too: they may be malformed. @returns their number. */
+function* skipEndpoints({ endpoints }: LocalityPiece): Steps<number> {
   const rest = endpoints[Symbol.iterator]();
-  for (let count = 1; rest.next().done !== true; count++) {
-    if (count % ENDPOINTS_PER_STEP === 0) yield;
+  let count = 0;
+  while (rest.next().done !== true) {
+    if (++count % ENDPOINTS_PER_STEP === 0) yield;
   }
+  return count;
 }
 
 /** Creates an assignment from its parts, and validates what concerns more than one of them. */
 function assemble(
   { clusterName, policy }: ClusterLoadAssignment,
-  { localities, previous, unusableEndpoints }: AssignmentParts,
+  { localities, previous, unusableEndpoints, localitiesWithoutWeight }: AssignmentParts,
   violations: Violations,
 ): EndpointsResource {
   const at = violations.at('endpoints');
@@ -230,6 +240,7 @@ function assemble(
     priorities: inOrder.map(([, byName]) => ({ localities: [...byName.values()] })),
     drops,
     ...(unusableEndpoints !== undefined && { unusableEndpoints }),
+    ...(localitiesWithoutWeight !== undefined && { localitiesWithoutWeight }),
   });
 }
 

@@ -65,6 +65,8 @@ export interface EndpointsResource {
   readonly drops: readonly DropCategory[];
   /** How many endpoints have an address that was left out, because this client cannot use it; absent if none. */
   readonly unusableEndpoints?: number | undefined;
+  /** How many localities with endpoints were left out, because they have no weight at all; absent if none. */
+  readonly localitiesWithoutWeight?: number | undefined;
 }
 
 /** The endpoints of a locality, in whatever priority, that differ from the previous version. Not all lists are empty. */
@@ -124,4 +126,16 @@ export function describeUnusable(count: number | undefined): string | undefined 
   if (count === undefined) return undefined;
   const subject = count === 1 ? '1 endpoint has' : `${count} endpoints have`;
   return `${subject} an address of a kind that this client cannot use (unix socket or internal listener), skipped`;
+}
+
+/** Describes what was left out of an assignment although it was probably meant to be used; `undefined` if nothing was. */
+export function describeSkippedEndpoints({
+  localitiesWithoutWeight: count,
+  unusableEndpoints,
+}: Pick<EndpointsResource, 'localitiesWithoutWeight' | 'unusableEndpoints'>): string | undefined {
+  const unusable = describeUnusable(unusableEndpoints);
+  if (count === undefined) return unusable;
+  const subject = count === 1 ? '1 locality has' : `${count} localities have`;
+  const text = `${subject} no load_balancing_weight, so ${count === 1 ? 'its' : 'their'} endpoints are not used: set it`;
+  return unusable === undefined ? text : `${text}; ${unusable}`;
 }
