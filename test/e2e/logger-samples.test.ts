@@ -7,6 +7,9 @@ import { edsClusterJson } from '../support/xds-json';
 
 // The samples of docs/observability.md with the loggers that they are for.
 
+// Each process compiles the sources.
+jest.setTimeout(120_000);
+
 const root = join(__dirname, '..', '..');
 const sources = join(root, 'test', 'support', 'sources-as-package.mjs');
 const document = readFileSync(join(root, 'docs', 'observability.md'), 'utf8');
