@@ -1,9 +1,8 @@
 // One variant of a client with one kind of security. Answers each message, a number of calls, with the CPU time they took.
 const { readFileSync } = require('node:fs');
 const grpc = require('@grpc/grpc-js');
-const { echoService } = require('../support/echo-service.cjs');
+const { answerWithCpuTime, roundRobinOptions } = require('../support/timed-calls.cjs');
 
-const CONCURRENCY = 16;
 const [variant, security, target, text] = process.argv.slice(2);
 const files = JSON.parse(text);
 
@@ -31,40 +30,8 @@ function createCredentials() {
 }
 
 const client = new grpc.Client(target, createCredentials(), {
-  'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
-  'grpc.service_config_disable_resolution': 1,
+  ...roundRobinOptions,
   ...(variant === 'plain' && { 'grpc.ssl_target_name_override': 'server.bench' }),
 });
-const { path, requestSerialize, responseDeserialize } = echoService.say;
-const body = Buffer.alloc(32, 1);
 
-function call() {
-  return new Promise((resolve, reject) => {
-    client.makeUnaryRequest(path, requestSerialize, responseDeserialize, body, (error) =>
-      error ? reject(error) : resolve(),
-    );
-  });
-}
-
-async function callMany(count) {
-  let left = count;
-  const worker = async () => {
-    while (left-- > 0) await call();
-  };
-  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
-}
-
-process.on('message', async (count) => {
-  const before = process.cpuUsage();
-  await callMany(count);
-  const { user, system } = process.cpuUsage(before);
-  process.send({ microseconds: (user + system) / count });
-});
-
-callMany(5000).then(
-  () => process.send('ready'),
-  (error) => {
-    console.error(variant, security, error.message);
-    process.exit(1);
-  },
-);
+answerWithCpuTime(client, `${variant} ${security}`);

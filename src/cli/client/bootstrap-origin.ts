@@ -1,5 +1,6 @@
+import { parseBootstrap } from '../../bootstrap/bootstrap-parser';
 import type { LoadBootstrapOptions } from '../../bootstrap/load-bootstrap';
-import type { ClientSurroundings } from './client-parts';
+import { createClientParts, createServerAccess, type ClientSurroundings } from './client-parts';
 
 /** Where the bootstrap is: a file, an object, or the environment. */
 export type BootstrapOrigin =
@@ -20,4 +21,15 @@ export function bootstrapSource(
     case 'environment':
       return { env };
   }
+}
+
+/** Reads a bootstrap as a client does. @returns all violations and warnings; none if it can be used as it is. */
+export function validateBootstrap(
+  json: unknown,
+  surroundings: ClientSurroundings,
+): readonly string[] {
+  const parts = createClientParts(surroundings);
+  const { support } = createServerAccess(parts);
+  const parsed = parseBootstrap(json, 'command line', support, parts.environment.flags);
+  return parsed.ok ? (parsed.value.warnings ?? []) : parsed.error;
 }

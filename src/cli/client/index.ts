@@ -3,10 +3,9 @@
 export { createResourceJudge } from './decoders';
 export { runDoctor } from './doctor/doctor';
 export type { Finding, FindingLevel } from './doctor/finding';
-export { validateBootstrap } from './validate-bootstrap';
 export { openTarget } from './open-target';
 export type { OpenTarget } from './open-target';
-export type { BootstrapOrigin } from './bootstrap-origin';
+export { type BootstrapOrigin, validateBootstrap } from './bootstrap-origin';
 export { connectUpstream } from './upstream';
 export type { Upstream } from './upstream';
 export type { StreamStatus, XdsStream, XdsTransport } from '../../xds-client/transport';

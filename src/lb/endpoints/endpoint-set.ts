@@ -23,8 +23,9 @@ export function shareEndpointSet(
   if (previous === next) return previous;
   const localities = shareList(previous?.localities, next.localities);
   const children = next.children && shareChildren(previous?.children, next.children);
-  const isSame = previous?.localities === localities && previous.children === children;
-  return isSame ? previous : { localities, children };
+  if (previous?.localities === localities && previous.children === children) return previous;
+  const isNew = localities === next.localities && children === next.children;
+  return isNew ? next : { localities, children };
 }
 
 function shareChildren(

@@ -49,7 +49,9 @@ export function shareUpdate<Config extends LbConfig>(
     xds === previous.xds &&
     labels === previous.labels &&
     endpoints === previous.endpoints;
-  return isSame ? previous : { config, endpoints, options, xds, resolutionNote, labels };
+  if (isSame) return previous;
+  if (endpoints === next.endpoints) return next;
+  return { config, endpoints, options, xds, resolutionNote, labels };
 }
 
 function shareEndpoints(
@@ -58,7 +60,8 @@ function shareEndpoints(
 ): LbUpdate['endpoints'] {
   if (previous.ok && next.ok) {
     const shared = shareEndpointSet(previous.value, next.value);
-    return shared === previous.value ? previous : ok(shared);
+    if (shared === previous.value) return previous;
+    return shared === next.value ? next : ok(shared);
   }
   const isSameError = !previous.ok && !next.ok && previous.error === next.error;
   return isSameError ? previous : next;

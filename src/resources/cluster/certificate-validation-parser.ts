@@ -100,7 +100,7 @@ function parseContext(
   context: CertificateContext,
   violations: Violations,
 ): Validation | undefined {
-  checkUnsupported(message, violations);
+  checkRestrictions(message, violations, false);
   const sanMatchers = parseSanMatchers(message, context, violations);
   const at = violations.at('ca_certificate_provider_instance');
   const reference = message.caCertificateProviderInstance ?? older;
@@ -114,7 +114,16 @@ function parseContext(
   return at.add('field not present');
 }
 
-function checkUnsupported(message: CertificateValidationContext, violations: Violations): void {
+/**
+ * Adds the restrictions that are not supported. To ignore one would be to trust certificates that the server does not.
+ *
+ * @param allowsValidator Whether there may be a `custom_validator_config`.
+ */
+export function checkRestrictions(
+  message: CertificateValidationContext,
+  violations: Violations,
+  allowsValidator: boolean,
+): void {
   const unsupported = (field: string): void => violations.at(field).add('unsupported');
   if (message.verifyCertificateSpki.length > 0) unsupported('verify_certificate_spki');
   if (message.verifyCertificateHash.length > 0) unsupported('verify_certificate_hash');
@@ -122,7 +131,9 @@ function checkUnsupported(message: CertificateValidationContext, violations: Vio
     unsupported('require_signed_certificate_timestamp');
   }
   if (message.crl !== undefined) unsupported('crl');
-  if (message.customValidatorConfig !== undefined) unsupported('custom_validator_config');
+  if (message.customValidatorConfig !== undefined && !allowsValidator) {
+    unsupported('custom_validator_config');
+  }
   // Ignored by other clients, which lets chains pass that the control plane does not accept.
   if (message.maxVerifyDepth !== undefined) unsupported('max_verify_depth');
 }

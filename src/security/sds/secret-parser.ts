@@ -5,6 +5,7 @@ import type {
 } from '../../generated/envoy/extensions/transport_sockets/tls/v3/common';
 import { Secret as SecretMessage } from '../../generated/envoy/extensions/transport_sockets/tls/v3/secret';
 import { SPIFFECertValidatorConfig } from '../../generated/envoy/extensions/transport_sockets/tls/v3/tls_spiffe_validator_config';
+import { checkRestrictions } from '../../resources/cluster/certificate-validation-parser';
 import { unpackAny } from '../../resources/shared/any';
 import { createResourceType } from '../../resources/shared/resource-decoder';
 import { assertNever } from '../../util/assert-never';
@@ -113,27 +114,15 @@ function parseValidationContext(
   spiffeBundles: boolean,
   violations: Violations,
 ): Secret<TrustedRoots> | undefined {
-  checkUnsupported(message, violations);
+  checkRestrictions(message, violations, spiffeBundles);
   const { trustedCa, customValidatorConfig: validator } = message;
   const place = violations.at('custom_validator_config');
-  if (validator !== undefined && !spiffeBundles) return place.add('unsupported');
+  if (validator !== undefined && !spiffeBundles) return undefined;
   const roots =
     validator === undefined
       ? parseTrustedCa(trustedCa, violations.at('trusted_ca'))
       : parseSpiffeValidator(validator.typedConfig, place.at('typed_config'));
   return roots && { value: roots, skipped: describeSkipped(message) };
-}
-
-/** To ignore a restriction would be to trust certificates that the server does not. */
-function checkUnsupported(message: CertificateValidationContext, violations: Violations): void {
-  const unsupported = (field: string): void => violations.at(field).add('unsupported');
-  if (message.verifyCertificateSpki.length > 0) unsupported('verify_certificate_spki');
-  if (message.verifyCertificateHash.length > 0) unsupported('verify_certificate_hash');
-  if (message.requireSignedCertificateTimestamp === true) {
-    unsupported('require_signed_certificate_timestamp');
-  }
-  if (message.crl !== undefined) unsupported('crl');
-  if (message.maxVerifyDepth !== undefined) unsupported('max_verify_depth');
 }
 
 /** The names that a server may have are those that the cluster says. */

@@ -138,16 +138,7 @@ export class RestStream implements XdsStream {
 }
 
 /** The stream that a poll belongs to. */
-interface PollOwner {
-  readonly clock: Clock;
-  /** Milliseconds until the next request. */
-  nextDelayMs(): number;
-  /** Sends a request. @returns a handle that cancels it. */
-  post(
-    request: DiscoveryRequest,
-    etag: string | undefined,
-    callback: (answer: Result<HttpResponse, StreamStatus>) => void,
-  ): Handle;
+interface PollOwner extends Pick<RestStreamOptions, 'clock' | 'nextDelayMs' | 'post'> {
   /** The server has responded. */
   onReachable(): void;
   /** A response can be taken. */
