@@ -20,6 +20,7 @@ const steps = new Map([
   ['check:api', ['build']],
   ['check:types', ['check:api']],
   ['check:package', ['check:api']],
+  ['check:docs', ['check:api']],
   ['check:smoke', ['build']],
   ['typecheck', ['check:generated']],
   ['unused', ['check:generated']],

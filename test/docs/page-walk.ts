@@ -6,6 +6,8 @@ import { isProgram } from './type-samples';
 import { ROOT, type Page, type Sample } from './pages';
 
 const FOLDER = join(ROOT, 'build', 'walk');
+/** Variables that would change what the samples do. */
+const OF_GRPC = /^GRPC_|_proxy$/i;
 /** A sample that takes longer has failed. */
 const TIMEOUT_MS = 60_000;
 
@@ -58,6 +60,8 @@ export class PageWalk {
   /** @returns what did not happen as the page says, each as `file:line: text`. */
   async follow(): Promise<readonly string[]> {
     const faults: string[] = [];
+    // A file that several samples use may be shown below them.
+    for (const sample of this.page.samples) this.write(sample);
     for (const sample of this.page.samples) {
       const fault = await this.followSample(sample);
       if (fault !== undefined) faults.push(`${sample.page}:${sample.line}: ${fault}`);
@@ -67,19 +71,37 @@ export class PageWalk {
   }
 
   private async followSample(sample: Sample): Promise<string | undefined> {
-    const file = valueOf(sample, 'file');
-    if (file !== undefined) {
-      const path = join(this.folder, file);
-      mkdirSync(dirname(path), { recursive: true });
-      writeFileSync(path, sample.text);
-    }
+    this.write(sample);
     if (sample.words.includes('output')) return this.compare(sample);
     if (sample.words.includes('start')) return this.start(sample);
     if (!sample.words.includes('run')) return undefined;
+    if (sample.language === 'console') return this.followConsole(sample);
     const expected = Number(valueOf(sample, 'exit') ?? 0);
     this.last = await end(this.spawn(sample));
     const { code, out, err } = this.last;
     return code === expected ? undefined : `ended with ${code}, not ${expected}:\n${out}${err}`;
+  }
+
+  private write(sample: Sample): void {
+    const file = valueOf(sample, 'file');
+    if (file === undefined) return;
+    const path = join(this.folder, file);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, sample.text);
+  }
+
+  /** Runs each line that begins with `$ `, and compares what it prints with the lines below. */
+  private async followConsole(sample: Sample): Promise<string | undefined> {
+    for (const part of sample.text.split(/^\$ /m).slice(1)) {
+      const [command = '', ...expected] = part.split('\n');
+      const text = `{ ${command}; } 2>&1`;
+      const code = Number(valueOf(sample, 'exit') ?? 0);
+      this.last = await end(this.spawn({ ...sample, text }));
+      if (this.last.code !== code) return `ended with ${this.last.code}: ${this.last.out}`;
+      const fault = this.compare({ ...sample, text: expected.join('\n') });
+      if (fault !== undefined) return fault;
+    }
+    return undefined;
   }
 
   /** Compares what the last command printed with a sample, in which `…` is any text. */
@@ -105,9 +127,8 @@ export class PageWalk {
   }
 
   private spawn(sample: Sample): ChildProcess {
-    const env = Object.fromEntries(
-      Object.entries(process.env).filter(([name]) => !name.startsWith('GRPC_')),
-    );
+    const variables = Object.entries(process.env).filter(([name]) => !OF_GRPC.test(name));
+    const env = { ...Object.fromEntries(variables), npm_config_loglevel: 'error' };
     const options = { cwd: this.folder, env, detached: true } as const;
     if (!isProgram(sample)) return spawn('bash', ['-euo', 'pipefail', '-c', sample.text], options);
     const file = join(this.folder, `sample-${sample.line}.mjs`);

@@ -15,7 +15,8 @@ export interface Sample {
   readonly language: string;
   /**
    * The other words of its info string: `run` (a program that ends without an error), `file=NAME` (written to the folder of the
-   * page), `start` (a command that goes on until the end of the page), `exit=N` (the exit code of the command).
+   * page), `start` (a command that goes on until the end of the page), `exit=N` (the exit code of the command), `output` (what the last command printed, in which `…` is any text),
+   * `invalid` (data that clients reject).
    */
   readonly words: readonly string[];
   readonly text: string;

@@ -52,6 +52,11 @@ describe('faultsOfData', () => {
     expect(await faultsOf('yaml', map)).toHaveLength(1);
   });
 
+  it('reports a sample that says it is invalid, and is not', async () => {
+    expect(await faultsOf('json invalid', '{ "xds_servers": [] }')).toEqual([]);
+    expect(await faultsOf('json invalid', '{}')).toEqual(['docs/a.md:2: the client accepts it']);
+  });
+
   it('reports an unknown field of a part of a resource', async () => {
     const [fault] = await faultsOf('yaml', 'load_balancing_policy: { policy: [] }');
     expect(fault).toContain('unknown field "policy"');
