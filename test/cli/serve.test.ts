@@ -232,7 +232,7 @@ describe('grpc-xds serve', () => {
     const name = '\n  - name: echo\n';
     expect(text).toContain(name);
     writeFileSync(file, text.replace(name, `${name}    lrs_server: { self: {} }\n`));
-    await io.until(/reloaded, changed: .*Cluster/);
+    await io.until(/reloaded, changed: clusters/);
     expect(io.errors).toHaveLength(1);
   });
 
