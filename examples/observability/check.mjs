@@ -73,7 +73,12 @@ class Example {
   }
 
   async stop() {
-    if (this.#process === undefined || this.#process.exitCode !== null) return;
+    if (
+      this.#process === undefined ||
+      this.#process.exitCode !== null ||
+      this.#process.signalCode !== null
+    )
+      return;
     this.#process.kill();
     await once(this.#process, 'exit');
   }
