@@ -11,6 +11,7 @@ export interface UpdateScheduleOptions {
   readonly source: {
     run(task: () => void): void;
     holdRequests?(): Handle;
+    runWhenWhole?(task: () => void): void;
     runMs?(): number;
   };
   readonly timeSlices: TimeSlices;
@@ -70,7 +71,10 @@ export class UpdateSchedule {
   private queueUpdate(): void {
     if (this.isQueued || this.isClosed) return;
     this.isQueued = true;
-    this.options.source.run(() => this.applyChanges());
+    const { source } = this.options;
+    const apply = () => this.applyChanges();
+    if (source.runWhenWhole === undefined) source.run(apply);
+    else source.runWhenWhole(apply);
   }
 
   private applyChanges(): void {

@@ -128,6 +128,11 @@ export interface ResourceSource {
   holdRequests?(): Handle;
   /** See `XdsClient.receivedAtMs`. Absent if the source has no such time. */
   readonly receivedAtMs?: number | undefined;
+  /**
+   * Runs the task in the source's queue, once the response that is being applied is applied as a whole. Absent if the
+   * source applies each in one task.
+   */
+  runWhenWhole?(task: () => void): void;
   /** Milliseconds since the current run of the queue began. Absent if the source does not measure it. */
   runMs?(): number;
 }

@@ -88,6 +88,10 @@ class SavedStartClient implements WatchClient {
     return this.client.holdRequests();
   }
 
+  runWhenWhole(task: () => void): void {
+    this.client.runWhenWhole(task);
+  }
+
   runMs(): number {
     return this.client.runMs();
   }

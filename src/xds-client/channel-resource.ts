@@ -210,8 +210,9 @@ export class ChannelResource implements RequestedResource {
    * because nothing less is shown by default.
    */
   private logSkipped(next: Accepted<unknown>): void {
-    const { type, id, accepted: before } = this;
+    const { type, accepted: before } = this;
     if (next.value === before?.value) return;
+    const { id } = this;
     const skipped = type.describeSkipped?.(next.value);
     if (skipped === undefined) return;
     const text = () => `${describeResource(id)}: version "${next.version}": ${skipped}`;
@@ -223,7 +224,8 @@ export class ChannelResource implements RequestedResource {
   /** Logs the fields that have no effect, once per value. It takes time, so only where the line is shown. */
   private logUnused({ value, version, bytes }: Accepted<unknown>): void {
     const { logger } = this.options;
-    if (logger.showsInfo !== true || value === this.accepted?.value) return;
+    // Whether the line is shown is asked last, because that reads the environment.
+    if (value === this.accepted?.value || logger.showsInfo !== true) return;
     const fields = this.type.describeUnusedFields?.(bytes) ?? [];
     if (fields.length === 0) return;
     const { name, type } = this;

@@ -1,3 +1,5 @@
+import type { Handle } from '../util/handle';
+import type { Steps } from '../util/steps';
 import type { ReadResponse } from './ads/response-reader';
 import {
   ChannelResource,
@@ -12,6 +14,15 @@ interface TypeResources {
   readonly byName: Map<string, ChannelResource>;
 }
 
+/** Constructor options of the resources of a channel. */
+export interface ChannelResourcesOptions extends Omit<ChannelResourceOptions, 'elements'> {
+  /** Begins to apply a response, until the handle is released: see `ManagementServers.runWhenWhole`. */
+  readonly beginApplying: () => Handle;
+}
+
+/** The number of resources that are applied in one step. */
+const STEP = 64;
+
 const NO_RESOURCES: ReadonlyMap<string, ChannelResource> = new Map();
 
 /** The resources subscribed to at one management server, by type and name. They survive streams. */
@@ -20,10 +31,12 @@ export class ChannelResources {
   readonly elements = new ElementCounts();
   private readonly types = new Map<string, TypeResources>();
   private readonly options: ChannelResourceOptions;
+  private readonly beginApplying: () => Handle;
   private latest = 0;
 
-  constructor(options: Omit<ChannelResourceOptions, 'elements'>) {
-    this.options = { ...options, elements: this.elements };
+  constructor({ channel, clock, logger, history, beginApplying }: ChannelResourcesOptions) {
+    this.options = { channel, clock, logger, history, elements: this.elements };
+    this.beginApplying = beginApplying;
   }
 
   /** The position of the resource subscribed to last. See `ChannelResource.position`. */
@@ -84,19 +97,44 @@ export class ChannelResources {
   }
 
   /**
-   * Applies a response. Resources subscribed to since it arrived are not removed by it.
+   * Applies a response, in steps. Resources subscribed to since it arrived are not removed by it.
    * @param latestPosition When it arrived.
    */
-  onResponse(typeUrl: string, version: string, read: ReadResponse, latestPosition: number): void {
+  *onResponse(
+    typeUrl: string,
+    version: string,
+    read: ReadResponse,
+    latestPosition: number,
+  ): Steps<void> {
+    const applying = this.beginApplying();
+    try {
+      yield* this.apply(typeUrl, version, read, latestPosition);
+    } finally {
+      applying.release();
+    }
+  }
+
+  private *apply(
+    typeUrl: string,
+    version: string,
+    read: ReadResponse,
+    latestPosition: number,
+  ): Steps<void> {
     const byName = this.ofType(typeUrl);
-    for (const [name, event] of read.events) byName.get(name)?.receive(event);
+    let applied = 0;
+    for (const [name, event] of read.events) {
+      byName.get(name)?.receive(event);
+      if (++applied % STEP === 0) yield;
+    }
     for (const name of read.removed) {
       const resource = byName.get(name);
       if (resource === undefined || resource.position > latestPosition) continue;
       resource.remove(version, true);
+      if (++applied % STEP === 0) yield;
     }
     if (!read.isComplete) return;
     for (const [name, resource] of byName) {
+      if (++applied % STEP === 0) yield;
       if (resource.position > latestPosition) continue;
       if (!read.events.has(name) && !read.lost.has(name)) resource.remove(version, false);
     }

@@ -73,6 +73,9 @@ export class ManagementServers {
   /** When the present work in the queue began, on the monotonic clock. */
   private startedAtMs = 0;
   private holds = 0;
+  /** The number of responses of which some resources are applied and others not yet. */
+  private applying = 0;
+  private readonly whenWhole: (() => void)[] = [];
   private readonly toSweep = new Set<Sweepable>();
 
   constructor(private readonly options: ManagementServersOptions) {
@@ -133,9 +136,26 @@ export class ManagementServers {
     });
   }
 
+  /**
+   * Runs the task in the queue, but not while a response is applied in steps: what follows from a response follows from
+   * all of it.
+   */
+  runWhenWhole(task: () => void): void {
+    if (this.applying === 0) this.queue.run(task);
+    else this.whenWhole.push(task);
+  }
+
   /** Milliseconds since the current run of the queue began. */
   runMs(): number {
     return this.options.clock.monotonicMs() - this.startedAtMs;
+  }
+
+  private beginApplying(): Handle {
+    this.applying++;
+    return createHandle(() => {
+      if (--this.applying > 0) return;
+      for (const task of this.whenWhole.splice(0)) this.queue.run(task);
+    });
   }
 
   private createChannel(server: ServerConfig): ServerChannel {
@@ -148,6 +168,7 @@ export class ManagementServers {
       parseName: this.parseName,
       withoutDelta: this.withoutDelta,
       transportFactory,
+      beginApplying: () => this.beginApplying(),
       queue: this.queue,
       time: this.time,
       clock,

@@ -1,8 +1,6 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { Node } from '../generated/envoy/config/core/v3/base';
-import type { Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
-import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';
 import { ok, type Result } from '../util/result';
 import type { SerialQueue } from '../util/serial-queue';
@@ -19,9 +17,9 @@ import {
 import { VariantChoice } from './ads/protocol-variant';
 import { readInSteps, type ReadContext, type ReadResponse } from './ads/response-reader';
 import type { Channel, ChannelResource, ResourceSubscriber } from './channel-resource';
-import { ChannelResources } from './channel-resources';
+import { ChannelResources, type ChannelResourcesOptions } from './channel-resources';
 import { ChannelLog, ServerHealth } from './server-health';
-import type { ChangeHistory, ClientEvents, ServerSnapshot } from './client-snapshot';
+import type { ClientEvents, ServerSnapshot } from './client-snapshot';
 import type { ParseResourceName } from './resource-name';
 import type { ResourceEvent } from './resource-state';
 import type { CertificateProviders, DiscoveryService, ResourceType } from './resource-type';
@@ -31,7 +29,7 @@ import type { XdsTransport, XdsTransportFactory } from './transport';
 import { describeServer, describeSilence, inSeconds, type ResourceId } from './xds-errors';
 
 /** Constructor options of a channel. */
-export interface ServerChannelOptions {
+export interface ServerChannelOptions extends Omit<ChannelResourcesOptions, 'channel'> {
   readonly certificateProviders: CertificateProviders;
   readonly server: ServerConfig;
   readonly policy: ServerPolicy;
@@ -42,11 +40,8 @@ export interface ServerChannelOptions {
   readonly transportFactory: XdsTransportFactory;
   readonly queue: SerialQueue;
   readonly time: TimeBudget;
-  readonly clock: Clock;
   readonly random: Random;
-  readonly logger: Logger;
   readonly events: ClientEvents;
-  readonly history: ChangeHistory;
 }
 
 const AGGREGATED: DiscoveryService = {
@@ -90,12 +85,12 @@ export class ServerChannel implements Channel {
   private wasLeft = false;
 
   constructor(private readonly options: ServerChannelOptions) {
-    const { server, policy, node, withoutDelta, clock, logger, events, history } = options;
+    const { server, policy, node, withoutDelta, logger, events } = options;
     const description = describeServer(server, node.id);
     this.server = server;
     this.policy = policy;
     this.description = description;
-    this.resources = new ChannelResources({ channel: this, clock, logger, history });
+    this.resources = new ChannelResources({ channel: this, ...options });
     this.health = new ServerHealth({ server, description, nodeId: node.id, logger, events });
     this.log = new ChannelLog(description, logger);
     const mode = policy.delta;
@@ -229,7 +224,7 @@ export class ServerChannel implements Channel {
     const { latestPosition } = resources;
     const read = yield* readInSteps(response, this.readContext(type));
     const verdict = decideVerdict(read, resources.ofType(typeUrl), latestPosition);
-    resources.onResponse(typeUrl, version, read, latestPosition);
+    yield* resources.onResponse(typeUrl, version, read, latestPosition);
     this.options.events.onResponse(this.server, typeUrl, countValid(read), read.invalid);
     this.log.answer(response, verdict.answer);
     return verdict;

@@ -28,6 +28,7 @@ export type WatchClient = Pick<
   | 'receivedAtMs'
   | 'holdRequests'
   | 'runMs'
+  | 'runWhenWhole'
   | 'resources'
   | 'serverStates'
   | 'fallbacks'
@@ -97,6 +98,11 @@ export class XdsClient {
   /** See `ManagementServers.holdRequests`. */
   holdRequests(): Handle {
     return this.servers.holdRequests();
+  }
+
+  /** See `ManagementServers.runWhenWhole`. */
+  runWhenWhole(task: () => void): void {
+    this.servers.runWhenWhole(task);
   }
 
   /** See `ManagementServers.runMs`. */

@@ -86,7 +86,10 @@ describe('readResponse', () => {
       updatedAtMs: 1,
     };
     const { events } = read([type.resource('a', 'one')], ['a'], new Map([['a', before]]));
-    expect(events.get('a')).toEqual({ kind: 'accepted', accepted: { ...before, version: '7' } });
+    expect(events.get('a')).toEqual({
+      kind: 'accepted',
+      accepted: { ...before, elements: 0, version: '7' },
+    });
   });
 
   it.each([

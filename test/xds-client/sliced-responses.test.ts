@@ -397,3 +397,91 @@ describe('a response with many resources', () => {
     expect(last.told).toEqual(['value two']);
   });
 });
+
+/** Takes one slice of time to apply a resource whose value begins with `slow`. */
+class SlowToApply extends TestResourceType {
+  constructor(private readonly clock: Clock & { advance(ms: number): void }) {
+    super('Many', true);
+  }
+
+  override describeSkipped({ text }: TestValue): undefined {
+    if (text.startsWith(SLOW)) this.clock.advance(READ_SLICE_MS);
+  }
+}
+
+const SLOW = 'slow ';
+
+/** A client that watches so many resources of a type, the first of which makes a turn long. */
+function startApplying(count: number) {
+  const h = new Harness();
+  const type = new SlowToApply(h.clock);
+  const names = Array.from({ length: count }, (_, i) => `r${i}`);
+  const watchers = names.map((name) => h.watch(type, name));
+  const send = (version: string, listed = names) => {
+    const text = (name: string) => (name === 'r0' ? SLOW : '') + version;
+    h.send(type, version, Object.fromEntries(listed.map((name) => [name, text(name)])));
+  };
+  /** How many watchers have the value of a version. */
+  const applied = (version: string) =>
+    watchers.filter(({ values }) => values.at(-1)?.text.endsWith(version)).length;
+  const next = () => h.clock.advance(TURN_MS);
+  return { h, names, watchers, send, applied, next };
+}
+
+describe('a response that takes long to apply', () => {
+  it('is applied in steps, and answered when all of it is applied', () => {
+    const { h, send, applied, next } = startApplying(150);
+    send('1');
+    expect(applied('1')).toBe(64);
+    expect([h.stream.credits, h.stream.request.responseNonce]).toEqual([0, '']);
+    next();
+    expect(applied('1')).toBe(150);
+    expect([h.stream.credits, h.stream.request.responseNonce]).toEqual([1, 'n1']);
+  });
+
+  it('is followed by what waits for the whole of it', () => {
+    const { h, send, applied, next } = startApplying(150);
+    const seen: number[] = [];
+    const look = () => h.client.runWhenWhole(() => seen.push(applied('1')));
+    look();
+    send('1');
+    look();
+    expect(seen).toEqual([0]);
+    next();
+    expect(seen).toEqual([0, 150]);
+    look();
+    expect(seen).toEqual([0, 150, 150]);
+  });
+
+  // 1. Half of a response is applied. 2. The stream ends. 3. What waited for the other half goes on. 4. The next stream
+  // requests everything anew, with no version, and its response is applied.
+  it('holds nothing up when its stream ends in between, and is sent again', () => {
+    const { h, send, applied, next } = startApplying(150);
+    send('1');
+    const { stream } = h;
+    const seen: number[] = [];
+    h.client.runWhenWhole(() => seen.push(applied('1')));
+    stream.end(14, 'gone');
+    expect(seen).toEqual([64]);
+    h.clock.advance(1000);
+    expect(h.stream).not.toBe(stream);
+    expect(h.stream.requests[0]?.versionInfo).toBe('');
+    send('2');
+    next();
+    expect(applied('2')).toBe(150);
+  });
+
+  it('leaves out names that are released between two steps, and removes what it does not list', () => {
+    const { names, watchers, send, applied, next } = startApplying(150);
+    send('1');
+    next();
+    for (const watcher of watchers) watcher.take();
+    send('2', names.slice(0, 149));
+    watchers[100]?.release();
+    next();
+    expect(applied('2')).toBe(148);
+    expect(watchers[149]?.told).toEqual([
+      expect.stringContaining('error Many "r149": no such resource'),
+    ]);
+  });
+});

@@ -9,7 +9,7 @@ import type { TimeBudget } from '../budgets';
 import type { StreamStatus } from '../transport';
 import { describeStreamEnd } from '../xds-errors';
 import type { AdsResponse } from './ads-response';
-import type { AdsStreamHandler, ResourceKey, Verdict } from './verdict';
+import { UNREQUESTED, type AdsStreamHandler, type ResourceKey, type Verdict } from './verdict';
 import { NackPacing, responseDigest } from './nack-pacing';
 import type { VariantChoice } from './protocol-variant';
 import { NO_DEADLINES, ResourceWaits } from './resource-waits';
@@ -77,6 +77,9 @@ export class AdsSession implements StreamSession {
   /** Runs until the next response may be read. */
   private readPause: Handle | undefined;
   private reading: Reading | undefined;
+  /** A step of it is being taken. */
+  private isReading = false;
+  private isReleased = false;
   /** Runs until the response that is being read is read on. */
   private readBreak: Handle | undefined;
 
@@ -190,6 +193,8 @@ export class AdsSession implements StreamSession {
 
   /** Stops every timer. A response that is being read is dropped. */
   release(): void {
+    this.isReleased = true;
+    this.dropReading();
     this.waits.clear();
     this.nacks.clear();
     this.readPause?.release();
@@ -221,13 +226,24 @@ export class AdsSession implements StreamSession {
   /** Reads a response, with breaks for other work if it is large. The next one is read when its verdict is applied. */
   private readOn(reading: Reading, startedAtMs = this.options.open.clock.monotonicMs()): void {
     const { clock } = this.options.open;
+    this.isReading = true;
     let step = reading.steps.next();
     while (step.done !== true && clock.monotonicMs() - startedAtMs < READ_SLICE_MS) {
       step = reading.steps.next();
     }
+    this.isReading = false;
     reading.spentMs += clock.monotonicMs() - startedAtMs;
+    if (this.isReleased) {
+      this.dropReading();
+      return;
+    }
     if (step.done === true) this.apply(reading, step.value);
     else this.readBreak = inNextTurn(clock, () => this.readOn(reading));
+  }
+
+  /** Ends a response that is not read on, so that nothing waits for its end. */
+  private dropReading(): void {
+    if (!this.isReading) this.reading?.steps.return(UNREQUESTED);
   }
 
   private apply(reading: Reading, verdict: Verdict): void {

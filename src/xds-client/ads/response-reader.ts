@@ -17,6 +17,7 @@ import {
   isUnchanged,
   ResourceDecoder,
   type ResourceDecoderOptions,
+  withVersion,
 } from './resource-decoder';
 
 /** The content of a response. All names are canonical, and of requested resources. */
@@ -71,6 +72,8 @@ export function* readInSteps(response: AdsResponse, context: ReadContext): Steps
   if (reader.isLarge) yield;
   return reader;
 }
+
+const NO_NAMES: readonly string[] = [];
 
 class ResponseReader implements ReadResponse {
   readonly events = new Map<string, ResourceEvent<unknown>>();
@@ -202,7 +205,7 @@ class ResponseReader implements ReadResponse {
   }
 
   private keep(name: string, cached: Accepted<unknown>, { version, ttlMs }: ResponseItem): void {
-    const accepted = version === cached.version ? cached : { ...cached, version };
+    const accepted = version === cached.version ? cached : withVersion(cached, version);
     this.accept(name, { kind: 'accepted', accepted, change: undefined, ttlMs });
   }
 
@@ -226,8 +229,12 @@ class ResponseReader implements ReadResponse {
 
   /** Returns the requested ones of the names of a resource: its own, and its aliases. */
   private requestedNames(ownName: string, aliases: readonly string[]): readonly string[] {
-    const names = aliases.length === 0 ? [ownName] : [...new Set([ownName, ...aliases])];
     const { resources } = this.context;
+    if (aliases.length === 0) {
+      const name = this.canonical(ownName);
+      return resources.has(name) ? [name] : NO_NAMES;
+    }
+    const names = [...new Set([ownName, ...aliases])];
     return names.map((name) => this.canonical(name)).filter((name) => resources.has(name));
   }
 
