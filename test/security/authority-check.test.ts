@@ -9,6 +9,13 @@ const { certificate } = certificates.authority('root').sign('cn.example', {
 });
 const presented = new X509Certificate(certificate).toLegacyObject();
 
+/**
+ * Whether Node.js knows IPv6 addresses when it compares names: 22.23.3 does not, and refuses every one of them, in
+ * connections to begin with.
+ */
+const comparesIpv6 = checkServerIdentity('2001:db8::1', presented) === undefined;
+const isComparable = (authority: string) => comparesIpv6 || !authority.includes('2001:');
+
 const NAMES =
   'DNS:a.example, DNS:*.b.example, IP Address:10.0.0.1, IP Address:2001:DB8:0:0:0:0:0:1';
 const host = (name: string) =>
@@ -19,7 +26,7 @@ const ip = (name: string) =>
 describe('the comparison of an authority with a certificate', () => {
   afterAll(() => certificates.close());
 
-  it.each([
+  const accepted = [
     'a.example',
     'A.Example',
     'a.example.',
@@ -31,11 +38,12 @@ describe('the comparison of an authority with a certificate', () => {
     '[2001:db8::1]',
     '[2001:db8::1]:443',
     '2001:db8::1',
-  ])('accepts %s', (authority) => {
+  ];
+  it.each(accepted.filter(isComparable))('accepts %s', (authority) => {
     expect(compareAuthority(authority, presented, checkServerIdentity)).toBeUndefined();
   });
 
-  it.each([
+  const refused = [
     ['other.example:443', host('other.example')],
     ['cn.example', host('cn.example')],
     ['x.y.b.example', host('x.y.b.example')],
@@ -44,11 +52,15 @@ describe('the comparison of an authority with a certificate', () => {
     [':443', host('')],
     ['10.0.0.2', ip('10.0.0.2')],
     ['[2001:db8::2]:443', ip('2001:db8::2')],
-  ])('refuses %s', (authority, reason) => {
-    expect(compareAuthority(authority, presented, checkServerIdentity)).toBe(
-      `the route changed the authority to "${authority}", which the certificate of the server is not for: ${reason}`,
-    );
-  });
+  ] as const;
+  it.each(refused.filter(([authority]) => isComparable(authority)))(
+    'refuses %s',
+    (authority, reason) => {
+      expect(compareAuthority(authority, presented, checkServerIdentity)).toBe(
+        `the route changed the authority to "${authority}", which the certificate of the server is not for: ${reason}`,
+      );
+    },
+  );
 
   it('refuses what a function of the application throws at, or has an error for', () => {
     const refuse = () => new Error('not this one\n');
