@@ -21,6 +21,7 @@ const steps = new Map([
   ['check:types', ['check:api']],
   ['check:package', ['check:api']],
   ['check:docs', ['check:api']],
+  ['check:size', ['check:api']],
   ['check:smoke', ['build']],
   ['typecheck', ['check:generated']],
   ['unused', ['check:generated']],

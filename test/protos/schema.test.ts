@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { clearField, fromBinary } from '@bufbuild/protobuf';
 import { FieldDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import type { DescriptorProto, FileDescriptorProto } from '@bufbuild/protobuf/wkt';
@@ -184,4 +186,11 @@ describe('the comparison', () => {
       `envoy.service.load_stats.v3.LoadReportingService.StreamLoadStats: is '${request} -> stream ${response}', official 'stream ${request} -> stream ${response}'`,
     ]);
   });
+});
+
+it.each(ourFiles.map(({ name }) => name))('%s names its origin and the license of that', (name) => {
+  const text = readFileSync(join(__dirname, '..', '..', 'protos', name), 'utf8');
+  expect(text).toMatch(
+    /^\/\/ The names and field numbers are those of [^\n]*: https:\S+\n\/\/ Copyright .+\n\/\/ SPDX-License-Identifier: Apache-2\.0\n/,
+  );
 });
