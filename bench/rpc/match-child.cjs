@@ -44,6 +44,7 @@ function tableOf(virtualHostRoutes) {
       routes: virtualHostRoutes,
       retryPolicy: undefined,
       filterOverrides: new Map(),
+      clusters: new Set(virtualHostRoutes.map(({ action }) => action.clusters.name)),
     },
   };
   const refs = new ClusterRefs(

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { errorMessage } from '../util/error-message';
 import type { Logger } from '../util/logger';
-import { readRegularFile } from '../util/read-regular-file';
+import { readRegularFile } from '../util/files/read-regular-file';
 import { err, ok, type Result } from '../util/result';
 import type { Bootstrap, ServerConfig } from './bootstrap';
 import { parseBootstrap, type BootstrapFlags, type BootstrapSupport } from './bootstrap-parser';

@@ -61,5 +61,5 @@ export type {
   ResourceFileProblem,
   ResourceFileProblemKind,
 } from './snapshot/resource-file';
-export type { FileWatchOptions } from '../util/file-watch';
+export type { FileWatchOptions } from '../util/files/file-watch';
 export type { TextPosition } from '../proto-json/yaml-document';

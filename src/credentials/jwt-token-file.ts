@@ -1,5 +1,5 @@
 import { Status } from '../grpc-js';
-import { readRegularFile } from '../util/read-regular-file';
+import { readRegularFile } from '../util/files/read-regular-file';
 import { err, ok } from '../util/result';
 import { CachedToken, type TokenDependencies, type TokenSource } from './cached-token';
 

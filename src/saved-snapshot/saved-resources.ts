@@ -3,7 +3,7 @@ import type { Clock } from '../util/clock';
 import { errorMessage } from '../util/error-message';
 import type { Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
-import { readRegularFile } from '../util/read-regular-file';
+import { readRegularFile } from '../util/files/read-regular-file';
 import { RefCountedMap } from '../util/ref-counted-map';
 import { err, ok, type Result } from '../util/result';
 import type { ResourceName } from '../xds-client/resource-name';

@@ -11,7 +11,8 @@ import {
   type ResourceState,
   type ValueChange,
 } from './resource-state';
-import type { ElementLimit, ResourceType } from './resource-type';
+import type { ElementCounts } from './limits';
+import type { ResourceType } from './resource-type';
 import { TRACER } from './server-health';
 import { removalHandling, type ServerPolicy } from './server-policy';
 import { describeResource, type ResourceId } from './xds-errors';
@@ -284,20 +285,5 @@ export class ChannelResource implements RequestedResource {
   private origin(): EventOrigin {
     const { channel, clock } = this.options;
     return { server: channel.description, policy: channel.policy, nowMs: clock.now() };
-  }
-}
-
-/** Counts the elements of the resources cached from one management server, by the limit they count against. */
-export class ElementCounts {
-  private readonly counts = new Map<ElementLimit, number>();
-
-  /** Returns how many elements count against the limit. */
-  of(limit: ElementLimit): number {
-    return this.counts.get(limit) ?? 0;
-  }
-
-  /** Adds a number of elements, or removes them if it is negative. */
-  add(limit: ElementLimit, count: number): void {
-    this.counts.set(limit, this.of(limit) + count);
   }
 }

@@ -3,10 +3,10 @@ import type { Steps } from '../util/steps';
 import type { ReadResponse } from './ads/response-reader';
 import {
   ChannelResource,
-  ElementCounts,
   type ChannelResourceOptions,
   type ResourceSubscriber,
 } from './channel-resource';
+import { ElementCounts } from './limits';
 import type { ResourceType } from './resource-type';
 
 interface TypeResources {

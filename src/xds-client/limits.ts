@@ -1,4 +1,5 @@
 import type { BackoffOptions } from '../util/backoff';
+import type { ElementLimit } from './resource-type';
 
 // Bounds on what a management server can make this process spend. A response that exceeds one is rejected (NACK), and
 // the last valid configuration stays in use. The bounds are far above sensible values: 100,000 endpoints are some 10 MB
@@ -68,3 +69,18 @@ export const MAX_TIME_DEBT_MS = 2500;
 
 /** Share of the time that configuration may take then, in percent, unless the application sets another one. */
 export const DEFAULT_TIME_PERCENT = 25;
+
+/** Counts the elements of the resources cached from one management server, by the limit they count against. */
+export class ElementCounts {
+  private readonly counts = new Map<ElementLimit, number>();
+
+  /** Returns how many elements count against the limit. */
+  of(limit: ElementLimit): number {
+    return this.counts.get(limit) ?? 0;
+  }
+
+  /** Adds a number of elements, or removes them if it is negative. */
+  add(limit: ElementLimit, count: number): void {
+    this.counts.set(limit, this.of(limit) + count);
+  }
+}

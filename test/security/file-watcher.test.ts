@@ -16,7 +16,7 @@ import { CertificateFiles } from '../../src/security/file-watcher/certificate-fi
 import { createFileWatcher } from '../../src/security/file-watcher/file-watcher';
 import { createReadFiles } from '../../src/security/file-watcher/read-together';
 import { systemClock, type Clock } from '../../src/util/clock';
-import { readRegularFile } from '../../src/util/read-regular-file';
+import { readRegularFile } from '../../src/util/files/read-regular-file';
 import { Violations } from '../../src/util/violations';
 import { eventually } from '../support/eventually';
 import { FakeClock } from '../support/fake-clock';

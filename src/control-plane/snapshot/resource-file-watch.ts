@@ -1,4 +1,4 @@
-import { watchFile, type FileWatchOptions } from '../../util/file-watch';
+import { watchFile, type FileWatchOptions } from '../../util/files/file-watch';
 import type { Handle } from '../../util/handle';
 import {
   parseContent,

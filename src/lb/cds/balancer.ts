@@ -7,7 +7,6 @@ import {
   type SubchannelAddress,
 } from '../../grpc-js';
 import type { EndpointsResource } from '../../resources/endpoints/endpoints';
-import type { LbConfig } from '../../resources/extension-points';
 import type { LoadReporter } from '../../load-reporting/load-reporter';
 import type { FeatureFlags } from '../../util/feature-flags';
 import { assertNever } from '../../util/assert-never';
@@ -27,6 +26,7 @@ import { CDS, CdsConfig, parseCdsConfig } from './config';
 import { EndpointProxies } from './endpoint-proxies';
 import { FailingEndpoints, type ReportedCluster } from './failing-endpoints';
 import type { StateDetails } from '../tree/policy-state';
+import { SharedPolicy } from './shared-policy';
 import { TransportSecurity, UnusedTlsReports } from './transport-security';
 
 export interface CdsPolicyOptions {
@@ -82,13 +82,6 @@ interface Applied {
   readonly nodeId: string;
 }
 
-/** A cluster whose policy is that of its aggregate cluster. */
-interface Replaced {
-  readonly original: ClusterConfig;
-  readonly lbConfig: LbConfig;
-  readonly cluster: ClusterConfig;
-}
-
 class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
   readonly batch: ClusterWatcher['batch'];
   private readonly security: TransportSecurity;
@@ -98,7 +91,7 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
   private failing: FailingEndpoints | undefined;
   private readonly subscription = new ClusterSubscription(this);
   private latest: LbUpdate<CdsConfig> | undefined;
-  private replaced: Replaced | undefined;
+  private readonly sharedPolicy = new SharedPolicy();
   /** `undefined` while the cluster cannot be used. */
   private applied: Applied | undefined;
   /** The plan of the child, reused by the next one. */
@@ -142,7 +135,7 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     const cluster = xds.clusters.cluster(config.cluster);
     if (cluster === undefined) this.onMissing(config);
     else if (cluster.ok) {
-      this.updateChild(config.cluster, this.withPolicy(cluster.value, config), latest);
+      this.updateChild(config.cluster, this.sharedPolicy.applyTo(cluster.value, config), latest);
     } else this.fail(config.cluster, cluster.error);
   }
 
@@ -181,16 +174,6 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     // A dynamic cluster is in the snapshot only some time after it was subscribed to.
     if (isDynamic) this.only.requestPublication();
     else this.failUnlessServing(cluster, `Cluster "${cluster}" is not part of the xDS config`);
-  }
-
-  /** The cluster with the policy of its aggregate cluster, if that applies; the same object while neither changes. */
-  private withPolicy(cluster: ClusterConfig, { lbConfig }: CdsConfig): ClusterConfig {
-    if (lbConfig === undefined) return cluster;
-    const { replaced } = this;
-    if (replaced?.original === cluster && replaced.lbConfig === lbConfig) return replaced.cluster;
-    const resource = { ...cluster.resource, lbConfig };
-    this.replaced = { original: cluster, lbConfig, cluster: { ...cluster, resource } };
-    return this.replaced.cluster;
   }
 
   private updateChild(name: string, cluster: ClusterConfig, update: LbUpdate): void {

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { statSync } from 'node:fs';
 import type { Clock } from '../../util/clock';
-import { watchFile } from '../../util/file-watch';
+import { watchFile } from '../../util/files/file-watch';
 import { createHandle, type Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import { err, ok, type Result } from '../../util/result';

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { readRegularFile } from '../../util/read-regular-file';
+import { readRegularFile } from '../../util/files/read-regular-file';
 import { err, ok, type Result } from '../../util/result';
 
 /** A bundle of all public certificate authorities has a quarter of a megabyte. */

@@ -6,7 +6,7 @@ import {
 } from '../../../security/file-watcher/config';
 import type { Clock } from '../../../util/clock';
 import { errorMessage } from '../../../util/error-message';
-import { readRegularFile } from '../../../util/read-regular-file';
+import { readRegularFile } from '../../../util/files/read-regular-file';
 import { Violations } from '../../../util/violations';
 import type { Findings } from './finding';
 

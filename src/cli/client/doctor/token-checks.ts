@@ -1,7 +1,7 @@
 import type { ServerConfig } from '../../../bootstrap/bootstrap';
 import { readJwtExpiry } from '../../../credentials/cached-token';
 import type { Clock } from '../../../util/clock';
-import { readRegularFile } from '../../../util/read-regular-file';
+import { readRegularFile } from '../../../util/files/read-regular-file';
 import type { Findings } from './finding';
 
 const MAX_TOKEN_BYTES = 1024 * 1024;

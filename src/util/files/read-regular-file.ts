@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
-import { errorMessage } from './error-message';
-import { err, ok, type Result } from './result';
+import { errorMessage } from '../error-message';
+import { err, ok, type Result } from '../result';
 
 /** Conditions on a file. */
 export interface FileConditions {
