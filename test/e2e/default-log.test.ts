@@ -1,4 +1,4 @@
-import { register, type LogRecord } from '../../src';
+import { inspect, register, type LogRecord } from '../../src';
 import { eventually } from '../support/eventually';
 import { bootstrapFor, Mesh, NODE_ID, simpleResources } from '../support/mesh';
 import { ScriptedControlPlane } from '../support/scripted-control-plane';
@@ -100,6 +100,76 @@ describe('the log at the level of errors', () => {
     expect(details).toContain(`Cluster "echo" has no endpoints`);
     expect(details).toContain(`Resolution note: ${slip}; `);
     expect(records.filter(({ message }) => message.endsWith(slip))).toHaveLength(1);
+  });
+
+  it('shows a bootstrap error, once for a channel', async () => {
+    register({ bootstrap: { xds_servers: [] }, logger });
+    const client = connect();
+    const { details } = await client.failure();
+    await client.failure();
+    expect(details).toMatch(/^xDS bootstrap given to register\(\{ bootstrap \}\) is invalid: /);
+    expect(records).toEqual([
+      {
+        ...{ level: 'error', event: 'config-failed', error: details },
+        message: expect.stringMatching(/^xds:.*: no configuration: xDS bootstrap/) as unknown,
+        target: expect.stringMatching(/^xds:/) as unknown,
+      },
+    ]);
+  });
+
+  it('shows a resource that does not exist, and that it does', async () => {
+    // The incremental variant says so at once.
+    register({ bootstrap: bootstrapFor(mesh.address, ['grpc_xds_delta']), logger });
+    mesh.serve({ ...simpleResources([1]), listeners: [] });
+    await connect().failure();
+    mesh.serve(simpleResources([1]));
+    await untilLogged('config-recovered');
+    const [failed, recovered] = records;
+    expect(failed?.message).toMatch(/no such resource: .* does not have it: check the name, and/);
+    expect([failed?.event, recovered?.event]).toEqual(['config-failed', 'config-recovered']);
+    expect([failed?.level, recovered?.level]).toEqual(['error', 'error']);
+  });
+
+  it('shows a resource that is not sent for 5 s, and that it is received', async () => {
+    register({ bootstrap: bootstrapFor(mesh.address, []), logger });
+    mesh.serve({ ...simpleResources([1]), clusters: [] });
+    const ended = connect()
+      .failure({ deadlineMs: 60_000 })
+      .catch(() => {});
+    const waiting = await untilLogged('resource-waiting');
+    expect(waiting?.message).toMatch(/^Cluster "echo": waiting for .* has not sent it: check the/);
+    mesh.serve(simpleResources([1]));
+    const received = await untilLogged('resource-received');
+    expect(received).toMatchObject({ level: 'error', name: 'echo' });
+    await ended;
+  }, 30_000);
+
+  it('shows more as soon as the level is another one, and less again', async () => {
+    const application = { ...logger, level: 'error' as 'error' | 'info' };
+    register({ bootstrap: bootstrapFor(mesh.address), logger: application });
+    const serveTimeout = (seconds: number) => {
+      // A field without effect on gRPC clients, in another version each time.
+      const clusters = [edsClusterJson('echo', { connect_timeout: `${seconds}s` })];
+      mesh.serve({ ...simpleResources([1]), clusters });
+    };
+    const untilApplied = (seconds: number) =>
+      eventually(
+        () => JSON.stringify(inspect({ contents: true })),
+        (text) => text.includes(`"${seconds}s"`),
+      );
+    const shown = () => records.filter(({ event }) => event === 'fields-unused').length;
+    serveTimeout(1);
+    await connect().failure();
+    await untilApplied(1);
+    expect(shown()).toBe(0);
+    application.level = 'info';
+    serveTimeout(2);
+    await untilApplied(2);
+    expect(shown()).toBe(1);
+    application.level = 'error';
+    serveTimeout(3);
+    await untilApplied(3);
+    expect(shown()).toBe(1);
   });
 
   it('shows a cluster that is rejected', async () => {

@@ -959,6 +959,28 @@ describe('XdsResolver: calls on the previous selector, when resolution starts ag
     );
   });
 
+  it('list three causes at most, each resource once', () => {
+    const scene = awakened();
+    wake(scene);
+    scene.source.fail(fakeTypes.listener, 'svc', xdsError('Listener "svc": refused'));
+    scene.clock.flush();
+    scene.source.waits.push('Listener "svc": waiting for 1.0 s: refused; next attempt in 1.0 s');
+    for (const name of ['a', 'b', 'c']) {
+      scene.source.waits.push(`Cluster "${name}": waiting for 1.0 s: not sent`);
+    }
+    const expired = {
+      code: Status.DEADLINE_EXCEEDED,
+      details: 'Deadline exceeded after 1.0s,waiting for metadata filters',
+      metadata: new Metadata(),
+    };
+    const call = scene.channel.call('/s/m', patient());
+    const [told] = filtersOf(call).map((f) => f.receiveTrailers(expired));
+    expect(told?.details).toBe(
+      'Deadline exceeded after 1.0s,waiting for the configuration; Listener "svc": refused; ' +
+        'Cluster "a": waiting for 1.0 s: not sent; Cluster "b": waiting for 1.0 s: not sent',
+    );
+  });
+
   it('that wait for ready also have the error when their deadline has passed', () => {
     const scene = awakened();
     wake(scene);
