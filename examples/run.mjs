@@ -49,6 +49,8 @@ function run(args, env, cwd) {
     }
     child.once('error', reject);
     child.once('close', (code) => resolve({ code, output }));
+    // What an example has left behind may keep the pipes open.
+    child.once('exit', (code) => setTimeout(() => resolve({ code, output }), 2000).unref());
   });
 }
 
