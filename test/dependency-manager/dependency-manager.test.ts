@@ -2,6 +2,7 @@ import { XdsDependencyManager } from '../../src/dependency-manager/dependency-ma
 import { FakeClock } from '../support/fake-clock';
 import { TimeSlices } from '../../src/util/time-slices';
 import type { XdsConfig } from '../../src/dependency-manager/xds-config';
+import type { VirtualHost } from '../../src/resources/route-config/route-config';
 import { silentLogger } from '../../src/util/logger';
 import { err, type Result } from '../../src/util/result';
 import { FakeDns } from '../support/fake-dns';
@@ -449,6 +450,33 @@ describe('XdsDependencyManager: targets that cannot be used', () => {
     scene.source.serve(fakeTypes.listener, 'svc', before.listener);
     expect(scene.config).toBe(before);
     expect(scene.updates).toHaveLength(3);
+  });
+
+  it('looks only at the virtual hosts that changed', () => {
+    const scene = new Scene().complete();
+    let reads = 0;
+    const unchanged = {
+      ...virtualHost([], { name: 'unchanged' }),
+      get domains() {
+        reads++;
+        return ['other'];
+      },
+    };
+    const own = scene.config.virtualHost;
+    const other = (domain: string) => virtualHost([], { name: 'changed', domains: [domain] });
+    const serve = (...present: readonly VirtualHost[]) => {
+      const routes = routeConfig('svc-routes', ...present, unchanged, own);
+      const change = { virtualHosts: new Set(present.map(({ name }) => name)), present };
+      scene.source.serve(fakeTypes.routeConfig, 'svc-routes', routes, change);
+    };
+    serve(other('a'));
+    serve(other('b'));
+    expect(reads).toBe(0);
+    expect(scene.config.virtualHost).toBe(own);
+    expect(scene.config.routeConfig.virtualHosts[0]?.domains).toEqual(['b']);
+    serve(other('svc'));
+    expect(reads).toBe(1);
+    expect(scene.config.virtualHost.name).toBe('changed');
   });
 
   it('recovers from routes without a virtual host for the target', () => {

@@ -76,8 +76,8 @@ export class FakeResourceSource implements ResourceSource {
   }
 
   /** Gives the resource a value, for the watches there are and those to come. */
-  serve<T>(type: ResourceType<T>, name: string, value: T): void {
-    this.answer(type, name, (watcher) => watcher.onResourceChanged(ok(value)));
+  serve<T, C>(type: ResourceType<T, C>, name: string, value: T, change?: C): void {
+    this.answer(type, name, (watcher) => watcher.onResourceChanged(ok(value), change));
   }
 
   /** Says that there is no value to be used. */
