@@ -7,8 +7,12 @@ import type { ViewRequest } from './view';
 
 /** The shortest time between two messages to a reader. */
 const MIN_INTERVAL_MS = 250;
-/** The time between two captures is this many times that of a capture: 5 % of the CPU at most. */
+/** The time between two captures is this many times that of a capture: 5 % of the CPU at most … */
 const REST_FACTOR = 19;
+/** … but not longer than this, so that a change is shown within a second … */
+const MAX_REST_MS = 750;
+/** … unless captures would take more than a fifth of the CPU. */
+const MIN_REST_FACTOR = 4;
 
 /** A state, and when another one may be captured. */
 interface Captured {
@@ -56,7 +60,7 @@ export class LiveStreams {
     const endMs = this.clock.monotonicMs();
     const costMs = endMs - startMs;
     // The shorter of two, because one may have been interrupted, and the very first one is slow.
-    const restMs = Math.min(costMs, this.lastCostMs) * REST_FACTOR;
+    const restMs = restAfter(Math.min(costMs, this.lastCostMs));
     this.lastCostMs = costMs;
     const nextAtMs = recent ? recent.nextAtMs + restMs : endMs + Math.max(MIN_INTERVAL_MS, restMs);
     this.captured = { state, nextAtMs };
@@ -68,4 +72,8 @@ export class LiveStreams {
     this.captured = undefined;
     if (this.streams.size > 0) this.pushTo(this.streams);
   }
+}
+
+function restAfter(costMs: number): number {
+  return Math.min(costMs * REST_FACTOR, Math.max(MAX_REST_MS, costMs * MIN_REST_FACTOR));
 }

@@ -54,6 +54,7 @@ describeInBrowser('the live page in Chromium', () => {
     complaints = [];
     tab.on('console', (message) => complaints.push(message.text()));
     tab.on('pageerror', (error) => complaints.push(error.message));
+    await tab.addInitScript(COUNT_UPDATES);
     await tab.goto(page.url);
     await tab.waitForSelector('#overview tbody tr');
   }
@@ -138,6 +139,19 @@ describeInBrowser('the live page in Chromium', () => {
       await tab.getByRole('button', { name: 'Pause updates' }).click();
       await show('topology');
       await row('test/new').waitFor();
+    });
+
+    it('shows a change in the task in which the message with it arrives', async () => {
+      await row('endpoint').first().waitFor();
+      await tab.evaluate('updates = { inTask: 0, later: 0 }');
+      mesh.serve({
+        ...resources,
+        endpoints: [endpointsJson('catalog', [{ zone: 'new', ports: [2] }])],
+      });
+      await row('test/new').waitFor();
+      const { inTask, later } = await updatesOf(tab);
+      expect(inTask).toBeGreaterThan(0);
+      expect(later).toBe(0);
     });
 
     it('connects again after the connection has ended', async () => {
@@ -306,10 +320,14 @@ describeInBrowser('the live page in Chromium', () => {
       for (const index of [2, 1, 0]) await closed.nth(index).click();
       await tab.waitForSelector('#view .range:has-text("of 10012")');
       expect(await tab.locator('#view tbody tr').count()).toBe(200);
+      await tab.evaluate('updates = { inTask: 0, later: 0 }');
       for (const weight of [2, 3, 4]) {
         serve(weight);
         await tab.waitForSelector(`#view tr:last-child .weight:text-is("${weight}")`);
       }
+      const { inTask, later } = await updatesOf(tab);
+      expect(inTask).toBeGreaterThan(0);
+      expect(later).toBe(0);
       await tab.locator('#view .pager').getByRole('button', { name: 'Next' }).click();
       await tab.waitForSelector('#view .range:has-text("Rows 201 to 400")');
       await tab.locator('#view tr[tabindex="0"]').press('End');
@@ -321,6 +339,39 @@ describeInBrowser('the live page in Chromium', () => {
     expect(longest).toBeLessThan(100);
   }, 90_000);
 });
+
+/**
+ * Counts the changes of the view in the task in which a message arrives, and those after it. A message leaves the process
+ * at most a second after the change: see the test of the rest between captures in `test/live-page`. A clock would show how
+ * busy the machine is.
+ */
+const COUNT_UPDATES = `
+  globalThis.updates = { inTask: 0, later: 0 };
+  {
+    let isArriving = false;
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => (isArriving = false);
+    const { parse } = JSON;
+    JSON.parse = (...args) => {
+      const value = parse(...args);
+      if (value?.revision !== undefined) {
+        isArriving = true;
+        port2.postMessage(0);
+      }
+      return value;
+    };
+    new MutationObserver((mutations) => {
+      const isOfView = ({ target }) =>
+        (target instanceof Element ? target : target.parentElement)?.closest('#view tbody');
+      if (mutations.some(isOfView)) globalThis.updates[isArriving ? 'inTask' : 'later']++;
+    }).observe(document, { subtree: true, childList: true, characterData: true });
+  }
+`;
+
+async function updatesOf(tab: Page): Promise<{ inTask: number; later: number }> {
+  const updates: unknown = await tab.evaluate('updates');
+  return updates as { inTask: number; later: number };
+}
 
 /** What axe finds, by the rules of WCAG 2.2 AA and those that it recommends besides. */
 async function audit(tab: Page): Promise<readonly string[]> {
