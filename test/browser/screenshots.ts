@@ -8,7 +8,7 @@ const WIDTHS = [360, 768, 1280];
 const VIEWS = ['topology', 'resources', 'routes', 'servers', 'events'];
 
 async function main(folder: string): Promise<void> {
-  const { mesh } = await startScene();
+  const { mesh, shop } = await startScene();
   const page = await serveAdminPage({ port: 0 });
   const browser = await launchBrowser();
   for (const colorScheme of ['light', 'dark'] as const) {
@@ -20,6 +20,10 @@ async function main(folder: string): Promise<void> {
       for (const view of VIEWS) {
         await tab.click(`#tab-${view}`);
         await tab.waitForSelector('#view tbody tr');
+        if (view === 'topology') {
+          for (let call = 0; call < 12; call++) await shop.say();
+          await tab.waitForSelector('#view td:has-text("latency")');
+        }
         if (view === 'routes') {
           await tab.fill('#method', '/shop.Pay/Charge');
           await tab.click('#call button');

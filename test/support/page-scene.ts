@@ -1,11 +1,16 @@
 import { edsClusterJson, listenerJson, routeConfigJson, type Json } from './xds-json';
+import type { EchoClient } from './echo-backend';
 import { Mesh, type MeshResources } from './mesh';
 
 /** The service that the scene is about. */
 export const SHOP = 'shop.example:8080';
 
 /** A mesh with a target that is served, with problems, and one that does not exist. */
-export async function startScene(): Promise<{ mesh: Mesh; resources: MeshResources }> {
+export async function startScene(): Promise<{
+  mesh: Mesh;
+  resources: MeshResources;
+  shop: EchoClient;
+}> {
   const mesh = await Mesh.start();
   const backends = await Promise.all(['a', 'b', 'c', 'd'].map((name) => mesh.backend(name)));
   const [a = 0, b = 0, c = 0, d = 0] = backends.map(({ port }) => port);
@@ -46,7 +51,7 @@ export async function startScene(): Promise<{ mesh: Mesh; resources: MeshResourc
     .client({}, 'xds:///nowhere.example:8080')
     .say()
     .catch(() => undefined);
-  return { mesh, resources };
+  return { mesh, resources, shop };
 }
 
 function assignment(

@@ -136,7 +136,7 @@ function endpointRow(node: TopologyNode, endpoint: EndpointState | undefined, pl
     ...(isEjected && { ejected: true }),
     details: formatDetails({
       ...(callsInFlight !== undefined && { callsInFlight }),
-      ...(latencyMs !== undefined && { latency: `${latencyMs.toFixed(1)} ms` }),
+      ...(latencyMs !== undefined && { latency: `${latencyMs.toFixed(1)}\u00a0ms` }),
       ...details,
     }),
   };
