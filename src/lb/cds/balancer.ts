@@ -7,9 +7,7 @@ import {
   type SubchannelAddress,
 } from '../../grpc-js';
 import type { EndpointsResource } from '../../resources/endpoints/endpoints';
-import type { LoadReporter } from '../../load-reporting/load-reporter';
 import type { FeatureFlags } from '../../util/feature-flags';
-import { assertNever } from '../../util/assert-never';
 import { ok } from '../../util/result';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { failureText } from '../connectivity';
@@ -78,8 +76,7 @@ interface Applied {
   readonly name: string;
   readonly cluster: ClusterConfig;
   readonly options: ChannelOptions;
-  readonly loads: LoadReporter | undefined;
-  readonly nodeId: string;
+  readonly xds: XdsLbContext | undefined;
 }
 
 class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
@@ -178,16 +175,8 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
 
   private updateChild(name: string, cluster: ClusterConfig, update: LbUpdate): void {
     const { children } = cluster;
-    switch (children.kind) {
-      case 'endpoints':
-        this.updateLeaf({ name, cluster }, children, update);
-        break;
-      case 'aggregate':
-        this.updateAggregate({ name, cluster }, children, update);
-        break;
-      default:
-        assertNever(children);
-    }
+    if (children.kind === 'endpoints') this.updateLeaf({ name, cluster }, children, update);
+    else this.updateAggregate({ name, cluster }, children, update);
   }
 
   private updateLeaf(
@@ -203,7 +192,7 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
       this.fail(name, failureText(text, resolutionNote));
       return;
     }
-    const applied: Applied = { name, cluster, options, ...identityOf(xds) };
+    const applied: Applied = { name, cluster, options, xds };
     const isNewPolicy = this.security.update(name, resource, xds?.certificates);
     const isNewPath = this.proxies.update(resource, endpoints);
     // No connection made in another way serves a new call; running calls end where they are.
@@ -217,14 +206,15 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
   }
 
   private createLeafUpdate(
-    { name, cluster, options, loads, nodeId }: Applied,
+    { name, cluster, options, xds }: Applied,
     endpoints: EndpointsResource,
     resolutionNote: string,
   ): LbUpdate {
     const previous = this.plan instanceof PriorityConfig ? undefined : this.plan;
     const { policies } = this.only.host.environment;
     const { resource } = cluster;
-    const plan = planLeaf(resource, endpoints, previous, planOptions(policies, loads));
+    const nodeId = xds?.nodeId ?? '';
+    const plan = planLeaf(resource, endpoints, previous, planOptions(policies, xds?.loads));
     this.plan = plan;
     return {
       config: plan.config,
@@ -275,7 +265,7 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     const shared = this.shared.sharesPolicy ? cluster.resource.lbConfig : undefined;
     const config = planAggregate(leafClusters, previous, shared);
     this.plan = config;
-    this.use({ name, cluster, options: update.options, ...identityOf(update.xds) });
+    this.use({ name, cluster, options: update.options, xds: update.xds });
     this.only.child.update(() => childUpdate(update, config, ok(emptyEndpointSet)), false);
   }
 
@@ -300,8 +290,4 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     this.only.child.destroy();
     if (this.only.setFailure(text)) this.log.onFailure(cluster, text);
   }
-}
-
-function identityOf(xds: XdsLbContext | undefined): Pick<Applied, 'loads' | 'nodeId'> {
-  return { loads: xds?.loads, nodeId: xds?.nodeId ?? '' };
 }
