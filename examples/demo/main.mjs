@@ -113,6 +113,12 @@ function report(load, { attempts, failed: failedAttempts }) {
 async function main() {
   const folder = mkdtempSync(join(tmpdir(), 'grpc-xds-demo-'));
   const file = join(folder, 'resources.yaml');
+  for (const signal of ['SIGINT', 'SIGTERM']) {
+    process.once(signal, () => {
+      rmSync(folder, { recursive: true, force: true });
+      process.exit(1);
+    });
+  }
   const backends = await startBackends();
   const resources = loadResources(backends);
   writeAtomically(file, resources);
