@@ -1,4 +1,5 @@
 import { status } from '@grpc/grpc-js';
+import { inspect } from '../../src';
 import type { ClusterLoad, LoadReport } from '../../src/control-plane';
 import { eventually } from '../support/eventually';
 import { Mesh, SERVICE, type MeshResources } from '../support/mesh';
@@ -266,6 +267,11 @@ describe('the sum of all load reports', () => {
 
     // 3. The control plane dies and is replaced; calls go on, and one ends meanwhile.
     scene.mesh.killControlPlane();
+    // A report that is sent before the client notices may have arrived, and is not repeated.
+    await eventually(
+      () => inspect().targets.flatMap(({ servers }) => servers.map(({ state }) => state)),
+      (states) => !states.includes('open'),
+    );
     await scene.callOne(client, 40, 'ok');
     await scene.callTwo(client, 20, 'two-eds');
     a.letGo();
