@@ -134,7 +134,20 @@ describe.each(POLICIES)('many endpoints of $type.name', ({ type, config }) => {
       connect(...before);
     }
     const { batch, errors } = harness;
-    return { batch, clock, errors, host, finish, connect, held, policy, send, update, used };
+    return {
+      batch,
+      clock,
+      connect,
+      errors,
+      finish,
+      harness,
+      held,
+      host,
+      policy,
+      send,
+      update,
+      used,
+    };
   }
 
   it('are listed some milliseconds at a time, while calls use the previous ones', () => {
@@ -167,6 +180,15 @@ describe.each(POLICIES)('many endpoints of $type.name', ({ type, config }) => {
     const { finish, host, send, update } = setUpSlow();
     update(...many);
     send(err('no more'));
+    finish();
+    expect(host.published.map(({ state }) => state)).toEqual([ConnectivityState.CONNECTING]);
+  });
+
+  it('are not missing while they are being listed for the first time', () => {
+    const { batch, finish, host, policy, harness } = setUpSlow();
+    const endpoints = ok(singleLocality(...many));
+    const update = harness.completeUpdate({ config, endpoints, resolutionNote: 'of a node' });
+    batch.run(() => policy.update(update));
     finish();
     expect(host.published.map(({ state }) => state)).toEqual([ConnectivityState.CONNECTING]);
   });

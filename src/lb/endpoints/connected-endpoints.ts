@@ -185,8 +185,8 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint> implements Lb
   private noteResolution(note: string): void {
     if (note === this.resolutionNote) return;
     this.resolutionNote = note;
-    const failing = this.tally.aggregate() === ConnectivityState.TRANSIENT_FAILURE;
-    if (failing) this.publication.request();
+    // Not the aggregate: without endpoints it is a failure, also while the first ones are still being listed.
+    if (this.published === ConnectivityState.TRANSIENT_FAILURE) this.publication.request();
   }
 
   private setFailure(failure: string | undefined): void {
