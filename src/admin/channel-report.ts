@@ -1,7 +1,7 @@
 import { getChannelzHandlers } from '../grpc-js';
 import { toIso } from './report-texts';
 
-/** The calls of a channel or subchannel, as channelz counts them (gRFC A14). */
+/** The calls of a channel or subchannel, as channelz counts them. */
 export interface CallCounts {
   readonly started: number;
   readonly succeeded: number;
