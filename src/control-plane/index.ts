@@ -23,7 +23,7 @@ export type { ClusterLoad, LoadReport, LocalityLoad, MetricSum } from './lrs/loa
 // Snapshots.
 export { Snapshot } from './snapshot/snapshot';
 export type { SnapshotInput } from './snapshot/snapshot';
-export type { Services } from './snapshot/services';
+export type { ServiceOptions, Services } from './snapshot/services';
 export type { SetSnapshotOptions } from './snapshot/snapshot-store';
 export type { EncodedResource, ResourceInput } from './snapshot/resource-input';
 export type { JsonOptions } from '../proto-json/encode-json';

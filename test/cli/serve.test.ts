@@ -222,6 +222,12 @@ describe('grpc-xds serve', () => {
     expect(io.out.slice(-3)).toEqual(['All calls reported:', ...table]);
   });
 
+  it('has the loads of services reported', async () => {
+    running = io.run('serve', '--service', 'echo=127.0.0.1:1', '--loads', '--port', '0');
+    await io.until(/^Target: /);
+    expect(io.errors).toEqual([]);
+  });
+
   it('warns of loads that no client will report', async () => {
     const { client } = await start('--loads');
     client.close();

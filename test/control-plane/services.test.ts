@@ -1,4 +1,5 @@
 import { Snapshot, SnapshotError, type Services } from '../../src/control-plane';
+import { eventually } from '../support/eventually';
 import { Mesh } from '../support/mesh';
 
 describe('a snapshot of services', () => {
@@ -33,6 +34,23 @@ describe('a snapshot of services', () => {
     const create = () => Snapshot.forServices(services);
     expect(create).toThrow(SnapshotError);
     expect(create).toThrow(problem);
+  });
+
+  it('has its load reported on demand', async () => {
+    const mesh = await Mesh.startWith({ loadReporting: { intervalMs: 20 } });
+    try {
+      const { port } = await mesh.backend('a');
+      const services = { echo: [`127.0.0.1:${port}`] };
+      mesh.controlPlane.setSnapshot(Snapshot.forServices(services, { reportsLoad: true }));
+      await mesh.client({}, 'xds:///echo').say();
+      const [load] = await eventually(
+        () => mesh.controlPlane.loads(),
+        (loads) => loads.length > 0,
+      );
+      expect(load).toMatchObject({ cluster: 'echo', localities: [{ issued: 1 }] });
+    } finally {
+      mesh.stop();
+    }
   });
 
   it('may have a service without an address, whose calls fail', () => {

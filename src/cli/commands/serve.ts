@@ -128,7 +128,7 @@ class Serving {
       io.printError('Add --help to see what is possible.');
       return undefined;
     }
-    if (file === undefined) return loadServices(flags.service ?? {}, io);
+    if (file === undefined) return loadServices(flags, io);
     const loaded = openResourceFile(file, flags);
     if (!loaded.ok) {
       io.printError(loaded.error.message);
@@ -252,9 +252,9 @@ class Serving {
   }
 }
 
-function loadServices(services: Services, io: CliIo): Snapshot | undefined {
+function loadServices({ service = {}, loads }: ServeFlags, io: CliIo): Snapshot | undefined {
   try {
-    return Snapshot.forServices(services);
+    return Snapshot.forServices(service, { reportsLoad: loads === true });
   } catch (error) {
     if (!(error instanceof SnapshotError)) throw error;
     io.printError(error.message);

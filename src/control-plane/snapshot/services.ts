@@ -5,6 +5,12 @@ import type { ResourceInput } from './resource-input';
 /** The addresses of each service, `host:port`, by the name in its target: `echo` for `xds:///echo`. */
 export type Services = Readonly<Record<string, readonly string[]>>;
 
+/** What the clients of services do besides. */
+export interface ServiceOptions {
+  /** Whether clients report their calls to the control plane, which needs `loadReporting` for that. Default: false. */
+  readonly reportsLoad?: boolean;
+}
+
 /** The resources of services, for `Snapshot.from`. */
 interface ServiceResources {
   readonly listeners: readonly ResourceInput[];
@@ -29,7 +35,10 @@ const ROUTER = 'type.googleapis.com/envoy.extensions.filters.http.router.v3.Rout
  *
  * @throws `SnapshotError` for addresses that cannot be used.
  */
-export function resourcesOfServices(services: Services): ServiceResources {
+export function resourcesOfServices(
+  services: Services,
+  { reportsLoad = false }: ServiceOptions = {},
+): ServiceResources {
   const problems: SnapshotProblem[] = [];
   const resources = Object.entries(services).map(([name, texts]) => {
     const addresses = texts.flatMap((text, i) => {
@@ -44,7 +53,9 @@ export function resourcesOfServices(services: Services): ServiceResources {
     if (names.length > 0 && addresses.length > 1) {
       problems.push(problemAt(name, [], 'a host name must be the only address; list IP addresses'));
     }
-    return createService(name, addresses, names.length > 0);
+    const service = createService(name, addresses, names.length > 0);
+    if (!reportsLoad) return service;
+    return { ...service, cluster: { ...service.cluster, lrs_server: { self: {} } } };
   });
   if (problems.length > 0) throw new SnapshotError(problems);
   return {

@@ -14,7 +14,7 @@ import {
   type SnapshotResource,
 } from './resource-set';
 import type { ResourceInput } from './resource-input';
-import { resourcesOfServices, type Services } from './services';
+import { resourcesOfServices, type ServiceOptions, type Services } from './services';
 import { buildErrors, buildResources, SnapshotError, type ResourceList } from './snapshot-builder';
 
 /** Resources for a snapshot, by kind. */
@@ -54,10 +54,11 @@ export class Snapshot {
    * `Snapshot.forServices({ echo: ['127.0.0.1:50051'] })` for `xds:///echo`.
    *
    * @param services The addresses of each service, `host:port`, by its name. A host name must be the only address.
+   * @param options Whether clients report their load. Default: they do not.
    * @throws `SnapshotError` for addresses that cannot be used.
    */
-  static forServices(services: Services): Snapshot {
-    return Snapshot.from(resourcesOfServices(services));
+  static forServices(services: Services, options: ServiceOptions = {}): Snapshot {
+    return Snapshot.from(resourcesOfServices(services, options));
   }
 
   /**
