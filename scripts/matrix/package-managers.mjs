@@ -51,7 +51,8 @@ export function checkPackageManager(name) {
     const registry = runNpm(['config', 'get', 'registry'], folder).trim();
     const env = plainEnvironment({
       ...{ YARN_GLOBAL_FOLDER: join(folder, 'yarn'), YARN_ENABLE_GLOBAL_CACHE: 'false' },
-      ...{ YARN_NPM_REGISTRY_SERVER: registry },
+      // In CI, Yarn would not write a lock file.
+      ...{ YARN_NPM_REGISTRY_SERVER: registry, YARN_ENABLE_IMMUTABLE_INSTALLS: 'false' },
     });
     const options = { cwd: application, env, encoding: 'utf8' };
     const run = (args) => execFileSync(process.execPath, [script, ...args], options);
