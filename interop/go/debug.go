@@ -180,18 +180,8 @@ func (c channelzReader) subchannel(id int64) (channelStatus, error) {
 		return channelStatus{}, err
 	}
 	result := readData(response.Subchannel.Data)
-	for _, ref := range response.Subchannel.SocketRef {
-		socket, err := c.socket(ref.SocketId)
-		if err != nil {
-			return result, err
-		}
-		remote, err := addressOf(socket.Remote)
-		if err != nil {
-			return result, err
-		}
-		result.Sockets = append(result.Sockets, remote)
-	}
-	return result, nil
+	result.Sockets, err = c.addresses(response.Subchannel.SocketRef, (*channelzpb.Socket).GetRemote)
+	return result, err
 }
 
 func readData(data *channelzpb.ChannelData) channelStatus {
@@ -228,34 +218,38 @@ func (c channelzReader) servers() (answer, error) {
 
 func (c channelzReader) server(server *channelzpb.Server) (serverStatus, error) {
 	result := serverStatus{Listens: []string{}, Sockets: []string{}}
-	for _, ref := range server.ListenSocket {
-		socket, err := c.socket(ref.SocketId)
-		if err != nil {
-			return result, err
-		}
-		local, err := addressOf(socket.Local)
-		if err != nil {
-			return result, err
-		}
-		result.Listens = append(result.Listens, local)
+	var err error
+	result.Listens, err = c.addresses(server.ListenSocket, (*channelzpb.Socket).GetLocal)
+	if err != nil {
+		return result, err
 	}
 	request := &channelzpb.GetServerSocketsRequest{ServerId: server.Ref.ServerId, MaxResults: 100}
 	response, err := c.client.GetServerSockets(c.ctx, request)
 	if err != nil {
 		return result, err
 	}
-	for _, ref := range response.SocketRef {
+	result.Sockets, err = c.addresses(response.SocketRef, (*channelzpb.Socket).GetRemote)
+	return result, err
+}
+
+// addresses returns one end of each socket, as an empty list if there are none.
+func (c channelzReader) addresses(
+	refs []*channelzpb.SocketRef,
+	end func(*channelzpb.Socket) *channelzpb.Address,
+) ([]string, error) {
+	addresses := []string{}
+	for _, ref := range refs {
 		socket, err := c.socket(ref.SocketId)
 		if err != nil {
-			return result, err
+			return addresses, err
 		}
-		remote, err := addressOf(socket.Remote)
+		address, err := addressOf(end(socket))
 		if err != nil {
-			return result, err
+			return addresses, err
 		}
-		result.Sockets = append(result.Sockets, remote)
+		addresses = append(addresses, address)
 	}
-	return result, nil
+	return addresses, nil
 }
 
 func (c channelzReader) socket(id int64) (*channelzpb.Socket, error) {
