@@ -4,22 +4,24 @@
 // The schema accepts what `grpc-xds serve` and `check` can read: proto3-JSON with the field names of the .proto files or
 // in lowerCamelCase, `null` for any field, numbers as text, and the fields of Envoy that gRPC clients do not read. Only
 // the names of the .proto files are `properties`, so that editors do not suggest each field twice.
-import { createFileRegistry, fromBinary, ScalarType } from '@bufbuild/protobuf';
-import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+import { ScalarType } from '@bufbuild/protobuf';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import {
+  messagesOfAny,
+  namesOfUnreadFields,
+  registryOf,
+  toCamelCase,
+  WRAPPER,
+  wrappedField,
+} from './resource-messages.mjs';
 
 const require = createRequire(import.meta.url);
-require('../test/support/run-typescript.cjs');
 const { descriptorSet } = require('../src/generated/descriptor-set.ts');
-const { listEnvoyFields } = require('../src/proto-json/envoy-fields.ts');
+const registry = registryOf(Buffer.from(descriptorSet, 'base64'));
 
 const output = fileURLToPath(new URL('../schemas/resources.json', import.meta.url));
-const registry = createFileRegistry(
-  fromBinary(FileDescriptorSetSchema, Buffer.from(descriptorSet, 'base64')),
-);
-const WRAPPER = 'envoy.service.discovery.v3.Resource';
 const LISTS = {
   listeners: 'envoy.config.listener.v3.Listener',
   routes: 'envoy.config.route.v3.RouteConfiguration',
@@ -68,8 +70,10 @@ const special = {
   'google.protobuf.Value': () => ({}),
   'google.protobuf.ListValue': () => ({ type: 'array' }),
 };
-const wrapped = (desc) =>
-  desc.file.name === 'google/protobuf/wrappers' ? scalar(desc.fields[0].scalar) : undefined;
+const wrapped = (desc) => {
+  const field = wrappedField(desc);
+  return field && scalar(field.scalar);
+};
 
 const definitions = {
   number,
@@ -123,8 +127,6 @@ const orNull = (schema) =>
       ? schema
       : { anyOf: [schema, { type: 'null' }] };
 
-const toCamelCase = (name) => name.replace(/_([a-z0-9])/g, (_, letter) => letter.toUpperCase());
-
 /** @param extra Properties that are not fields. */
 function fieldsOf(desc, extra = {}) {
   const properties = { ...extra };
@@ -134,9 +136,8 @@ function fieldsOf(desc, extra = {}) {
     properties[field.name] = value;
     if (field.jsonName !== field.name) patternProperties[`^${field.jsonName}$`] = value;
   }
-  const unread = [...(listEnvoyFields().get(desc.typeName) ?? [])];
-  if (unread.length > 0) {
-    const names = [...new Set(unread.flatMap((name) => [name, toCamelCase(name)]))];
+  const names = namesOfUnreadFields(desc);
+  if (names.length > 0) {
     patternProperties[`^(${names.join('|')})$`] = { description: 'Not read by gRPC clients.' };
   }
   return {
@@ -181,17 +182,7 @@ const whenOfType = (name, then) => ({
 
 /** A message of any type that the package knows. */
 function any() {
-  const messages = [...registry]
-    .filter(({ kind }) => kind === 'message')
-    .filter(({ typeName }) => !/^(google\.rpc|envoy\.(service|admin))\./.test(typeName))
-    .filter(
-      ({ typeName }) =>
-        !/^google\.protobuf\..*(Descriptor|Option|SourceCode|FeatureSet)/.test(typeName),
-    )
-    .filter(({ typeName }) =>
-      /^(google\.protobuf|envoy\.(config|extensions|type)|udpa|xds)\./.test(typeName),
-    )
-    .sort((a, b) => (a.typeName < b.typeName ? -1 : 1));
+  const messages = messagesOfAny(registry);
   const urls = messages.map(({ typeName }) => `type.googleapis.com/${typeName}`);
   const names = messages.map(({ typeName }) => quote(typeName)).join('|');
   return {

@@ -25,7 +25,17 @@ export { Snapshot } from './snapshot/snapshot';
 export type { SnapshotInput } from './snapshot/snapshot';
 export type { ServiceOptions, Services } from './snapshot/services';
 export type { SetSnapshotOptions } from './snapshot/snapshot-store';
-export type { EncodedResource, ResourceInput } from './snapshot/resource-input';
+export type {
+  ClusterJson,
+  ClusterLoadAssignmentJson,
+  EncodedResource,
+  ListenerJson,
+  ResourceInput,
+  ResourceOf,
+  RouteConfigurationJson,
+  WrappedResource,
+} from './snapshot/resource-input';
+export type { envoy, google, udpa, xds } from '../generated/resource-json';
 export type { JsonOptions } from '../proto-json/encode-json';
 export {
   clusterKind,

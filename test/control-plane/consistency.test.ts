@@ -1,7 +1,13 @@
-import { checkConsistency, Snapshot, type SnapshotInput } from '../../src/control-plane';
+import {
+  checkConsistency,
+  Snapshot,
+  type ClusterJson,
+  type ListenerJson,
+  type SnapshotInput,
+} from '../../src/control-plane';
 import { cluster, echo, endpoints, listener, route } from './resources';
 
-const aggregate = (name: string, ...clusters: readonly string[]) => ({
+const aggregate = (name: string, ...clusters: readonly string[]): ClusterJson => ({
   name,
   cluster_type: {
     name: 'envoy.clusters.aggregate',
@@ -12,7 +18,7 @@ const aggregate = (name: string, ...clusters: readonly string[]) => ({
   },
 });
 
-const inlineListener = (name: string, clusterName: string) => ({
+const inlineListener = (name: string, clusterName: string): ListenerJson => ({
   name,
   api_listener: {
     api_listener: {

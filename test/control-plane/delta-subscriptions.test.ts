@@ -219,8 +219,8 @@ describe('the acknowledgement of an incremental response', () => {
     expect(acknowledgement).toEqual({ kind: 'nacked', version: sentVersion, message: 'bad' });
     expect(stream.state(CDS)).toMatchObject({ rejection: { message: 'bad' } });
     expect(stream.change(clusters('a'))).toEqual([]);
-    const changed = { clusters: [{ ...cluster('a'), lb_policy: 'RANDOM' }] };
-    expect(stream.change(changed)).toEqual(['CDS#2: +a']);
+    const changed = { ...cluster('a'), lb_policy: 'RANDOM' } as const;
+    expect(stream.change({ clusters: [changed] })).toEqual(['CDS#2: +a']);
     expect(stream.send(CDS, { nonce: '2' }).acknowledgement).toMatchObject({ kind: 'acked' });
     expect(stream.state(CDS)?.rejection).toBeUndefined();
     expect(stream.send(CDS, { nonce: '2' }).acknowledgement).toBeUndefined();

@@ -6,12 +6,8 @@ import { CDS, EDS, cluster } from './resources';
 
 const wrapper = 'type.googleapis.com/envoy.service.discovery.v3.Resource';
 
-const timed = (name: string, ttl: string) => ({
-  '@type': wrapper,
-  name,
-  ttl,
-  resource: { '@type': CDS, ...cluster(name) },
-});
+const timed = (name: string, ttl: `${number}s`) =>
+  ({ '@type': wrapper, name, ttl, resource: { '@type': CDS, ...cluster(name) } }) as const;
 
 const knowsTtl = (...more: readonly string[]) => ({
   id: 'test',

@@ -1,4 +1,4 @@
-import { SnapshotError, Snapshot, type ResourceInput } from '../../src/control-plane';
+import { SnapshotError, Snapshot, type EncodedResource } from '../../src/control-plane';
 import {
   clusterKind,
   endpointKind,
@@ -8,8 +8,11 @@ import { Cluster } from '../../src/generated/envoy/config/cluster/v3/cluster';
 import { decodeOfficial } from './ads-client';
 import { CDS, cluster, echo, endpoints, listener } from './resources';
 
+/** A resource that the compiler does not check. */
+type Untyped = Readonly<Record<string, unknown>> | EncodedResource;
+
 /** Returns the problems of the SnapshotError for these clusters. */
-function problemsOf(clusters: readonly ResourceInput[]): readonly string[] {
+function problemsOf(clusters: readonly Untyped[]): readonly string[] {
   try {
     Snapshot.from({ clusters });
     return [];
@@ -87,7 +90,7 @@ describe('Snapshot.from', () => {
     expect(snapshot.get(clusterKind, 'broken')?.value).toEqual(new Uint8Array([0xff]));
   });
 
-  it.each<[string, ResourceInput, string]>([
+  it.each<[string, Untyped, string]>([
     ['an unknown field', { name: 'echo', typ: 'EDS' }, 'clusters[0] ("echo"): unknown field "typ"'],
     [
       'an unknown field further down',
@@ -205,10 +208,9 @@ describe('Snapshot.from', () => {
   it('reports every problem of every resource', () => {
     const text = (() => {
       try {
-        Snapshot.from({
-          listeners: [{ nam: 'a' }],
-          clusters: [cluster('good'), { name: 'b', x: 1, lb_policy: 'NO', y: {} }],
-        });
+        const listeners: readonly Untyped[] = [{ nam: 'a' }];
+        const bad: Untyped = { name: 'b', x: 1, lb_policy: 'NO', y: {} };
+        Snapshot.from({ listeners, clusters: [cluster('good'), bad] });
         return '';
       } catch (error) {
         return String(error);
@@ -230,13 +232,16 @@ describe('Snapshot.from', () => {
   });
 
   it('skips unknown fields with ignoreUnknownFields', () => {
-    const clusters = [{ ...cluster('a'), http2_protocol_options: {}, lb_policy: 'BRAND_NEW' }];
+    const clusters: Untyped[] = [
+      { ...cluster('a'), http2_protocol_options: {}, lb_policy: 'BRAND_NEW' },
+    ];
     const lenient = Snapshot.from({ clusters }, { ignoreUnknownFields: true });
     const strict = Snapshot.from({ clusters: [cluster('a')] });
     expect(lenient.set(clusterKind).version).toBe(strict.set(clusterKind).version);
-    expect(() =>
-      Snapshot.from({ clusters: [{ name: 'a', typ: 1, type: {} }] }, { ignoreUnknownFields: true }),
-    ).toThrow(/^clusters\[0\] \("a"\): type: /);
+    const bad: Untyped = { name: 'a', typ: 1, type: {} };
+    expect(() => Snapshot.from({ clusters: [bad] }, { ignoreUnknownFields: true })).toThrow(
+      /^clusters\[0\] \("a"\): type: /,
+    );
   });
 });
 
@@ -277,7 +282,7 @@ describe('a derived snapshot', () => {
 });
 
 describe('versions', () => {
-  const version = (...resources: readonly ResourceInput[]) =>
+  const version = (...resources: readonly Untyped[]) =>
     Snapshot.from({ listeners: resources }).set(listenerKind).version;
   const [a, b] = [listener('a'), listener('b')];
 

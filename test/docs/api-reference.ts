@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { parsePage, ROOT, type Page } from './pages';
 
 /** The folder of its pages in the site. */
@@ -17,7 +17,8 @@ export function generateApiReference(): readonly Page[] {
   const build = join(ROOT, 'build');
   mkdirSync(build, { recursive: true });
   const config = join(build, 'typedoc.json');
-  writeFileSync(config, JSON.stringify(optionsOf(entries.map(({ types }) => types))));
+  const copies = entries.map(({ types }) => copyWithoutMessages(types, join(build, 'typedoc')));
+  writeFileSync(config, JSON.stringify(optionsOf(copies)));
   execFileSync(process.execPath, ['node_modules/typedoc/bin/typedoc', '--options', config], {
     cwd: ROOT,
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -29,6 +30,25 @@ export function generateApiReference(): readonly Page[] {
       parsePage(`${FOLDER}/${module}.md`, text.replace(/^# .*$/m, `# ${name}`)),
     );
   });
+}
+
+/** The declarations of the messages of Envoy, in the namespaces of their packages. */
+const NAMESPACE = /^export declare namespace (\w+)[^]*?\n\}\n/gm;
+
+/** Copies declarations; those of Envoy's messages, which Envoy documents, go into a module beside it that has no page. */
+function copyWithoutMessages(types: string, folder: string): string {
+  const text = readFileSync(types, 'utf8');
+  const names = new Set([...text.matchAll(NAMESPACE)].map(([, name = '']) => name));
+  const path = join(folder, types.slice(join(ROOT, 'dist').length));
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(
+    path.replace(/index\.d\.ts$/, 'messages.d.ts'),
+    [...text.matchAll(NAMESPACE)].map(([declaration]) => declaration).join(''),
+  );
+  const imported =
+    names.size === 0 ? '' : `import type { ${[...names].join(', ')} } from './messages';\n`;
+  writeFileSync(path, imported + text.replace(NAMESPACE, ''));
+  return path;
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import { Resource } from '../../generated/envoy/service/discovery/v3/discovery';
+import type { envoy, google } from '../../generated/resource-json';
 import { encodeJson, type EncodeOptions } from '../../proto-json/encode-json';
 import { describeJson, isJsonObject } from '../../proto-json/explain-json';
 import type { JsonProblem } from '../../proto-json/json-problem';
@@ -23,12 +24,46 @@ export interface EncodedResource {
   readonly ttlMs?: number;
 }
 
+/** A Listener (LDS) as proto3 JSON, the format of Envoy's configuration. */
+export interface ListenerJson extends envoy.config.listener.v3.Listener {
+  readonly '@type'?: 'type.googleapis.com/envoy.config.listener.v3.Listener';
+}
+
+/** A RouteConfiguration (RDS) as proto3 JSON. */
+export interface RouteConfigurationJson extends envoy.config.route.v3.RouteConfiguration {
+  readonly '@type'?: 'type.googleapis.com/envoy.config.route.v3.RouteConfiguration';
+}
+
+/** A Cluster (CDS) as proto3 JSON. */
+export interface ClusterJson extends envoy.config.cluster.v3.Cluster {
+  readonly '@type'?: 'type.googleapis.com/envoy.config.cluster.v3.Cluster';
+}
+
+/** A ClusterLoadAssignment (EDS) as proto3 JSON. */
+export interface ClusterLoadAssignmentJson extends envoy.config.endpoint.v3.ClusterLoadAssignment {
+  readonly '@type'?: 'type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment';
+}
+
 /**
- * A resource as proto3 JSON (the format of Envoy's configuration) or as bytes. JSON with the `@type`
- * `envoy.service.discovery.v3.Resource` is a wrapper that sets the version, the aliases, the time to live (`ttl`), and
- * the name of a resource whose type has no name field.
+ * A wrapper that sets the version, the aliases, the time to live (`ttl`), and the name of a resource whose type has no name
+ * field.
  */
-export type ResourceInput = Readonly<Record<string, unknown>> | EncodedResource;
+export interface WrappedResource<Json> extends Omit<
+  envoy.service.discovery.v3.Resource,
+  'resource'
+> {
+  readonly '@type': 'type.googleapis.com/envoy.service.discovery.v3.Resource';
+  readonly resource: Json;
+}
+
+/** A resource of a list for one type: as proto3 JSON, in a wrapper or not, or as bytes. */
+export type ResourceOf<Json> = Json | WrappedResource<Json> | EncodedResource;
+
+/**
+ * A resource of any type: as proto3 JSON with its `@type`, in a wrapper or not, or as bytes. Field names are those of the
+ * .proto files or lowerCamelCase.
+ */
+export type ResourceInput = ResourceOf<google.protobuf.Any>;
 
 /** A valid input. */
 export interface ParsedResource {

@@ -1,6 +1,11 @@
 import { isIP } from 'node:net';
 import { SnapshotError, type SnapshotProblem } from './snapshot-builder';
-import type { ResourceInput } from './resource-input';
+import type {
+  ClusterJson,
+  ClusterLoadAssignmentJson,
+  ListenerJson,
+  RouteConfigurationJson,
+} from './resource-input';
 
 /** The addresses of each service, `host:port`, by the name in its target: `echo` for `xds:///echo`. */
 export type Services = Readonly<Record<string, readonly string[]>>;
@@ -13,10 +18,10 @@ export interface ServiceOptions {
 
 /** The resources of services, for `Snapshot.from`. */
 interface ServiceResources {
-  readonly listeners: readonly ResourceInput[];
-  readonly routes: readonly ResourceInput[];
-  readonly clusters: readonly ResourceInput[];
-  readonly endpoints: readonly ResourceInput[];
+  readonly listeners: readonly ListenerJson[];
+  readonly routes: readonly RouteConfigurationJson[];
+  readonly clusters: readonly ClusterJson[];
+  readonly endpoints: readonly ClusterLoadAssignmentJson[];
 }
 
 interface Address {
@@ -24,7 +29,15 @@ interface Address {
   readonly port_value: number;
 }
 
-const ADS = { ads: {}, resource_api_version: 'V3' };
+/** The resources of one service. */
+interface ServiceResource {
+  readonly listener: ListenerJson;
+  readonly routeConfig: RouteConfigurationJson;
+  readonly cluster: ClusterJson;
+  readonly assignment?: ClusterLoadAssignmentJson;
+}
+
+const ADS = { ads: {}, resource_api_version: 'V3' } as const;
 const MANAGER =
   'type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager';
 const ROUTER = 'type.googleapis.com/envoy.extensions.filters.http.router.v3.Router';
@@ -66,34 +79,38 @@ export function resourcesOfServices(
   };
 }
 
-function createService(name: string, addresses: readonly Address[], isDns: boolean) {
+function createService(
+  name: string,
+  addresses: readonly Address[],
+  isDns: boolean,
+): ServiceResource {
   const assignment = createAssignment(name, addresses);
-  const common = { name, lb_policy: 'ROUND_ROBIN' };
-  return {
-    listener: createListener(name),
-    routeConfig: createRouteConfig(name),
-    cluster: isDns
-      ? { ...common, type: 'LOGICAL_DNS', load_assignment: assignment }
-      : { ...common, type: 'EDS', eds_cluster_config: { eds_config: ADS } },
-    assignment: isDns ? undefined : assignment,
-  };
+  const common = { name, lb_policy: 'ROUND_ROBIN' } as const;
+  const listener = createListener(name);
+  const routeConfig = createRouteConfig(name);
+  if (isDns) {
+    const cluster = { ...common, type: 'LOGICAL_DNS', load_assignment: assignment } as const;
+    return { listener, routeConfig, cluster };
+  }
+  const cluster = { ...common, type: 'EDS', eds_cluster_config: { eds_config: ADS } } as const;
+  return { listener, routeConfig, cluster, assignment };
 }
 
-function createListener(name: string): ResourceInput {
+function createListener(name: string): ListenerJson {
   const manager = {
     '@type': MANAGER,
     rds: { route_config_name: name, config_source: ADS },
     http_filters: [{ name: 'router', typed_config: { '@type': ROUTER } }],
-  };
+  } as const;
   return { name, api_listener: { api_listener: manager } };
 }
 
-function createRouteConfig(name: string): ResourceInput {
+function createRouteConfig(name: string): RouteConfigurationJson {
   const routes = [{ match: { prefix: '' }, route: { cluster: name } }];
   return { name, virtual_hosts: [{ name, domains: ['*'], routes }] };
 }
 
-function createAssignment(name: string, addresses: readonly Address[]) {
+function createAssignment(name: string, addresses: readonly Address[]): ClusterLoadAssignmentJson {
   const locality = {
     locality: {},
     load_balancing_weight: 1,

@@ -13,16 +13,23 @@ import {
   type ResourceSet,
   type SnapshotResource,
 } from './resource-set';
-import type { ResourceInput } from './resource-input';
+import type {
+  ClusterJson,
+  ClusterLoadAssignmentJson,
+  ListenerJson,
+  ResourceInput,
+  ResourceOf,
+  RouteConfigurationJson,
+} from './resource-input';
 import { resourcesOfServices, type ServiceOptions, type Services } from './services';
 import { buildErrors, buildResources, SnapshotError, type ResourceList } from './snapshot-builder';
 
 /** Resources for a snapshot, by kind. */
 export interface SnapshotInput {
-  readonly listeners?: readonly ResourceInput[];
-  readonly routes?: readonly ResourceInput[];
-  readonly clusters?: readonly ResourceInput[];
-  readonly endpoints?: readonly ResourceInput[];
+  readonly listeners?: readonly ResourceOf<ListenerJson>[];
+  readonly routes?: readonly ResourceOf<RouteConfigurationJson>[];
+  readonly clusters?: readonly ResourceOf<ClusterJson>[];
+  readonly endpoints?: readonly ResourceOf<ClusterLoadAssignmentJson>[];
   /** Resources of any type, each with its `@type` or `typeUrl`; also of types without a schema in this server. */
   readonly resources?: readonly ResourceInput[];
   /** Errors sent to clients in place of the resources of these names. */
@@ -143,7 +150,7 @@ function listsOf(input: SnapshotInput): readonly ResourceList[] {
   const add = (
     list: string,
     kind: ResourceKind | undefined,
-    items: readonly ResourceInput[] | undefined,
+    items: readonly unknown[] | undefined,
   ) => {
     if (items !== undefined) lists.push({ list, kind, items });
   };
