@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { installPackage } from '../scripts/pack.mjs';
 import { bundles, versionOf } from './bundles.mjs';
 import { makeExecutable } from './single-executable.mjs';
 
@@ -17,18 +18,6 @@ const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, '..');
 const input = join(here, 'app', 'main.mjs');
 const RUN_TIMEOUT_MS = 60_000;
-
-/** Installs the package as it would be published, where the application and the bundlers find it. */
-async function installPackage(folder) {
-  const target = join(here, 'node_modules', 'grpc-xds');
-  rmSync(target, { recursive: true, force: true });
-  mkdirSync(target);
-  const pack = ['pack', '--ignore-scripts', '--silent', '--pack-destination', folder];
-  const shell = process.platform === 'win32'; // npm is a batch file there
-  const { stdout } = await run('npm', pack, { cwd: root, shell });
-  const tarball = join(folder, stdout.trim().split('\n').at(-1));
-  await run('tar', ['-xzf', tarball, '-C', target, '--strip-components=1']);
-}
 
 /** Runs a program to its own end. @throws Error with what it printed, unless it printed "ok". */
 async function runToEnd(program, args) {
@@ -132,7 +121,7 @@ async function main() {
   const folder = mkdtempSync(join(tmpdir(), 'grpc-xds-bundlers-'));
   const failures = [];
   try {
-    await installPackage(folder);
+    installPackage(here);
     const columns = (cells) =>
       cells.map((cell, i) => String(cell).padEnd([25, 10, 8, 10, 8, 10][i] ?? 0)).join('');
     console.log(columns(['bundler', 'version', 'format', 'grpc-js', 'result', 'size', 'time']));

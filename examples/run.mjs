@@ -4,6 +4,7 @@
 //   npm run examples              all
 //   npm run examples -- nest      only those whose name contains it
 //
+// What an example has not checked, because a program is missing, is listed below the table; with CI=true it fails.
 // Each finds the service xds:///echo, with the backends backend-1 and backend-2, by GRPC_XDS_BOOTSTRAP_CONFIG.
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
@@ -16,6 +17,8 @@ import { installPackage } from '../scripts/pack.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const TIMEOUT_MS = 300_000;
+/** Where it is set, what an example cannot check is installed, or fails. */
+const CI = process.env.CI === undefined ? {} : { CI: process.env.CI };
 
 function startBackend(name) {
   const { echo } = grpc.loadPackageDefinition(
@@ -39,7 +42,7 @@ function run(args, env, cwd) {
     const child = spawn(process.execPath, args, {
       cwd,
       // Without the variables of npm, which an application does not have.
-      env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, ...CI, ...env },
       timeout: TIMEOUT_MS,
       killSignal: 'SIGKILL',
     });
@@ -79,16 +82,21 @@ async function main() {
   const { bootstrap } = await controlPlane.start();
   const env = { GRPC_XDS_BOOTSTRAP_CONFIG: JSON.stringify(bootstrap) };
   const failures = [];
+  const skipped = [];
   console.log(`${'example'.padEnd(18)}result    time`);
   for (const folder of folders) {
     const startedAt = performance.now();
     const { code, output } = await check(folder, env);
     const seconds = `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
     console.log(`${folder.padEnd(18)}${(code === 0 ? 'ok' : 'FAILED').padEnd(10)}${seconds}`);
+    for (const [, what] of output.matchAll(/^skip\s+(.+)$/gm)) {
+      skipped.push(`${folder}: ${what.replace(/\s{2,}/g, ': ')}`);
+    }
     if (code !== 0) failures.push(`${folder} ended with ${code}:\n${output}`);
   }
   controlPlane.kill();
   for (const { server } of backends) server.forceShutdown();
+  for (const line of skipped) console.log(`skipped: ${line}`);
   for (const failure of failures) console.log(`\n---- ${failure}`);
   process.exitCode = failures.length === 0 && folders.length > 0 ? 0 : 1;
 }
