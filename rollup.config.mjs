@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 // Puts the modules of each entry into one file, and what entries share into another: loading a few files
@@ -38,7 +38,12 @@ const lateRequires = {
   transform(code, id) {
     if (!code.includes("require('.")) return null;
     const changed = code.replace(/\brequire\('(\.{1,2}\/[^']+)'\)/g, (_call, path) => {
-      const late = this.emitFile({ type: 'chunk', id: resolve(dirname(id), `${path}.js`) });
+      const late = this.emitFile({
+        type: 'chunk',
+        id: resolve(dirname(id), `${path}.js`),
+        // The index of a folder has the name of the folder.
+        name: basename(path.replace(/\/index$/, '')),
+      });
       return `require(import.meta.ROLLUP_FILE_URL_${late})`;
     });
     // Lines stay where they are, so the source map holds.
@@ -107,6 +112,21 @@ const indent = {
   },
 };
 
+/**
+ * Escapes what is not ASCII: one other character in a file makes V8 keep all of it as text of two bytes each. Where it
+ * is in the sources it is in a string or a template.
+ */
+const ascii = {
+  name: 'ascii',
+  renderChunk(code) {
+    const changed = code.replace(
+      /[^\0-\x7f]/g,
+      (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    );
+    return changed === code ? null : { code: changed, map: null };
+  },
+};
+
 /** @type {import('rollup').RollupOptions} */
 export default {
   input: {
@@ -117,7 +137,7 @@ export default {
     'orca/index': 'build/orca/index.js',
     'testing/index': 'build/testing/index.js',
   },
-  plugins: [folderImports, bundledWire, lateRequires, indent],
+  plugins: [folderImports, bundledWire, lateRequires, indent, ascii],
   // Dependencies stay where they are.
   external: (id) => id !== WIRE && !/^([./]|build\/)/.test(id),
   treeshake: { moduleSideEffects: (id) => !id.includes('node_modules') },

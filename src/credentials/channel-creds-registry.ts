@@ -12,7 +12,7 @@ import {
   type ChannelCredentialsDefinition,
 } from './define-channel-credentials';
 import { createGoogleDefaultCredentialsType } from './google-default';
-import { createTlsCredentialsType } from './tls';
+import type * as Tls from './tls';
 
 /** The types of channel credentials for management servers. */
 export class ChannelCredentialsRegistry implements CredentialSupport {
@@ -96,8 +96,19 @@ export function builtInChannelCredentials(
   return [
     insecureCredentialsType,
     createGoogleDefaultCredentialsType(),
-    createTlsCredentialsType({ clock, logger, spiffeBundles }),
+    lateTls(() => loadTls().createTlsCredentialsType({ clock, logger, spiffeBundles })),
   ];
+}
+
+/** The type `tls`, loaded for the first bootstrap that has it. */
+function lateTls(
+  load: () => ReturnType<(typeof Tls)['createTlsCredentialsType']>,
+): ChannelCredentialsType {
+  return {
+    type: 'tls',
+    parse: (config, violations) => load().parse(config, violations),
+    parseForHttps: (config, violations) => load().parseForHttps?.(config, violations),
+  };
 }
 
 const insecureCredentialsType: ChannelCredentialsType = {
@@ -117,4 +128,9 @@ export function registerChannelCredentials<Config>(
 ): void {
   if (definition.type === '') throw new Error('Channel credentials need the name of a type');
   processChannelCredentials.register(defineChannelCredentials(definition));
+}
+
+function loadTls(): typeof Tls {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
+  return require('./tls');
 }

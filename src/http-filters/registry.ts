@@ -1,7 +1,7 @@
 import type { HttpFilterConfig, HttpFilterParser, TypedBytes } from '../resources/extension-points';
 import { readExtension } from '../resources/shared/extension-parser';
 import type { Violations } from '../util/violations';
-import { defineHttpFilter, type HttpFilterDefinition } from './define-http-filter';
+import type * as Definitions from './define-http-filter';
 import type { CallFilterFactory, HttpFilter } from './http-filter';
 import { routerFilter } from './router/router-filter';
 
@@ -113,11 +113,16 @@ export const processHttpFilters = new HttpFilterRegistry([routerFilter]);
 
 /** Implements `registerHttpFilter` of the package. */
 export function registerHttpFilter<Config, Override = Config>(
-  definition: HttpFilterDefinition<Config, Override>,
+  definition: Definitions.HttpFilterDefinition<Config, Override>,
 ): void {
-  const filter = defineHttpFilter(definition);
+  const filter = loadDefinitions().defineHttpFilter(definition);
   for (const type of filter.configTypes) {
     if (processHttpFilters.isTerminal(type)) throw new Error(`${type} cannot be replaced`);
   }
   processHttpFilters.register(filter);
+}
+
+function loadDefinitions(): typeof Definitions {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
+  return require('./define-http-filter');
 }

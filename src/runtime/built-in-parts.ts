@@ -7,20 +7,21 @@ import type * as GcpIdentity from '../credentials/gcp-identity-token';
 import { createJwtTokenFileType } from '../credentials/jwt-token-file-type';
 import { ManagementCredentials } from '../credentials/management-credentials';
 import type * as Composite from '../http-filters/composite/composite-filter';
-import { createFaultFilter } from '../http-filters/fault/fault-filter';
-import { createGcpAuthnFilter } from '../http-filters/gcp-authn/gcp-authn-filter';
+import type * as Fault from '../http-filters/fault/fault-filter';
+import type * as GcpAuthn from '../http-filters/gcp-authn/gcp-authn-filter';
 import type { HttpFilter } from '../http-filters/http-filter';
 import type { HttpFilterRegistry } from '../http-filters/registry';
-import { createStatefulSessionFilter } from '../http-filters/stateful-session/stateful-session-filter';
-import type { PolicyEnvironment } from '../lb/registry/create-policy-registry';
+import type * as StatefulSession from '../http-filters/stateful-session/stateful-session-filter';
+import type { PolicyEnvironment } from '../lb/registry/policy-environment';
 import type { LbPolicyRegistry } from '../lb/registry/lb-policy-registry';
 import { Re2Compiler } from '../regex/re2-compiler';
 import type { RegexMeter } from '../regex/regex-meter';
 import { createResourceTypes, type ResourceTypes } from '../resources/resource-types';
+import type { CertificateProviderType } from '../security/certificate-provider';
 import type { CertificateProviderRegistry } from '../security/certificate-provider-registry';
+import type * as FileWatcher from '../security/file-watcher/file-watcher';
 import type * as Sds from '../security/sds/sds';
 import type { SdsOptions } from '../security/sds/sds';
-import { createFileWatcher } from '../security/file-watcher/file-watcher';
 
 /** Adds all credential types of this package. Those of the application take precedence. */
 export function createCredentials(environment: PolicyEnvironment): ManagementCredentials {
@@ -39,8 +40,14 @@ export function addCertificateProviders(
     ...ambient
   }: PolicyEnvironment & Omit<SdsOptions, 'spiffeBundles' | 'dataErrorHandling'>,
 ): void {
-  types.registerDefault(createFileWatcher(flags));
-  types.registerDefault(lateSds(() => loadSds().createSds({ ...ambient, ...flags })));
+  types.registerDefault(
+    lateProvider({ name: 'file_watcher' }, () => loadFileWatcher().createFileWatcher(flags)),
+  );
+  types.registerDefault(
+    lateProvider({ name: 'sds', isPerNode: true }, () =>
+      loadSds().createSds({ ...ambient, ...flags }),
+    ),
+  );
 }
 
 /** Adds all HTTP filters of this package. Those of the application take precedence. */
@@ -48,17 +55,62 @@ export function addHttpFilters(
   filters: HttpFilterRegistry,
   { flags, clock, random, logger }: PolicyEnvironment,
 ): void {
-  if (flags.faultInjection) filters.registerDefault(createFaultFilter({ clock, random }));
-  if (flags.overrideHost) filters.registerDefault(createStatefulSessionFilter({ logger }));
+  const add = (types: FilterTypes, load: () => HttpFilter) =>
+    filters.registerDefault(lateFilter(types, load));
+  if (flags.faultInjection) add(FAULT, () => loadFault().createFaultFilter({ clock, random }));
+  if (flags.overrideHost)
+    add(STATEFUL_SESSION, () => loadStatefulSession().createStatefulSessionFilter({ logger }));
   if (flags.gcpAuthentication) {
     const create = (audience: string) =>
       loadGcpIdentity().createGcpIdentityCredentials(audience, { clock, random });
-    filters.registerDefault(createGcpAuthnFilter(create));
+    add(GCP_AUTHN, () => loadGcpAuthn().createGcpAuthnFilter(create));
   }
-  if (flags.compositeFilter) {
-    const load = () => loadComposite().createCompositeFilter({ filters, random });
-    filters.registerDefault(lateComposite(load));
-  }
+  if (flags.compositeFilter)
+    add(COMPOSITE, () => loadComposite().createCompositeFilter({ filters, random }));
+}
+
+type FilterTypes = Pick<HttpFilter, 'configTypes' | 'overrideTypes'>;
+
+const FAULT = sameTypes('envoy.extensions.filters.http.fault.v3.HTTPFault');
+const STATEFUL_SESSION: FilterTypes = {
+  configTypes: ['envoy.extensions.filters.http.stateful_session.v3.StatefulSession'],
+  overrideTypes: ['envoy.extensions.filters.http.stateful_session.v3.StatefulSessionPerRoute'],
+};
+const GCP_AUTHN = sameTypes('envoy.extensions.filters.http.gcp_authn.v3.GcpAuthnFilterConfig');
+const COMPOSITE: FilterTypes = {
+  configTypes: ['envoy.extensions.common.matching.v3.ExtensionWithMatcher'],
+  overrideTypes: ['envoy.extensions.common.matching.v3.ExtensionWithMatcherPerRoute'],
+};
+
+/** Returns the types of a filter whose overrides are configs. */
+function sameTypes(type: string): FilterTypes {
+  return { configTypes: [type], overrideTypes: [type] };
+}
+
+/** Returns a filter that is loaded for its first config. */
+function lateFilter(types: FilterTypes, load: () => HttpFilter): HttpFilter {
+  let filter: HttpFilter | undefined;
+  const loaded = () => (filter ??= load());
+  return {
+    ...{ ...types, isTerminal: false },
+    parseConfig: (...args) => loaded().parseConfig(...args),
+    parseOverride: (...args) => loaded().parseOverride(...args),
+    prepare: (...args) => loaded().prepare(...args),
+  };
+}
+
+/** Returns a certificate provider that is loaded for the first bootstrap that names it. */
+function lateProvider<Config>(
+  names: Pick<CertificateProviderType, 'name' | 'isPerNode'>,
+  load: () => CertificateProviderType<Config>,
+): CertificateProviderType<Config> {
+  let type: CertificateProviderType<Config> | undefined;
+  const loaded = () => (type ??= load());
+  return {
+    ...names,
+    parseConfig: (config, violations) => loaded().parseConfig(config, violations),
+    create: (config, context) => loaded().create(config, context),
+  };
 }
 
 /** Creates the resource types of the clients of this process, with these extensions. */
@@ -87,46 +139,32 @@ export function createRuntimeResourceTypes(
   });
 }
 
-/** Loaded late, because few processes run in Google Cloud. */
-function loadGcpIdentity(): typeof GcpIdentity {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- the only way to load a module late without waiting for it; the type is that of the module
-  return require('../credentials/gcp-identity-token');
-}
-
-/** The composite filter, loaded for its first config: few processes use it. */
-function lateComposite(load: () => HttpFilter): HttpFilter {
-  let filter: HttpFilter | undefined;
-  const loaded = () => (filter ??= load());
-  return {
-    configTypes: ['envoy.extensions.common.matching.v3.ExtensionWithMatcher'],
-    overrideTypes: ['envoy.extensions.common.matching.v3.ExtensionWithMatcherPerRoute'],
-    isTerminal: false,
-    parseConfig: (...args) => loaded().parseConfig(...args),
-    parseOverride: (...args) => loaded().parseOverride(...args),
-    prepare: (...args) => loaded().prepare(...args),
-  };
-}
-
-/** The provider of secrets, loaded for the first bootstrap that names it. */
-function lateSds(load: () => SdsType): SdsType {
-  let type: SdsType | undefined;
-  const loaded = () => (type ??= load());
-  return {
-    ...{ name: 'sds', isPerNode: true },
-    parseConfig: (config, violations) => loaded().parseConfig(config, violations),
-    create: (config, context) => loaded().create(config, context),
-  };
-}
-
-type SdsType = ReturnType<(typeof Sds)['createSds']>;
-
 // `require` loads a module on first use, without waiting; the type is that of the module.
+/* eslint-disable @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- see above */
 function loadComposite(): typeof Composite {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- see above
   return require('../http-filters/composite/composite-filter');
 }
 
+function loadFault(): typeof Fault {
+  return require('../http-filters/fault/fault-filter');
+}
+
+function loadFileWatcher(): typeof FileWatcher {
+  return require('../security/file-watcher/file-watcher');
+}
+
+function loadGcpAuthn(): typeof GcpAuthn {
+  return require('../http-filters/gcp-authn/gcp-authn-filter');
+}
+
+function loadGcpIdentity(): typeof GcpIdentity {
+  return require('../credentials/gcp-identity-token');
+}
+
 function loadSds(): typeof Sds {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- see above
   return require('../security/sds/sds');
+}
+
+function loadStatefulSession(): typeof StatefulSession {
+  return require('../http-filters/stateful-session/stateful-session-filter');
 }

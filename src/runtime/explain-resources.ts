@@ -11,7 +11,7 @@ import { userAgentOf, withUserAgent } from '../grpc-js/user-agent';
 import { XxHash64 } from '../hash/xx-hash';
 import { processHttpFilters, type HttpFilterRegistry } from '../http-filters/registry';
 import { CdsConfig } from '../lb/cds/config';
-import { processLbPolicies } from '../lb/custom/policy-type';
+import { processLbPolicies } from '../lb/custom/custom-policies';
 import { createPolicyRegistry } from '../lb/registry/create-policy-registry';
 import { RegexMeter } from '../regex/regex-meter';
 import { ClusterRefs } from '../resolver/cluster-refs';

@@ -1,4 +1,4 @@
-import type { PolicyEnvironment } from '../lb/registry/create-policy-registry';
+import type { PolicyEnvironment } from '../lb/registry/policy-environment';
 import { LoadReporter } from '../load-reporting/load-reporter';
 import type { LoadStreams } from '../load-reporting/load-streams';
 import type * as SavedStart from '../saved-snapshot/saved-start';

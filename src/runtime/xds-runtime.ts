@@ -16,11 +16,9 @@ import { userAgentOf, withUserAgent } from '../grpc-js/user-agent';
 import { XxHash64 } from '../hash/xx-hash';
 import { processHttpFilters } from '../http-filters/registry';
 import { ConnectionAttempts } from '../lb/connections/connection-attempts';
-import {
-  createPolicyRegistry,
-  type PolicyEnvironment,
-} from '../lb/registry/create-policy-registry';
-import { processLbPolicies } from '../lb/custom/policy-type';
+import { createPolicyRegistry } from '../lb/registry/create-policy-registry';
+import type { PolicyEnvironment } from '../lb/registry/policy-environment';
+import { processLbPolicies } from '../lb/custom/custom-policies';
 import { RegistryRoots } from '../lb/tree/grpc-js-root';
 import type { LbPolicyRegistry } from '../lb/registry/lb-policy-registry';
 import { TimeSlices } from '../util/time-slices';
@@ -56,7 +54,7 @@ import { createClientPool, USER_AGENT, type XdsClientGroup } from './process-cli
 export { registerChannelCredentials } from '../credentials/channel-creds-registry';
 export { registerCertificateProvider } from '../security/certificate-provider-registry';
 export { registerHttpFilter } from '../http-filters/registry';
-export { registerLbPolicy } from '../lb/custom/policy-type';
+export { registerLbPolicy } from '../lb/custom/custom-policies';
 
 /** See `RegisterOptions`. */
 export interface RuntimeOptions {

@@ -2,10 +2,7 @@ import type { CertificateProviderConfig } from '../bootstrap/bootstrap';
 import type { CertificateProviderSupport } from '../bootstrap/bootstrap-parser';
 import type { Violations } from '../util/violations';
 import type { CertificateProviderType } from './certificate-provider';
-import {
-  defineCertificateProvider,
-  type CertificateProviderDefinition,
-} from './define-certificate-provider';
+import type * as Definitions from './define-certificate-provider';
 
 /** The plugins for certificates, by name (gRFC A29). */
 export class CertificateProviderRegistry implements CertificateProviderSupport {
@@ -52,8 +49,13 @@ export const processCertificateProviders = new CertificateProviderRegistry();
 
 /** See the function of that name of the package. */
 export function registerCertificateProvider<Config>(
-  definition: CertificateProviderDefinition<Config>,
+  definition: Definitions.CertificateProviderDefinition<Config>,
 ): void {
   if (definition.name === '') throw new Error('A certificate provider needs a name');
-  processCertificateProviders.register(defineCertificateProvider(definition));
+  processCertificateProviders.register(loadDefinitions().defineCertificateProvider(definition));
+}
+
+function loadDefinitions(): typeof Definitions {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
+  return require('./define-certificate-provider');
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { XxHash64 } from '../../src/hash/xx-hash';
 import { createPolicyRegistry } from '../../src/lb/registry/create-policy-registry';
-import { CustomLbPolicies } from '../../src/lb/custom/policy-type';
+import { CustomLbPolicies } from '../../src/lb/custom/custom-policies';
 import type { LbConfig } from '../../src/resources/extension-points';
 import { createResourceTypes } from '../../src/resources/resource-types';
 import { readFeatureFlags } from '../../src/util/feature-flags';

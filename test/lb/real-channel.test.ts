@@ -1,7 +1,7 @@
 // A tree of ours under a plain channel of grpc-js, over real sockets.
 
 import { Status } from '../../src/grpc-js';
-import { grpcJsPolicyLookup } from '../../src/lb/grpc-js-policy/balancer';
+import { grpcJsPolicyLookup } from '../../src/lb/grpc-js-policy/lookup';
 import { LbPolicyRegistry } from '../../src/lb/registry/lb-policy-registry';
 import { registerRegistry } from '../support/register-registry';
 import { roundRobinPolicy } from '../../src/lb/round-robin/balancer';

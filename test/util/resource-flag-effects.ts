@@ -1,9 +1,7 @@
 import type { HttpFilter } from '../../src/http-filters/http-filter';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
-import {
-  createPolicyRegistry,
-  type PolicyEnvironment,
-} from '../../src/lb/registry/create-policy-registry';
+import { createPolicyRegistry } from '../../src/lb/registry/create-policy-registry';
+import type { PolicyEnvironment } from '../../src/lb/registry/policy-environment';
 import { encodeJson } from '../../src/proto-json/encode-json';
 import { RegexMeter } from '../../src/regex/regex-meter';
 import type { ResourceTypes } from '../../src/resources/resource-types';

@@ -4,10 +4,8 @@ import type { ManagementCredentials } from '../../credentials/management-credent
 import { XxHash64 } from '../../hash/xx-hash';
 import { HttpFilterRegistry } from '../../http-filters/registry';
 import { routerFilter } from '../../http-filters/router/router-filter';
-import {
-  createPolicyRegistry,
-  type PolicyEnvironment,
-} from '../../lb/registry/create-policy-registry';
+import { createPolicyRegistry } from '../../lb/registry/create-policy-registry';
+import type { PolicyEnvironment } from '../../lb/registry/policy-environment';
 import { RegexMeter } from '../../regex/regex-meter';
 import type { ResourceTypes } from '../../resources/resource-types';
 import {

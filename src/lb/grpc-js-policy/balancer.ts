@@ -1,8 +1,4 @@
-import {
-  ConnectivityState,
-  isLoadBalancerNameRegistered,
-  parseLoadBalancingConfig,
-} from '../../grpc-js';
+import { ConnectivityState, parseLoadBalancingConfig } from '../../grpc-js';
 import type { GrpcEndpoint, TypedLoadBalancingConfig } from '../../grpc-js';
 import type { LbConfig } from '../../resources/extension-points';
 import { errorMessage } from '../../util/error-message';
@@ -11,7 +7,7 @@ import { ok, type Result } from '../../util/result';
 import { createFailurePicker, failureText } from '../connectivity';
 import { allEndpoints } from '../endpoints/endpoint-children';
 import type { EndpointSet } from '../endpoints/endpoint-set';
-import type { LbHost, LbPolicy, LbPolicyLookup, LbPolicyType, LbUpdate } from '../lb-policy';
+import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { shareUpdate } from '../tree/lb-update';
 import { GrpcJsChild } from './grpc-js-child';
@@ -77,17 +73,8 @@ function toGrpcEndpoints(endpoints: Result<EndpointSet, string>): Result<GrpcEnd
   );
 }
 
-/** Finds the policies registered with grpc-js, such as those of other packages. */
-export const grpcJsPolicyLookup: LbPolicyLookup = {
-  get: (policyName) => (isRegistered(policyName) ? createType(policyName) : undefined),
-};
-
-/** grpc-js looks up names in a plain object, in which `constructor` is registered as well. */
-function isRegistered(policyName: string): boolean {
-  return isLoadBalancerNameRegistered(policyName) && !(policyName in Object.prototype);
-}
-
-function createType(policyName: string): LbPolicyType {
+/** Creates the type of a policy that is registered with grpc-js. */
+export function createGrpcJsPolicyType(policyName: string): LbPolicyType {
   return createPolicyType({
     name: policyName,
     isConfig: isInstanceOf(GrpcJsConfig),

@@ -4,7 +4,7 @@ import type { Violations } from '../../util/violations';
 import type { ParseContext } from '../extension-points';
 import { typeNameOf, unpackAny } from '../shared/any';
 import type { ClusterResource } from './cluster';
-import { parseUpstreamTls } from './upstream-tls-context-parser';
+import type * as UpstreamTlsContext from './upstream-tls-context-parser';
 
 const httpProxyType = {
   typeName: 'envoy.extensions.transport_sockets.http_11_proxy.v3.Http11ProxyUpstreamTransport',
@@ -32,9 +32,16 @@ export function parseTransportSocket(
   const any = transportSocket.configType?.value;
   const isProxied = any !== undefined && typeNameOf(any.typeUrl) === httpProxyType.typeName;
   if (extensions.httpConnect !== true || !isProxied) {
-    return { tls: parseUpstreamTls(transportSocket, context, at) };
+    return { tls: loadTlsParser().parseUpstreamTls(transportSocket, context, at) };
   }
   const inner = unpackAny(any, httpProxyType, at.at('typed_config'))?.transportSocket;
   const innerAt = at.at('typed_config').at('transport_socket');
-  return { tls: inner && parseUpstreamTls(inner, context, innerAt), httpConnect: true };
+  const tls = inner && loadTlsParser().parseUpstreamTls(inner, context, innerAt);
+  return { tls, httpConnect: true };
+}
+
+/** Loaded for the first cluster with TLS, with the messages that describe it. */
+function loadTlsParser(): typeof UpstreamTlsContext {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
+  return require('./upstream-tls-context-parser');
 }

@@ -1,5 +1,6 @@
 import { ConnectivityState, Metadata } from '../../../src/grpc-js';
-import { createCustomPolicyType, CustomLbPolicies } from '../../../src/lb/custom/policy-type';
+import { CustomLbPolicies } from '../../../src/lb/custom/custom-policies';
+import { createCustomPolicyType } from '../../../src/lb/custom/policy-type';
 import type {
   CustomLbPolicy,
   LbCall,

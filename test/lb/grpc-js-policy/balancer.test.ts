@@ -1,4 +1,5 @@
-import { GrpcJsConfig, grpcJsPolicyLookup } from '../../../src/lb/grpc-js-policy/balancer';
+import { GrpcJsConfig } from '../../../src/lb/grpc-js-policy/balancer';
+import { grpcJsPolicyLookup } from '../../../src/lb/grpc-js-policy/lookup';
 import { ConnectivityState, parseLoadBalancingConfig } from '../../../src/grpc-js';
 import { err, ok } from '../../../src/util/result';
 import { LbHarness, pick, pickAddress, pickError, singleLocality } from '../../support/lb-harness';

@@ -1,4 +1,5 @@
-import { GrpcJsConfig, grpcJsPolicyLookup } from '../../../src/lb/grpc-js-policy/balancer';
+import { GrpcJsConfig } from '../../../src/lb/grpc-js-policy/balancer';
+import { grpcJsPolicyLookup } from '../../../src/lb/grpc-js-policy/lookup';
 import { LbPolicyRegistry } from '../../../src/lb/registry/lb-policy-registry';
 import { Violations } from '../../../src/util/violations';
 

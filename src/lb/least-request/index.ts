@@ -1,0 +1,2 @@
+export { leastRequestPolicy } from './balancer';
+export { leastRequestConverter } from './config';

@@ -1,0 +1,2 @@
+export { createPickFirstPolicyType } from './balancer';
+export { pickFirstConverter } from './config';

@@ -1,0 +1,2 @@
+export { createRandomSubsettingPolicyType } from './balancer';
+export { randomSubsettingConverter } from './config';

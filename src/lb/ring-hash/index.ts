@@ -1,0 +1,2 @@
+export { createRingHashPolicyType } from './balancer';
+export { ringHashConverter } from './config';
