@@ -5,7 +5,7 @@ import { readRegularFile } from '../util/files/read-regular-file';
 import { err, ok, type Result } from '../util/result';
 import type { Bootstrap, ServerConfig } from './bootstrap';
 import { parseBootstrap, type BootstrapFlags, type BootstrapSupport } from './bootstrap-parser';
-import { findJsonError } from './json-syntax';
+import type * as JsonSyntax from './json-syntax';
 
 /** A bootstrap has a few kilobytes, and metadata of the node. */
 const MAX_BOOTSTRAP_BYTES = 16 * 1024 * 1024;
@@ -212,10 +212,15 @@ function parseJson(text: string): Result<unknown, string> {
   try {
     return ok(JSON.parse(text));
   } catch (error) {
-    return err(findJsonError(text) ?? errorMessage(error));
+    return err(loadJsonSyntax().findJsonError(text) ?? errorMessage(error));
   }
 }
 
 function fail(kind: BootstrapError['kind'], message: string): Result<never, BootstrapError> {
   return err({ kind, message });
+}
+
+function loadJsonSyntax(): typeof JsonSyntax {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
+  return require('./json-syntax');
 }

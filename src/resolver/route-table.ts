@@ -16,7 +16,8 @@ import { ClusterChoice } from './cluster-choice';
 import type { ClusterRef, ClusterRefs } from './cluster-refs';
 import { compileRouteFilters, type FilterPreparer } from './filter-chain';
 import { effectiveRetryPolicy, effectiveTimeoutMs, toMethodConfig } from './method-config';
-import { PathIndex } from './path-index';
+import type * as Paths from './path-index';
+import type { PathIndex } from './path-index';
 import { matchesRoute } from './route-matcher';
 
 /** A route compiled for calls, with everything that does not depend on the call. */
@@ -85,7 +86,7 @@ export class RouteTable {
     this.readsUserAgent = routes.some(readsUserAgent);
     this.paths =
       routes.length > MAX_UNINDEXED_ROUTES
-        ? new PathIndex(routes.map((route) => route.match.path))
+        ? new (loadPaths().PathIndex)(routes.map((route) => route.match.path))
         : undefined;
   }
 
@@ -162,4 +163,10 @@ function readsUserAgent({ match, action }: Route): boolean {
     match.headers.some(({ name }) => name === USER_AGENT) ||
     hashPolicies.some((policy) => policy.kind === 'header' && policy.headerName === USER_AGENT)
   );
+}
+
+/** Loaded when a table is made, not by a call. */
+function loadPaths(): typeof Paths {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
+  return require('./path-index');
 }

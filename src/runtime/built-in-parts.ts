@@ -1,3 +1,4 @@
+import type { Limits } from '../bootstrap/limits';
 import { CallCredentialsRegistry } from '../credentials/call-creds-registry';
 import {
   builtInChannelCredentials,
@@ -14,8 +15,9 @@ import type { HttpFilterRegistry } from '../http-filters/registry';
 import type * as StatefulSession from '../http-filters/stateful-session/stateful-session-filter';
 import type { PolicyEnvironment } from '../lb/registry/policy-environment';
 import type { LbPolicyRegistry } from '../lb/registry/lb-policy-registry';
-import { Re2Compiler } from '../regex/re2-compiler';
+import type * as Re2 from '../regex/re2-compiler';
 import type { RegexMeter } from '../regex/regex-meter';
+import type { RegexCompiler, RegexCompilers } from '../resources/extension-points';
 import { createResourceTypes, type ResourceTypes } from '../resources/resource-types';
 import type { CertificateProviderType } from '../security/certificate-provider';
 import type { CertificateProviderRegistry } from '../security/certificate-provider-registry';
@@ -113,6 +115,22 @@ function lateProvider<Config>(
   };
 }
 
+/** Returns the compilers of regular expressions, which are loaded for the first one. */
+function lateRegexes(limits: Limits, load: () => RegexCompilers): RegexCompilers {
+  let compilers: RegexCompilers | undefined;
+  return {
+    forResource() {
+      let compiler: RegexCompiler | undefined;
+      const loaded = () => (compiler ??= (compilers ??= load()).forResource());
+      return {
+        maxSubstitutionLength: limits.maxRegexSubstitutionLength,
+        compile: (pattern, violations) => loaded().compile(pattern, violations),
+        keep: (regex) => loaded().keep(regex),
+      };
+    },
+  };
+}
+
 /** Creates the resource types of the clients of this process, with these extensions. */
 export function createRuntimeResourceTypes(
   lbConfigs: LbPolicyRegistry,
@@ -121,7 +139,7 @@ export function createRuntimeResourceTypes(
 ): ResourceTypes {
   return createResourceTypes({
     ...{ lbConfigs, httpFilters },
-    regexes: new Re2Compiler(limits, regexes),
+    regexes: lateRegexes(limits, () => new (loadRe2().Re2Compiler)(limits, regexes)),
     keepDraining: flags.overrideHost,
     maxEndpointsPerAssignment: limits.maxEndpointsPerAssignment,
     maxEndpoints: limits.maxEndpoints,
@@ -159,6 +177,10 @@ function loadGcpAuthn(): typeof GcpAuthn {
 
 function loadGcpIdentity(): typeof GcpIdentity {
   return require('../credentials/gcp-identity-token');
+}
+
+function loadRe2(): typeof Re2 {
+  return require('../regex/re2-compiler');
 }
 
 function loadSds(): typeof Sds {

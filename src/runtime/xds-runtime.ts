@@ -12,7 +12,6 @@ import {
 import type { ManagementCredentials } from '../credentials/management-credentials';
 import { createDnsWatcherFactory } from '../dependency-manager/dns-watch';
 import type { Metadata, Resolver } from '../grpc-js';
-import { userAgentOf, withUserAgent } from '../grpc-js/user-agent';
 import { XxHash64 } from '../hash/xx-hash';
 import { processHttpFilters } from '../http-filters/registry';
 import { ConnectionAttempts } from '../lb/connections/connection-attempts';
@@ -24,9 +23,8 @@ import type { LbPolicyRegistry } from '../lb/registry/lb-policy-registry';
 import { TimeSlices } from '../util/time-slices';
 import { LoadStreams } from '../load-reporting/load-streams';
 import { RegexMeter } from '../regex/regex-meter';
-import { explainCall, explainUnrouted, type CallExplanation } from '../resolver/explain-call';
-import { withText } from '../resolver/explanation-text';
-import { LiveResolutions } from '../resolver/live-resolutions';
+import type { CallExplanation } from '../resolver/explain-call';
+import { LiveResolutions, type LiveResolution } from '../resolver/live-resolutions';
 import type { ResolverArgs } from '../resolver/xds-scheme';
 import type { XdsResolverDependencies } from '../resolver/resolver-dependencies';
 import { XdsResolver } from '../resolver/xds-resolver';
@@ -47,7 +45,7 @@ import {
   createCredentials,
   createRuntimeResourceTypes,
 } from './built-in-parts';
-import { createUnusedSearch } from './find-unused';
+import type * as ExplainChannels from './explain-channels';
 import { createClientPool, USER_AGENT, type XdsClientGroup } from './process-clients';
 
 // The registrations of an application are in the same module instances.
@@ -155,28 +153,18 @@ export class XdsRuntime {
 
   /** Implements `explainCall` of the package. */
   explainCall(target: string, method: string, headers: Metadata): CallExplanation {
-    const resolution = this.liveResolutions.find(target);
-    if (resolution?.live === undefined) {
-      const targets = this.liveResolutions.all().map((other) => other.target);
-      return withText(explainUnrouted(target, resolution, [...new Set(targets)]));
-    }
-    const seen = withUserAgent(headers, userAgentOf(resolution.channelOptions));
     this.regexes.begin();
-    const { limits } = this.environment;
-    const client = this.clients.clients().find(({ scope }) => scope === target)?.client;
-    const resources = [...(client?.resources() ?? [])];
-    return withText(
-      explainCall({
-        ...{ ...resolution.live, method, headers: seen, limits },
-        findUnused: createUnusedSearch({
-          types: this.resolverDependencies.types,
-          bytesOf: (typeUrl, name) =>
-            resources.find((known) => known.typeUrl === typeUrl && known.name === name)?.accepted
-              ?.bytes,
-          policies: this.lbPolicyRoots.describe(resolution.clusters),
-        }),
-      }),
-    );
+    const channels = {
+      ...{ resolutions: this.liveResolutions, types: this.resolverDependencies.types },
+      limits: this.environment.limits,
+      resourcesOf: (scope: string) =>
+        this.clients
+          .clients()
+          .find((each) => each.scope === scope)
+          ?.client.resources() ?? [],
+      policiesOf: ({ clusters }: LiveResolution) => this.lbPolicyRoots.describe(clusters),
+    };
+    return loadExplain().explainOnChannel(channels, target, method, headers);
   }
 
   /** Returns the parts of the process that a report describes. */
@@ -247,4 +235,9 @@ function createLifetime(): AbortController {
   const lifetime = new AbortController();
   setMaxListeners(Infinity, lifetime.signal);
   return lifetime;
+}
+
+function loadExplain(): typeof ExplainChannels {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
+  return require('./explain-channels');
 }

@@ -9,63 +9,14 @@ import { Violations } from '../../util/violations';
 import { decodeMessage } from '../shared/any';
 import { MAX_TOTAL_WEIGHT } from '../shared/fraction-parser';
 import { compareSlices, readHeadLength, type SliceComparison } from '../wire/slice-comparison';
-import { elementStart, sliceMessage, splitMessage } from '../wire/sliced-message';
+import { elementStart, splitMessage } from '../wire/sliced-message';
 import { LB_ENDPOINTS_FIELD, LOCALITIES_FIELD } from './assignment-pieces-parser';
-import { AddressHashes, type AddressSet } from './endpoint-addresses';
 import { shareLocality, type PreviousEndpoints } from './endpoint-reuse';
-import { applyComparison, summarize, isPresent, type EndpointSlices } from './endpoint-slices';
+import { applyComparison, isPresent } from './endpoint-slices';
 import type { EndpointsChange, LocalityEndpoints, XdsEndpoint } from './endpoints';
 import { EndpointsDifference } from './endpoints-change';
+import { EndpointsRecord, type EndpointSlices, type ParsedLocality } from './endpoints-record';
 import { LbEndpointParser, type EndpointReading } from './lb-endpoint-parser';
-
-/**
- * The size of an assignment in bytes from which it has a record, about that of 50 endpoints. A smaller one is decoded as
- * a whole in less time than a comparison takes, and a process may have 20,000 of them.
- */
-const MIN_BYTES_RECORDED = 2048;
-
-/** The record of an assignment, with which only the changes of its next version are decoded. */
-export class EndpointsRecord {
-  constructor(
-    /** The bytes of the endpoints, of each locality where they are contiguous. */
-    readonly slices: ReadonlyMap<LocalityEndpoints, EndpointSlices>,
-    /** The hashes of all addresses. */
-    readonly addressHashes: AddressHashes,
-  ) {}
-
-  /**
-   * @param parsed One for each locality of the message; `undefined` where it gets no calls.
-   * @returns `undefined` for a small assignment.
-   */
-  static create(
-    bytes: Uint8Array,
-    parsed: readonly (ParsedLocality | undefined)[],
-    addresses: AddressSet,
-  ): EndpointsRecord | undefined {
-    if (bytes.length < MIN_BYTES_RECORDED) return undefined;
-    const slices = new Map<LocalityEndpoints, EndpointSlices>();
-    const split = splitMessage(bytes, LOCALITIES_FIELD);
-    const buffer = asBuffer(bytes);
-    for (const [i, locality] of parsed.entries()) {
-      if (locality === undefined || split === undefined) continue;
-      const { value, slots } = locality;
-      const slice = buffer.subarray(split.offsets[2 * i], split.offsets[2 * i + 1]);
-      const sliced = sliceMessage(slice, LB_ENDPOINTS_FIELD);
-      if (sliced?.offsets.length !== 2 * slots.length) continue;
-      const isComplete = slots.length === value.endpoints.length;
-      slices.set(value, { ...sliced, ...summarize(isComplete ? value.endpoints : slots) });
-    }
-    return new EndpointsRecord(slices, new AddressHashes(addresses.hashes));
-  }
-}
-
-/** A locality that gets calls. */
-export interface ParsedLocality {
-  readonly priority: number;
-  readonly value: LocalityEndpoints;
-  /** One for each element; `undefined` for one that is left out. */
-  readonly slots: EndpointSlices['endpoints'];
-}
 
 /** An assignment whose endpoints are taken from the previous version where their bytes are the same. */
 interface ChangedAssignment {

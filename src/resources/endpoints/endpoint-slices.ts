@@ -1,22 +1,7 @@
 import type { SliceComparison, SlicePart } from '../wire/slice-comparison';
-import type { SlicedMessage } from '../wire/sliced-message';
 import { EndpointReuse } from './endpoint-reuse';
 import type { XdsEndpoint } from './endpoints';
-
-/** The result of one `lb_endpoints` entry; `undefined` for one that is left out, such as an unhealthy one. */
-type Slot = XdsEndpoint | undefined;
-
-/** The bytes of the endpoints of a locality, and the decoded endpoints. */
-export interface EndpointSlices extends SlicedMessage {
-  /** One for each element. */
-  readonly endpoints: readonly Slot[];
-  /** How many are left out. If none is, `endpoints` is that of the locality. */
-  readonly omitted: number;
-  /** How many are DRAINING. */
-  readonly draining: number;
-  /** The sum of their weights. */
-  readonly totalWeight: number;
-}
+import { summarize, type EndpointSlices, type Slot } from './endpoints-record';
 
 /** The endpoints of a locality, and how they differ from those of its previous version. */
 interface ChangedSlices {
@@ -27,19 +12,6 @@ interface ChangedSlices {
 
 /** With more parts than this, they are not joined by `concat`, whose arguments have to fit on the stack. */
 const MAX_ARGUMENTS = 1000;
-
-/** Counts the endpoints of a locality and adds up their weights. */
-export function summarize(endpoints: readonly Slot[]): Omit<EndpointSlices, keyof SlicedMessage> {
-  let omitted = 0;
-  let draining = 0;
-  let totalWeight = 0;
-  for (const endpoint of endpoints) {
-    if (endpoint === undefined) omitted++;
-    else if (endpoint.health === 'DRAINING') draining++;
-    totalWeight += endpoint?.weight ?? 0;
-  }
-  return { endpoints, omitted, draining, totalWeight };
-}
 
 /**
  * Joins the endpoints of a locality: those kept from the previous version, and the new ones.

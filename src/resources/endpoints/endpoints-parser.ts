@@ -21,11 +21,7 @@ import {
   type AssignmentPieces,
   type LocalityPiece,
 } from './assignment-pieces-parser';
-import {
-  decodeChangedAssignment,
-  EndpointsRecord,
-  type ParsedLocality,
-} from './changed-endpoints-parser';
+import type * as ChangedEndpoints from './changed-endpoints-parser';
 import { AddressSet } from './endpoint-addresses';
 import { checkEndpointCount } from './endpoint-count';
 import { PreviousEndpoints } from './endpoint-reuse';
@@ -38,6 +34,7 @@ import {
   type LocalityEndpoints,
 } from './endpoints';
 import { compareEndpoints } from './endpoints-change';
+import { EndpointsRecord, type ParsedLocality } from './endpoints-record';
 import { LbEndpointParser, type EndpointReading } from './lb-endpoint-parser';
 import {
   ENDPOINTS_PER_STEP,
@@ -123,7 +120,7 @@ function parseChange(
     return undefined;
   }
   const previous = new PreviousEndpoints(before);
-  const changed = decodeChangedAssignment(bytes, { previous, record }, reading);
+  const changed = loadChangedParser().decodeChangedAssignment(bytes, { previous, record }, reading);
   if (changed === undefined) return undefined;
   const violations = Violations.root();
   const { message, record: next, change, ...parts } = changed;
@@ -286,4 +283,10 @@ function parseDrop(
   if (category === '') violations.at('category').add('must not be empty');
   if (dropPercentage === undefined) at.add('field not present');
   return { category, perMillion: (dropPercentage && parseFraction(dropPercentage, at)) ?? 0 };
+}
+
+/** Loaded for the second version of an assignment. */
+function loadChangedParser(): typeof ChangedEndpoints {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
+  return require('./changed-endpoints-parser');
 }

@@ -6,10 +6,9 @@ import type { Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import { MAX_TOTAL_WEIGHT } from '../shared/fraction-parser';
 import type { LocalityPiece } from './assignment-pieces-parser';
-import type { ParsedLocality } from './changed-endpoints-parser';
 import type { AddressSet } from './endpoint-addresses';
 import { EndpointReuse, shareLocality, type PreviousEndpoints } from './endpoint-reuse';
-import { summarize } from './endpoint-slices';
+import { summarize, type ParsedLocality } from './endpoints-record';
 import type { XdsEndpoint } from './endpoints';
 import type { LbEndpointParser } from './lb-endpoint-parser';
 

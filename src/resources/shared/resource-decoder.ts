@@ -8,7 +8,7 @@ import type {
   PreviousVersion,
   ResourceType,
 } from '../../xds-client/resource-type';
-import { findUnusedFields, formatUnusedField } from '../wire/unused-fields';
+import type * as UnusedFields from '../wire/unused-fields';
 import { decodeMessage, peekText, type AnyType } from './any';
 
 /** Parses the resources of a message type. */
@@ -68,7 +68,10 @@ export function createResourceType<M, T, C>(parser: ResourceParser<M, T, C>): Re
     discoveryService,
     peekName,
     describeSkipped: (value) => parser.describeSkipped?.(value),
-    describeUnusedFields: (bytes) => findUnusedFields(typeUrl, bytes).map(formatUnusedField),
+    describeUnusedFields: (bytes) => {
+      const { findUnusedFields, formatUnusedField } = loadUnusedFields();
+      return findUnusedFields(typeUrl, bytes).map(formatUnusedField);
+    },
     ...(parser.describeChange !== undefined && {
       describeChange: (change: C) => parser.describeChange?.(change) ?? '',
     }),
@@ -137,4 +140,10 @@ function decoded<T, C>(
 /** Not spread: V8 makes a hidden class for each object with a spread. */
 function success<T, C>({ value, record, change }: DecodedValue<T, C>): DecodeResult<T, C> {
   return { ok: true, value, record, change };
+}
+
+/** With its tables of fields, loaded for the first description. */
+function loadUnusedFields(): typeof UnusedFields {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
+  return require('../wire/unused-fields');
 }
