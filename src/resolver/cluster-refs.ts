@@ -1,31 +1,49 @@
 import type { LbConfig } from '../resources/extension-points';
 import type { Handle } from '../util/handle';
 
-/** One cluster that is referenced. */
-interface SharedCluster {
-  /** The name of the cluster itself. */
-  readonly cluster: string;
+/**
+ * One cluster that is referenced. The cluster stays in the load-balancing config and in the `XdsConfig` until every
+ * reference is released (gRFCs A31, A74): those of the routes, and one for each call until its pick is committed.
+ */
+export class ReferencedCluster {
   /** The name of the cluster's child in the cluster manager, such as `cluster:foo`. */
   readonly childName: string;
-  readonly lbConfig: LbConfig;
-  count: number;
-  readonly onUnused: () => void;
+  private count = 0;
+
+  /**
+   * @param cluster The name of the cluster itself.
+   * @param onUnused Called after the last release.
+   */
+  constructor(
+    readonly cluster: string,
+    readonly lbConfig: LbConfig,
+    private readonly onUnused: () => void,
+  ) {
+    this.childName = `cluster:${cluster}`;
+  }
+
+  /** Counts a reference. The caller releases it exactly once; `ClusterRef` does that for others. */
+  acquire(): void {
+    this.count++;
+  }
+
+  release(): void {
+    if (--this.count === 0) this.onUnused();
+  }
 }
 
-/**
- * A reference to a cluster. The cluster stays in the load-balancing config and in the `XdsConfig` until every reference
- * is released (gRFCs A31, A74): those of the routes, and one for each call until its pick is committed.
- */
+/** A reference to a cluster. */
 export class ClusterRef implements Handle {
   readonly cluster: string;
   /** The name of the cluster's child in the cluster manager, such as `cluster:foo`. */
   readonly childName: string;
   private isLive = true;
 
-  constructor(private readonly shared: SharedCluster) {
-    this.cluster = shared.cluster;
-    this.childName = shared.childName;
-    shared.count++;
+  /** @param target For a call that is itself the reference: a call should not leave many objects behind. */
+  constructor(readonly target: ReferencedCluster) {
+    this.cluster = target.cluster;
+    this.childName = target.childName;
+    target.acquire();
   }
 
   /** Whether it has been released. */
@@ -35,19 +53,19 @@ export class ClusterRef implements Handle {
 
   /** Acquires another reference to the same cluster. Only before the release of this one. */
   acquire(): ClusterRef {
-    return new ClusterRef(this.shared);
+    return new ClusterRef(this.target);
   }
 
   release(): void {
     if (!this.isLive) return;
     this.isLive = false;
-    if (--this.shared.count === 0) this.shared.onUnused();
+    this.target.release();
   }
 }
 
 /** The clusters of one target that are referenced. */
 export class ClusterRefs {
-  private readonly clusters = new Map<string, SharedCluster>();
+  private readonly clusters = new Map<string, ReferencedCluster>();
   private changes = 0;
 
   /**
@@ -76,23 +94,17 @@ export class ClusterRefs {
     for (const { childName, lbConfig } of this.clusters.values()) yield [childName, lbConfig];
   }
 
-  private add(cluster: string): SharedCluster {
+  private add(cluster: string): ReferencedCluster {
     const subscription = this.subscribe(cluster);
-    const shared: SharedCluster = {
-      cluster,
-      childName: `cluster:${cluster}`,
-      lbConfig: this.createLbConfig(cluster),
-      count: 0,
-      onUnused: () => {
-        // Removed first: the end of the subscription may synchronously publish a config without the cluster.
-        this.clusters.delete(cluster);
-        this.changes++;
-        subscription.release();
-        this.onUnused();
-      },
-    };
-    this.clusters.set(cluster, shared);
+    const added = new ReferencedCluster(cluster, this.createLbConfig(cluster), () => {
+      // Removed first: the end of the subscription may synchronously publish a config without the cluster.
+      this.clusters.delete(cluster);
+      this.changes++;
+      subscription.release();
+      this.onUnused();
+    });
+    this.clusters.set(cluster, added);
     this.changes++;
-    return shared;
+    return added;
   }
 }

@@ -2,6 +2,12 @@ import type { PathMatcher } from '../resources/route-config/route-config';
 
 const SERVICE_PREFIX = /^\/[^/]+\/$/;
 
+/** A matcher of a text, which the whole path or its beginning must be. */
+type TextMatcher = Exclude<PathMatcher, { readonly kind: 'regex' }>;
+
+/** Whether the route at a position, whose path matches, is that of the call. */
+type Accepts<Call> = (position: number, call: Call) => boolean;
+
 /**
  * Finds the routes that a path may match, in the order of the routes: exact paths by hash, prefixes by a radix tree, and
  * all regular expressions.
@@ -16,6 +22,8 @@ export class PathIndex {
   /** Routes that are candidates for every path. */
   private readonly always: number[] = [];
   private hasLower = false;
+  /** The first position that is neither in `exact` nor in `services`. */
+  private firstOther = Infinity;
 
   constructor(matchers: readonly PathMatcher[]) {
     matchers.forEach((matcher, position) => this.add(matcher, position));
@@ -24,38 +32,51 @@ export class PathIndex {
   /**
    * Returns the first position, in ascending order, for which `accepts` is true. It is called only for regular
    * expressions and positions whose matcher matches the path.
+   *
+   * A position that is found by one look-up, before all prefixes and expressions, is tried without allocating anything:
+   * calls of most tables match such a one.
+   *
+   * @param call Passed to `accepts`, so that it can be the same function for all calls.
    */
-  findFirst(path: string, accepts: (position: number) => boolean): number | undefined {
-    const lists = this.candidates(path);
-    const [only] = lists;
-    if (lists.length > 1 || only === undefined) return firstOfMerged(lists, accepts);
-    for (const position of only) if (accepts(position)) return position;
-    return undefined;
+  findFirst<Call>(path: string, accepts: Accepts<Call>, call: Call): number | undefined {
+    const exact = this.exact.get(path);
+    const service = this.services.size > 0 ? this.services.get(servicePrefix(path)) : undefined;
+    const only = exact === undefined || service === undefined ? (exact ?? service) : undefined;
+    const areFirst = only !== undefined && (only[only.length - 1] ?? 0) < this.firstOther;
+    if (areFirst) for (const position of only) if (accepts(position, call)) return position;
+    if (this.firstOther === Infinity && (areFirst || exact === undefined)) return undefined;
+    const others = this.otherCandidates(path);
+    if (!areFirst && exact !== undefined) others.push(exact);
+    if (!areFirst && service !== undefined) others.push(service);
+    return firstOfMerged(others, accepts, call);
   }
 
   private add(matcher: PathMatcher, position: number): void {
+    if (matcher.kind !== 'regex' && this.addToMaps(matcher, position)) return;
+    this.firstOther = Math.min(this.firstOther, position);
     if (matcher.kind === 'regex') {
       this.always.push(position);
       return;
     }
-    const { caseSensitive, text } = matcher;
+    const { kind, caseSensitive, text } = matcher;
     if (!caseSensitive) this.hasLower = true;
-    if (matcher.kind === 'path') {
-      append(caseSensitive ? this.exact : this.exactLower, text, position);
-    } else if (caseSensitive && SERVICE_PREFIX.test(text)) {
-      append(this.services, text, position);
-    } else {
-      (caseSensitive ? this.prefixes : this.prefixesLower).add(text, position);
-    }
+    if (kind === 'path') append(this.exactLower, text, position);
+    else (caseSensitive ? this.prefixes : this.prefixesLower).add(text, position);
   }
 
-  private candidates(path: string): (readonly number[])[] {
+  /** @returns Whether the path of a call leads to the matcher by one look-up. */
+  private addToMaps({ kind, text, caseSensitive }: TextMatcher, position: number): boolean {
+    if (!caseSensitive || (kind === 'prefix' && !SERVICE_PREFIX.test(text))) return false;
+    append(kind === 'path' ? this.exact : this.services, text, position);
+    return true;
+  }
+
+  /** Returns the positions besides those that are found by one look-up. */
+  private otherCandidates(path: string): (readonly number[])[] {
     const lists: (readonly number[])[] = [];
     const add = (positions: readonly number[] | undefined) => {
       if (positions !== undefined && positions.length > 0) lists.push(positions);
     };
-    add(this.exact.get(path));
-    if (this.services.size > 0) add(this.services.get(servicePrefix(path)));
     this.prefixes.visit(path, add);
     add(this.always);
     if (this.hasLower) {
@@ -78,10 +99,11 @@ function append(positions: Map<string, number[]>, key: string, position: number)
   else known.push(position);
 }
 
-/** Merges ascending lists as far as needed: one per stored prefix of the path, and three others. */
-function firstOfMerged(
+/** Merges ascending lists as far as needed: one per stored prefix of the path, and four others. */
+function firstOfMerged<Call>(
   lists: readonly (readonly number[])[],
-  accepts: (position: number) => boolean,
+  accepts: Accepts<Call>,
+  call: Call,
 ): number | undefined {
   const cursors = new Array<number>(lists.length).fill(0);
   for (;;) {
@@ -95,7 +117,7 @@ function firstOfMerged(
       }
     }
     if (next < 0) return undefined;
-    if (accepts(position)) return position;
+    if (accepts(position, call)) return position;
     cursors[next] = (cursors[next] ?? 0) + 1;
   }
 }

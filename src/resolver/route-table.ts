@@ -37,6 +37,13 @@ export interface CompiledRoute {
   readonly authorityRewrite: AuthorityRewrite | undefined;
 }
 
+/** What a call is matched by. */
+interface CallToRoute {
+  readonly path: string;
+  readonly metadata: Metadata;
+  readonly random: Random;
+}
+
 const MAX_UNINDEXED_ROUTES = 4;
 const USER_AGENT = 'user-agent';
 
@@ -60,6 +67,11 @@ export class RouteTable {
   private readonly compiled = new Map<Route, CompiledRoute>();
   /** `undefined` for a small table, where trying every route is faster. */
   private readonly paths: PathIndex | undefined;
+  /** Whether the route at a position is that of a call. One function, so that calls allocate none. */
+  private readonly accepts = (position: number, call: CallToRoute): boolean => {
+    const match = this.routes[position]?.match;
+    return match !== undefined && matchesRoute(match, call.path, call.metadata, call.random);
+  };
   private users = 0;
 
   /**
@@ -93,15 +105,13 @@ export class RouteTable {
   /** Finds the first route that matches. */
   find(path: string, metadata: Metadata, random: Random): CompiledRoute | undefined {
     const { routes, paths } = this;
-    const matches = ({ match }: Route) => matchesRoute(match, path, metadata, random);
     if (paths === undefined) {
-      const route = routes.find(matches);
-      return route && this.compile(route);
+      for (const route of routes) {
+        if (matchesRoute(route.match, path, metadata, random)) return this.compile(route);
+      }
+      return undefined;
     }
-    const position = paths.findFirst(path, (candidate) => {
-      const route = routes[candidate];
-      return route !== undefined && matches(route);
-    });
+    const position = paths.findFirst(path, this.accepts, { path, metadata, random });
     const route = position === undefined ? undefined : routes[position];
     return route && this.compile(route);
   }

@@ -16,7 +16,7 @@ import type { FilterCall, PreparedFilter } from '../http-filters/http-filter';
 import type { AuthorityRewrite, CallAttributes } from '../lb/call-attributes';
 import type { CallStats } from '../stats/call-stats';
 import type { EventLoopWatch } from '../util/event-loop-watch';
-import type { ClusterRef } from './cluster-refs';
+import type { ClusterRef, ReferencedCluster } from './cluster-refs';
 import { explainDeadline, explainStage, IN_FILTERS } from './deadline-status';
 import type { PendingHash } from './request-hash';
 import type { CompiledRoute } from './route-table';
@@ -36,31 +36,41 @@ const CANCELLED = {
  * calls without committing them when they are cancelled early, or while they wait to be retried (gRFC A31).
  */
 export class RoutedCall implements CallConfig, FilterFactory, Filter, CallAttributes {
-  readonly status = Status.OK;
   readonly dynamicFilterFactories: FilterFactory[] = [this];
-  readonly pickInformation: CallConfig['pickInformation'] = toPickInformation(this);
-  readonly cluster: string;
   readonly methodConfig: MethodConfig;
   readonly authorityRewrite: AuthorityRewrite | undefined;
   /** `undefined` if no plugin observes the call. It is notified of the end here, which saves a filter. */
   stats: CallStats | undefined = undefined;
-  private readonly ref: ClusterRef;
-  private hash: bigint | undefined;
+  private readonly target: ReferencedCluster;
+  private isReferencing = true;
+  private hash: bigint | undefined = undefined;
   private ended = false;
   /** The last pick without a connection. */
-  private notPicked: PickResult | undefined;
+  private notPicked: PickResult | undefined = undefined;
 
   /** Acquires a reference to the cluster. */
   constructor(
-    ref: ClusterRef,
+    { target }: ClusterRef,
     { methodConfig, authorityRewrite }: Pick<CompiledRoute, 'methodConfig' | 'authorityRewrite'>,
     private readonly pendingHash: PendingHash,
     private readonly eventLoop: EventLoopWatch | undefined,
   ) {
-    this.ref = ref.acquire();
-    this.cluster = ref.childName;
+    this.target = target;
+    target.acquire();
     this.methodConfig = methodConfig;
     this.authorityRewrite = authorityRewrite;
+  }
+
+  get status(): Status {
+    return Status.OK;
+  }
+
+  get pickInformation(): CallConfig['pickInformation'] {
+    return toPickInformation(this);
+  }
+
+  get cluster(): string {
+    return this.target.childName;
   }
 
   requestHash(): bigint {
@@ -71,8 +81,11 @@ export class RoutedCall implements CallConfig, FilterFactory, Filter, CallAttrib
     this.notPicked = result;
   }
 
+  /** Called when the call is committed, and by the end of the call, which may come without it. */
   onCommitted(): void {
-    this.ref.release();
+    if (!this.isReferencing) return;
+    this.isReferencing = false;
+    this.target.release();
   }
 
   createFilter(): Filter {
@@ -99,15 +112,15 @@ export class RoutedCall implements CallConfig, FilterFactory, Filter, CallAttrib
 
   receiveTrailers(status: StatusObject): StatusObject {
     this.ended = true;
-    this.ref.release();
+    this.onCommitted();
     const shown = status.code === Status.OK ? status : this.explain(status);
     this.stats?.end(shown.code, shown.details);
     return shown;
   }
 
   private explain(status: StatusObject): StatusObject {
-    const { eventLoop, notPicked, ref } = this;
-    return explainDeadline(status, { cluster: ref.cluster, notPicked, eventLoop });
+    const { eventLoop, notPicked, target } = this;
+    return explainDeadline(status, { cluster: target.cluster, notPicked, eventLoop });
   }
 }
 

@@ -35,7 +35,7 @@ export function checkRouting(
         const matcher = matchers[at];
         return matcher !== undefined && matchesPath(matcher, path);
       };
-      const found = index.findFirst(path, isMatch);
+      const found = index.findFirst(path, isMatch, undefined);
       const first = matchers.findIndex((_, at) => isMatch(at));
       if (found !== (first === -1 ? undefined : first)) {
         return `the index finds ${found} for ${path}, going through the routes ${first}`;

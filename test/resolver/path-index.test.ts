@@ -25,10 +25,11 @@ const regex = (pattern: RegExp): PathMatcher => ({
 
 function find(matchers: readonly PathMatcher[], text: string): number | undefined {
   const index = new PathIndex(matchers);
-  return index.findFirst(text, (position) => {
+  const matches = (position: number) => {
     const matcher = matchers[position];
     return matcher !== undefined && matchesPath(matcher, text);
-  });
+  };
+  return index.findFirst(text, matches, undefined);
 }
 
 describe('PathIndex', () => {
@@ -49,12 +50,26 @@ describe('PathIndex', () => {
   it('continues with the next candidate when one is not accepted', () => {
     const index = new PathIndex([path('/a/b'), prefix('/a'), path('/a/b')]);
     const asked: number[] = [];
-    const found = index.findFirst('/a/b', (position) => {
-      asked.push(position);
-      return position === 2;
-    });
+    const isThird = (position: number) => asked.push(position) > 0 && position === 2;
+    const found = index.findFirst('/a/b', isThird, undefined);
     expect(found).toBe(2);
     expect(asked).toEqual([0, 1, 2]);
+  });
+
+  it('tries each candidate once, exact paths before all others too', () => {
+    const tried = (matchers: readonly PathMatcher[]) => {
+      const asked: number[] = [];
+      const accepts = (position: number) => asked.push(position) < 0;
+      new PathIndex(matchers).findFirst('/a.B/C', accepts, undefined);
+      return asked;
+    };
+    expect(tried([path('/a.B/C'), path('/x'), path('/a.B/C')])).toEqual([0, 2]);
+    expect(tried([path('/a.B/C'), path('/a.B/C'), prefix('/a'), prefix('')])).toEqual([0, 1, 2, 3]);
+    expect(tried([prefix('/a.B/'), prefix('/a.B/'), regex(/C$/)])).toEqual([0, 1, 2]);
+    expect(tried([prefix('/a.B/'), path('/a.B/C'), prefix('/a.B/')])).toEqual([0, 1, 2]);
+    expect(tried([path('/a.B/C'), prefix('/a'), prefix('/a.B/')])).toEqual([0, 1, 2]);
+    expect(tried([prefix(''), path('/a.B/C')])).toEqual([0, 1]);
+    expect(tried([path('/x'), prefix('/y')])).toEqual([]);
   });
 
   it('ignores case only for case-insensitive routes', () => {
@@ -66,7 +81,8 @@ describe('PathIndex', () => {
   it('does not try routes that cannot match', () => {
     const matchers = Array.from({ length: 1000 }, (_, i) => path(`/s${i}/m`));
     const asked: number[] = [];
-    new PathIndex(matchers).findFirst('/s500/m', (position) => asked.push(position) < 0);
+    const accepts = (position: number) => asked.push(position) < 0;
+    expect(new PathIndex(matchers).findFirst('/s500/m', accepts, undefined)).toBeUndefined();
     expect(asked).toEqual([500]);
   });
 

@@ -1,5 +1,5 @@
 import { toAuthority } from '../../bootstrap/percent-encoding';
-import type { Subchannel } from '../../grpc-js';
+import { PickResultType, type PickResult, type Subchannel } from '../../grpc-js';
 import {
   InterceptedSubchannel,
   type CallListener,
@@ -18,6 +18,11 @@ export interface CallCount {
   start(): void;
   /** Counts the end of a call that was started. */
   end(): void;
+}
+
+/** A complete pick of a counted subchannel, without callbacks. */
+interface CountedPick extends PickResult {
+  readonly subchannel: InterceptedSubchannel;
 }
 
 /** Finds the load counts of a subchannel, which count its calls as well. */
@@ -39,7 +44,7 @@ interface CallLookup {
  */
 export class CountedSubchannels<Counter extends CallCount = CallCounter> {
   /** Created for the first call: most processes use few of their clusters. */
-  private counted: WeakMap<Subchannel, InterceptedSubchannel> | undefined;
+  private counted: WeakMap<Subchannel, CountedPick> | undefined;
   private refuses = false;
 
   /**
@@ -63,9 +68,23 @@ export class CountedSubchannels<Counter extends CallCount = CallCounter> {
 
   /** Returns the counted form of a picked subchannel; the same one each time. */
   get(subchannel: Subchannel): InterceptedSubchannel {
+    return this.pickOf(subchannel).subchannel;
+  }
+
+  /**
+   * Returns a complete pick with the counted form of its subchannel. Picks without callbacks, which are most, share one
+   * object per subchannel.
+   */
+  countPick({ onCallStarted, onCallEnded }: PickResult, subchannel: Subchannel): PickResult {
+    const shared = this.pickOf(subchannel);
+    if (onCallStarted === null && onCallEnded === null) return shared;
+    return createPick(shared.subchannel, onCallStarted, onCallEnded);
+  }
+
+  private pickOf(subchannel: Subchannel): CountedPick {
     const known = this.counted?.get(subchannel);
     if (known !== undefined) return known;
-    const created = this.create(subchannel);
+    const created = createPick(this.create(subchannel), null, null);
     (this.counted ??= new WeakMap()).set(subchannel, created);
     return created;
   }
@@ -83,6 +102,15 @@ export class CountedSubchannels<Counter extends CallCount = CallCounter> {
     this.refuses = true;
     return new InterceptedSubchannel(subchannel, refuseCallCredentials(createCall));
   }
+}
+
+function createPick<Picked extends Subchannel>(
+  subchannel: Picked,
+  onCallStarted: PickResult['onCallStarted'],
+  onCallEnded: PickResult['onCallEnded'],
+): PickResult & { readonly subchannel: Picked } {
+  const pickResultType = PickResultType.COMPLETE;
+  return { pickResultType, subchannel, status: null, onCallStarted, onCallEnded };
 }
 
 /** Everything that counts the calls of one subchannel. */

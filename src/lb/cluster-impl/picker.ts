@@ -98,24 +98,22 @@ export class ClusterImplPicker implements DescribedPicker {
       return limits.overLimit;
     }
     const result = child.pick(args);
-    if (result.pickResultType !== PickResultType.COMPLETE || result.subchannel === null) {
+    const { subchannel } = result;
+    if (result.pickResultType !== PickResultType.COMPLETE || subchannel === null) {
       return withClusterName(result, limits.cluster);
     }
     counter.reserve(limits.maxRequests);
-    const subchannel = subchannels.get(result.subchannel);
+    const counted = subchannels.countPick(result, subchannel);
     if (subchannels.refusesCallCredentials) watchCallCredentials(args.metadata);
     const attributes = callAttributes(args);
-    const rewrite = attributes?.authorityRewrite;
-    const rewritten = rewrite === undefined ? subchannel : rewriter.rewrite(subchannel, rewrite);
     const credentials = attributes?.callCredentials;
+    const rewrite = attributes?.authorityRewrite;
+    if (rewrite === undefined && credentials === undefined) return counted;
+    const picked = subchannels.get(subchannel);
+    const rewritten = rewrite === undefined ? picked : rewriter.rewrite(picked, rewrite);
     return {
-      pickResultType: PickResultType.COMPLETE,
-      subchannel: credentials
-        ? addCallCredentials(rewritten, credentials, result.subchannel)
-        : rewritten,
-      status: null,
-      onCallStarted: result.onCallStarted,
-      onCallEnded: result.onCallEnded,
+      ...counted,
+      subchannel: credentials ? addCallCredentials(rewritten, credentials, subchannel) : rewritten,
     };
   }
 }

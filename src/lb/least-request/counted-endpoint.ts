@@ -58,15 +58,10 @@ export class CountedEndpoint implements ReadyItem {
   /** Picks the connection. */
   pick(args: PickArgs): PickResult {
     const result = this.leaf.picker.pick(args);
-    if (result.subchannel === null) return result;
+    const { subchannel } = result;
+    if (subchannel === null) return result;
     this.countPick();
-    return {
-      pickResultType: result.pickResultType,
-      subchannel: this.subchannels.get(result.subchannel),
-      status: null,
-      onCallStarted: result.onCallStarted,
-      onCallEnded: result.onCallEnded,
-    };
+    return this.subchannels.countPick(result, subchannel);
   }
 
   start(): void {
