@@ -95,6 +95,16 @@ describe('grpc-xds watch', () => {
     expect(world.io.out.at(-1)).toMatch(/WAITING {2}Listener/);
   });
 
+  it('prints what it waits for once, not each time that the seconds change', async () => {
+    address = await world.silentServer();
+    start('--timeout', '1', '--json');
+    await running;
+    const texts = world.io.out
+      .map((line): string => JSON.parse(line).text)
+      .filter((text) => text.startsWith('WAITING'));
+    expect(texts).toEqual([expect.stringMatching(/^WAITING {2}Listener ".*": waiting for /)]);
+  });
+
   it('ends with 2 for a bootstrap that cannot be read', async () => {
     const path = `${world.folder}/none.json`;
     expect(await world.io.run('watch', target, '--bootstrap', path)).toBe(2);

@@ -42,6 +42,9 @@ interface WatchEvent {
   readonly text: string;
 }
 
+/** The text without how long something has lasted, which changes with every look. */
+const withoutSeconds = (text: string) => text.replace(/\b\d+(\.\d+)? s\b/g, '');
+
 class Watching {
   private readonly events: WatchEvent[] = [];
   private readonly paint: Paint;
@@ -110,9 +113,9 @@ class Watching {
       this.add('server', state);
     }
     const verdict = formatVerdict(report);
-    if (verdict === this.verdict) return;
+    const isEvent = withoutSeconds(verdict) !== withoutSeconds(this.verdict);
     this.verdict = verdict;
-    this.add('verdict', verdict);
+    if (isEvent) this.add('verdict', verdict);
   }
 
   private observeChanges(changes: readonly ChangeReport[]): void {
