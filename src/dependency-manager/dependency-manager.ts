@@ -15,7 +15,7 @@ import type { ResourceType } from '../xds-client/resource-type';
 import { ClusterWatchers } from './cluster-watchers';
 import { ConfigStore } from './config-store';
 import { DnsWatches, type DnsWatcherFactory } from './dns-watch';
-import { watchWithCollections } from './endpoint-collections';
+import type * as Collections from './endpoint-collections';
 import { waiting, type NeededWatches, type Observed } from './observations';
 import { MAX_AT_ONCE, UpdateSchedule } from './update-schedule';
 import type { WatchSet } from './watch-set';
@@ -269,7 +269,7 @@ export class XdsDependencyManager implements ClusterStore {
     const { endpoints, endpointCollection } = types;
     return endpointCollection === undefined
       ? this.watchOf(endpoints)
-      : watchWithCollections(source, endpoints, endpointCollection);
+      : loadCollections().watchWithCollections(source, endpoints, endpointCollection);
   }
 
   private watchesOf<T, C>(
@@ -287,4 +287,9 @@ export class XdsDependencyManager implements ClusterStore {
   private allWatches(): readonly { clear(): void }[] {
     return [this.listeners, this.routeConfigs, this.clusters, this.endpoints, this.dns.set];
   }
+}
+
+function loadCollections(): typeof Collections {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
+  return require('./endpoint-collections');
 }

@@ -1,27 +1,11 @@
-import {
-  createResolver,
-  type ChannelOptions,
-  type GrpcEndpoint,
-  type StatusOr,
-  type SubchannelAddress,
-} from '../grpc-js';
-import { watchLookups } from '../grpc-js/host-internals';
-import {
-  noMetadata,
-  type EndpointsResource,
-  type SocketAddress,
-} from '../resources/endpoints/endpoints';
-import { createHandle, type Handle } from '../util/handle';
-import { sanitizeText } from '../util/sanitize-text';
-import { err, ok, type Result } from '../util/result';
-import { dnsTargetKey, waiting, type DnsTarget, type Observed } from './observations';
+import type { ChannelOptions } from '../grpc-js';
+import type { EndpointsResource } from '../resources/endpoints/endpoints';
+import { createHandle } from '../util/handle';
+import type { Result } from '../util/result';
+import type * as HostDns from './host-dns-watch';
+import type { DnsWatch } from './host-dns-watch';
+import { waiting, type DnsTarget, type Observed } from './observations';
 import { WatchSet, type ResourceSource, type RunInSlices } from './watch-set';
-
-/** The resolution of a DNS name. */
-export interface DnsWatch extends Handle {
-  /** Resolves again, no sooner than the resolver's own rate limit allows. */
-  requestReresolution(): void;
-}
 
 /** Resolves DNS names; `onResult` is never called before `start` has returned. */
 export interface DnsWatcherFactory {
@@ -32,97 +16,10 @@ export interface DnsWatcherFactory {
 export function createDnsWatcherFactory(options: ChannelOptions): DnsWatcherFactory {
   // Service configs are ignored (gRFC A37), so they need not be queried.
   const resolverOptions = { ...options, 'grpc.service_config_disable_resolution': 1 };
-  return { start: (target, onResult) => new HostDnsWatch(target, onResult, resolverOptions) };
-}
-
-type DnsResult = Result<EndpointsResource, string>;
-
-class HostDnsWatch implements DnsWatch {
-  private readonly path: string;
-  private readonly resolver: ReturnType<typeof createResolver>;
-  private latest: EndpointsResource | undefined;
-  private isReleased = false;
-  /** Why the last lookup failed. */
-  private cause: string | undefined;
-
-  constructor(
-    target: DnsTarget,
-    private readonly onResult: (result: DnsResult) => void,
-    options: ChannelOptions,
-  ) {
-    this.path = dnsTargetKey(target);
-    const uri = { scheme: 'dns', path: this.path };
-    this.resolver = createResolver(uri, (endpoints) => this.onEndpoints(endpoints), options);
-    watchLookups(this.resolver, (text) => {
-      this.cause = text;
-    });
-    this.resolver.updateResolution();
-  }
-
-  release(): void {
-    if (this.isReleased) return;
-    this.isReleased = true;
-    this.resolver.destroy();
-  }
-
-  requestReresolution(): void {
-    if (!this.isReleased) this.resolver.updateResolution();
-  }
-
-  private onEndpoints(endpoints: StatusOr<GrpcEndpoint[]>): boolean {
-    // The resolver reports an address, or that it cannot read a name, even after it was destroyed, and would start
-    // again if it were called.
-    if (this.isReleased) return true;
-    const { path, latest } = this;
-    if (endpoints.ok) {
-      const next = toEndpointsResource(path, endpoints.value);
-      // The same answer again keeps its identity, so nothing downstream does any work.
-      this.latest = latest !== undefined && hasSameAddresses(latest, next) ? latest : next;
-      this.onResult(ok(this.latest));
-    } else {
-      const reason = sanitizeText(this.cause ?? endpoints.error.details);
-      this.onResult(err(`DNS resolution of ${path} failed: ${reason}`));
-      // The resolver backs off by itself, yet only tries again when it is called.
-      this.resolver.updateResolution();
-    }
-    return true;
-  }
-}
-
-/** Converts addresses to one endpoint in one nameless locality of one priority (gRFCs A37, A61). */
-function toEndpointsResource(
-  clusterName: string,
-  endpoints: readonly GrpcEndpoint[],
-): EndpointsResource {
-  const addresses = endpoints.flatMap((endpoint) => endpoint.addresses).filter(isSocketAddress);
-  const endpoint = {
-    addresses,
-    weight: 1,
-    health: 'UNKNOWN',
-    hostname: clusterName,
-    hashKey: undefined,
-    metadata: noMetadata,
-  } as const;
-  const locality = { region: '', zone: '', subZone: '' };
-  const localities = [{ locality, weight: 1, endpoints: addresses.length === 0 ? [] : [endpoint] }];
-  return { clusterName, priorities: [{ localities }], drops: [] };
-}
-
-function isSocketAddress(address: SubchannelAddress): address is SubchannelAddress & SocketAddress {
-  return 'host' in address;
-}
-
-function hasSameAddresses(a: EndpointsResource, b: EndpointsResource): boolean {
-  const left = addressesOf(a);
-  const right = addressesOf(b);
-  return (
-    left.length === right.length &&
-    left.every((address, i) => address.host === right[i]?.host && address.port === right[i].port)
-  );
-}
-
-function addressesOf(resource: EndpointsResource): readonly SocketAddress[] {
-  return resource.priorities[0]?.localities[0]?.endpoints[0]?.addresses ?? [];
+  return {
+    start: (target, onResult) =>
+      new (loadHostDns().HostDnsWatch)(target, onResult, resolverOptions),
+  };
 }
 
 export interface DnsWatchesOptions {
@@ -171,4 +68,10 @@ function nextDnsObservation(
   if (result.ok) return { kind: 'value', value: result.value, ambient: undefined };
   const error = { kind: 'unreachable', message: result.error } as const;
   return before.kind === 'value' ? { ...before, ambient: error } : { kind: 'error', error };
+}
+
+/** Loaded for the first name, of which most targets have none. */
+function loadHostDns(): typeof HostDns {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
+  return require('./host-dns-watch');
 }

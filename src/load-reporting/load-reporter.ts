@@ -9,10 +9,10 @@ import type { XdsTransportFactory } from '../xds-client/transport';
 import { describeServer } from '../xds-client/xds-errors';
 import type { ClusterId } from './cluster-load';
 import type { LoadStreams } from './load-streams';
-import type * as LrsStreamModule from './lrs-stream';
 import type { LrsStream } from './lrs-stream';
-import { parseMetricRules, type MetricRules } from './metrics';
-import { ServerLoads, type ClusterLoadReference } from './server-loads';
+import type * as LoadReporting from './index';
+import type { MetricRules } from './metrics';
+import type { ClusterLoadReference, ServerLoads } from './server-loads';
 
 /** Constructor options of a reporter. */
 export interface LoadReporterOptions {
@@ -70,7 +70,7 @@ export class LoadReporter {
     const reference = loads.acquire({ cluster, edsServiceName });
     return {
       load: reference.load,
-      metrics: parseMetricRules(metrics, this.options.choosesMetrics),
+      metrics: loadLate().parseMetricRules(metrics, this.options.choosesMetrics),
       release: () => reference.release(),
     };
   }
@@ -80,7 +80,7 @@ export class LoadReporter {
     if (known !== undefined) return known;
     const { clock } = this.options;
     const created: Destination = {
-      loads: new ServerLoads(
+      loads: new (loadLate().ServerLoads)(
         () => clock.monotonicMs(),
         () => this.queue.run(() => this.update(server, created)),
       ),
@@ -111,7 +111,7 @@ export class LoadReporter {
   }
 }
 
-function loadLate(): typeof LrsStreamModule {
+function loadLate(): typeof LoadReporting {
   // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- the only way to load a module late without waiting for it; the type is that of the module
-  return require('./lrs-stream');
+  return require('./index');
 }

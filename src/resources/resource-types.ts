@@ -2,7 +2,7 @@ import { DEFAULT_LIMITS } from '../bootstrap/limits';
 import type { ResourceType } from '../xds-client/resource-type';
 import type { ClusterResource } from './cluster/cluster';
 import { createClusterResourceType } from './cluster/cluster-parser';
-import { createEndpointCollectionResourceType } from './endpoints/endpoint-collection-parser';
+import type * as Collections from './endpoints/endpoint-collection-parser';
 import type { EndpointCollection, EndpointsChange, EndpointsResource } from './endpoints/endpoints';
 import { createEndpointsResourceType } from './endpoints/endpoints-parser';
 import type { ExtensionPoints } from './extension-points';
@@ -35,7 +35,15 @@ export function createResourceTypes(extensions: ExtensionPoints): ResourceTypes 
     cluster: createClusterResourceType(extensions),
     endpoints: createEndpointsResourceType(extensions, endpointLimit),
     ...(extensions.endpointCollections === true && {
-      endpointCollection: createEndpointCollectionResourceType(extensions, endpointLimit),
+      endpointCollection: loadCollections().createEndpointCollectionResourceType(
+        extensions,
+        endpointLimit,
+      ),
     }),
   };
+}
+
+function loadCollections(): typeof Collections {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
+  return require('./endpoints/endpoint-collection-parser');
 }

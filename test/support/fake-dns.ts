@@ -1,4 +1,5 @@
-import type { DnsWatch, DnsWatcherFactory } from '../../src/dependency-manager/dns-watch';
+import type { DnsWatcherFactory } from '../../src/dependency-manager/dns-watch';
+import type { DnsWatch } from '../../src/dependency-manager/host-dns-watch';
 import { dnsTargetKey, type DnsTarget } from '../../src/dependency-manager/observations';
 import type { EndpointsResource } from '../../src/resources/endpoints/endpoints';
 import { err, ok, type Result } from '../../src/util/result';

@@ -17,7 +17,8 @@ import {
 } from '../tree/single-child';
 import { AuthorityRewriter } from './authority-rewriter';
 import type { CallCounterMap, CallCounterRef } from './call-counter';
-import { ClusterLoads } from './cluster-loads';
+import type * as Loads from './cluster-loads';
+import type { ClusterLoads } from './cluster-loads';
 import {
   CLUSTER_IMPL,
   ClusterImplConfig,
@@ -26,7 +27,8 @@ import {
 } from './config';
 import { CountedSubchannels } from './counted-subchannels';
 import { ClusterCalls } from './endpoint-calls';
-import { ObservedCluster } from './observed-cluster';
+import type * as Observation from './observed-cluster';
+import type { ObservedCluster } from './observed-cluster';
 import { CallLimits, ClusterImplPicker } from './picker';
 
 /** The dependencies that all cluster_impl policies of the process share. */
@@ -143,7 +145,8 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
     applied?.counterRef.release();
     applied?.loads?.release();
     const { stats, clock, callTiming } = this.only.host.environment;
-    const observed = stats && new ObservedCluster(stats, options.cluster, clock);
+    const observed =
+      stats && new (loadObservation().ObservedCluster)(stats, options.cluster, clock);
     const calls = new ClusterCalls(clock, callTiming);
     const counted = { config, limits, counterRef, loads, observed, calls };
     return { ...counted, subchannels: createSubchannels(counted) };
@@ -182,5 +185,19 @@ function createLoads(options: ClusterImplOptions): ClusterLoads | undefined {
   const { cluster, edsServiceName, loadReporting } = options;
   if (loadReporting === undefined) return undefined;
   const { reporter, server, metrics } = loadReporting;
-  return new ClusterLoads(reporter.acquire({ server, cluster, edsServiceName, metrics }));
+  return new (loadLoads().ClusterLoads)(
+    reporter.acquire({ server, cluster, edsServiceName, metrics }),
+  );
+}
+
+/** Loaded for the first cluster whose load is reported. */
+function loadLoads(): typeof Loads {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
+  return require('./cluster-loads');
+}
+
+/** Loaded for the first cluster of an observed channel. */
+function loadObservation(): typeof Observation {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
+  return require('./observed-cluster');
 }
