@@ -2,8 +2,11 @@ import { inNextTurn, type Clock } from './clock';
 import { createHandle, type Handle } from './handle';
 import type { Steps } from './steps';
 
-/** The time for which steps run without a break. */
-export const SLICE_MS = 1;
+/**
+ * The time for which steps run without a break. A call takes several turns of the event loop, and waits for a slice in each
+ * of them.
+ */
+export const SLICE_MS = 0.25;
 /** Work that begins so long after other work is in another turn of the event loop. */
 const BREAK_MS = 1;
 
@@ -20,8 +23,8 @@ export interface SlicedTask {
 }
 
 /**
- * Runs the steps of large updates, for all channels of the process: together they take about a millisecond of a turn of
- * the event loop, so that calls are not delayed for longer. Tasks take turns.
+ * Runs the steps of large updates, for all channels of the process: together they take about a slice of time in a
+ * turn of the event loop, so that calls are not delayed for longer. Tasks take turns.
  */
 export class TimeSlices {
   /** The tasks with steps left, in the order of their turns. */

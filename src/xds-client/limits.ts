@@ -46,8 +46,8 @@ export const MIN_READ_PAUSE_MS = 1;
 /** Milliseconds that it lasts at most. */
 export const MAX_READ_PAUSE_MS = 1000;
 
-/** How long a large response is read without a break. */
-export const READ_SLICE_MS = 1;
+/** How long a large response is read without a break; see `SLICE_MS` in src/util/time-slices.ts. */
+export const READ_SLICE_MS = 0.25;
 
 /** Bytes of resources in a response that are read before there are breaks between resources. */
 export const MIN_BYTES_IN_STEPS = 2 ** 14;
