@@ -38,12 +38,10 @@ const lateRequires = {
   transform(code, id) {
     if (!code.includes("require('.")) return null;
     const changed = code.replace(/\brequire\('(\.{1,2}\/[^']+)'\)/g, (_call, path) => {
-      const late = this.emitFile({
-        type: 'chunk',
-        id: resolve(dirname(id), `${path}.js`),
-        // The index of a folder has the name of the folder.
-        name: basename(path.replace(/\/index$/, '')),
-      });
+      const file = resolve(dirname(id), path);
+      // The index of a folder has the name of the folder.
+      const name = basename(file.replace(/[\\/]index$/, ''));
+      const late = this.emitFile({ type: 'chunk', id: `${file}.js`, name });
       return `require(import.meta.ROLLUP_FILE_URL_${late})`;
     });
     // Lines stay where they are, so the source map holds.

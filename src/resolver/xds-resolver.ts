@@ -15,7 +15,7 @@ import { xdsLbContextArg } from '../lb/tree/xds-lb-context-arg';
 import type { LbConfig } from '../resources/extension-points';
 import type { ChannelStats } from '../stats/stats-plugin';
 import { XdsConfigSelector } from './config-selector';
-import { ObservedSelector } from './observed-selector';
+import type * as ObservedSelectors from './observed-selector';
 import { ExpiringSelector, PendingCalls, PendingSelector } from './pending-calls';
 import { Resolution, type ResolutionOwner, type ResolvedConfig } from './resolution';
 import type { XdsResolverDependencies } from './resolver-dependencies';
@@ -172,7 +172,9 @@ export class XdsResolver implements Resolver, ResolutionOwner {
   ): boolean {
     const { stats, shared } = this;
     const used =
-      stats === undefined ? selector : new ObservedSelector(selector, stats, shared.clock);
+      stats === undefined
+        ? selector
+        : new (loadObservedSelector().ObservedSelector)(selector, stats, shared.clock);
     return this.listener(
       statusOrFromValue([]),
       { [CHANNEL_ARGS_CONFIG_SELECTOR_KEY]: used, ...args },
@@ -238,4 +240,10 @@ export class XdsResolver implements Resolver, ResolutionOwner {
   private trace(text: () => string): void {
     this.shared.logger.trace(TRACER, () => `${this.uri} ${text()}`);
   }
+}
+
+/** Loaded for the first config of an observed channel. */
+function loadObservedSelector(): typeof ObservedSelectors {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
+  return require('./observed-selector');
 }

@@ -15,22 +15,16 @@ import {
   type SingleChildDelegate,
 } from '../tree/single-child';
 import { SteppedUpdates } from '../../util/time-slices';
-import {
-  failurePercentageEjections,
-  successRateEjections,
-  type CallOutcomes,
-  type EjectionLimit,
-  type Outlier,
-  type Verdict,
-} from './choose-ejections';
+import type { CallOutcomes, EjectionLimit, Outlier, Verdict } from './choose-ejections';
 import {
   isDetecting,
   OUTLIER_DETECTION,
   OutlierDetectionLbConfig,
   parseOutlierDetectionConfig,
 } from './config';
+import type * as Detection from './index';
 import type { ObservedEndpoint } from './observed-endpoint';
-import { ObservedEndpoints } from './observed-endpoints';
+import type { ObservedEndpoints } from './observed-endpoints';
 import { ObservedSubchannel, OutlierDetectionPicker } from './observed-subchannel';
 
 /**
@@ -84,8 +78,8 @@ class Candidate implements CallOutcomes {
 }
 
 class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> {
-  /** Empty while detection is off. */
-  private readonly endpoints = new ObservedEndpoints();
+  /** Empty while detection is off, `undefined` until it is on for the first time. */
+  private endpoints: ObservedEndpoints | undefined;
   private readonly updates: SteppedUpdates<EndpointSet>;
   /** The subchannels that are referenced by the policies below. */
   private readonly subchannels = new Set<ObservedSubchannel>();
@@ -113,9 +107,9 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
 
   describe(): StateDetails {
     if (this.schedule === undefined) return { detecting: false };
-    const ejected = Array.from(this.endpoints.values()).filter(({ isEjected }) => isEjected);
+    const ejected = Array.from(this.observed()).filter(({ isEjected }) => isEjected);
     return {
-      ...{ detecting: true, endpoints: this.endpoints.size, ejected: ejected.length },
+      ...{ detecting: true, endpoints: this.endpoints?.size ?? 0, ejected: ejected.length },
       ...(ejected.length > 0 && { ejectedEndpoints: listKeys(ejected) }),
     };
   }
@@ -128,15 +122,16 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
   createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
     const subchannel = this.only.host.createSubchannel(address, options);
     const observed = new ObservedSubchannel(subchannel, address, this.subchannels);
-    observed.observe(this.endpoints.find(address));
+    observed.observe(this.endpoints?.find(address));
     return observed;
   }
 
   /** Observes the listed endpoints, including subchannels that were created before they were listed. */
   private *observe(endpoints: EndpointSet): Steps<void> {
-    yield* this.endpoints.update(endpoints);
+    const observed = (this.endpoints ??= new (loadDetection().ObservedEndpoints)());
+    yield* observed.update(endpoints);
     for (const each of this.subchannels) {
-      if (each.endpoint === undefined) each.observe(this.endpoints.find(each.address));
+      if (each.endpoint === undefined) each.observe(observed.find(each.address));
     }
   }
 
@@ -178,7 +173,7 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
   private stopDetecting(): void {
     this.stop();
     this.updates.cancel();
-    this.endpoints.clear();
+    this.endpoints?.clear();
     for (const subchannel of this.subchannels) subchannel.observe(undefined);
   }
 
@@ -189,6 +184,7 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
     if (detection === undefined) return;
     const { successRate, failurePercentage } = detection;
     const { random } = this.only.host.environment;
+    const { successRateEjections, failurePercentageEjections } = loadDetection();
     const candidates = this.takeCandidates();
     if (successRate !== undefined) {
       const limit = this.measureLimit(detection.maxEjectionPercent);
@@ -200,14 +196,18 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
       const outliers = failurePercentageEjections(candidates, failurePercentage, limit, random);
       this.eject(outliers, 'failure_percentage', nowMs);
     }
-    for (const endpoint of this.endpoints.values()) {
+    for (const endpoint of this.observed()) {
       if (endpoint.settle(nowMs, detection)) this.trace(() => `${endpoint.key} is unejected`);
     }
   }
 
+  private observed(): Iterable<ObservedEndpoint> {
+    return this.endpoints?.values() ?? [];
+  }
+
   private takeCandidates(): readonly Candidate[] {
     const candidates: Candidate[] = [];
-    for (const endpoint of this.endpoints.values()) {
+    for (const endpoint of this.observed()) {
       const calls = endpoint.takeCalls();
       if (calls === undefined) continue;
       candidates.push(new Candidate(endpoint, calls.successes, calls.failures));
@@ -217,8 +217,8 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
 
   private measureLimit(maxEjectionPercent: number): EjectionLimit {
     let ejectedCount = 0;
-    for (const endpoint of this.endpoints.values()) if (endpoint.isEjected) ejectedCount++;
-    return { endpointCount: this.endpoints.size, ejectedCount, maxEjectionPercent };
+    for (const endpoint of this.observed()) if (endpoint.isEjected) ejectedCount++;
+    return { endpointCount: this.endpoints?.size ?? 0, ejectedCount, maxEjectionPercent };
   }
 
   private eject(outliers: readonly Outlier<Candidate>[], method: string, nowMs: number): void {
@@ -257,4 +257,10 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
 function listKeys(endpoints: readonly ObservedEndpoint[]): string {
   const keys = endpoints.slice(0, MAX_LISTED).map(({ key }) => key);
   return [...keys, ...(endpoints.length > MAX_LISTED ? ['…'] : [])].join(', ');
+}
+
+/** Loaded for the first cluster that detects outliers: every other one has the policy, too, and does not detect. */
+function loadDetection(): typeof Detection {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
+  return require('./index');
 }

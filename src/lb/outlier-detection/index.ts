@@ -1,0 +1,2 @@
+export { failurePercentageEjections, successRateEjections } from './choose-ejections';
+export { ObservedEndpoints } from './observed-endpoints';
