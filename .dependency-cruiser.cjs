@@ -3,7 +3,7 @@
 const { join } = require('node:path');
 
 const ranks = [
-  ['util', 'generated'],
+  ['util', 'protobuf', 'generated'],
   ['grpc-js', 'bootstrap', 'regex', 'hash', 'proto-json', 'stats', 'live-page'],
   ['xds-client'],
   ['resources', 'load-reporting', 'saved-snapshot'],
@@ -24,6 +24,9 @@ const inFolders = (names) => `^src/${any(names)}/`;
 /** A package, however it is installed; `subpath` limits it to one file of its exports. */
 const inPackage = (name) => `(^|/)node_modules/${name}/`;
 
+/** The one import within a rank: the tables of generated code are read by the codec. */
+const siblings = { generated: ['protobuf'] };
+
 /** One rule per folder: neither its own rank's other folders nor any higher one. */
 const rankRules = ranks.flatMap((folders, rank) =>
   folders.map((folder) => ({
@@ -33,7 +36,7 @@ const rankRules = ranks.flatMap((folders, rank) =>
     from: { path: inFolders([folder]) },
     to: {
       path: `^src/(${ranks.slice(rank).flat().join('|')}|(register|extend|index)\\.ts$)`,
-      pathNot: inFolders([folder]),
+      pathNot: inFolders([folder, ...(siblings[folder] ?? [])]),
     },
   })),
 );
@@ -107,7 +110,7 @@ module.exports = {
       { path: inFolders(island), pathNot: crossing },
       {
         path: '^src/',
-        pathNot: inFolders(['util', 'generated', 'proto-json', 'live-page', ...island]),
+        pathNot: inFolders(['util', 'protobuf', 'generated', 'proto-json', 'live-page', ...island]),
       },
     ),
     forbid(
@@ -156,11 +159,11 @@ module.exports = {
     ),
     forbid(
       'protobuf-runtime',
-      '@bufbuild/protobuf is for generated code, its JSON form, the island and the scanning of undecoded bytes',
+      '@bufbuild/protobuf is for the codec of generated code, its JSON form, the island and the scanning of undecoded bytes',
       {
         path: '^src/',
         pathNot: [
-          inFolders(['generated', 'proto-json', ...island]),
+          inFolders(['protobuf', 'proto-json', ...island]),
           '^src/resources/(shared|wire)/',
         ],
       },

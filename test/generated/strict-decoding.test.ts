@@ -9,8 +9,24 @@ describe('the generated decoders', () => {
   });
 
   it('refuse a tag that cannot be', () => {
-    expect(() => Cluster.decode(Uint8Array.of(0x0a, 1, 0x61, 0))).toThrow('invalid tag');
-    expect(() => Cluster.decode(Uint8Array.of(0x0c))).toThrow('invalid tag');
+    expect(() => Cluster.decode(Uint8Array.of(0x0a, 1, 0x61, 0))).toThrow('illegal tag');
+    expect(() => Cluster.decode(Uint8Array.of(0x0c))).toThrow('wire type 4');
+  });
+
+  it('refuse a field number that cannot be, also within a message', () => {
+    // virtual_hosts (field 2) of 2 bytes: field 0 with an empty text.
+    const bytes = Uint8Array.of(0x12, 2, 0x02, 0);
+    expect(() => RouteConfiguration.decode(bytes)).toThrow('illegal tag: field no 0');
+  });
+
+  it('refuse a group that another one ends', () => {
+    expect(() => Cluster.decode(Uint8Array.of(0xfb, 0x3f, 0xf4, 0x3f))).toThrow('end group');
+  });
+
+  it('read the next message after a damaged one', () => {
+    const damaged = Uint8Array.of(0x12, 5, 0x0a, 1, 0x61, 0x12, 9);
+    expect(() => RouteConfiguration.decode(damaged)).toThrow('premature EOF');
+    expect(RouteConfiguration.decode(new Uint8Array(0))).toEqual(RouteConfiguration.create());
   });
 
   it('skip fields they do not know', () => {

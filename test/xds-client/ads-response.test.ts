@@ -240,7 +240,7 @@ describe('a state-of-the-world response', () => {
 
   it.each([
     [[0x12, 0x05, 0x0a], 'premature EOF'],
-    [[0x0f], 'cant skip wire type 7'],
+    [[0x0f], 'illegal tag: field no 1 wire type 7'],
   ])('refuses %j', (bytes, cause) => {
     expect(parse(new Uint8Array(bytes))).toEqual({
       ok: false,

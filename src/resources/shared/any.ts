@@ -5,6 +5,7 @@ import type { TypedBytes } from '../extension-points';
 
 /** The reading half of a generated message codec. */
 export interface MessageDecoder<T> {
+  /** @throws when the bytes up to the length are not a message. */
   decode(input: BinaryReader, length: number): T;
 }
 
@@ -31,17 +32,12 @@ export function decodeMessage<T>(
   bytes: Uint8Array,
   violations: Violations,
 ): T | undefined {
-  let reason = 'a field is longer than the message it is in';
   try {
-    // The generated code ends the message at an invalid tag.
-    forEachField(createReader(bytes), (number, wireType, reader) => reader.skip(wireType, number));
     const reader = createReader(bytes);
-    const message = decoder.decode(reader, reader.len);
-    if (reader.pos === reader.len) return message;
+    return decoder.decode(reader, reader.len);
   } catch (error) {
-    reason = errorMessage(error);
+    return violations.add(`malformed message: ${errorMessage(error)}`);
   }
-  return violations.add(`malformed message: ${reason}`);
 }
 
 /** Visits the fields of a message, but not those within them. Throws if there are other bytes. */

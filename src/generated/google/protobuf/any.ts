@@ -2,75 +2,17 @@
 // source: google/protobuf/any.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../protobuf/message-codec";
 
 export interface Any {
   typeUrl: string;
   value: Uint8Array;
 }
 
-function createBaseAny(): Any {
-  return { typeUrl: "", value: new Uint8Array(0) };
-}
-
-export const Any: MessageFns<Any> = {
-  encode(message: Any, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.typeUrl !== "") {
-      writer.uint32(10).string(message.typeUrl);
-    }
-    if (message.value.length !== 0) {
-      writer.uint32(18).bytes(message.value);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Any {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseAny();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.typeUrl = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.value = reader.bytes();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Any>): Any {
-    return Any.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Any>): Any {
-    const message = createBaseAny();
-    message.typeUrl = object.typeUrl ?? "";
-    message.value = object.value ?? new Uint8Array(0);
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const Any: MessageCodec<Any> = new MessageCodec<Any>(
+  "typeUrl string 1 value bytes 2",
+  (v: any[], i: number): Any => ({
+    typeUrl: v[i] ?? "",
+    value: v[i + 1] ?? new Uint8Array(0),
+  }),
+);

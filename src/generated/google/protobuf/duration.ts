@@ -2,78 +2,17 @@
 // source: google/protobuf/duration.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../protobuf/message-codec";
 
 export interface Duration {
   seconds: bigint;
   nanos: number;
 }
 
-function createBaseDuration(): Duration {
-  return { seconds: 0n, nanos: 0 };
-}
-
-export const Duration: MessageFns<Duration> = {
-  encode(message: Duration, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.seconds !== 0n) {
-      if (BigInt.asIntN(64, message.seconds) !== message.seconds) {
-        throw new globalThis.Error("value provided for field message.seconds of type int64 too large");
-      }
-      writer.uint32(8).int64(message.seconds);
-    }
-    if (message.nanos !== 0) {
-      writer.uint32(16).int32(message.nanos);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Duration {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDuration();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 8: {
-
-            message.seconds = reader.int64() as bigint;
-            continue;
-          }
-          case 16: {
-
-            message.nanos = reader.int32();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Duration>): Duration {
-    return Duration.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Duration>): Duration {
-    const message = createBaseDuration();
-    message.seconds = (object.seconds !== undefined && object.seconds !== null) ? BigInt(object.seconds) : 0n;
-    message.nanos = object.nanos ?? 0;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const Duration: MessageCodec<Duration> = new MessageCodec<Duration>(
+  "seconds int64 1 nanos int32 2",
+  (v: any[], i: number): Duration => ({
+    seconds: v[i] ?? 0n,
+    nanos: v[i + 1] ?? 0,
+  }),
+);

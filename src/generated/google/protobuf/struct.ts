@@ -2,8 +2,7 @@
 // source: google/protobuf/struct.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../protobuf/message-codec";
 
 export enum NullValue {
   NULL_VALUE = 0,
@@ -34,277 +33,35 @@ export interface ListValue {
   values: Value[];
 }
 
-function createBaseStruct(): Struct {
-  return { fields: new Map() };
-}
+export const Struct: MessageCodec<Struct> = new MessageCodec<Struct>(
+  "fields message{} 1",
+  (v: any[], i: number): Struct => ({
+    fields: v[i] ?? new Map(),
+  }),
+  () => [Struct_FieldsEntry],
+);
 
-export const Struct: MessageFns<Struct> = {
-  encode(message: Struct, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    message.fields.forEach((value, key) => {
-      Struct_FieldsEntry.encode({ key: key as any, value }, writer.uint32(10).fork()).join();
-    });
-    return writer;
-  },
+export const Struct_FieldsEntry: MessageCodec<Struct_FieldsEntry> = new MessageCodec<Struct_FieldsEntry>(
+  "key string 1 value message 2",
+  (v: any[], i: number): Struct_FieldsEntry => ({
+    key: v[i] ?? "",
+    value: v[i + 1],
+  }),
+  () => [Value],
+);
 
-  decode(input: BinaryReader | Uint8Array, length?: number): Struct {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseStruct();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
+export const Value: MessageCodec<Value> = new MessageCodec<Value>(
+  "kind.nullValue int32 1 kind.numberValue double 2 kind.stringValue string 3 kind.boolValue bool 4 kind.structValue message 5 kind.listValue message 6",
+  (v: any[], i: number): Value => ({
+    kind: v[i],
+  }),
+  () => [Struct, ListValue],
+);
 
-            const entry1 = Struct_FieldsEntry.decode(reader, reader.uint32());
-            if (entry1.value !== undefined) {
-              message.fields.set(entry1.key, entry1.value);
-            }
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Struct>): Struct {
-    return Struct.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Struct>): Struct {
-    const message = createBaseStruct();
-    message.fields = (() => {
-      const m = new Map();
-      (object.fields as Map<string, Value> ?? new Map()).forEach((value, key) => {
-        if (value !== undefined) {
-          m.set(key, Value.fromPartial(value));
-        }
-      });
-      return m;
-    })();
-    return message;
-  },
-};
-
-function createBaseStruct_FieldsEntry(): Struct_FieldsEntry {
-  return { key: "", value: undefined };
-}
-
-export const Struct_FieldsEntry: MessageFns<Struct_FieldsEntry> = {
-  encode(message: Struct_FieldsEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.key !== "") {
-      writer.uint32(10).string(message.key);
-    }
-    if (message.value !== undefined) {
-      Value.encode(message.value, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Struct_FieldsEntry {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseStruct_FieldsEntry();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.key = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.value = Value.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Struct_FieldsEntry>): Struct_FieldsEntry {
-    return Struct_FieldsEntry.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Struct_FieldsEntry>): Struct_FieldsEntry {
-    const message = createBaseStruct_FieldsEntry();
-    message.key = object.key ?? "";
-    message.value = (object.value !== undefined && object.value !== null) ? Value.fromPartial(object.value) : undefined;
-    return message;
-  },
-};
-
-function createBaseValue(): Value {
-  return { kind: undefined };
-}
-
-export const Value: MessageFns<Value> = {
-  encode(message: Value, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    switch (message.kind?.$case) {
-      case "nullValue":
-        writer.uint32(8).int32(message.kind.value);
-        break;
-      case "numberValue":
-        writer.uint32(17).double(message.kind.value);
-        break;
-      case "stringValue":
-        writer.uint32(26).string(message.kind.value);
-        break;
-      case "boolValue":
-        writer.uint32(32).bool(message.kind.value);
-        break;
-      case "structValue":
-        Struct.encode(message.kind.value, writer.uint32(42).fork()).join();
-        break;
-      case "listValue":
-        ListValue.encode(message.kind.value, writer.uint32(50).fork()).join();
-        break;
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Value {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseValue();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 8: {
-
-            message.kind = { $case: "nullValue", value: reader.int32() as any };
-            continue;
-          }
-          case 17: {
-
-            message.kind = { $case: "numberValue", value: reader.double() };
-            continue;
-          }
-          case 26: {
-
-            message.kind = { $case: "stringValue", value: reader.string() };
-            continue;
-          }
-          case 32: {
-
-            message.kind = { $case: "boolValue", value: reader.bool() };
-            continue;
-          }
-          case 42: {
-
-            message.kind = { $case: "structValue", value: Struct.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 50: {
-
-            message.kind = { $case: "listValue", value: ListValue.decode(reader, reader.uint32()) };
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Value>): Value {
-    return Value.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Value>): Value {
-    const message = createBaseValue();
-    switch (object.kind?.$case) {
-      case "nullValue": {
-        if (object.kind?.value !== undefined && object.kind?.value !== null) {
-          message.kind = { $case: "nullValue", value: object.kind.value };
-        }
-        break;
-      }
-      case "numberValue": {
-        if (object.kind?.value !== undefined && object.kind?.value !== null) {
-          message.kind = { $case: "numberValue", value: object.kind.value };
-        }
-        break;
-      }
-      case "stringValue": {
-        if (object.kind?.value !== undefined && object.kind?.value !== null) {
-          message.kind = { $case: "stringValue", value: object.kind.value };
-        }
-        break;
-      }
-      case "boolValue": {
-        if (object.kind?.value !== undefined && object.kind?.value !== null) {
-          message.kind = { $case: "boolValue", value: object.kind.value };
-        }
-        break;
-      }
-      case "structValue": {
-        if (object.kind?.value !== undefined && object.kind?.value !== null) {
-          message.kind = { $case: "structValue", value: Struct.fromPartial(object.kind.value) };
-        }
-        break;
-      }
-      case "listValue": {
-        if (object.kind?.value !== undefined && object.kind?.value !== null) {
-          message.kind = { $case: "listValue", value: ListValue.fromPartial(object.kind.value) };
-        }
-        break;
-      }
-    }
-    return message;
-  },
-};
-
-function createBaseListValue(): ListValue {
-  return { values: [] };
-}
-
-export const ListValue: MessageFns<ListValue> = {
-  encode(message: ListValue, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    for (const v of message.values) {
-      Value.encode(v!, writer.uint32(10).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ListValue {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListValue();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.values.push(Value.decode(reader, reader.uint32()));
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<ListValue>): ListValue {
-    return ListValue.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ListValue>): ListValue {
-    const message = createBaseListValue();
-    message.values = object.values?.map((e) => Value.fromPartial(e)) || [];
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const ListValue: MessageCodec<ListValue> = new MessageCodec<ListValue>(
+  "values message[] 1",
+  (v: any[], i: number): ListValue => ({
+    values: v[i] ?? [],
+  }),
+  () => [Value],
+);

@@ -2,8 +2,7 @@
 // source: google/protobuf/wrappers.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../protobuf/message-codec";
 
 export interface DoubleValue {
   value: number;
@@ -41,384 +40,65 @@ export interface BytesValue {
   value: Uint8Array;
 }
 
-function createBaseDoubleValue(): DoubleValue {
-  return { value: 0 };
-}
+export const DoubleValue: MessageCodec<DoubleValue> = new MessageCodec<DoubleValue>(
+  "value double 1",
+  (v: any[], i: number): DoubleValue => ({
+    value: v[i] ?? 0,
+  }),
+);
 
-export const DoubleValue: MessageFns<DoubleValue> = {
-  encode(message: DoubleValue, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.value !== 0) {
-      writer.uint32(9).double(message.value);
-    }
-    return writer;
-  },
+export const FloatValue: MessageCodec<FloatValue> = new MessageCodec<FloatValue>(
+  "value float 1",
+  (v: any[], i: number): FloatValue => ({
+    value: v[i] ?? 0,
+  }),
+);
 
-  decode(input: BinaryReader | Uint8Array, length?: number): DoubleValue {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDoubleValue();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 9: {
+export const Int64Value: MessageCodec<Int64Value> = new MessageCodec<Int64Value>(
+  "value int64 1",
+  (v: any[], i: number): Int64Value => ({
+    value: v[i] ?? 0n,
+  }),
+);
 
-            message.value = reader.double();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
+export const UInt64Value: MessageCodec<UInt64Value> = new MessageCodec<UInt64Value>(
+  "value uint64 1",
+  (v: any[], i: number): UInt64Value => ({
+    value: v[i] ?? 0n,
+  }),
+);
 
-  create(base?: DeepPartial<DoubleValue>): DoubleValue {
-    return DoubleValue.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<DoubleValue>): DoubleValue {
-    const message = createBaseDoubleValue();
-    message.value = object.value ?? 0;
-    return message;
-  },
-};
+export const Int32Value: MessageCodec<Int32Value> = new MessageCodec<Int32Value>(
+  "value int32 1",
+  (v: any[], i: number): Int32Value => ({
+    value: v[i] ?? 0,
+  }),
+);
 
-function createBaseFloatValue(): FloatValue {
-  return { value: 0 };
-}
+export const UInt32Value: MessageCodec<UInt32Value> = new MessageCodec<UInt32Value>(
+  "value uint32 1",
+  (v: any[], i: number): UInt32Value => ({
+    value: v[i] ?? 0,
+  }),
+);
 
-export const FloatValue: MessageFns<FloatValue> = {
-  encode(message: FloatValue, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.value !== 0) {
-      writer.uint32(13).float(message.value);
-    }
-    return writer;
-  },
+export const BoolValue: MessageCodec<BoolValue> = new MessageCodec<BoolValue>(
+  "value bool 1",
+  (v: any[], i: number): BoolValue => ({
+    value: v[i] ?? false,
+  }),
+);
 
-  decode(input: BinaryReader | Uint8Array, length?: number): FloatValue {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseFloatValue();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 13: {
+export const StringValue: MessageCodec<StringValue> = new MessageCodec<StringValue>(
+  "value string 1",
+  (v: any[], i: number): StringValue => ({
+    value: v[i] ?? "",
+  }),
+);
 
-            message.value = reader.float();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<FloatValue>): FloatValue {
-    return FloatValue.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<FloatValue>): FloatValue {
-    const message = createBaseFloatValue();
-    message.value = object.value ?? 0;
-    return message;
-  },
-};
-
-function createBaseInt64Value(): Int64Value {
-  return { value: 0n };
-}
-
-export const Int64Value: MessageFns<Int64Value> = {
-  encode(message: Int64Value, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.value !== 0n) {
-      if (BigInt.asIntN(64, message.value) !== message.value) {
-        throw new globalThis.Error("value provided for field message.value of type int64 too large");
-      }
-      writer.uint32(8).int64(message.value);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Int64Value {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseInt64Value();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 8: {
-
-            message.value = reader.int64() as bigint;
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Int64Value>): Int64Value {
-    return Int64Value.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Int64Value>): Int64Value {
-    const message = createBaseInt64Value();
-    message.value = (object.value !== undefined && object.value !== null) ? BigInt(object.value) : 0n;
-    return message;
-  },
-};
-
-function createBaseUInt64Value(): UInt64Value {
-  return { value: 0n };
-}
-
-export const UInt64Value: MessageFns<UInt64Value> = {
-  encode(message: UInt64Value, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.value !== 0n) {
-      if (BigInt.asUintN(64, message.value) !== message.value) {
-        throw new globalThis.Error("value provided for field message.value of type uint64 too large");
-      }
-      writer.uint32(8).uint64(message.value);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): UInt64Value {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseUInt64Value();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 8: {
-
-            message.value = reader.uint64() as bigint;
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<UInt64Value>): UInt64Value {
-    return UInt64Value.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<UInt64Value>): UInt64Value {
-    const message = createBaseUInt64Value();
-    message.value = (object.value !== undefined && object.value !== null) ? BigInt(object.value) : 0n;
-    return message;
-  },
-};
-
-function createBaseInt32Value(): Int32Value {
-  return { value: 0 };
-}
-
-export const Int32Value: MessageFns<Int32Value> = {
-  encode(message: Int32Value, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.value !== 0) {
-      writer.uint32(8).int32(message.value);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Int32Value {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseInt32Value();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 8: {
-
-            message.value = reader.int32();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Int32Value>): Int32Value {
-    return Int32Value.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Int32Value>): Int32Value {
-    const message = createBaseInt32Value();
-    message.value = object.value ?? 0;
-    return message;
-  },
-};
-
-function createBaseUInt32Value(): UInt32Value {
-  return { value: 0 };
-}
-
-export const UInt32Value: MessageFns<UInt32Value> = {
-  encode(message: UInt32Value, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.value !== 0) {
-      writer.uint32(8).uint32(message.value);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): UInt32Value {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseUInt32Value();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 8: {
-
-            message.value = reader.uint32();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<UInt32Value>): UInt32Value {
-    return UInt32Value.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<UInt32Value>): UInt32Value {
-    const message = createBaseUInt32Value();
-    message.value = object.value ?? 0;
-    return message;
-  },
-};
-
-function createBaseBoolValue(): BoolValue {
-  return { value: false };
-}
-
-export const BoolValue: MessageFns<BoolValue> = {
-  encode(message: BoolValue, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.value !== false) {
-      writer.uint32(8).bool(message.value);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): BoolValue {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseBoolValue();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 8: {
-
-            message.value = reader.bool();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<BoolValue>): BoolValue {
-    return BoolValue.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<BoolValue>): BoolValue {
-    const message = createBaseBoolValue();
-    message.value = object.value ?? false;
-    return message;
-  },
-};
-
-function createBaseStringValue(): StringValue {
-  return { value: "" };
-}
-
-export const StringValue: MessageFns<StringValue> = {
-  encode(message: StringValue, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.value !== "") {
-      writer.uint32(10).string(message.value);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): StringValue {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseStringValue();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.value = reader.string();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<StringValue>): StringValue {
-    return StringValue.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<StringValue>): StringValue {
-    const message = createBaseStringValue();
-    message.value = object.value ?? "";
-    return message;
-  },
-};
-
-function createBaseBytesValue(): BytesValue {
-  return { value: new Uint8Array(0) };
-}
-
-export const BytesValue: MessageFns<BytesValue> = {
-  encode(message: BytesValue, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.value.length !== 0) {
-      writer.uint32(10).bytes(message.value);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): BytesValue {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseBytesValue();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.value = reader.bytes();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<BytesValue>): BytesValue {
-    return BytesValue.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<BytesValue>): BytesValue {
-    const message = createBaseBytesValue();
-    message.value = object.value ?? new Uint8Array(0);
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const BytesValue: MessageCodec<BytesValue> = new MessageCodec<BytesValue>(
+  "value bytes 1",
+  (v: any[], i: number): BytesValue => ({
+    value: v[i] ?? new Uint8Array(0),
+  }),
+);

@@ -2,8 +2,7 @@
 // source: google/rpc/status.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../protobuf/message-codec";
 import { Any } from "../protobuf/any";
 
 export interface Status {
@@ -12,76 +11,12 @@ export interface Status {
   details: Any[];
 }
 
-function createBaseStatus(): Status {
-  return { code: 0, message: "", details: [] };
-}
-
-export const Status: MessageFns<Status> = {
-  encode(message: Status, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.code !== 0) {
-      writer.uint32(8).int32(message.code);
-    }
-    if (message.message !== "") {
-      writer.uint32(18).string(message.message);
-    }
-    for (const v of message.details) {
-      Any.encode(v!, writer.uint32(26).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Status {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseStatus();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 8: {
-
-            message.code = reader.int32();
-            continue;
-          }
-          case 18: {
-
-            message.message = reader.string();
-            continue;
-          }
-          case 26: {
-
-            message.details.push(Any.decode(reader, reader.uint32()));
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Status>): Status {
-    return Status.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Status>): Status {
-    const message = createBaseStatus();
-    message.code = object.code ?? 0;
-    message.message = object.message ?? "";
-    message.details = object.details?.map((e) => Any.fromPartial(e)) || [];
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const Status: MessageCodec<Status> = new MessageCodec<Status>(
+  "code int32 1 message string 2 details message[] 3",
+  (v: any[], i: number): Status => ({
+    code: v[i] ?? 0,
+    message: v[i + 1] ?? "",
+    details: v[i + 2] ?? [],
+  }),
+  () => [Any],
+);

@@ -2,8 +2,7 @@
 // source: envoy/admin/v3/config_dump_shared.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../protobuf/message-codec";
 import { Any } from "../../../google/protobuf/any";
 import { Timestamp } from "../../../google/protobuf/timestamp";
 
@@ -25,89 +24,13 @@ export interface UpdateFailureState {
   versionInfo: string;
 }
 
-function createBaseUpdateFailureState(): UpdateFailureState {
-  return { failedConfiguration: undefined, lastUpdateAttempt: undefined, details: "", versionInfo: "" };
-}
-
-export const UpdateFailureState: MessageFns<UpdateFailureState> = {
-  encode(message: UpdateFailureState, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.failedConfiguration !== undefined) {
-      Any.encode(message.failedConfiguration, writer.uint32(10).fork()).join();
-    }
-    if (message.lastUpdateAttempt !== undefined) {
-      Timestamp.encode(message.lastUpdateAttempt, writer.uint32(18).fork()).join();
-    }
-    if (message.details !== "") {
-      writer.uint32(26).string(message.details);
-    }
-    if (message.versionInfo !== "") {
-      writer.uint32(34).string(message.versionInfo);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): UpdateFailureState {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseUpdateFailureState();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.failedConfiguration = Any.decode(reader, reader.uint32());
-            continue;
-          }
-          case 18: {
-
-            message.lastUpdateAttempt = Timestamp.decode(reader, reader.uint32());
-            continue;
-          }
-          case 26: {
-
-            message.details = reader.string();
-            continue;
-          }
-          case 34: {
-
-            message.versionInfo = reader.string();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<UpdateFailureState>): UpdateFailureState {
-    return UpdateFailureState.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<UpdateFailureState>): UpdateFailureState {
-    const message = createBaseUpdateFailureState();
-    message.failedConfiguration = (object.failedConfiguration !== undefined && object.failedConfiguration !== null)
-      ? Any.fromPartial(object.failedConfiguration)
-      : undefined;
-    message.lastUpdateAttempt = (object.lastUpdateAttempt !== undefined && object.lastUpdateAttempt !== null)
-      ? Timestamp.fromPartial(object.lastUpdateAttempt)
-      : undefined;
-    message.details = object.details ?? "";
-    message.versionInfo = object.versionInfo ?? "";
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const UpdateFailureState: MessageCodec<UpdateFailureState> = new MessageCodec<UpdateFailureState>(
+  "failedConfiguration message 1 lastUpdateAttempt message 2 details string 3 versionInfo string 4",
+  (v: any[], i: number): UpdateFailureState => ({
+    failedConfiguration: v[i],
+    lastUpdateAttempt: v[i + 1],
+    details: v[i + 2] ?? "",
+    versionInfo: v[i + 3] ?? "",
+  }),
+  () => [Any, Timestamp],
+);

@@ -2,8 +2,7 @@
 // source: envoy/type/v3/percent.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../protobuf/message-codec";
 
 export interface Percent {
   value: number;
@@ -21,107 +20,17 @@ export enum FractionalPercent_DenominatorType {
   UNRECOGNIZED = -1,
 }
 
-function createBasePercent(): Percent {
-  return { value: 0 };
-}
+export const Percent: MessageCodec<Percent> = new MessageCodec<Percent>(
+  "value double 1",
+  (v: any[], i: number): Percent => ({
+    value: v[i] ?? 0,
+  }),
+);
 
-export const Percent: MessageFns<Percent> = {
-  encode(message: Percent, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.value !== 0) {
-      writer.uint32(9).double(message.value);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Percent {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBasePercent();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 9: {
-
-            message.value = reader.double();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Percent>): Percent {
-    return Percent.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Percent>): Percent {
-    const message = createBasePercent();
-    message.value = object.value ?? 0;
-    return message;
-  },
-};
-
-function createBaseFractionalPercent(): FractionalPercent {
-  return { numerator: 0, denominator: 0 };
-}
-
-export const FractionalPercent: MessageFns<FractionalPercent> = {
-  encode(message: FractionalPercent, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.numerator !== 0) {
-      writer.uint32(8).uint32(message.numerator);
-    }
-    if (message.denominator !== 0) {
-      writer.uint32(16).int32(message.denominator);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): FractionalPercent {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseFractionalPercent();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 8: {
-
-            message.numerator = reader.uint32();
-            continue;
-          }
-          case 16: {
-
-            message.denominator = reader.int32() as any;
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<FractionalPercent>): FractionalPercent {
-    return FractionalPercent.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<FractionalPercent>): FractionalPercent {
-    const message = createBaseFractionalPercent();
-    message.numerator = object.numerator ?? 0;
-    message.denominator = object.denominator ?? 0;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const FractionalPercent: MessageCodec<FractionalPercent> = new MessageCodec<FractionalPercent>(
+  "numerator uint32 1 denominator int32 2",
+  (v: any[], i: number): FractionalPercent => ({
+    numerator: v[i] ?? 0,
+    denominator: v[i + 1] ?? 0,
+  }),
+);

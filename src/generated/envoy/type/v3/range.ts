@@ -2,81 +2,17 @@
 // source: envoy/type/v3/range.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../protobuf/message-codec";
 
 export interface Int64Range {
   start: bigint;
   end: bigint;
 }
 
-function createBaseInt64Range(): Int64Range {
-  return { start: 0n, end: 0n };
-}
-
-export const Int64Range: MessageFns<Int64Range> = {
-  encode(message: Int64Range, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.start !== 0n) {
-      if (BigInt.asIntN(64, message.start) !== message.start) {
-        throw new globalThis.Error("value provided for field message.start of type int64 too large");
-      }
-      writer.uint32(8).int64(message.start);
-    }
-    if (message.end !== 0n) {
-      if (BigInt.asIntN(64, message.end) !== message.end) {
-        throw new globalThis.Error("value provided for field message.end of type int64 too large");
-      }
-      writer.uint32(16).int64(message.end);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Int64Range {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseInt64Range();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 8: {
-
-            message.start = reader.int64() as bigint;
-            continue;
-          }
-          case 16: {
-
-            message.end = reader.int64() as bigint;
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Int64Range>): Int64Range {
-    return Int64Range.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Int64Range>): Int64Range {
-    const message = createBaseInt64Range();
-    message.start = (object.start !== undefined && object.start !== null) ? BigInt(object.start) : 0n;
-    message.end = (object.end !== undefined && object.end !== null) ? BigInt(object.end) : 0n;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const Int64Range: MessageCodec<Int64Range> = new MessageCodec<Int64Range>(
+  "start int64 1 end int64 2",
+  (v: any[], i: number): Int64Range => ({
+    start: v[i] ?? 0n,
+    end: v[i + 1] ?? 0n,
+  }),
+);

@@ -2,8 +2,7 @@
 // source: envoy/type/v3/semantic_version.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../protobuf/message-codec";
 
 export interface SemanticVersion {
   majorNumber: number;
@@ -11,76 +10,11 @@ export interface SemanticVersion {
   patch: number;
 }
 
-function createBaseSemanticVersion(): SemanticVersion {
-  return { majorNumber: 0, minorNumber: 0, patch: 0 };
-}
-
-export const SemanticVersion: MessageFns<SemanticVersion> = {
-  encode(message: SemanticVersion, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.majorNumber !== 0) {
-      writer.uint32(8).uint32(message.majorNumber);
-    }
-    if (message.minorNumber !== 0) {
-      writer.uint32(16).uint32(message.minorNumber);
-    }
-    if (message.patch !== 0) {
-      writer.uint32(24).uint32(message.patch);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): SemanticVersion {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseSemanticVersion();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 8: {
-
-            message.majorNumber = reader.uint32();
-            continue;
-          }
-          case 16: {
-
-            message.minorNumber = reader.uint32();
-            continue;
-          }
-          case 24: {
-
-            message.patch = reader.uint32();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<SemanticVersion>): SemanticVersion {
-    return SemanticVersion.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<SemanticVersion>): SemanticVersion {
-    const message = createBaseSemanticVersion();
-    message.majorNumber = object.majorNumber ?? 0;
-    message.minorNumber = object.minorNumber ?? 0;
-    message.patch = object.patch ?? 0;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const SemanticVersion: MessageCodec<SemanticVersion> = new MessageCodec<SemanticVersion>(
+  "majorNumber uint32 1 minorNumber uint32 2 patch uint32 3",
+  (v: any[], i: number): SemanticVersion => ({
+    majorNumber: v[i] ?? 0,
+    minorNumber: v[i + 1] ?? 0,
+    patch: v[i + 2] ?? 0,
+  }),
+);

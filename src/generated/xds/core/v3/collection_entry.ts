@@ -2,8 +2,7 @@
 // source: xds/core/v3/collection_entry.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../protobuf/message-codec";
 import { Any } from "../../../google/protobuf/any";
 
 export interface CollectionEntry {
@@ -16,133 +15,20 @@ export interface CollectionEntry_InlineEntry {
   resource: Any | undefined;
 }
 
-function createBaseCollectionEntry(): CollectionEntry {
-  return { resourceSpecifier: undefined };
-}
+export const CollectionEntry: MessageCodec<CollectionEntry> = new MessageCodec<CollectionEntry>(
+  "resourceSpecifier.inlineEntry message 2",
+  (v: any[], i: number): CollectionEntry => ({
+    resourceSpecifier: v[i],
+  }),
+  () => [CollectionEntry_InlineEntry],
+);
 
-export const CollectionEntry: MessageFns<CollectionEntry> = {
-  encode(message: CollectionEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    switch (message.resourceSpecifier?.$case) {
-      case "inlineEntry":
-        CollectionEntry_InlineEntry.encode(message.resourceSpecifier.value, writer.uint32(18).fork()).join();
-        break;
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): CollectionEntry {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCollectionEntry();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 18: {
-
-            message.resourceSpecifier = {
-              $case: "inlineEntry",
-              value: CollectionEntry_InlineEntry.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<CollectionEntry>): CollectionEntry {
-    return CollectionEntry.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<CollectionEntry>): CollectionEntry {
-    const message = createBaseCollectionEntry();
-    switch (object.resourceSpecifier?.$case) {
-      case "inlineEntry": {
-        if (object.resourceSpecifier?.value !== undefined && object.resourceSpecifier?.value !== null) {
-          message.resourceSpecifier = {
-            $case: "inlineEntry",
-            value: CollectionEntry_InlineEntry.fromPartial(object.resourceSpecifier.value),
-          };
-        }
-        break;
-      }
-    }
-    return message;
-  },
-};
-
-function createBaseCollectionEntry_InlineEntry(): CollectionEntry_InlineEntry {
-  return { name: "", version: "", resource: undefined };
-}
-
-export const CollectionEntry_InlineEntry: MessageFns<CollectionEntry_InlineEntry> = {
-  encode(message: CollectionEntry_InlineEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== "") {
-      writer.uint32(10).string(message.name);
-    }
-    if (message.version !== "") {
-      writer.uint32(18).string(message.version);
-    }
-    if (message.resource !== undefined) {
-      Any.encode(message.resource, writer.uint32(26).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): CollectionEntry_InlineEntry {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCollectionEntry_InlineEntry();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.name = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.version = reader.string();
-            continue;
-          }
-          case 26: {
-
-            message.resource = Any.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<CollectionEntry_InlineEntry>): CollectionEntry_InlineEntry {
-    return CollectionEntry_InlineEntry.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<CollectionEntry_InlineEntry>): CollectionEntry_InlineEntry {
-    const message = createBaseCollectionEntry_InlineEntry();
-    message.name = object.name ?? "";
-    message.version = object.version ?? "";
-    message.resource = (object.resource !== undefined && object.resource !== null)
-      ? Any.fromPartial(object.resource)
-      : undefined;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const CollectionEntry_InlineEntry: MessageCodec<CollectionEntry_InlineEntry> = new MessageCodec<CollectionEntry_InlineEntry>(
+  "name string 1 version string 2 resource message 3",
+  (v: any[], i: number): CollectionEntry_InlineEntry => ({
+    name: v[i] ?? "",
+    version: v[i + 1] ?? "",
+    resource: v[i + 2],
+  }),
+  () => [Any],
+);

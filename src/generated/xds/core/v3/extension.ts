@@ -2,8 +2,7 @@
 // source: xds/core/v3/extension.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../protobuf/message-codec";
 import { Any } from "../../../google/protobuf/any";
 
 export interface TypedExtensionConfig {
@@ -11,69 +10,11 @@ export interface TypedExtensionConfig {
   typedConfig: Any | undefined;
 }
 
-function createBaseTypedExtensionConfig(): TypedExtensionConfig {
-  return { name: "", typedConfig: undefined };
-}
-
-export const TypedExtensionConfig: MessageFns<TypedExtensionConfig> = {
-  encode(message: TypedExtensionConfig, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== "") {
-      writer.uint32(10).string(message.name);
-    }
-    if (message.typedConfig !== undefined) {
-      Any.encode(message.typedConfig, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): TypedExtensionConfig {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseTypedExtensionConfig();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.name = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.typedConfig = Any.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<TypedExtensionConfig>): TypedExtensionConfig {
-    return TypedExtensionConfig.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<TypedExtensionConfig>): TypedExtensionConfig {
-    const message = createBaseTypedExtensionConfig();
-    message.name = object.name ?? "";
-    message.typedConfig = (object.typedConfig !== undefined && object.typedConfig !== null)
-      ? Any.fromPartial(object.typedConfig)
-      : undefined;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const TypedExtensionConfig: MessageCodec<TypedExtensionConfig> = new MessageCodec<TypedExtensionConfig>(
+  "name string 1 typedConfig message 2",
+  (v: any[], i: number): TypedExtensionConfig => ({
+    name: v[i] ?? "",
+    typedConfig: v[i + 1],
+  }),
+  () => [Any],
+);

@@ -2,8 +2,7 @@
 // source: xds/type/v3/typed_struct.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../protobuf/message-codec";
 import { Struct } from "../../../google/protobuf/struct";
 
 export interface TypedStruct {
@@ -11,69 +10,11 @@ export interface TypedStruct {
   value: Struct | undefined;
 }
 
-function createBaseTypedStruct(): TypedStruct {
-  return { typeUrl: "", value: undefined };
-}
-
-export const TypedStruct: MessageFns<TypedStruct> = {
-  encode(message: TypedStruct, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.typeUrl !== "") {
-      writer.uint32(10).string(message.typeUrl);
-    }
-    if (message.value !== undefined) {
-      Struct.encode(message.value, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): TypedStruct {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseTypedStruct();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.typeUrl = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.value = Struct.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<TypedStruct>): TypedStruct {
-    return TypedStruct.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<TypedStruct>): TypedStruct {
-    const message = createBaseTypedStruct();
-    message.typeUrl = object.typeUrl ?? "";
-    message.value = (object.value !== undefined && object.value !== null)
-      ? Struct.fromPartial(object.value)
-      : undefined;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const TypedStruct: MessageCodec<TypedStruct> = new MessageCodec<TypedStruct>(
+  "typeUrl string 1 value message 2",
+  (v: any[], i: number): TypedStruct => ({
+    typeUrl: v[i] ?? "",
+    value: v[i + 1],
+  }),
+  () => [Struct],
+);

@@ -2,8 +2,7 @@
 // source: envoy/config/cluster/v3/circuit_breaker.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../protobuf/message-codec";
 import { UInt32Value } from "../../../../google/protobuf/wrappers";
 import { RoutingPriority } from "../../core/v3/base";
 
@@ -18,125 +17,21 @@ export interface CircuitBreakers_Thresholds {
   maxRequests: number | undefined;
 }
 
-function createBaseCircuitBreakers(): CircuitBreakers {
-  return { thresholds: [], perHostThresholds: [] };
-}
+export const CircuitBreakers: MessageCodec<CircuitBreakers> = new MessageCodec<CircuitBreakers>(
+  "thresholds message[] 1 perHostThresholds message[] 2",
+  (v: any[], i: number): CircuitBreakers => ({
+    thresholds: v[i] ?? [],
+    perHostThresholds: v[i + 1] ?? [],
+  }),
+  () => [CircuitBreakers_Thresholds, CircuitBreakers_Thresholds],
+);
 
-export const CircuitBreakers: MessageFns<CircuitBreakers> = {
-  encode(message: CircuitBreakers, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    for (const v of message.thresholds) {
-      CircuitBreakers_Thresholds.encode(v!, writer.uint32(10).fork()).join();
-    }
-    for (const v of message.perHostThresholds) {
-      CircuitBreakers_Thresholds.encode(v!, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): CircuitBreakers {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCircuitBreakers();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.thresholds.push(CircuitBreakers_Thresholds.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 18: {
-
-            message.perHostThresholds.push(CircuitBreakers_Thresholds.decode(reader, reader.uint32()));
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<CircuitBreakers>): CircuitBreakers {
-    return CircuitBreakers.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<CircuitBreakers>): CircuitBreakers {
-    const message = createBaseCircuitBreakers();
-    message.thresholds = object.thresholds?.map((e) => CircuitBreakers_Thresholds.fromPartial(e)) || [];
-    message.perHostThresholds = object.perHostThresholds?.map((e) => CircuitBreakers_Thresholds.fromPartial(e)) || [];
-    return message;
-  },
-};
-
-function createBaseCircuitBreakers_Thresholds(): CircuitBreakers_Thresholds {
-  return { priority: 0, maxConnections: undefined, maxRequests: undefined };
-}
-
-export const CircuitBreakers_Thresholds: MessageFns<CircuitBreakers_Thresholds> = {
-  encode(message: CircuitBreakers_Thresholds, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.priority !== 0) {
-      writer.uint32(8).int32(message.priority);
-    }
-    if (message.maxConnections !== undefined) {
-      UInt32Value.encode({ value: message.maxConnections! }, writer.uint32(18).fork()).join();
-    }
-    if (message.maxRequests !== undefined) {
-      UInt32Value.encode({ value: message.maxRequests! }, writer.uint32(34).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): CircuitBreakers_Thresholds {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCircuitBreakers_Thresholds();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 8: {
-
-            message.priority = reader.int32() as any;
-            continue;
-          }
-          case 18: {
-
-            message.maxConnections = UInt32Value.decode(reader, reader.uint32()).value;
-            continue;
-          }
-          case 34: {
-
-            message.maxRequests = UInt32Value.decode(reader, reader.uint32()).value;
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<CircuitBreakers_Thresholds>): CircuitBreakers_Thresholds {
-    return CircuitBreakers_Thresholds.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<CircuitBreakers_Thresholds>): CircuitBreakers_Thresholds {
-    const message = createBaseCircuitBreakers_Thresholds();
-    message.priority = object.priority ?? 0;
-    message.maxConnections = object.maxConnections ?? undefined;
-    message.maxRequests = object.maxRequests ?? undefined;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const CircuitBreakers_Thresholds: MessageCodec<CircuitBreakers_Thresholds> = new MessageCodec<CircuitBreakers_Thresholds>(
+  "priority int32 1 maxConnections message? 2 maxRequests message? 4",
+  (v: any[], i: number): CircuitBreakers_Thresholds => ({
+    priority: v[i] ?? 0,
+    maxConnections: v[i + 1],
+    maxRequests: v[i + 2],
+  }),
+  () => [UInt32Value, UInt32Value],
+);

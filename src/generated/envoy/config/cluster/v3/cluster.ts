@@ -2,8 +2,7 @@
 // source: envoy/config/cluster/v3/cluster.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../protobuf/message-codec";
 import { Any } from "../../../../google/protobuf/any";
 import { Duration } from "../../../../google/protobuf/duration";
 import { UInt32Value, UInt64Value } from "../../../../google/protobuf/wrappers";
@@ -117,736 +116,99 @@ export interface LoadBalancingPolicy_Policy {
   typedExtensionConfig: TypedExtensionConfig | undefined;
 }
 
-function createBaseCluster(): Cluster {
-  return {
-    transportSocketMatches: [],
-    name: "",
-    clusterDiscoveryType: undefined,
-    edsClusterConfig: undefined,
-    connectTimeout: undefined,
-    lbPolicy: 0,
-    loadAssignment: undefined,
-    circuitBreakers: undefined,
-    dnsLookupFamily: 0,
-    outlierDetection: undefined,
-    lbConfig: undefined,
-    commonLbConfig: undefined,
-    transportSocket: undefined,
-    metadata: undefined,
-    loadBalancingPolicy: undefined,
-    lrsServer: undefined,
-    lrsReportEndpointMetrics: [],
-    upstreamConfig: undefined,
-  };
-}
-
-export const Cluster: MessageFns<Cluster> = {
-  encode(message: Cluster, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    for (const v of message.transportSocketMatches) {
-      Cluster_TransportSocketMatch.encode(v!, writer.uint32(346).fork()).join();
-    }
-    if (message.name !== "") {
-      writer.uint32(10).string(message.name);
-    }
-    switch (message.clusterDiscoveryType?.$case) {
-      case "type":
-        writer.uint32(16).int32(message.clusterDiscoveryType.value);
-        break;
-      case "clusterType":
-        Cluster_CustomClusterType.encode(message.clusterDiscoveryType.value, writer.uint32(306).fork()).join();
-        break;
-    }
-    if (message.edsClusterConfig !== undefined) {
-      Cluster_EdsClusterConfig.encode(message.edsClusterConfig, writer.uint32(26).fork()).join();
-    }
-    if (message.connectTimeout !== undefined) {
-      Duration.encode(message.connectTimeout, writer.uint32(34).fork()).join();
-    }
-    if (message.lbPolicy !== 0) {
-      writer.uint32(48).int32(message.lbPolicy);
-    }
-    if (message.loadAssignment !== undefined) {
-      ClusterLoadAssignment.encode(message.loadAssignment, writer.uint32(266).fork()).join();
-    }
-    if (message.circuitBreakers !== undefined) {
-      CircuitBreakers.encode(message.circuitBreakers, writer.uint32(82).fork()).join();
-    }
-    if (message.dnsLookupFamily !== 0) {
-      writer.uint32(136).int32(message.dnsLookupFamily);
-    }
-    if (message.outlierDetection !== undefined) {
-      OutlierDetection.encode(message.outlierDetection, writer.uint32(154).fork()).join();
-    }
-    switch (message.lbConfig?.$case) {
-      case "ringHashLbConfig":
-        Cluster_RingHashLbConfig.encode(message.lbConfig.value, writer.uint32(186).fork()).join();
-        break;
-      case "leastRequestLbConfig":
-        Cluster_LeastRequestLbConfig.encode(message.lbConfig.value, writer.uint32(298).fork()).join();
-        break;
-      case "roundRobinLbConfig":
-        Cluster_RoundRobinLbConfig.encode(message.lbConfig.value, writer.uint32(450).fork()).join();
-        break;
-    }
-    if (message.commonLbConfig !== undefined) {
-      Cluster_CommonLbConfig.encode(message.commonLbConfig, writer.uint32(218).fork()).join();
-    }
-    if (message.transportSocket !== undefined) {
-      TransportSocket.encode(message.transportSocket, writer.uint32(194).fork()).join();
-    }
-    if (message.metadata !== undefined) {
-      Metadata.encode(message.metadata, writer.uint32(202).fork()).join();
-    }
-    if (message.loadBalancingPolicy !== undefined) {
-      LoadBalancingPolicy.encode(message.loadBalancingPolicy, writer.uint32(330).fork()).join();
-    }
-    if (message.lrsServer !== undefined) {
-      ConfigSource.encode(message.lrsServer, writer.uint32(338).fork()).join();
-    }
-    for (const v of message.lrsReportEndpointMetrics) {
-      writer.uint32(458).string(v!);
-    }
-    if (message.upstreamConfig !== undefined) {
-      TypedExtensionConfig.encode(message.upstreamConfig, writer.uint32(386).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Cluster {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCluster();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 346: {
-
-            message.transportSocketMatches.push(Cluster_TransportSocketMatch.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 10: {
-
-            message.name = reader.string();
-            continue;
-          }
-          case 16: {
-
-            message.clusterDiscoveryType = { $case: "type", value: reader.int32() as any };
-            continue;
-          }
-          case 306: {
-
-            message.clusterDiscoveryType = {
-              $case: "clusterType",
-              value: Cluster_CustomClusterType.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 26: {
-
-            message.edsClusterConfig = Cluster_EdsClusterConfig.decode(reader, reader.uint32());
-            continue;
-          }
-          case 34: {
-
-            message.connectTimeout = Duration.decode(reader, reader.uint32());
-            continue;
-          }
-          case 48: {
-
-            message.lbPolicy = reader.int32() as any;
-            continue;
-          }
-          case 266: {
-
-            message.loadAssignment = ClusterLoadAssignment.decode(reader, reader.uint32());
-            continue;
-          }
-          case 82: {
-
-            message.circuitBreakers = CircuitBreakers.decode(reader, reader.uint32());
-            continue;
-          }
-          case 136: {
-
-            message.dnsLookupFamily = reader.int32() as any;
-            continue;
-          }
-          case 154: {
-
-            message.outlierDetection = OutlierDetection.decode(reader, reader.uint32());
-            continue;
-          }
-          case 186: {
-
-            message.lbConfig = {
-              $case: "ringHashLbConfig",
-              value: Cluster_RingHashLbConfig.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 298: {
-
-            message.lbConfig = {
-              $case: "leastRequestLbConfig",
-              value: Cluster_LeastRequestLbConfig.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 450: {
-
-            message.lbConfig = {
-              $case: "roundRobinLbConfig",
-              value: Cluster_RoundRobinLbConfig.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 218: {
-
-            message.commonLbConfig = Cluster_CommonLbConfig.decode(reader, reader.uint32());
-            continue;
-          }
-          case 194: {
-
-            message.transportSocket = TransportSocket.decode(reader, reader.uint32());
-            continue;
-          }
-          case 202: {
-
-            message.metadata = Metadata.decode(reader, reader.uint32());
-            continue;
-          }
-          case 330: {
-
-            message.loadBalancingPolicy = LoadBalancingPolicy.decode(reader, reader.uint32());
-            continue;
-          }
-          case 338: {
-
-            message.lrsServer = ConfigSource.decode(reader, reader.uint32());
-            continue;
-          }
-          case 458: {
-
-            message.lrsReportEndpointMetrics.push(reader.string());
-            continue;
-          }
-          case 386: {
-
-            message.upstreamConfig = TypedExtensionConfig.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Cluster>): Cluster {
-    return Cluster.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Cluster>): Cluster {
-    const message = createBaseCluster();
-    message.transportSocketMatches =
-      object.transportSocketMatches?.map((e) => Cluster_TransportSocketMatch.fromPartial(e)) || [];
-    message.name = object.name ?? "";
-    switch (object.clusterDiscoveryType?.$case) {
-      case "type": {
-        if (object.clusterDiscoveryType?.value !== undefined && object.clusterDiscoveryType?.value !== null) {
-          message.clusterDiscoveryType = { $case: "type", value: object.clusterDiscoveryType.value };
-        }
-        break;
-      }
-      case "clusterType": {
-        if (object.clusterDiscoveryType?.value !== undefined && object.clusterDiscoveryType?.value !== null) {
-          message.clusterDiscoveryType = {
-            $case: "clusterType",
-            value: Cluster_CustomClusterType.fromPartial(object.clusterDiscoveryType.value),
-          };
-        }
-        break;
-      }
-    }
-    message.edsClusterConfig = (object.edsClusterConfig !== undefined && object.edsClusterConfig !== null)
-      ? Cluster_EdsClusterConfig.fromPartial(object.edsClusterConfig)
-      : undefined;
-    message.connectTimeout = (object.connectTimeout !== undefined && object.connectTimeout !== null)
-      ? Duration.fromPartial(object.connectTimeout)
-      : undefined;
-    message.lbPolicy = object.lbPolicy ?? 0;
-    message.loadAssignment = (object.loadAssignment !== undefined && object.loadAssignment !== null)
-      ? ClusterLoadAssignment.fromPartial(object.loadAssignment)
-      : undefined;
-    message.circuitBreakers = (object.circuitBreakers !== undefined && object.circuitBreakers !== null)
-      ? CircuitBreakers.fromPartial(object.circuitBreakers)
-      : undefined;
-    message.dnsLookupFamily = object.dnsLookupFamily ?? 0;
-    message.outlierDetection = (object.outlierDetection !== undefined && object.outlierDetection !== null)
-      ? OutlierDetection.fromPartial(object.outlierDetection)
-      : undefined;
-    switch (object.lbConfig?.$case) {
-      case "ringHashLbConfig": {
-        if (object.lbConfig?.value !== undefined && object.lbConfig?.value !== null) {
-          message.lbConfig = {
-            $case: "ringHashLbConfig",
-            value: Cluster_RingHashLbConfig.fromPartial(object.lbConfig.value),
-          };
-        }
-        break;
-      }
-      case "leastRequestLbConfig": {
-        if (object.lbConfig?.value !== undefined && object.lbConfig?.value !== null) {
-          message.lbConfig = {
-            $case: "leastRequestLbConfig",
-            value: Cluster_LeastRequestLbConfig.fromPartial(object.lbConfig.value),
-          };
-        }
-        break;
-      }
-      case "roundRobinLbConfig": {
-        if (object.lbConfig?.value !== undefined && object.lbConfig?.value !== null) {
-          message.lbConfig = {
-            $case: "roundRobinLbConfig",
-            value: Cluster_RoundRobinLbConfig.fromPartial(object.lbConfig.value),
-          };
-        }
-        break;
-      }
-    }
-    message.commonLbConfig = (object.commonLbConfig !== undefined && object.commonLbConfig !== null)
-      ? Cluster_CommonLbConfig.fromPartial(object.commonLbConfig)
-      : undefined;
-    message.transportSocket = (object.transportSocket !== undefined && object.transportSocket !== null)
-      ? TransportSocket.fromPartial(object.transportSocket)
-      : undefined;
-    message.metadata = (object.metadata !== undefined && object.metadata !== null)
-      ? Metadata.fromPartial(object.metadata)
-      : undefined;
-    message.loadBalancingPolicy = (object.loadBalancingPolicy !== undefined && object.loadBalancingPolicy !== null)
-      ? LoadBalancingPolicy.fromPartial(object.loadBalancingPolicy)
-      : undefined;
-    message.lrsServer = (object.lrsServer !== undefined && object.lrsServer !== null)
-      ? ConfigSource.fromPartial(object.lrsServer)
-      : undefined;
-    message.lrsReportEndpointMetrics = object.lrsReportEndpointMetrics?.map((e) => e) || [];
-    message.upstreamConfig = (object.upstreamConfig !== undefined && object.upstreamConfig !== null)
-      ? TypedExtensionConfig.fromPartial(object.upstreamConfig)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseCluster_TransportSocketMatch(): Cluster_TransportSocketMatch {
-  return { name: "" };
-}
-
-export const Cluster_TransportSocketMatch: MessageFns<Cluster_TransportSocketMatch> = {
-  encode(message: Cluster_TransportSocketMatch, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== "") {
-      writer.uint32(10).string(message.name);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Cluster_TransportSocketMatch {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCluster_TransportSocketMatch();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.name = reader.string();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Cluster_TransportSocketMatch>): Cluster_TransportSocketMatch {
-    return Cluster_TransportSocketMatch.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Cluster_TransportSocketMatch>): Cluster_TransportSocketMatch {
-    const message = createBaseCluster_TransportSocketMatch();
-    message.name = object.name ?? "";
-    return message;
-  },
-};
-
-function createBaseCluster_CustomClusterType(): Cluster_CustomClusterType {
-  return { name: "", typedConfig: undefined };
-}
-
-export const Cluster_CustomClusterType: MessageFns<Cluster_CustomClusterType> = {
-  encode(message: Cluster_CustomClusterType, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== "") {
-      writer.uint32(10).string(message.name);
-    }
-    if (message.typedConfig !== undefined) {
-      Any.encode(message.typedConfig, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Cluster_CustomClusterType {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCluster_CustomClusterType();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.name = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.typedConfig = Any.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Cluster_CustomClusterType>): Cluster_CustomClusterType {
-    return Cluster_CustomClusterType.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Cluster_CustomClusterType>): Cluster_CustomClusterType {
-    const message = createBaseCluster_CustomClusterType();
-    message.name = object.name ?? "";
-    message.typedConfig = (object.typedConfig !== undefined && object.typedConfig !== null)
-      ? Any.fromPartial(object.typedConfig)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseCluster_EdsClusterConfig(): Cluster_EdsClusterConfig {
-  return { edsConfig: undefined, serviceName: "" };
-}
-
-export const Cluster_EdsClusterConfig: MessageFns<Cluster_EdsClusterConfig> = {
-  encode(message: Cluster_EdsClusterConfig, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.edsConfig !== undefined) {
-      ConfigSource.encode(message.edsConfig, writer.uint32(10).fork()).join();
-    }
-    if (message.serviceName !== "") {
-      writer.uint32(18).string(message.serviceName);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Cluster_EdsClusterConfig {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCluster_EdsClusterConfig();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.edsConfig = ConfigSource.decode(reader, reader.uint32());
-            continue;
-          }
-          case 18: {
-
-            message.serviceName = reader.string();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Cluster_EdsClusterConfig>): Cluster_EdsClusterConfig {
-    return Cluster_EdsClusterConfig.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Cluster_EdsClusterConfig>): Cluster_EdsClusterConfig {
-    const message = createBaseCluster_EdsClusterConfig();
-    message.edsConfig = (object.edsConfig !== undefined && object.edsConfig !== null)
-      ? ConfigSource.fromPartial(object.edsConfig)
-      : undefined;
-    message.serviceName = object.serviceName ?? "";
-    return message;
-  },
-};
-
-function createBaseCluster_RoundRobinLbConfig(): Cluster_RoundRobinLbConfig {
-  return {};
-}
-
-export const Cluster_RoundRobinLbConfig: MessageFns<Cluster_RoundRobinLbConfig> = {
-  encode(_: Cluster_RoundRobinLbConfig, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Cluster_RoundRobinLbConfig {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCluster_RoundRobinLbConfig();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Cluster_RoundRobinLbConfig>): Cluster_RoundRobinLbConfig {
-    return Cluster_RoundRobinLbConfig.fromPartial(base ?? {});
-  },
-  fromPartial(_: DeepPartial<Cluster_RoundRobinLbConfig>): Cluster_RoundRobinLbConfig {
-    const message = createBaseCluster_RoundRobinLbConfig();
-    return message;
-  },
-};
-
-function createBaseCluster_LeastRequestLbConfig(): Cluster_LeastRequestLbConfig {
-  return { choiceCount: undefined };
-}
-
-export const Cluster_LeastRequestLbConfig: MessageFns<Cluster_LeastRequestLbConfig> = {
-  encode(message: Cluster_LeastRequestLbConfig, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.choiceCount !== undefined) {
-      UInt32Value.encode({ value: message.choiceCount! }, writer.uint32(10).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Cluster_LeastRequestLbConfig {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCluster_LeastRequestLbConfig();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.choiceCount = UInt32Value.decode(reader, reader.uint32()).value;
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Cluster_LeastRequestLbConfig>): Cluster_LeastRequestLbConfig {
-    return Cluster_LeastRequestLbConfig.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Cluster_LeastRequestLbConfig>): Cluster_LeastRequestLbConfig {
-    const message = createBaseCluster_LeastRequestLbConfig();
-    message.choiceCount = object.choiceCount ?? undefined;
-    return message;
-  },
-};
-
-function createBaseCluster_RingHashLbConfig(): Cluster_RingHashLbConfig {
-  return { minimumRingSize: undefined, hashFunction: 0, maximumRingSize: undefined };
-}
-
-export const Cluster_RingHashLbConfig: MessageFns<Cluster_RingHashLbConfig> = {
-  encode(message: Cluster_RingHashLbConfig, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.minimumRingSize !== undefined) {
-      UInt64Value.encode({ value: message.minimumRingSize! }, writer.uint32(10).fork()).join();
-    }
-    if (message.hashFunction !== 0) {
-      writer.uint32(24).int32(message.hashFunction);
-    }
-    if (message.maximumRingSize !== undefined) {
-      UInt64Value.encode({ value: message.maximumRingSize! }, writer.uint32(34).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Cluster_RingHashLbConfig {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCluster_RingHashLbConfig();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.minimumRingSize = UInt64Value.decode(reader, reader.uint32()).value;
-            continue;
-          }
-          case 24: {
-
-            message.hashFunction = reader.int32() as any;
-            continue;
-          }
-          case 34: {
-
-            message.maximumRingSize = UInt64Value.decode(reader, reader.uint32()).value;
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Cluster_RingHashLbConfig>): Cluster_RingHashLbConfig {
-    return Cluster_RingHashLbConfig.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Cluster_RingHashLbConfig>): Cluster_RingHashLbConfig {
-    const message = createBaseCluster_RingHashLbConfig();
-    message.minimumRingSize = (object.minimumRingSize !== undefined && object.minimumRingSize !== null)
-      ? BigInt(object.minimumRingSize)
-      : undefined;
-    message.hashFunction = object.hashFunction ?? 0;
-    message.maximumRingSize = (object.maximumRingSize !== undefined && object.maximumRingSize !== null)
-      ? BigInt(object.maximumRingSize)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseCluster_CommonLbConfig(): Cluster_CommonLbConfig {
-  return { overrideHostStatus: undefined };
-}
-
-export const Cluster_CommonLbConfig: MessageFns<Cluster_CommonLbConfig> = {
-  encode(message: Cluster_CommonLbConfig, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.overrideHostStatus !== undefined) {
-      HealthStatusSet.encode(message.overrideHostStatus, writer.uint32(66).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Cluster_CommonLbConfig {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCluster_CommonLbConfig();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 66: {
-
-            message.overrideHostStatus = HealthStatusSet.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Cluster_CommonLbConfig>): Cluster_CommonLbConfig {
-    return Cluster_CommonLbConfig.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Cluster_CommonLbConfig>): Cluster_CommonLbConfig {
-    const message = createBaseCluster_CommonLbConfig();
-    message.overrideHostStatus = (object.overrideHostStatus !== undefined && object.overrideHostStatus !== null)
-      ? HealthStatusSet.fromPartial(object.overrideHostStatus)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseLoadBalancingPolicy(): LoadBalancingPolicy {
-  return { policies: [] };
-}
-
-export const LoadBalancingPolicy: MessageFns<LoadBalancingPolicy> = {
-  encode(message: LoadBalancingPolicy, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    for (const v of message.policies) {
-      LoadBalancingPolicy_Policy.encode(v!, writer.uint32(10).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): LoadBalancingPolicy {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseLoadBalancingPolicy();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.policies.push(LoadBalancingPolicy_Policy.decode(reader, reader.uint32()));
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<LoadBalancingPolicy>): LoadBalancingPolicy {
-    return LoadBalancingPolicy.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<LoadBalancingPolicy>): LoadBalancingPolicy {
-    const message = createBaseLoadBalancingPolicy();
-    message.policies = object.policies?.map((e) => LoadBalancingPolicy_Policy.fromPartial(e)) || [];
-    return message;
-  },
-};
-
-function createBaseLoadBalancingPolicy_Policy(): LoadBalancingPolicy_Policy {
-  return { typedExtensionConfig: undefined };
-}
-
-export const LoadBalancingPolicy_Policy: MessageFns<LoadBalancingPolicy_Policy> = {
-  encode(message: LoadBalancingPolicy_Policy, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.typedExtensionConfig !== undefined) {
-      TypedExtensionConfig.encode(message.typedExtensionConfig, writer.uint32(34).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): LoadBalancingPolicy_Policy {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseLoadBalancingPolicy_Policy();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 34: {
-
-            message.typedExtensionConfig = TypedExtensionConfig.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<LoadBalancingPolicy_Policy>): LoadBalancingPolicy_Policy {
-    return LoadBalancingPolicy_Policy.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<LoadBalancingPolicy_Policy>): LoadBalancingPolicy_Policy {
-    const message = createBaseLoadBalancingPolicy_Policy();
-    message.typedExtensionConfig = (object.typedExtensionConfig !== undefined && object.typedExtensionConfig !== null)
-      ? TypedExtensionConfig.fromPartial(object.typedExtensionConfig)
-      : undefined;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const Cluster: MessageCodec<Cluster> = new MessageCodec<Cluster>(
+  "transportSocketMatches message[] 43 name string 1 clusterDiscoveryType.type int32 2 clusterDiscoveryType.clusterType message 38 edsClusterConfig message 3 connectTimeout message 4 lbPolicy int32 6 loadAssignment message 33 circuitBreakers message 10 dnsLookupFamily int32 17 outlierDetection message 19 lbConfig.ringHashLbConfig message 23 lbConfig.leastRequestLbConfig message 37 lbConfig.roundRobinLbConfig message 56 commonLbConfig message 27 transportSocket message 24 metadata message 25 loadBalancingPolicy message 41 lrsServer message 42 lrsReportEndpointMetrics string[] 57 upstreamConfig message 48",
+  (v: any[], i: number): Cluster => ({
+    transportSocketMatches: v[i] ?? [],
+    name: v[i + 1] ?? "",
+    clusterDiscoveryType: v[i + 2],
+    edsClusterConfig: v[i + 3],
+    connectTimeout: v[i + 4],
+    lbPolicy: v[i + 5] ?? 0,
+    loadAssignment: v[i + 6],
+    circuitBreakers: v[i + 7],
+    dnsLookupFamily: v[i + 8] ?? 0,
+    outlierDetection: v[i + 9],
+    lbConfig: v[i + 10],
+    commonLbConfig: v[i + 11],
+    transportSocket: v[i + 12],
+    metadata: v[i + 13],
+    loadBalancingPolicy: v[i + 14],
+    lrsServer: v[i + 15],
+    lrsReportEndpointMetrics: v[i + 16] ?? [],
+    upstreamConfig: v[i + 17],
+  }),
+  () => [Cluster_TransportSocketMatch, Cluster_CustomClusterType, Cluster_EdsClusterConfig, Duration, ClusterLoadAssignment, CircuitBreakers, OutlierDetection, Cluster_RingHashLbConfig, Cluster_LeastRequestLbConfig, Cluster_RoundRobinLbConfig, Cluster_CommonLbConfig, TransportSocket, Metadata, LoadBalancingPolicy, ConfigSource, TypedExtensionConfig],
+);
+
+export const Cluster_TransportSocketMatch: MessageCodec<Cluster_TransportSocketMatch> = new MessageCodec<Cluster_TransportSocketMatch>(
+  "name string 1",
+  (v: any[], i: number): Cluster_TransportSocketMatch => ({
+    name: v[i] ?? "",
+  }),
+);
+
+export const Cluster_CustomClusterType: MessageCodec<Cluster_CustomClusterType> = new MessageCodec<Cluster_CustomClusterType>(
+  "name string 1 typedConfig message 2",
+  (v: any[], i: number): Cluster_CustomClusterType => ({
+    name: v[i] ?? "",
+    typedConfig: v[i + 1],
+  }),
+  () => [Any],
+);
+
+export const Cluster_EdsClusterConfig: MessageCodec<Cluster_EdsClusterConfig> = new MessageCodec<Cluster_EdsClusterConfig>(
+  "edsConfig message 1 serviceName string 2",
+  (v: any[], i: number): Cluster_EdsClusterConfig => ({
+    edsConfig: v[i],
+    serviceName: v[i + 1] ?? "",
+  }),
+  () => [ConfigSource],
+);
+
+export const Cluster_RoundRobinLbConfig: MessageCodec<Cluster_RoundRobinLbConfig> = new MessageCodec<Cluster_RoundRobinLbConfig>(
+  "",
+  (): Cluster_RoundRobinLbConfig => ({}),
+);
+
+export const Cluster_LeastRequestLbConfig: MessageCodec<Cluster_LeastRequestLbConfig> = new MessageCodec<Cluster_LeastRequestLbConfig>(
+  "choiceCount message? 1",
+  (v: any[], i: number): Cluster_LeastRequestLbConfig => ({
+    choiceCount: v[i],
+  }),
+  () => [UInt32Value],
+);
+
+export const Cluster_RingHashLbConfig: MessageCodec<Cluster_RingHashLbConfig> = new MessageCodec<Cluster_RingHashLbConfig>(
+  "minimumRingSize message? 1 hashFunction int32 3 maximumRingSize message? 4",
+  (v: any[], i: number): Cluster_RingHashLbConfig => ({
+    minimumRingSize: v[i],
+    hashFunction: v[i + 1] ?? 0,
+    maximumRingSize: v[i + 2],
+  }),
+  () => [UInt64Value, UInt64Value],
+);
+
+export const Cluster_CommonLbConfig: MessageCodec<Cluster_CommonLbConfig> = new MessageCodec<Cluster_CommonLbConfig>(
+  "overrideHostStatus message 8",
+  (v: any[], i: number): Cluster_CommonLbConfig => ({
+    overrideHostStatus: v[i],
+  }),
+  () => [HealthStatusSet],
+);
+
+export const LoadBalancingPolicy: MessageCodec<LoadBalancingPolicy> = new MessageCodec<LoadBalancingPolicy>(
+  "policies message[] 1",
+  (v: any[], i: number): LoadBalancingPolicy => ({
+    policies: v[i] ?? [],
+  }),
+  () => [LoadBalancingPolicy_Policy],
+);
+
+export const LoadBalancingPolicy_Policy: MessageCodec<LoadBalancingPolicy_Policy> = new MessageCodec<LoadBalancingPolicy_Policy>(
+  "typedExtensionConfig message 4",
+  (v: any[], i: number): LoadBalancingPolicy_Policy => ({
+    typedExtensionConfig: v[i],
+  }),
+  () => [TypedExtensionConfig],
+);

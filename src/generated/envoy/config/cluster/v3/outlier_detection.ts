@@ -2,8 +2,7 @@
 // source: envoy/config/cluster/v3/outlier_detection.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../protobuf/message-codec";
 import { Duration } from "../../../../google/protobuf/duration";
 import { UInt32Value } from "../../../../google/protobuf/wrappers";
 
@@ -22,176 +21,21 @@ export interface OutlierDetection {
   maxEjectionTime: Duration | undefined;
 }
 
-function createBaseOutlierDetection(): OutlierDetection {
-  return {
-    interval: undefined,
-    baseEjectionTime: undefined,
-    maxEjectionPercent: undefined,
-    enforcingSuccessRate: undefined,
-    successRateMinimumHosts: undefined,
-    successRateRequestVolume: undefined,
-    successRateStdevFactor: undefined,
-    failurePercentageThreshold: undefined,
-    enforcingFailurePercentage: undefined,
-    failurePercentageMinimumHosts: undefined,
-    failurePercentageRequestVolume: undefined,
-    maxEjectionTime: undefined,
-  };
-}
-
-export const OutlierDetection: MessageFns<OutlierDetection> = {
-  encode(message: OutlierDetection, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.interval !== undefined) {
-      Duration.encode(message.interval, writer.uint32(18).fork()).join();
-    }
-    if (message.baseEjectionTime !== undefined) {
-      Duration.encode(message.baseEjectionTime, writer.uint32(26).fork()).join();
-    }
-    if (message.maxEjectionPercent !== undefined) {
-      UInt32Value.encode({ value: message.maxEjectionPercent! }, writer.uint32(34).fork()).join();
-    }
-    if (message.enforcingSuccessRate !== undefined) {
-      UInt32Value.encode({ value: message.enforcingSuccessRate! }, writer.uint32(50).fork()).join();
-    }
-    if (message.successRateMinimumHosts !== undefined) {
-      UInt32Value.encode({ value: message.successRateMinimumHosts! }, writer.uint32(58).fork()).join();
-    }
-    if (message.successRateRequestVolume !== undefined) {
-      UInt32Value.encode({ value: message.successRateRequestVolume! }, writer.uint32(66).fork()).join();
-    }
-    if (message.successRateStdevFactor !== undefined) {
-      UInt32Value.encode({ value: message.successRateStdevFactor! }, writer.uint32(74).fork()).join();
-    }
-    if (message.failurePercentageThreshold !== undefined) {
-      UInt32Value.encode({ value: message.failurePercentageThreshold! }, writer.uint32(130).fork()).join();
-    }
-    if (message.enforcingFailurePercentage !== undefined) {
-      UInt32Value.encode({ value: message.enforcingFailurePercentage! }, writer.uint32(138).fork()).join();
-    }
-    if (message.failurePercentageMinimumHosts !== undefined) {
-      UInt32Value.encode({ value: message.failurePercentageMinimumHosts! }, writer.uint32(154).fork()).join();
-    }
-    if (message.failurePercentageRequestVolume !== undefined) {
-      UInt32Value.encode({ value: message.failurePercentageRequestVolume! }, writer.uint32(162).fork()).join();
-    }
-    if (message.maxEjectionTime !== undefined) {
-      Duration.encode(message.maxEjectionTime, writer.uint32(170).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): OutlierDetection {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseOutlierDetection();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 18: {
-
-            message.interval = Duration.decode(reader, reader.uint32());
-            continue;
-          }
-          case 26: {
-
-            message.baseEjectionTime = Duration.decode(reader, reader.uint32());
-            continue;
-          }
-          case 34: {
-
-            message.maxEjectionPercent = UInt32Value.decode(reader, reader.uint32()).value;
-            continue;
-          }
-          case 50: {
-
-            message.enforcingSuccessRate = UInt32Value.decode(reader, reader.uint32()).value;
-            continue;
-          }
-          case 58: {
-
-            message.successRateMinimumHosts = UInt32Value.decode(reader, reader.uint32()).value;
-            continue;
-          }
-          case 66: {
-
-            message.successRateRequestVolume = UInt32Value.decode(reader, reader.uint32()).value;
-            continue;
-          }
-          case 74: {
-
-            message.successRateStdevFactor = UInt32Value.decode(reader, reader.uint32()).value;
-            continue;
-          }
-          case 130: {
-
-            message.failurePercentageThreshold = UInt32Value.decode(reader, reader.uint32()).value;
-            continue;
-          }
-          case 138: {
-
-            message.enforcingFailurePercentage = UInt32Value.decode(reader, reader.uint32()).value;
-            continue;
-          }
-          case 154: {
-
-            message.failurePercentageMinimumHosts = UInt32Value.decode(reader, reader.uint32()).value;
-            continue;
-          }
-          case 162: {
-
-            message.failurePercentageRequestVolume = UInt32Value.decode(reader, reader.uint32()).value;
-            continue;
-          }
-          case 170: {
-
-            message.maxEjectionTime = Duration.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<OutlierDetection>): OutlierDetection {
-    return OutlierDetection.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<OutlierDetection>): OutlierDetection {
-    const message = createBaseOutlierDetection();
-    message.interval = (object.interval !== undefined && object.interval !== null)
-      ? Duration.fromPartial(object.interval)
-      : undefined;
-    message.baseEjectionTime = (object.baseEjectionTime !== undefined && object.baseEjectionTime !== null)
-      ? Duration.fromPartial(object.baseEjectionTime)
-      : undefined;
-    message.maxEjectionPercent = object.maxEjectionPercent ?? undefined;
-    message.enforcingSuccessRate = object.enforcingSuccessRate ?? undefined;
-    message.successRateMinimumHosts = object.successRateMinimumHosts ?? undefined;
-    message.successRateRequestVolume = object.successRateRequestVolume ?? undefined;
-    message.successRateStdevFactor = object.successRateStdevFactor ?? undefined;
-    message.failurePercentageThreshold = object.failurePercentageThreshold ?? undefined;
-    message.enforcingFailurePercentage = object.enforcingFailurePercentage ?? undefined;
-    message.failurePercentageMinimumHosts = object.failurePercentageMinimumHosts ?? undefined;
-    message.failurePercentageRequestVolume = object.failurePercentageRequestVolume ?? undefined;
-    message.maxEjectionTime = (object.maxEjectionTime !== undefined && object.maxEjectionTime !== null)
-      ? Duration.fromPartial(object.maxEjectionTime)
-      : undefined;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const OutlierDetection: MessageCodec<OutlierDetection> = new MessageCodec<OutlierDetection>(
+  "interval message 2 baseEjectionTime message 3 maxEjectionPercent message? 4 enforcingSuccessRate message? 6 successRateMinimumHosts message? 7 successRateRequestVolume message? 8 successRateStdevFactor message? 9 failurePercentageThreshold message? 16 enforcingFailurePercentage message? 17 failurePercentageMinimumHosts message? 19 failurePercentageRequestVolume message? 20 maxEjectionTime message 21",
+  (v: any[], i: number): OutlierDetection => ({
+    interval: v[i],
+    baseEjectionTime: v[i + 1],
+    maxEjectionPercent: v[i + 2],
+    enforcingSuccessRate: v[i + 3],
+    successRateMinimumHosts: v[i + 4],
+    successRateRequestVolume: v[i + 5],
+    successRateStdevFactor: v[i + 6],
+    failurePercentageThreshold: v[i + 7],
+    enforcingFailurePercentage: v[i + 8],
+    failurePercentageMinimumHosts: v[i + 9],
+    failurePercentageRequestVolume: v[i + 10],
+    maxEjectionTime: v[i + 11],
+  }),
+  () => [Duration, Duration, UInt32Value, UInt32Value, UInt32Value, UInt32Value, UInt32Value, UInt32Value, UInt32Value, UInt32Value, UInt32Value, Duration],
+);

@@ -2,8 +2,7 @@
 // source: envoy/config/core/v3/address.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../protobuf/message-codec";
 
 export interface Pipe {
   path: string;
@@ -34,289 +33,35 @@ export interface Address {
   } | undefined;
 }
 
-function createBasePipe(): Pipe {
-  return { path: "" };
-}
+export const Pipe: MessageCodec<Pipe> = new MessageCodec<Pipe>(
+  "path string 1",
+  (v: any[], i: number): Pipe => ({
+    path: v[i] ?? "",
+  }),
+);
 
-export const Pipe: MessageFns<Pipe> = {
-  encode(message: Pipe, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.path !== "") {
-      writer.uint32(10).string(message.path);
-    }
-    return writer;
-  },
+export const SocketAddress: MessageCodec<SocketAddress> = new MessageCodec<SocketAddress>(
+  "protocol int32 1 address string 2 portSpecifier.portValue uint32 3 portSpecifier.namedPort string 4 resolverName string 5",
+  (v: any[], i: number): SocketAddress => ({
+    protocol: v[i] ?? 0,
+    address: v[i + 1] ?? "",
+    portSpecifier: v[i + 2],
+    resolverName: v[i + 3] ?? "",
+  }),
+);
 
-  decode(input: BinaryReader | Uint8Array, length?: number): Pipe {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBasePipe();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
+export const EnvoyInternalAddress: MessageCodec<EnvoyInternalAddress> = new MessageCodec<EnvoyInternalAddress>(
+  "addressNameSpecifier.serverListenerName string 1 endpointId string 2",
+  (v: any[], i: number): EnvoyInternalAddress => ({
+    addressNameSpecifier: v[i],
+    endpointId: v[i + 1] ?? "",
+  }),
+);
 
-            message.path = reader.string();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Pipe>): Pipe {
-    return Pipe.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Pipe>): Pipe {
-    const message = createBasePipe();
-    message.path = object.path ?? "";
-    return message;
-  },
-};
-
-function createBaseSocketAddress(): SocketAddress {
-  return { protocol: 0, address: "", portSpecifier: undefined, resolverName: "" };
-}
-
-export const SocketAddress: MessageFns<SocketAddress> = {
-  encode(message: SocketAddress, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.protocol !== 0) {
-      writer.uint32(8).int32(message.protocol);
-    }
-    if (message.address !== "") {
-      writer.uint32(18).string(message.address);
-    }
-    switch (message.portSpecifier?.$case) {
-      case "portValue":
-        writer.uint32(24).uint32(message.portSpecifier.value);
-        break;
-      case "namedPort":
-        writer.uint32(34).string(message.portSpecifier.value);
-        break;
-    }
-    if (message.resolverName !== "") {
-      writer.uint32(42).string(message.resolverName);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): SocketAddress {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseSocketAddress();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 8: {
-
-            message.protocol = reader.int32() as any;
-            continue;
-          }
-          case 18: {
-
-            message.address = reader.string();
-            continue;
-          }
-          case 24: {
-
-            message.portSpecifier = { $case: "portValue", value: reader.uint32() };
-            continue;
-          }
-          case 34: {
-
-            message.portSpecifier = { $case: "namedPort", value: reader.string() };
-            continue;
-          }
-          case 42: {
-
-            message.resolverName = reader.string();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<SocketAddress>): SocketAddress {
-    return SocketAddress.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<SocketAddress>): SocketAddress {
-    const message = createBaseSocketAddress();
-    message.protocol = object.protocol ?? 0;
-    message.address = object.address ?? "";
-    switch (object.portSpecifier?.$case) {
-      case "portValue": {
-        if (object.portSpecifier?.value !== undefined && object.portSpecifier?.value !== null) {
-          message.portSpecifier = { $case: "portValue", value: object.portSpecifier.value };
-        }
-        break;
-      }
-      case "namedPort": {
-        if (object.portSpecifier?.value !== undefined && object.portSpecifier?.value !== null) {
-          message.portSpecifier = { $case: "namedPort", value: object.portSpecifier.value };
-        }
-        break;
-      }
-    }
-    message.resolverName = object.resolverName ?? "";
-    return message;
-  },
-};
-
-function createBaseEnvoyInternalAddress(): EnvoyInternalAddress {
-  return { addressNameSpecifier: undefined, endpointId: "" };
-}
-
-export const EnvoyInternalAddress: MessageFns<EnvoyInternalAddress> = {
-  encode(message: EnvoyInternalAddress, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    switch (message.addressNameSpecifier?.$case) {
-      case "serverListenerName":
-        writer.uint32(10).string(message.addressNameSpecifier.value);
-        break;
-    }
-    if (message.endpointId !== "") {
-      writer.uint32(18).string(message.endpointId);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): EnvoyInternalAddress {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseEnvoyInternalAddress();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.addressNameSpecifier = { $case: "serverListenerName", value: reader.string() };
-            continue;
-          }
-          case 18: {
-
-            message.endpointId = reader.string();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<EnvoyInternalAddress>): EnvoyInternalAddress {
-    return EnvoyInternalAddress.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<EnvoyInternalAddress>): EnvoyInternalAddress {
-    const message = createBaseEnvoyInternalAddress();
-    switch (object.addressNameSpecifier?.$case) {
-      case "serverListenerName": {
-        if (object.addressNameSpecifier?.value !== undefined && object.addressNameSpecifier?.value !== null) {
-          message.addressNameSpecifier = { $case: "serverListenerName", value: object.addressNameSpecifier.value };
-        }
-        break;
-      }
-    }
-    message.endpointId = object.endpointId ?? "";
-    return message;
-  },
-};
-
-function createBaseAddress(): Address {
-  return { address: undefined };
-}
-
-export const Address: MessageFns<Address> = {
-  encode(message: Address, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    switch (message.address?.$case) {
-      case "socketAddress":
-        SocketAddress.encode(message.address.value, writer.uint32(10).fork()).join();
-        break;
-      case "pipe":
-        Pipe.encode(message.address.value, writer.uint32(18).fork()).join();
-        break;
-      case "envoyInternalAddress":
-        EnvoyInternalAddress.encode(message.address.value, writer.uint32(26).fork()).join();
-        break;
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Address {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseAddress();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.address = { $case: "socketAddress", value: SocketAddress.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 18: {
-
-            message.address = { $case: "pipe", value: Pipe.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 26: {
-
-            message.address = {
-              $case: "envoyInternalAddress",
-              value: EnvoyInternalAddress.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Address>): Address {
-    return Address.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Address>): Address {
-    const message = createBaseAddress();
-    switch (object.address?.$case) {
-      case "socketAddress": {
-        if (object.address?.value !== undefined && object.address?.value !== null) {
-          message.address = { $case: "socketAddress", value: SocketAddress.fromPartial(object.address.value) };
-        }
-        break;
-      }
-      case "pipe": {
-        if (object.address?.value !== undefined && object.address?.value !== null) {
-          message.address = { $case: "pipe", value: Pipe.fromPartial(object.address.value) };
-        }
-        break;
-      }
-      case "envoyInternalAddress": {
-        if (object.address?.value !== undefined && object.address?.value !== null) {
-          message.address = {
-            $case: "envoyInternalAddress",
-            value: EnvoyInternalAddress.fromPartial(object.address.value),
-          };
-        }
-        break;
-      }
-    }
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const Address: MessageCodec<Address> = new MessageCodec<Address>(
+  "address.socketAddress message 1 address.pipe message 2 address.envoyInternalAddress message 3",
+  (v: any[], i: number): Address => ({
+    address: v[i],
+  }),
+  () => [SocketAddress, Pipe, EnvoyInternalAddress],
+);

@@ -2,8 +2,7 @@
 // source: envoy/config/core/v3/base.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../protobuf/message-codec";
 import { Any } from "../../../../google/protobuf/any";
 import { Struct } from "../../../../google/protobuf/struct";
 import { FractionalPercent } from "../../../type/v3/percent";
@@ -81,713 +80,100 @@ export interface ControlPlane {
   identifier: string;
 }
 
-function createBaseLocality(): Locality {
-  return { region: "", zone: "", subZone: "" };
-}
-
-export const Locality: MessageFns<Locality> = {
-  encode(message: Locality, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.region !== "") {
-      writer.uint32(10).string(message.region);
-    }
-    if (message.zone !== "") {
-      writer.uint32(18).string(message.zone);
-    }
-    if (message.subZone !== "") {
-      writer.uint32(26).string(message.subZone);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Locality {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseLocality();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.region = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.zone = reader.string();
-            continue;
-          }
-          case 26: {
-
-            message.subZone = reader.string();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Locality>): Locality {
-    return Locality.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Locality>): Locality {
-    const message = createBaseLocality();
-    message.region = object.region ?? "";
-    message.zone = object.zone ?? "";
-    message.subZone = object.subZone ?? "";
-    return message;
-  },
-};
-
-function createBaseBuildVersion(): BuildVersion {
-  return { version: undefined };
-}
-
-export const BuildVersion: MessageFns<BuildVersion> = {
-  encode(message: BuildVersion, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.version !== undefined) {
-      SemanticVersion.encode(message.version, writer.uint32(10).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): BuildVersion {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseBuildVersion();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.version = SemanticVersion.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<BuildVersion>): BuildVersion {
-    return BuildVersion.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<BuildVersion>): BuildVersion {
-    const message = createBaseBuildVersion();
-    message.version = (object.version !== undefined && object.version !== null)
-      ? SemanticVersion.fromPartial(object.version)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseNode(): Node {
-  return {
-    id: "",
-    cluster: "",
-    metadata: undefined,
-    locality: undefined,
-    userAgentName: "",
-    userAgentVersionType: undefined,
-    clientFeatures: [],
-  };
-}
-
-export const Node: MessageFns<Node> = {
-  encode(message: Node, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.id !== "") {
-      writer.uint32(10).string(message.id);
-    }
-    if (message.cluster !== "") {
-      writer.uint32(18).string(message.cluster);
-    }
-    if (message.metadata !== undefined) {
-      Struct.encode(message.metadata, writer.uint32(26).fork()).join();
-    }
-    if (message.locality !== undefined) {
-      Locality.encode(message.locality, writer.uint32(34).fork()).join();
-    }
-    if (message.userAgentName !== "") {
-      writer.uint32(50).string(message.userAgentName);
-    }
-    switch (message.userAgentVersionType?.$case) {
-      case "userAgentVersion":
-        writer.uint32(58).string(message.userAgentVersionType.value);
-        break;
-      case "userAgentBuildVersion":
-        BuildVersion.encode(message.userAgentVersionType.value, writer.uint32(66).fork()).join();
-        break;
-    }
-    for (const v of message.clientFeatures) {
-      writer.uint32(82).string(v!);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Node {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseNode();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.id = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.cluster = reader.string();
-            continue;
-          }
-          case 26: {
-
-            message.metadata = Struct.decode(reader, reader.uint32());
-            continue;
-          }
-          case 34: {
-
-            message.locality = Locality.decode(reader, reader.uint32());
-            continue;
-          }
-          case 50: {
-
-            message.userAgentName = reader.string();
-            continue;
-          }
-          case 58: {
-
-            message.userAgentVersionType = { $case: "userAgentVersion", value: reader.string() };
-            continue;
-          }
-          case 66: {
-
-            message.userAgentVersionType = {
-              $case: "userAgentBuildVersion",
-              value: BuildVersion.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 82: {
-
-            message.clientFeatures.push(reader.string());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Node>): Node {
-    return Node.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Node>): Node {
-    const message = createBaseNode();
-    message.id = object.id ?? "";
-    message.cluster = object.cluster ?? "";
-    message.metadata = (object.metadata !== undefined && object.metadata !== null)
-      ? Struct.fromPartial(object.metadata)
-      : undefined;
-    message.locality = (object.locality !== undefined && object.locality !== null)
-      ? Locality.fromPartial(object.locality)
-      : undefined;
-    message.userAgentName = object.userAgentName ?? "";
-    switch (object.userAgentVersionType?.$case) {
-      case "userAgentVersion": {
-        if (object.userAgentVersionType?.value !== undefined && object.userAgentVersionType?.value !== null) {
-          message.userAgentVersionType = { $case: "userAgentVersion", value: object.userAgentVersionType.value };
-        }
-        break;
-      }
-      case "userAgentBuildVersion": {
-        if (object.userAgentVersionType?.value !== undefined && object.userAgentVersionType?.value !== null) {
-          message.userAgentVersionType = {
-            $case: "userAgentBuildVersion",
-            value: BuildVersion.fromPartial(object.userAgentVersionType.value),
-          };
-        }
-        break;
-      }
-    }
-    message.clientFeatures = object.clientFeatures?.map((e) => e) || [];
-    return message;
-  },
-};
-
-function createBaseMetadata(): Metadata {
-  return { filterMetadata: new Map(), typedFilterMetadata: new Map() };
-}
-
-export const Metadata: MessageFns<Metadata> = {
-  encode(message: Metadata, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    message.filterMetadata.forEach((value, key) => {
-      Metadata_FilterMetadataEntry.encode({ key: key as any, value }, writer.uint32(10).fork()).join();
-    });
-    message.typedFilterMetadata.forEach((value, key) => {
-      Metadata_TypedFilterMetadataEntry.encode({ key: key as any, value }, writer.uint32(18).fork()).join();
-    });
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Metadata {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseMetadata();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            const entry1 = Metadata_FilterMetadataEntry.decode(reader, reader.uint32());
-            if (entry1.value !== undefined) {
-              message.filterMetadata.set(entry1.key, entry1.value);
-            }
-            continue;
-          }
-          case 18: {
-
-            const entry2 = Metadata_TypedFilterMetadataEntry.decode(reader, reader.uint32());
-            if (entry2.value !== undefined) {
-              message.typedFilterMetadata.set(entry2.key, entry2.value);
-            }
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Metadata>): Metadata {
-    return Metadata.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Metadata>): Metadata {
-    const message = createBaseMetadata();
-    message.filterMetadata = (() => {
-      const m = new Map();
-      (object.filterMetadata as Map<string, Struct> ?? new Map()).forEach((value, key) => {
-        if (value !== undefined) {
-          m.set(key, Struct.fromPartial(value));
-        }
-      });
-      return m;
-    })();
-    message.typedFilterMetadata = (() => {
-      const m = new Map();
-      (object.typedFilterMetadata as Map<string, Any> ?? new Map()).forEach((value, key) => {
-        if (value !== undefined) {
-          m.set(key, Any.fromPartial(value));
-        }
-      });
-      return m;
-    })();
-    return message;
-  },
-};
-
-function createBaseMetadata_FilterMetadataEntry(): Metadata_FilterMetadataEntry {
-  return { key: "", value: undefined };
-}
-
-export const Metadata_FilterMetadataEntry: MessageFns<Metadata_FilterMetadataEntry> = {
-  encode(message: Metadata_FilterMetadataEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.key !== "") {
-      writer.uint32(10).string(message.key);
-    }
-    if (message.value !== undefined) {
-      Struct.encode(message.value, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Metadata_FilterMetadataEntry {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseMetadata_FilterMetadataEntry();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.key = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.value = Struct.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Metadata_FilterMetadataEntry>): Metadata_FilterMetadataEntry {
-    return Metadata_FilterMetadataEntry.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Metadata_FilterMetadataEntry>): Metadata_FilterMetadataEntry {
-    const message = createBaseMetadata_FilterMetadataEntry();
-    message.key = object.key ?? "";
-    message.value = (object.value !== undefined && object.value !== null)
-      ? Struct.fromPartial(object.value)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseMetadata_TypedFilterMetadataEntry(): Metadata_TypedFilterMetadataEntry {
-  return { key: "", value: undefined };
-}
-
-export const Metadata_TypedFilterMetadataEntry: MessageFns<Metadata_TypedFilterMetadataEntry> = {
-  encode(message: Metadata_TypedFilterMetadataEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.key !== "") {
-      writer.uint32(10).string(message.key);
-    }
-    if (message.value !== undefined) {
-      Any.encode(message.value, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Metadata_TypedFilterMetadataEntry {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseMetadata_TypedFilterMetadataEntry();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.key = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.value = Any.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Metadata_TypedFilterMetadataEntry>): Metadata_TypedFilterMetadataEntry {
-    return Metadata_TypedFilterMetadataEntry.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Metadata_TypedFilterMetadataEntry>): Metadata_TypedFilterMetadataEntry {
-    const message = createBaseMetadata_TypedFilterMetadataEntry();
-    message.key = object.key ?? "";
-    message.value = (object.value !== undefined && object.value !== null) ? Any.fromPartial(object.value) : undefined;
-    return message;
-  },
-};
-
-function createBaseRuntimeDouble(): RuntimeDouble {
-  return { defaultValue: 0, runtimeKey: "" };
-}
-
-export const RuntimeDouble: MessageFns<RuntimeDouble> = {
-  encode(message: RuntimeDouble, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.defaultValue !== 0) {
-      writer.uint32(9).double(message.defaultValue);
-    }
-    if (message.runtimeKey !== "") {
-      writer.uint32(18).string(message.runtimeKey);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): RuntimeDouble {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRuntimeDouble();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 9: {
-
-            message.defaultValue = reader.double();
-            continue;
-          }
-          case 18: {
-
-            message.runtimeKey = reader.string();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<RuntimeDouble>): RuntimeDouble {
-    return RuntimeDouble.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<RuntimeDouble>): RuntimeDouble {
-    const message = createBaseRuntimeDouble();
-    message.defaultValue = object.defaultValue ?? 0;
-    message.runtimeKey = object.runtimeKey ?? "";
-    return message;
-  },
-};
-
-function createBaseRuntimeFractionalPercent(): RuntimeFractionalPercent {
-  return { defaultValue: undefined, runtimeKey: "" };
-}
-
-export const RuntimeFractionalPercent: MessageFns<RuntimeFractionalPercent> = {
-  encode(message: RuntimeFractionalPercent, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.defaultValue !== undefined) {
-      FractionalPercent.encode(message.defaultValue, writer.uint32(10).fork()).join();
-    }
-    if (message.runtimeKey !== "") {
-      writer.uint32(18).string(message.runtimeKey);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): RuntimeFractionalPercent {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRuntimeFractionalPercent();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.defaultValue = FractionalPercent.decode(reader, reader.uint32());
-            continue;
-          }
-          case 18: {
-
-            message.runtimeKey = reader.string();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<RuntimeFractionalPercent>): RuntimeFractionalPercent {
-    return RuntimeFractionalPercent.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<RuntimeFractionalPercent>): RuntimeFractionalPercent {
-    const message = createBaseRuntimeFractionalPercent();
-    message.defaultValue = (object.defaultValue !== undefined && object.defaultValue !== null)
-      ? FractionalPercent.fromPartial(object.defaultValue)
-      : undefined;
-    message.runtimeKey = object.runtimeKey ?? "";
-    return message;
-  },
-};
-
-function createBaseDataSource(): DataSource {
-  return { specifier: undefined };
-}
-
-export const DataSource: MessageFns<DataSource> = {
-  encode(message: DataSource, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    switch (message.specifier?.$case) {
-      case "filename":
-        writer.uint32(10).string(message.specifier.value);
-        break;
-      case "inlineBytes":
-        writer.uint32(18).bytes(message.specifier.value);
-        break;
-      case "inlineString":
-        writer.uint32(26).string(message.specifier.value);
-        break;
-      case "environmentVariable":
-        writer.uint32(34).string(message.specifier.value);
-        break;
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): DataSource {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDataSource();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.specifier = { $case: "filename", value: reader.string() };
-            continue;
-          }
-          case 18: {
-
-            message.specifier = { $case: "inlineBytes", value: reader.bytes() };
-            continue;
-          }
-          case 26: {
-
-            message.specifier = { $case: "inlineString", value: reader.string() };
-            continue;
-          }
-          case 34: {
-
-            message.specifier = { $case: "environmentVariable", value: reader.string() };
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<DataSource>): DataSource {
-    return DataSource.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<DataSource>): DataSource {
-    const message = createBaseDataSource();
-    switch (object.specifier?.$case) {
-      case "filename": {
-        if (object.specifier?.value !== undefined && object.specifier?.value !== null) {
-          message.specifier = { $case: "filename", value: object.specifier.value };
-        }
-        break;
-      }
-      case "inlineBytes": {
-        if (object.specifier?.value !== undefined && object.specifier?.value !== null) {
-          message.specifier = { $case: "inlineBytes", value: object.specifier.value };
-        }
-        break;
-      }
-      case "inlineString": {
-        if (object.specifier?.value !== undefined && object.specifier?.value !== null) {
-          message.specifier = { $case: "inlineString", value: object.specifier.value };
-        }
-        break;
-      }
-      case "environmentVariable": {
-        if (object.specifier?.value !== undefined && object.specifier?.value !== null) {
-          message.specifier = { $case: "environmentVariable", value: object.specifier.value };
-        }
-        break;
-      }
-    }
-    return message;
-  },
-};
-
-function createBaseTransportSocket(): TransportSocket {
-  return { name: "", configType: undefined };
-}
-
-export const TransportSocket: MessageFns<TransportSocket> = {
-  encode(message: TransportSocket, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== "") {
-      writer.uint32(10).string(message.name);
-    }
-    switch (message.configType?.$case) {
-      case "typedConfig":
-        Any.encode(message.configType.value, writer.uint32(26).fork()).join();
-        break;
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): TransportSocket {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseTransportSocket();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.name = reader.string();
-            continue;
-          }
-          case 26: {
-
-            message.configType = { $case: "typedConfig", value: Any.decode(reader, reader.uint32()) };
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<TransportSocket>): TransportSocket {
-    return TransportSocket.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<TransportSocket>): TransportSocket {
-    const message = createBaseTransportSocket();
-    message.name = object.name ?? "";
-    switch (object.configType?.$case) {
-      case "typedConfig": {
-        if (object.configType?.value !== undefined && object.configType?.value !== null) {
-          message.configType = { $case: "typedConfig", value: Any.fromPartial(object.configType.value) };
-        }
-        break;
-      }
-    }
-    return message;
-  },
-};
-
-function createBaseControlPlane(): ControlPlane {
-  return { identifier: "" };
-}
-
-export const ControlPlane: MessageFns<ControlPlane> = {
-  encode(message: ControlPlane, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.identifier !== "") {
-      writer.uint32(10).string(message.identifier);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ControlPlane {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseControlPlane();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.identifier = reader.string();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<ControlPlane>): ControlPlane {
-    return ControlPlane.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ControlPlane>): ControlPlane {
-    const message = createBaseControlPlane();
-    message.identifier = object.identifier ?? "";
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const Locality: MessageCodec<Locality> = new MessageCodec<Locality>(
+  "region string 1 zone string 2 subZone string 3",
+  (v: any[], i: number): Locality => ({
+    region: v[i] ?? "",
+    zone: v[i + 1] ?? "",
+    subZone: v[i + 2] ?? "",
+  }),
+);
+
+export const BuildVersion: MessageCodec<BuildVersion> = new MessageCodec<BuildVersion>(
+  "version message 1",
+  (v: any[], i: number): BuildVersion => ({
+    version: v[i],
+  }),
+  () => [SemanticVersion],
+);
+
+export const Node: MessageCodec<Node> = new MessageCodec<Node>(
+  "id string 1 cluster string 2 metadata message 3 locality message 4 userAgentName string 6 userAgentVersionType.userAgentVersion string 7 userAgentVersionType.userAgentBuildVersion message 8 clientFeatures string[] 10",
+  (v: any[], i: number): Node => ({
+    id: v[i] ?? "",
+    cluster: v[i + 1] ?? "",
+    metadata: v[i + 2],
+    locality: v[i + 3],
+    userAgentName: v[i + 4] ?? "",
+    userAgentVersionType: v[i + 5],
+    clientFeatures: v[i + 6] ?? [],
+  }),
+  () => [Struct, Locality, BuildVersion],
+);
+
+export const Metadata: MessageCodec<Metadata> = new MessageCodec<Metadata>(
+  "filterMetadata message{} 1 typedFilterMetadata message{} 2",
+  (v: any[], i: number): Metadata => ({
+    filterMetadata: v[i] ?? new Map(),
+    typedFilterMetadata: v[i + 1] ?? new Map(),
+  }),
+  () => [Metadata_FilterMetadataEntry, Metadata_TypedFilterMetadataEntry],
+);
+
+export const Metadata_FilterMetadataEntry: MessageCodec<Metadata_FilterMetadataEntry> = new MessageCodec<Metadata_FilterMetadataEntry>(
+  "key string 1 value message 2",
+  (v: any[], i: number): Metadata_FilterMetadataEntry => ({
+    key: v[i] ?? "",
+    value: v[i + 1],
+  }),
+  () => [Struct],
+);
+
+export const Metadata_TypedFilterMetadataEntry: MessageCodec<Metadata_TypedFilterMetadataEntry> = new MessageCodec<Metadata_TypedFilterMetadataEntry>(
+  "key string 1 value message 2",
+  (v: any[], i: number): Metadata_TypedFilterMetadataEntry => ({
+    key: v[i] ?? "",
+    value: v[i + 1],
+  }),
+  () => [Any],
+);
+
+export const RuntimeDouble: MessageCodec<RuntimeDouble> = new MessageCodec<RuntimeDouble>(
+  "defaultValue double 1 runtimeKey string 2",
+  (v: any[], i: number): RuntimeDouble => ({
+    defaultValue: v[i] ?? 0,
+    runtimeKey: v[i + 1] ?? "",
+  }),
+);
+
+export const RuntimeFractionalPercent: MessageCodec<RuntimeFractionalPercent> = new MessageCodec<RuntimeFractionalPercent>(
+  "defaultValue message 1 runtimeKey string 2",
+  (v: any[], i: number): RuntimeFractionalPercent => ({
+    defaultValue: v[i],
+    runtimeKey: v[i + 1] ?? "",
+  }),
+  () => [FractionalPercent],
+);
+
+export const DataSource: MessageCodec<DataSource> = new MessageCodec<DataSource>(
+  "specifier.filename string 1 specifier.inlineBytes bytes 2 specifier.inlineString string 3 specifier.environmentVariable string 4",
+  (v: any[], i: number): DataSource => ({
+    specifier: v[i],
+  }),
+);
+
+export const TransportSocket: MessageCodec<TransportSocket> = new MessageCodec<TransportSocket>(
+  "name string 1 configType.typedConfig message 3",
+  (v: any[], i: number): TransportSocket => ({
+    name: v[i] ?? "",
+    configType: v[i + 1],
+  }),
+  () => [Any],
+);
+
+export const ControlPlane: MessageCodec<ControlPlane> = new MessageCodec<ControlPlane>(
+  "identifier string 1",
+  (v: any[], i: number): ControlPlane => ({
+    identifier: v[i] ?? "",
+  }),
+);

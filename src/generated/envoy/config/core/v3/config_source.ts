@@ -2,8 +2,7 @@
 // source: envoy/config/core/v3/config_source.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../protobuf/message-codec";
 import { Any } from "../../../../google/protobuf/any";
 import { Duration } from "../../../../google/protobuf/duration";
 
@@ -53,326 +52,42 @@ export interface ExtensionConfigSource {
   typeUrls: string[];
 }
 
-function createBaseConfigSource(): ConfigSource {
-  return { configSourceSpecifier: undefined, initialFetchTimeout: undefined, resourceApiVersion: 0 };
-}
+export const ConfigSource: MessageCodec<ConfigSource> = new MessageCodec<ConfigSource>(
+  "configSourceSpecifier.path string 1 configSourceSpecifier.apiConfigSource message 2 configSourceSpecifier.ads message 3 configSourceSpecifier.self message 5 initialFetchTimeout message 4 resourceApiVersion int32 6",
+  (v: any[], i: number): ConfigSource => ({
+    configSourceSpecifier: v[i],
+    initialFetchTimeout: v[i + 1],
+    resourceApiVersion: v[i + 2] ?? 0,
+  }),
+  () => [ApiConfigSource, AggregatedConfigSource, SelfConfigSource, Duration],
+);
 
-export const ConfigSource: MessageFns<ConfigSource> = {
-  encode(message: ConfigSource, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    switch (message.configSourceSpecifier?.$case) {
-      case "path":
-        writer.uint32(10).string(message.configSourceSpecifier.value);
-        break;
-      case "apiConfigSource":
-        ApiConfigSource.encode(message.configSourceSpecifier.value, writer.uint32(18).fork()).join();
-        break;
-      case "ads":
-        AggregatedConfigSource.encode(message.configSourceSpecifier.value, writer.uint32(26).fork()).join();
-        break;
-      case "self":
-        SelfConfigSource.encode(message.configSourceSpecifier.value, writer.uint32(42).fork()).join();
-        break;
-    }
-    if (message.initialFetchTimeout !== undefined) {
-      Duration.encode(message.initialFetchTimeout, writer.uint32(34).fork()).join();
-    }
-    if (message.resourceApiVersion !== 0) {
-      writer.uint32(48).int32(message.resourceApiVersion);
-    }
-    return writer;
-  },
+export const ApiConfigSource: MessageCodec<ApiConfigSource> = new MessageCodec<ApiConfigSource>(
+  "apiType int32 1 transportApiVersion int32 8",
+  (v: any[], i: number): ApiConfigSource => ({
+    apiType: v[i] ?? 0,
+    transportApiVersion: v[i + 1] ?? 0,
+  }),
+);
 
-  decode(input: BinaryReader | Uint8Array, length?: number): ConfigSource {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseConfigSource();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
+export const AggregatedConfigSource: MessageCodec<AggregatedConfigSource> = new MessageCodec<AggregatedConfigSource>(
+  "",
+  (): AggregatedConfigSource => ({}),
+);
 
-            message.configSourceSpecifier = { $case: "path", value: reader.string() };
-            continue;
-          }
-          case 18: {
+export const SelfConfigSource: MessageCodec<SelfConfigSource> = new MessageCodec<SelfConfigSource>(
+  "transportApiVersion int32 1",
+  (v: any[], i: number): SelfConfigSource => ({
+    transportApiVersion: v[i] ?? 0,
+  }),
+);
 
-            message.configSourceSpecifier = {
-              $case: "apiConfigSource",
-              value: ApiConfigSource.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 26: {
-
-            message.configSourceSpecifier = {
-              $case: "ads",
-              value: AggregatedConfigSource.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 42: {
-
-            message.configSourceSpecifier = { $case: "self", value: SelfConfigSource.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 34: {
-
-            message.initialFetchTimeout = Duration.decode(reader, reader.uint32());
-            continue;
-          }
-          case 48: {
-
-            message.resourceApiVersion = reader.int32() as any;
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<ConfigSource>): ConfigSource {
-    return ConfigSource.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ConfigSource>): ConfigSource {
-    const message = createBaseConfigSource();
-    switch (object.configSourceSpecifier?.$case) {
-      case "path": {
-        if (object.configSourceSpecifier?.value !== undefined && object.configSourceSpecifier?.value !== null) {
-          message.configSourceSpecifier = { $case: "path", value: object.configSourceSpecifier.value };
-        }
-        break;
-      }
-      case "apiConfigSource": {
-        if (object.configSourceSpecifier?.value !== undefined && object.configSourceSpecifier?.value !== null) {
-          message.configSourceSpecifier = {
-            $case: "apiConfigSource",
-            value: ApiConfigSource.fromPartial(object.configSourceSpecifier.value),
-          };
-        }
-        break;
-      }
-      case "ads": {
-        if (object.configSourceSpecifier?.value !== undefined && object.configSourceSpecifier?.value !== null) {
-          message.configSourceSpecifier = {
-            $case: "ads",
-            value: AggregatedConfigSource.fromPartial(object.configSourceSpecifier.value),
-          };
-        }
-        break;
-      }
-      case "self": {
-        if (object.configSourceSpecifier?.value !== undefined && object.configSourceSpecifier?.value !== null) {
-          message.configSourceSpecifier = {
-            $case: "self",
-            value: SelfConfigSource.fromPartial(object.configSourceSpecifier.value),
-          };
-        }
-        break;
-      }
-    }
-    message.initialFetchTimeout = (object.initialFetchTimeout !== undefined && object.initialFetchTimeout !== null)
-      ? Duration.fromPartial(object.initialFetchTimeout)
-      : undefined;
-    message.resourceApiVersion = object.resourceApiVersion ?? 0;
-    return message;
-  },
-};
-
-function createBaseApiConfigSource(): ApiConfigSource {
-  return { apiType: 0, transportApiVersion: 0 };
-}
-
-export const ApiConfigSource: MessageFns<ApiConfigSource> = {
-  encode(message: ApiConfigSource, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.apiType !== 0) {
-      writer.uint32(8).int32(message.apiType);
-    }
-    if (message.transportApiVersion !== 0) {
-      writer.uint32(64).int32(message.transportApiVersion);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ApiConfigSource {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseApiConfigSource();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 8: {
-
-            message.apiType = reader.int32() as any;
-            continue;
-          }
-          case 64: {
-
-            message.transportApiVersion = reader.int32() as any;
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<ApiConfigSource>): ApiConfigSource {
-    return ApiConfigSource.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ApiConfigSource>): ApiConfigSource {
-    const message = createBaseApiConfigSource();
-    message.apiType = object.apiType ?? 0;
-    message.transportApiVersion = object.transportApiVersion ?? 0;
-    return message;
-  },
-};
-
-function createBaseAggregatedConfigSource(): AggregatedConfigSource {
-  return {};
-}
-
-export const AggregatedConfigSource: MessageFns<AggregatedConfigSource> = {
-  encode(_: AggregatedConfigSource, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): AggregatedConfigSource {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseAggregatedConfigSource();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<AggregatedConfigSource>): AggregatedConfigSource {
-    return AggregatedConfigSource.fromPartial(base ?? {});
-  },
-  fromPartial(_: DeepPartial<AggregatedConfigSource>): AggregatedConfigSource {
-    const message = createBaseAggregatedConfigSource();
-    return message;
-  },
-};
-
-function createBaseSelfConfigSource(): SelfConfigSource {
-  return { transportApiVersion: 0 };
-}
-
-export const SelfConfigSource: MessageFns<SelfConfigSource> = {
-  encode(message: SelfConfigSource, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.transportApiVersion !== 0) {
-      writer.uint32(8).int32(message.transportApiVersion);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): SelfConfigSource {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseSelfConfigSource();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 8: {
-
-            message.transportApiVersion = reader.int32() as any;
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<SelfConfigSource>): SelfConfigSource {
-    return SelfConfigSource.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<SelfConfigSource>): SelfConfigSource {
-    const message = createBaseSelfConfigSource();
-    message.transportApiVersion = object.transportApiVersion ?? 0;
-    return message;
-  },
-};
-
-function createBaseExtensionConfigSource(): ExtensionConfigSource {
-  return { configSource: undefined, defaultConfig: undefined, typeUrls: [] };
-}
-
-export const ExtensionConfigSource: MessageFns<ExtensionConfigSource> = {
-  encode(message: ExtensionConfigSource, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.configSource !== undefined) {
-      ConfigSource.encode(message.configSource, writer.uint32(10).fork()).join();
-    }
-    if (message.defaultConfig !== undefined) {
-      Any.encode(message.defaultConfig, writer.uint32(18).fork()).join();
-    }
-    for (const v of message.typeUrls) {
-      writer.uint32(34).string(v!);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ExtensionConfigSource {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseExtensionConfigSource();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.configSource = ConfigSource.decode(reader, reader.uint32());
-            continue;
-          }
-          case 18: {
-
-            message.defaultConfig = Any.decode(reader, reader.uint32());
-            continue;
-          }
-          case 34: {
-
-            message.typeUrls.push(reader.string());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<ExtensionConfigSource>): ExtensionConfigSource {
-    return ExtensionConfigSource.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ExtensionConfigSource>): ExtensionConfigSource {
-    const message = createBaseExtensionConfigSource();
-    message.configSource = (object.configSource !== undefined && object.configSource !== null)
-      ? ConfigSource.fromPartial(object.configSource)
-      : undefined;
-    message.defaultConfig = (object.defaultConfig !== undefined && object.defaultConfig !== null)
-      ? Any.fromPartial(object.defaultConfig)
-      : undefined;
-    message.typeUrls = object.typeUrls?.map((e) => e) || [];
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const ExtensionConfigSource: MessageCodec<ExtensionConfigSource> = new MessageCodec<ExtensionConfigSource>(
+  "configSource message 1 defaultConfig message 2 typeUrls string[] 4",
+  (v: any[], i: number): ExtensionConfigSource => ({
+    configSource: v[i],
+    defaultConfig: v[i + 1],
+    typeUrls: v[i + 2] ?? [],
+  }),
+  () => [ConfigSource, Any],
+);

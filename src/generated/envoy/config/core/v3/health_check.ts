@@ -2,8 +2,7 @@
 // source: envoy/config/core/v3/health_check.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../protobuf/message-codec";
 
 export enum HealthStatus {
   UNKNOWN = 0,
@@ -19,75 +18,9 @@ export interface HealthStatusSet {
   statuses: HealthStatus[];
 }
 
-function createBaseHealthStatusSet(): HealthStatusSet {
-  return { statuses: [] };
-}
-
-export const HealthStatusSet: MessageFns<HealthStatusSet> = {
-  encode(message: HealthStatusSet, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.statuses.length !== 0) {
-      writer.uint32(10).fork();
-      for (const v of message.statuses) {
-        writer.int32(v);
-      }
-      writer.join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): HealthStatusSet {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseHealthStatusSet();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag === 8) {
-              message.statuses.push(reader.int32() as any);
-
-              continue;
-            }
-
-            if (tag === 10) {
-              const end2 = reader.uint32() + reader.pos;
-              while (reader.pos < end2) {
-                message.statuses.push(reader.int32() as any);
-              }
-
-              continue;
-            }
-
-            break;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<HealthStatusSet>): HealthStatusSet {
-    return HealthStatusSet.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<HealthStatusSet>): HealthStatusSet {
-    const message = createBaseHealthStatusSet();
-    message.statuses = object.statuses?.map((e) => e) || [];
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const HealthStatusSet: MessageCodec<HealthStatusSet> = new MessageCodec<HealthStatusSet>(
+  "statuses int32[] 1",
+  (v: any[], i: number): HealthStatusSet => ({
+    statuses: v[i] ?? [],
+  }),
+);

@@ -2,8 +2,7 @@
 // source: envoy/config/core/v3/protocol.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../protobuf/message-codec";
 import { Duration } from "../../../../google/protobuf/duration";
 
 export interface HttpProtocolOptions {
@@ -11,71 +10,11 @@ export interface HttpProtocolOptions {
   maxStreamDuration: Duration | undefined;
 }
 
-function createBaseHttpProtocolOptions(): HttpProtocolOptions {
-  return { idleTimeout: undefined, maxStreamDuration: undefined };
-}
-
-export const HttpProtocolOptions: MessageFns<HttpProtocolOptions> = {
-  encode(message: HttpProtocolOptions, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.idleTimeout !== undefined) {
-      Duration.encode(message.idleTimeout, writer.uint32(10).fork()).join();
-    }
-    if (message.maxStreamDuration !== undefined) {
-      Duration.encode(message.maxStreamDuration, writer.uint32(34).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): HttpProtocolOptions {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseHttpProtocolOptions();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.idleTimeout = Duration.decode(reader, reader.uint32());
-            continue;
-          }
-          case 34: {
-
-            message.maxStreamDuration = Duration.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<HttpProtocolOptions>): HttpProtocolOptions {
-    return HttpProtocolOptions.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<HttpProtocolOptions>): HttpProtocolOptions {
-    const message = createBaseHttpProtocolOptions();
-    message.idleTimeout = (object.idleTimeout !== undefined && object.idleTimeout !== null)
-      ? Duration.fromPartial(object.idleTimeout)
-      : undefined;
-    message.maxStreamDuration = (object.maxStreamDuration !== undefined && object.maxStreamDuration !== null)
-      ? Duration.fromPartial(object.maxStreamDuration)
-      : undefined;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const HttpProtocolOptions: MessageCodec<HttpProtocolOptions> = new MessageCodec<HttpProtocolOptions>(
+  "idleTimeout message 1 maxStreamDuration message 4",
+  (v: any[], i: number): HttpProtocolOptions => ({
+    idleTimeout: v[i],
+    maxStreamDuration: v[i + 1],
+  }),
+  () => [Duration, Duration],
+);

@@ -2,8 +2,7 @@
 // source: envoy/config/endpoint/v3/endpoint.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../protobuf/message-codec";
 import { UInt32Value } from "../../../../google/protobuf/wrappers";
 import { FractionalPercent } from "../../../type/v3/percent";
 import { LocalityLbEndpoints } from "./endpoint_components";
@@ -24,181 +23,30 @@ export interface ClusterLoadAssignment_Policy_DropOverload {
   dropPercentage: FractionalPercent | undefined;
 }
 
-function createBaseClusterLoadAssignment(): ClusterLoadAssignment {
-  return { clusterName: "", endpoints: [], policy: undefined };
-}
+export const ClusterLoadAssignment: MessageCodec<ClusterLoadAssignment> = new MessageCodec<ClusterLoadAssignment>(
+  "clusterName string 1 endpoints message[] 2 policy message 4",
+  (v: any[], i: number): ClusterLoadAssignment => ({
+    clusterName: v[i] ?? "",
+    endpoints: v[i + 1] ?? [],
+    policy: v[i + 2],
+  }),
+  () => [LocalityLbEndpoints, ClusterLoadAssignment_Policy],
+);
 
-export const ClusterLoadAssignment: MessageFns<ClusterLoadAssignment> = {
-  encode(message: ClusterLoadAssignment, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.clusterName !== "") {
-      writer.uint32(10).string(message.clusterName);
-    }
-    for (const v of message.endpoints) {
-      LocalityLbEndpoints.encode(v!, writer.uint32(18).fork()).join();
-    }
-    if (message.policy !== undefined) {
-      ClusterLoadAssignment_Policy.encode(message.policy, writer.uint32(34).fork()).join();
-    }
-    return writer;
-  },
+export const ClusterLoadAssignment_Policy: MessageCodec<ClusterLoadAssignment_Policy> = new MessageCodec<ClusterLoadAssignment_Policy>(
+  "dropOverloads message[] 2 overprovisioningFactor message? 3",
+  (v: any[], i: number): ClusterLoadAssignment_Policy => ({
+    dropOverloads: v[i] ?? [],
+    overprovisioningFactor: v[i + 1],
+  }),
+  () => [ClusterLoadAssignment_Policy_DropOverload, UInt32Value],
+);
 
-  decode(input: BinaryReader | Uint8Array, length?: number): ClusterLoadAssignment {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseClusterLoadAssignment();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.clusterName = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.endpoints.push(LocalityLbEndpoints.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 34: {
-
-            message.policy = ClusterLoadAssignment_Policy.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<ClusterLoadAssignment>): ClusterLoadAssignment {
-    return ClusterLoadAssignment.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ClusterLoadAssignment>): ClusterLoadAssignment {
-    const message = createBaseClusterLoadAssignment();
-    message.clusterName = object.clusterName ?? "";
-    message.endpoints = object.endpoints?.map((e) => LocalityLbEndpoints.fromPartial(e)) || [];
-    message.policy = (object.policy !== undefined && object.policy !== null)
-      ? ClusterLoadAssignment_Policy.fromPartial(object.policy)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseClusterLoadAssignment_Policy(): ClusterLoadAssignment_Policy {
-  return { dropOverloads: [], overprovisioningFactor: undefined };
-}
-
-export const ClusterLoadAssignment_Policy: MessageFns<ClusterLoadAssignment_Policy> = {
-  encode(message: ClusterLoadAssignment_Policy, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    for (const v of message.dropOverloads) {
-      ClusterLoadAssignment_Policy_DropOverload.encode(v!, writer.uint32(18).fork()).join();
-    }
-    if (message.overprovisioningFactor !== undefined) {
-      UInt32Value.encode({ value: message.overprovisioningFactor! }, writer.uint32(26).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ClusterLoadAssignment_Policy {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseClusterLoadAssignment_Policy();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 18: {
-
-            message.dropOverloads.push(ClusterLoadAssignment_Policy_DropOverload.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 26: {
-
-            message.overprovisioningFactor = UInt32Value.decode(reader, reader.uint32()).value;
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<ClusterLoadAssignment_Policy>): ClusterLoadAssignment_Policy {
-    return ClusterLoadAssignment_Policy.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ClusterLoadAssignment_Policy>): ClusterLoadAssignment_Policy {
-    const message = createBaseClusterLoadAssignment_Policy();
-    message.dropOverloads =
-      object.dropOverloads?.map((e) => ClusterLoadAssignment_Policy_DropOverload.fromPartial(e)) || [];
-    message.overprovisioningFactor = object.overprovisioningFactor ?? undefined;
-    return message;
-  },
-};
-
-function createBaseClusterLoadAssignment_Policy_DropOverload(): ClusterLoadAssignment_Policy_DropOverload {
-  return { category: "", dropPercentage: undefined };
-}
-
-export const ClusterLoadAssignment_Policy_DropOverload: MessageFns<ClusterLoadAssignment_Policy_DropOverload> = {
-  encode(message: ClusterLoadAssignment_Policy_DropOverload, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.category !== "") {
-      writer.uint32(10).string(message.category);
-    }
-    if (message.dropPercentage !== undefined) {
-      FractionalPercent.encode(message.dropPercentage, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ClusterLoadAssignment_Policy_DropOverload {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseClusterLoadAssignment_Policy_DropOverload();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.category = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.dropPercentage = FractionalPercent.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<ClusterLoadAssignment_Policy_DropOverload>): ClusterLoadAssignment_Policy_DropOverload {
-    return ClusterLoadAssignment_Policy_DropOverload.fromPartial(base ?? {});
-  },
-  fromPartial(
-    object: DeepPartial<ClusterLoadAssignment_Policy_DropOverload>,
-  ): ClusterLoadAssignment_Policy_DropOverload {
-    const message = createBaseClusterLoadAssignment_Policy_DropOverload();
-    message.category = object.category ?? "";
-    message.dropPercentage = (object.dropPercentage !== undefined && object.dropPercentage !== null)
-      ? FractionalPercent.fromPartial(object.dropPercentage)
-      : undefined;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const ClusterLoadAssignment_Policy_DropOverload: MessageCodec<ClusterLoadAssignment_Policy_DropOverload> = new MessageCodec<ClusterLoadAssignment_Policy_DropOverload>(
+  "category string 1 dropPercentage message 2",
+  (v: any[], i: number): ClusterLoadAssignment_Policy_DropOverload => ({
+    category: v[i] ?? "",
+    dropPercentage: v[i + 1],
+  }),
+  () => [FractionalPercent],
+);

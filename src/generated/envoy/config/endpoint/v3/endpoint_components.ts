@@ -2,8 +2,7 @@
 // source: envoy/config/endpoint/v3/endpoint_components.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../protobuf/message-codec";
 import { UInt32Value } from "../../../../google/protobuf/wrappers";
 import { CollectionEntry } from "../../../../xds/core/v3/collection_entry";
 import { Address } from "../../core/v3/address";
@@ -53,475 +52,69 @@ export interface LocalityLbEndpoints_LbEndpointList {
   lbEndpoints: LbEndpoint[];
 }
 
-function createBaseEndpoint(): Endpoint {
-  return { address: undefined, hostname: "", additionalAddresses: [] };
-}
+export const Endpoint: MessageCodec<Endpoint> = new MessageCodec<Endpoint>(
+  "address message 1 hostname string 3 additionalAddresses message[] 4",
+  (v: any[], i: number): Endpoint => ({
+    address: v[i],
+    hostname: v[i + 1] ?? "",
+    additionalAddresses: v[i + 2] ?? [],
+  }),
+  () => [Address, Endpoint_AdditionalAddress],
+);
 
-export const Endpoint: MessageFns<Endpoint> = {
-  encode(message: Endpoint, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.address !== undefined) {
-      Address.encode(message.address, writer.uint32(10).fork()).join();
-    }
-    if (message.hostname !== "") {
-      writer.uint32(26).string(message.hostname);
-    }
-    for (const v of message.additionalAddresses) {
-      Endpoint_AdditionalAddress.encode(v!, writer.uint32(34).fork()).join();
-    }
-    return writer;
-  },
+export const Endpoint_AdditionalAddress: MessageCodec<Endpoint_AdditionalAddress> = new MessageCodec<Endpoint_AdditionalAddress>(
+  "address message 1",
+  (v: any[], i: number): Endpoint_AdditionalAddress => ({
+    address: v[i],
+  }),
+  () => [Address],
+);
 
-  decode(input: BinaryReader | Uint8Array, length?: number): Endpoint {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseEndpoint();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
+export const LbEndpoint: MessageCodec<LbEndpoint> = new MessageCodec<LbEndpoint>(
+  "hostIdentifier.endpoint message 1 hostIdentifier.endpointName string 5 healthStatus int32 2 metadata message 3 loadBalancingWeight message? 4",
+  (v: any[], i: number): LbEndpoint => ({
+    hostIdentifier: v[i],
+    healthStatus: v[i + 1] ?? 0,
+    metadata: v[i + 2],
+    loadBalancingWeight: v[i + 3],
+  }),
+  () => [Endpoint, Metadata, UInt32Value],
+);
 
-            message.address = Address.decode(reader, reader.uint32());
-            continue;
-          }
-          case 26: {
+export const LbEndpointCollection: MessageCodec<LbEndpointCollection> = new MessageCodec<LbEndpointCollection>(
+  "entries message[] 1",
+  (v: any[], i: number): LbEndpointCollection => ({
+    entries: v[i] ?? [],
+  }),
+  () => [CollectionEntry],
+);
 
-            message.hostname = reader.string();
-            continue;
-          }
-          case 34: {
+export const LedsClusterLocalityConfig: MessageCodec<LedsClusterLocalityConfig> = new MessageCodec<LedsClusterLocalityConfig>(
+  "ledsConfig message 1 ledsCollectionName string 2",
+  (v: any[], i: number): LedsClusterLocalityConfig => ({
+    ledsConfig: v[i],
+    ledsCollectionName: v[i + 1] ?? "",
+  }),
+  () => [ConfigSource],
+);
 
-            message.additionalAddresses.push(Endpoint_AdditionalAddress.decode(reader, reader.uint32()));
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
+export const LocalityLbEndpoints: MessageCodec<LocalityLbEndpoints> = new MessageCodec<LocalityLbEndpoints>(
+  "locality message 1 metadata message 9 lbEndpoints message[] 2 lbConfig.loadBalancerEndpoints message 7 lbConfig.ledsClusterLocalityConfig message 8 loadBalancingWeight message? 3 priority uint32 5",
+  (v: any[], i: number): LocalityLbEndpoints => ({
+    locality: v[i],
+    metadata: v[i + 1],
+    lbEndpoints: v[i + 2] ?? [],
+    lbConfig: v[i + 3],
+    loadBalancingWeight: v[i + 4],
+    priority: v[i + 5] ?? 0,
+  }),
+  () => [Locality, Metadata, LbEndpoint, LocalityLbEndpoints_LbEndpointList, LedsClusterLocalityConfig, UInt32Value],
+);
 
-  create(base?: DeepPartial<Endpoint>): Endpoint {
-    return Endpoint.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Endpoint>): Endpoint {
-    const message = createBaseEndpoint();
-    message.address = (object.address !== undefined && object.address !== null)
-      ? Address.fromPartial(object.address)
-      : undefined;
-    message.hostname = object.hostname ?? "";
-    message.additionalAddresses = object.additionalAddresses?.map((e) => Endpoint_AdditionalAddress.fromPartial(e)) ||
-      [];
-    return message;
-  },
-};
-
-function createBaseEndpoint_AdditionalAddress(): Endpoint_AdditionalAddress {
-  return { address: undefined };
-}
-
-export const Endpoint_AdditionalAddress: MessageFns<Endpoint_AdditionalAddress> = {
-  encode(message: Endpoint_AdditionalAddress, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.address !== undefined) {
-      Address.encode(message.address, writer.uint32(10).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Endpoint_AdditionalAddress {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseEndpoint_AdditionalAddress();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.address = Address.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Endpoint_AdditionalAddress>): Endpoint_AdditionalAddress {
-    return Endpoint_AdditionalAddress.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Endpoint_AdditionalAddress>): Endpoint_AdditionalAddress {
-    const message = createBaseEndpoint_AdditionalAddress();
-    message.address = (object.address !== undefined && object.address !== null)
-      ? Address.fromPartial(object.address)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseLbEndpoint(): LbEndpoint {
-  return { hostIdentifier: undefined, healthStatus: 0, metadata: undefined, loadBalancingWeight: undefined };
-}
-
-export const LbEndpoint: MessageFns<LbEndpoint> = {
-  encode(message: LbEndpoint, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    switch (message.hostIdentifier?.$case) {
-      case "endpoint":
-        Endpoint.encode(message.hostIdentifier.value, writer.uint32(10).fork()).join();
-        break;
-      case "endpointName":
-        writer.uint32(42).string(message.hostIdentifier.value);
-        break;
-    }
-    if (message.healthStatus !== 0) {
-      writer.uint32(16).int32(message.healthStatus);
-    }
-    if (message.metadata !== undefined) {
-      Metadata.encode(message.metadata, writer.uint32(26).fork()).join();
-    }
-    if (message.loadBalancingWeight !== undefined) {
-      UInt32Value.encode({ value: message.loadBalancingWeight! }, writer.uint32(34).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): LbEndpoint {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseLbEndpoint();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.hostIdentifier = { $case: "endpoint", value: Endpoint.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 42: {
-
-            message.hostIdentifier = { $case: "endpointName", value: reader.string() };
-            continue;
-          }
-          case 16: {
-
-            message.healthStatus = reader.int32() as any;
-            continue;
-          }
-          case 26: {
-
-            message.metadata = Metadata.decode(reader, reader.uint32());
-            continue;
-          }
-          case 34: {
-
-            message.loadBalancingWeight = UInt32Value.decode(reader, reader.uint32()).value;
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<LbEndpoint>): LbEndpoint {
-    return LbEndpoint.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<LbEndpoint>): LbEndpoint {
-    const message = createBaseLbEndpoint();
-    switch (object.hostIdentifier?.$case) {
-      case "endpoint": {
-        if (object.hostIdentifier?.value !== undefined && object.hostIdentifier?.value !== null) {
-          message.hostIdentifier = { $case: "endpoint", value: Endpoint.fromPartial(object.hostIdentifier.value) };
-        }
-        break;
-      }
-      case "endpointName": {
-        if (object.hostIdentifier?.value !== undefined && object.hostIdentifier?.value !== null) {
-          message.hostIdentifier = { $case: "endpointName", value: object.hostIdentifier.value };
-        }
-        break;
-      }
-    }
-    message.healthStatus = object.healthStatus ?? 0;
-    message.metadata = (object.metadata !== undefined && object.metadata !== null)
-      ? Metadata.fromPartial(object.metadata)
-      : undefined;
-    message.loadBalancingWeight = object.loadBalancingWeight ?? undefined;
-    return message;
-  },
-};
-
-function createBaseLbEndpointCollection(): LbEndpointCollection {
-  return { entries: [] };
-}
-
-export const LbEndpointCollection: MessageFns<LbEndpointCollection> = {
-  encode(message: LbEndpointCollection, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    for (const v of message.entries) {
-      CollectionEntry.encode(v!, writer.uint32(10).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): LbEndpointCollection {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseLbEndpointCollection();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.entries.push(CollectionEntry.decode(reader, reader.uint32()));
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<LbEndpointCollection>): LbEndpointCollection {
-    return LbEndpointCollection.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<LbEndpointCollection>): LbEndpointCollection {
-    const message = createBaseLbEndpointCollection();
-    message.entries = object.entries?.map((e) => CollectionEntry.fromPartial(e)) || [];
-    return message;
-  },
-};
-
-function createBaseLedsClusterLocalityConfig(): LedsClusterLocalityConfig {
-  return { ledsConfig: undefined, ledsCollectionName: "" };
-}
-
-export const LedsClusterLocalityConfig: MessageFns<LedsClusterLocalityConfig> = {
-  encode(message: LedsClusterLocalityConfig, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.ledsConfig !== undefined) {
-      ConfigSource.encode(message.ledsConfig, writer.uint32(10).fork()).join();
-    }
-    if (message.ledsCollectionName !== "") {
-      writer.uint32(18).string(message.ledsCollectionName);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): LedsClusterLocalityConfig {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseLedsClusterLocalityConfig();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.ledsConfig = ConfigSource.decode(reader, reader.uint32());
-            continue;
-          }
-          case 18: {
-
-            message.ledsCollectionName = reader.string();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<LedsClusterLocalityConfig>): LedsClusterLocalityConfig {
-    return LedsClusterLocalityConfig.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<LedsClusterLocalityConfig>): LedsClusterLocalityConfig {
-    const message = createBaseLedsClusterLocalityConfig();
-    message.ledsConfig = (object.ledsConfig !== undefined && object.ledsConfig !== null)
-      ? ConfigSource.fromPartial(object.ledsConfig)
-      : undefined;
-    message.ledsCollectionName = object.ledsCollectionName ?? "";
-    return message;
-  },
-};
-
-function createBaseLocalityLbEndpoints(): LocalityLbEndpoints {
-  return {
-    locality: undefined,
-    metadata: undefined,
-    lbEndpoints: [],
-    lbConfig: undefined,
-    loadBalancingWeight: undefined,
-    priority: 0,
-  };
-}
-
-export const LocalityLbEndpoints: MessageFns<LocalityLbEndpoints> = {
-  encode(message: LocalityLbEndpoints, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.locality !== undefined) {
-      Locality.encode(message.locality, writer.uint32(10).fork()).join();
-    }
-    if (message.metadata !== undefined) {
-      Metadata.encode(message.metadata, writer.uint32(74).fork()).join();
-    }
-    for (const v of message.lbEndpoints) {
-      LbEndpoint.encode(v!, writer.uint32(18).fork()).join();
-    }
-    switch (message.lbConfig?.$case) {
-      case "loadBalancerEndpoints":
-        LocalityLbEndpoints_LbEndpointList.encode(message.lbConfig.value, writer.uint32(58).fork()).join();
-        break;
-      case "ledsClusterLocalityConfig":
-        LedsClusterLocalityConfig.encode(message.lbConfig.value, writer.uint32(66).fork()).join();
-        break;
-    }
-    if (message.loadBalancingWeight !== undefined) {
-      UInt32Value.encode({ value: message.loadBalancingWeight! }, writer.uint32(26).fork()).join();
-    }
-    if (message.priority !== 0) {
-      writer.uint32(40).uint32(message.priority);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): LocalityLbEndpoints {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseLocalityLbEndpoints();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.locality = Locality.decode(reader, reader.uint32());
-            continue;
-          }
-          case 74: {
-
-            message.metadata = Metadata.decode(reader, reader.uint32());
-            continue;
-          }
-          case 18: {
-
-            message.lbEndpoints.push(LbEndpoint.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 58: {
-
-            message.lbConfig = {
-              $case: "loadBalancerEndpoints",
-              value: LocalityLbEndpoints_LbEndpointList.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 66: {
-
-            message.lbConfig = {
-              $case: "ledsClusterLocalityConfig",
-              value: LedsClusterLocalityConfig.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 26: {
-
-            message.loadBalancingWeight = UInt32Value.decode(reader, reader.uint32()).value;
-            continue;
-          }
-          case 40: {
-
-            message.priority = reader.uint32();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<LocalityLbEndpoints>): LocalityLbEndpoints {
-    return LocalityLbEndpoints.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<LocalityLbEndpoints>): LocalityLbEndpoints {
-    const message = createBaseLocalityLbEndpoints();
-    message.locality = (object.locality !== undefined && object.locality !== null)
-      ? Locality.fromPartial(object.locality)
-      : undefined;
-    message.metadata = (object.metadata !== undefined && object.metadata !== null)
-      ? Metadata.fromPartial(object.metadata)
-      : undefined;
-    message.lbEndpoints = object.lbEndpoints?.map((e) => LbEndpoint.fromPartial(e)) || [];
-    switch (object.lbConfig?.$case) {
-      case "loadBalancerEndpoints": {
-        if (object.lbConfig?.value !== undefined && object.lbConfig?.value !== null) {
-          message.lbConfig = {
-            $case: "loadBalancerEndpoints",
-            value: LocalityLbEndpoints_LbEndpointList.fromPartial(object.lbConfig.value),
-          };
-        }
-        break;
-      }
-      case "ledsClusterLocalityConfig": {
-        if (object.lbConfig?.value !== undefined && object.lbConfig?.value !== null) {
-          message.lbConfig = {
-            $case: "ledsClusterLocalityConfig",
-            value: LedsClusterLocalityConfig.fromPartial(object.lbConfig.value),
-          };
-        }
-        break;
-      }
-    }
-    message.loadBalancingWeight = object.loadBalancingWeight ?? undefined;
-    message.priority = object.priority ?? 0;
-    return message;
-  },
-};
-
-function createBaseLocalityLbEndpoints_LbEndpointList(): LocalityLbEndpoints_LbEndpointList {
-  return { lbEndpoints: [] };
-}
-
-export const LocalityLbEndpoints_LbEndpointList: MessageFns<LocalityLbEndpoints_LbEndpointList> = {
-  encode(message: LocalityLbEndpoints_LbEndpointList, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    for (const v of message.lbEndpoints) {
-      LbEndpoint.encode(v!, writer.uint32(10).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): LocalityLbEndpoints_LbEndpointList {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseLocalityLbEndpoints_LbEndpointList();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.lbEndpoints.push(LbEndpoint.decode(reader, reader.uint32()));
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<LocalityLbEndpoints_LbEndpointList>): LocalityLbEndpoints_LbEndpointList {
-    return LocalityLbEndpoints_LbEndpointList.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<LocalityLbEndpoints_LbEndpointList>): LocalityLbEndpoints_LbEndpointList {
-    const message = createBaseLocalityLbEndpoints_LbEndpointList();
-    message.lbEndpoints = object.lbEndpoints?.map((e) => LbEndpoint.fromPartial(e)) || [];
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const LocalityLbEndpoints_LbEndpointList: MessageCodec<LocalityLbEndpoints_LbEndpointList> = new MessageCodec<LocalityLbEndpoints_LbEndpointList>(
+  "lbEndpoints message[] 1",
+  (v: any[], i: number): LocalityLbEndpoints_LbEndpointList => ({
+    lbEndpoints: v[i] ?? [],
+  }),
+  () => [LbEndpoint],
+);

@@ -2,8 +2,7 @@
 // source: envoy/config/endpoint/v3/load_report.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../protobuf/message-codec";
 import { Duration } from "../../../../google/protobuf/duration";
 import { Locality } from "../../core/v3/base";
 
@@ -45,458 +44,57 @@ export interface ClusterStats_DroppedRequests {
   droppedCount: bigint;
 }
 
-function createBaseUpstreamLocalityStats(): UpstreamLocalityStats {
-  return {
-    locality: undefined,
-    totalSuccessfulRequests: 0n,
-    totalRequestsInProgress: 0n,
-    totalErrorRequests: 0n,
-    totalIssuedRequests: 0n,
-    cpuUtilization: undefined,
-    memUtilization: undefined,
-    applicationUtilization: undefined,
-    loadMetricStats: [],
-    priority: 0,
-  };
-}
+export const UpstreamLocalityStats: MessageCodec<UpstreamLocalityStats> = new MessageCodec<UpstreamLocalityStats>(
+  "locality message 1 totalSuccessfulRequests uint64 2 totalRequestsInProgress uint64 3 totalErrorRequests uint64 4 totalIssuedRequests uint64 8 cpuUtilization message 12 memUtilization message 13 applicationUtilization message 14 loadMetricStats message[] 5 priority uint32 6",
+  (v: any[], i: number): UpstreamLocalityStats => ({
+    locality: v[i],
+    totalSuccessfulRequests: v[i + 1] ?? 0n,
+    totalRequestsInProgress: v[i + 2] ?? 0n,
+    totalErrorRequests: v[i + 3] ?? 0n,
+    totalIssuedRequests: v[i + 4] ?? 0n,
+    cpuUtilization: v[i + 5],
+    memUtilization: v[i + 6],
+    applicationUtilization: v[i + 7],
+    loadMetricStats: v[i + 8] ?? [],
+    priority: v[i + 9] ?? 0,
+  }),
+  () => [Locality, UnnamedEndpointLoadMetricStats, UnnamedEndpointLoadMetricStats, UnnamedEndpointLoadMetricStats, EndpointLoadMetricStats],
+);
 
-export const UpstreamLocalityStats: MessageFns<UpstreamLocalityStats> = {
-  encode(message: UpstreamLocalityStats, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.locality !== undefined) {
-      Locality.encode(message.locality, writer.uint32(10).fork()).join();
-    }
-    if (message.totalSuccessfulRequests !== 0n) {
-      if (BigInt.asUintN(64, message.totalSuccessfulRequests) !== message.totalSuccessfulRequests) {
-        throw new globalThis.Error("value provided for field message.totalSuccessfulRequests of type uint64 too large");
-      }
-      writer.uint32(16).uint64(message.totalSuccessfulRequests);
-    }
-    if (message.totalRequestsInProgress !== 0n) {
-      if (BigInt.asUintN(64, message.totalRequestsInProgress) !== message.totalRequestsInProgress) {
-        throw new globalThis.Error("value provided for field message.totalRequestsInProgress of type uint64 too large");
-      }
-      writer.uint32(24).uint64(message.totalRequestsInProgress);
-    }
-    if (message.totalErrorRequests !== 0n) {
-      if (BigInt.asUintN(64, message.totalErrorRequests) !== message.totalErrorRequests) {
-        throw new globalThis.Error("value provided for field message.totalErrorRequests of type uint64 too large");
-      }
-      writer.uint32(32).uint64(message.totalErrorRequests);
-    }
-    if (message.totalIssuedRequests !== 0n) {
-      if (BigInt.asUintN(64, message.totalIssuedRequests) !== message.totalIssuedRequests) {
-        throw new globalThis.Error("value provided for field message.totalIssuedRequests of type uint64 too large");
-      }
-      writer.uint32(64).uint64(message.totalIssuedRequests);
-    }
-    if (message.cpuUtilization !== undefined) {
-      UnnamedEndpointLoadMetricStats.encode(message.cpuUtilization, writer.uint32(98).fork()).join();
-    }
-    if (message.memUtilization !== undefined) {
-      UnnamedEndpointLoadMetricStats.encode(message.memUtilization, writer.uint32(106).fork()).join();
-    }
-    if (message.applicationUtilization !== undefined) {
-      UnnamedEndpointLoadMetricStats.encode(message.applicationUtilization, writer.uint32(114).fork()).join();
-    }
-    for (const v of message.loadMetricStats) {
-      EndpointLoadMetricStats.encode(v!, writer.uint32(42).fork()).join();
-    }
-    if (message.priority !== 0) {
-      writer.uint32(48).uint32(message.priority);
-    }
-    return writer;
-  },
+export const EndpointLoadMetricStats: MessageCodec<EndpointLoadMetricStats> = new MessageCodec<EndpointLoadMetricStats>(
+  "metricName string 1 numRequestsFinishedWithMetric uint64 2 totalMetricValue double 3",
+  (v: any[], i: number): EndpointLoadMetricStats => ({
+    metricName: v[i] ?? "",
+    numRequestsFinishedWithMetric: v[i + 1] ?? 0n,
+    totalMetricValue: v[i + 2] ?? 0,
+  }),
+);
 
-  decode(input: BinaryReader | Uint8Array, length?: number): UpstreamLocalityStats {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseUpstreamLocalityStats();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
+export const UnnamedEndpointLoadMetricStats: MessageCodec<UnnamedEndpointLoadMetricStats> = new MessageCodec<UnnamedEndpointLoadMetricStats>(
+  "numRequestsFinishedWithMetric uint64 1 totalMetricValue double 2",
+  (v: any[], i: number): UnnamedEndpointLoadMetricStats => ({
+    numRequestsFinishedWithMetric: v[i] ?? 0n,
+    totalMetricValue: v[i + 1] ?? 0,
+  }),
+);
 
-            message.locality = Locality.decode(reader, reader.uint32());
-            continue;
-          }
-          case 16: {
+export const ClusterStats: MessageCodec<ClusterStats> = new MessageCodec<ClusterStats>(
+  "clusterName string 1 clusterServiceName string 6 upstreamLocalityStats message[] 2 totalDroppedRequests uint64 3 droppedRequests message[] 5 loadReportInterval message 4",
+  (v: any[], i: number): ClusterStats => ({
+    clusterName: v[i] ?? "",
+    clusterServiceName: v[i + 1] ?? "",
+    upstreamLocalityStats: v[i + 2] ?? [],
+    totalDroppedRequests: v[i + 3] ?? 0n,
+    droppedRequests: v[i + 4] ?? [],
+    loadReportInterval: v[i + 5],
+  }),
+  () => [UpstreamLocalityStats, ClusterStats_DroppedRequests, Duration],
+);
 
-            message.totalSuccessfulRequests = reader.uint64() as bigint;
-            continue;
-          }
-          case 24: {
-
-            message.totalRequestsInProgress = reader.uint64() as bigint;
-            continue;
-          }
-          case 32: {
-
-            message.totalErrorRequests = reader.uint64() as bigint;
-            continue;
-          }
-          case 64: {
-
-            message.totalIssuedRequests = reader.uint64() as bigint;
-            continue;
-          }
-          case 98: {
-
-            message.cpuUtilization = UnnamedEndpointLoadMetricStats.decode(reader, reader.uint32());
-            continue;
-          }
-          case 106: {
-
-            message.memUtilization = UnnamedEndpointLoadMetricStats.decode(reader, reader.uint32());
-            continue;
-          }
-          case 114: {
-
-            message.applicationUtilization = UnnamedEndpointLoadMetricStats.decode(reader, reader.uint32());
-            continue;
-          }
-          case 42: {
-
-            message.loadMetricStats.push(EndpointLoadMetricStats.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 48: {
-
-            message.priority = reader.uint32();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<UpstreamLocalityStats>): UpstreamLocalityStats {
-    return UpstreamLocalityStats.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<UpstreamLocalityStats>): UpstreamLocalityStats {
-    const message = createBaseUpstreamLocalityStats();
-    message.locality = (object.locality !== undefined && object.locality !== null)
-      ? Locality.fromPartial(object.locality)
-      : undefined;
-    message.totalSuccessfulRequests =
-      (object.totalSuccessfulRequests !== undefined && object.totalSuccessfulRequests !== null)
-        ? BigInt(object.totalSuccessfulRequests)
-        : 0n;
-    message.totalRequestsInProgress =
-      (object.totalRequestsInProgress !== undefined && object.totalRequestsInProgress !== null)
-        ? BigInt(object.totalRequestsInProgress)
-        : 0n;
-    message.totalErrorRequests = (object.totalErrorRequests !== undefined && object.totalErrorRequests !== null)
-      ? BigInt(object.totalErrorRequests)
-      : 0n;
-    message.totalIssuedRequests = (object.totalIssuedRequests !== undefined && object.totalIssuedRequests !== null)
-      ? BigInt(object.totalIssuedRequests)
-      : 0n;
-    message.cpuUtilization = (object.cpuUtilization !== undefined && object.cpuUtilization !== null)
-      ? UnnamedEndpointLoadMetricStats.fromPartial(object.cpuUtilization)
-      : undefined;
-    message.memUtilization = (object.memUtilization !== undefined && object.memUtilization !== null)
-      ? UnnamedEndpointLoadMetricStats.fromPartial(object.memUtilization)
-      : undefined;
-    message.applicationUtilization =
-      (object.applicationUtilization !== undefined && object.applicationUtilization !== null)
-        ? UnnamedEndpointLoadMetricStats.fromPartial(object.applicationUtilization)
-        : undefined;
-    message.loadMetricStats = object.loadMetricStats?.map((e) => EndpointLoadMetricStats.fromPartial(e)) || [];
-    message.priority = object.priority ?? 0;
-    return message;
-  },
-};
-
-function createBaseEndpointLoadMetricStats(): EndpointLoadMetricStats {
-  return { metricName: "", numRequestsFinishedWithMetric: 0n, totalMetricValue: 0 };
-}
-
-export const EndpointLoadMetricStats: MessageFns<EndpointLoadMetricStats> = {
-  encode(message: EndpointLoadMetricStats, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.metricName !== "") {
-      writer.uint32(10).string(message.metricName);
-    }
-    if (message.numRequestsFinishedWithMetric !== 0n) {
-      if (BigInt.asUintN(64, message.numRequestsFinishedWithMetric) !== message.numRequestsFinishedWithMetric) {
-        throw new globalThis.Error(
-          "value provided for field message.numRequestsFinishedWithMetric of type uint64 too large",
-        );
-      }
-      writer.uint32(16).uint64(message.numRequestsFinishedWithMetric);
-    }
-    if (message.totalMetricValue !== 0) {
-      writer.uint32(25).double(message.totalMetricValue);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): EndpointLoadMetricStats {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseEndpointLoadMetricStats();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.metricName = reader.string();
-            continue;
-          }
-          case 16: {
-
-            message.numRequestsFinishedWithMetric = reader.uint64() as bigint;
-            continue;
-          }
-          case 25: {
-
-            message.totalMetricValue = reader.double();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<EndpointLoadMetricStats>): EndpointLoadMetricStats {
-    return EndpointLoadMetricStats.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<EndpointLoadMetricStats>): EndpointLoadMetricStats {
-    const message = createBaseEndpointLoadMetricStats();
-    message.metricName = object.metricName ?? "";
-    message.numRequestsFinishedWithMetric =
-      (object.numRequestsFinishedWithMetric !== undefined && object.numRequestsFinishedWithMetric !== null)
-        ? BigInt(object.numRequestsFinishedWithMetric)
-        : 0n;
-    message.totalMetricValue = object.totalMetricValue ?? 0;
-    return message;
-  },
-};
-
-function createBaseUnnamedEndpointLoadMetricStats(): UnnamedEndpointLoadMetricStats {
-  return { numRequestsFinishedWithMetric: 0n, totalMetricValue: 0 };
-}
-
-export const UnnamedEndpointLoadMetricStats: MessageFns<UnnamedEndpointLoadMetricStats> = {
-  encode(message: UnnamedEndpointLoadMetricStats, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.numRequestsFinishedWithMetric !== 0n) {
-      if (BigInt.asUintN(64, message.numRequestsFinishedWithMetric) !== message.numRequestsFinishedWithMetric) {
-        throw new globalThis.Error(
-          "value provided for field message.numRequestsFinishedWithMetric of type uint64 too large",
-        );
-      }
-      writer.uint32(8).uint64(message.numRequestsFinishedWithMetric);
-    }
-    if (message.totalMetricValue !== 0) {
-      writer.uint32(17).double(message.totalMetricValue);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): UnnamedEndpointLoadMetricStats {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseUnnamedEndpointLoadMetricStats();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 8: {
-
-            message.numRequestsFinishedWithMetric = reader.uint64() as bigint;
-            continue;
-          }
-          case 17: {
-
-            message.totalMetricValue = reader.double();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<UnnamedEndpointLoadMetricStats>): UnnamedEndpointLoadMetricStats {
-    return UnnamedEndpointLoadMetricStats.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<UnnamedEndpointLoadMetricStats>): UnnamedEndpointLoadMetricStats {
-    const message = createBaseUnnamedEndpointLoadMetricStats();
-    message.numRequestsFinishedWithMetric =
-      (object.numRequestsFinishedWithMetric !== undefined && object.numRequestsFinishedWithMetric !== null)
-        ? BigInt(object.numRequestsFinishedWithMetric)
-        : 0n;
-    message.totalMetricValue = object.totalMetricValue ?? 0;
-    return message;
-  },
-};
-
-function createBaseClusterStats(): ClusterStats {
-  return {
-    clusterName: "",
-    clusterServiceName: "",
-    upstreamLocalityStats: [],
-    totalDroppedRequests: 0n,
-    droppedRequests: [],
-    loadReportInterval: undefined,
-  };
-}
-
-export const ClusterStats: MessageFns<ClusterStats> = {
-  encode(message: ClusterStats, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.clusterName !== "") {
-      writer.uint32(10).string(message.clusterName);
-    }
-    if (message.clusterServiceName !== "") {
-      writer.uint32(50).string(message.clusterServiceName);
-    }
-    for (const v of message.upstreamLocalityStats) {
-      UpstreamLocalityStats.encode(v!, writer.uint32(18).fork()).join();
-    }
-    if (message.totalDroppedRequests !== 0n) {
-      if (BigInt.asUintN(64, message.totalDroppedRequests) !== message.totalDroppedRequests) {
-        throw new globalThis.Error("value provided for field message.totalDroppedRequests of type uint64 too large");
-      }
-      writer.uint32(24).uint64(message.totalDroppedRequests);
-    }
-    for (const v of message.droppedRequests) {
-      ClusterStats_DroppedRequests.encode(v!, writer.uint32(42).fork()).join();
-    }
-    if (message.loadReportInterval !== undefined) {
-      Duration.encode(message.loadReportInterval, writer.uint32(34).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ClusterStats {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseClusterStats();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.clusterName = reader.string();
-            continue;
-          }
-          case 50: {
-
-            message.clusterServiceName = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.upstreamLocalityStats.push(UpstreamLocalityStats.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 24: {
-
-            message.totalDroppedRequests = reader.uint64() as bigint;
-            continue;
-          }
-          case 42: {
-
-            message.droppedRequests.push(ClusterStats_DroppedRequests.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 34: {
-
-            message.loadReportInterval = Duration.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<ClusterStats>): ClusterStats {
-    return ClusterStats.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ClusterStats>): ClusterStats {
-    const message = createBaseClusterStats();
-    message.clusterName = object.clusterName ?? "";
-    message.clusterServiceName = object.clusterServiceName ?? "";
-    message.upstreamLocalityStats = object.upstreamLocalityStats?.map((e) => UpstreamLocalityStats.fromPartial(e)) ||
-      [];
-    message.totalDroppedRequests = (object.totalDroppedRequests !== undefined && object.totalDroppedRequests !== null)
-      ? BigInt(object.totalDroppedRequests)
-      : 0n;
-    message.droppedRequests = object.droppedRequests?.map((e) => ClusterStats_DroppedRequests.fromPartial(e)) || [];
-    message.loadReportInterval = (object.loadReportInterval !== undefined && object.loadReportInterval !== null)
-      ? Duration.fromPartial(object.loadReportInterval)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseClusterStats_DroppedRequests(): ClusterStats_DroppedRequests {
-  return { category: "", droppedCount: 0n };
-}
-
-export const ClusterStats_DroppedRequests: MessageFns<ClusterStats_DroppedRequests> = {
-  encode(message: ClusterStats_DroppedRequests, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.category !== "") {
-      writer.uint32(10).string(message.category);
-    }
-    if (message.droppedCount !== 0n) {
-      if (BigInt.asUintN(64, message.droppedCount) !== message.droppedCount) {
-        throw new globalThis.Error("value provided for field message.droppedCount of type uint64 too large");
-      }
-      writer.uint32(16).uint64(message.droppedCount);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ClusterStats_DroppedRequests {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseClusterStats_DroppedRequests();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.category = reader.string();
-            continue;
-          }
-          case 16: {
-
-            message.droppedCount = reader.uint64() as bigint;
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<ClusterStats_DroppedRequests>): ClusterStats_DroppedRequests {
-    return ClusterStats_DroppedRequests.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ClusterStats_DroppedRequests>): ClusterStats_DroppedRequests {
-    const message = createBaseClusterStats_DroppedRequests();
-    message.category = object.category ?? "";
-    message.droppedCount = (object.droppedCount !== undefined && object.droppedCount !== null)
-      ? BigInt(object.droppedCount)
-      : 0n;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const ClusterStats_DroppedRequests: MessageCodec<ClusterStats_DroppedRequests> = new MessageCodec<ClusterStats_DroppedRequests>(
+  "category string 1 droppedCount uint64 2",
+  (v: any[], i: number): ClusterStats_DroppedRequests => ({
+    category: v[i] ?? "",
+    droppedCount: v[i + 1] ?? 0n,
+  }),
+);

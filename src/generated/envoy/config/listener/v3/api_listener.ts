@@ -2,68 +2,17 @@
 // source: envoy/config/listener/v3/api_listener.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../protobuf/message-codec";
 import { Any } from "../../../../google/protobuf/any";
 
 export interface ApiListener {
   apiListener: Any | undefined;
 }
 
-function createBaseApiListener(): ApiListener {
-  return { apiListener: undefined };
-}
-
-export const ApiListener: MessageFns<ApiListener> = {
-  encode(message: ApiListener, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.apiListener !== undefined) {
-      Any.encode(message.apiListener, writer.uint32(10).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ApiListener {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseApiListener();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.apiListener = Any.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<ApiListener>): ApiListener {
-    return ApiListener.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ApiListener>): ApiListener {
-    const message = createBaseApiListener();
-    message.apiListener = (object.apiListener !== undefined && object.apiListener !== null)
-      ? Any.fromPartial(object.apiListener)
-      : undefined;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const ApiListener: MessageCodec<ApiListener> = new MessageCodec<ApiListener>(
+  "apiListener message 1",
+  (v: any[], i: number): ApiListener => ({
+    apiListener: v[i],
+  }),
+  () => [Any],
+);

@@ -2,8 +2,7 @@
 // source: envoy/config/listener/v3/listener.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../protobuf/message-codec";
 import { Address } from "../../core/v3/address";
 import { ApiListener } from "./api_listener";
 
@@ -18,131 +17,21 @@ export interface AdditionalAddress {
   address: Address | undefined;
 }
 
-function createBaseListener(): Listener {
-  return { name: "", address: undefined, additionalAddresses: [], apiListener: undefined };
-}
+export const Listener: MessageCodec<Listener> = new MessageCodec<Listener>(
+  "name string 1 address message 2 additionalAddresses message[] 33 apiListener message 19",
+  (v: any[], i: number): Listener => ({
+    name: v[i] ?? "",
+    address: v[i + 1],
+    additionalAddresses: v[i + 2] ?? [],
+    apiListener: v[i + 3],
+  }),
+  () => [Address, AdditionalAddress, ApiListener],
+);
 
-export const Listener: MessageFns<Listener> = {
-  encode(message: Listener, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== "") {
-      writer.uint32(10).string(message.name);
-    }
-    if (message.address !== undefined) {
-      Address.encode(message.address, writer.uint32(18).fork()).join();
-    }
-    for (const v of message.additionalAddresses) {
-      AdditionalAddress.encode(v!, writer.uint32(266).fork()).join();
-    }
-    if (message.apiListener !== undefined) {
-      ApiListener.encode(message.apiListener, writer.uint32(154).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Listener {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseListener();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.name = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.address = Address.decode(reader, reader.uint32());
-            continue;
-          }
-          case 266: {
-
-            message.additionalAddresses.push(AdditionalAddress.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 154: {
-
-            message.apiListener = ApiListener.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Listener>): Listener {
-    return Listener.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Listener>): Listener {
-    const message = createBaseListener();
-    message.name = object.name ?? "";
-    message.address = (object.address !== undefined && object.address !== null)
-      ? Address.fromPartial(object.address)
-      : undefined;
-    message.additionalAddresses = object.additionalAddresses?.map((e) => AdditionalAddress.fromPartial(e)) || [];
-    message.apiListener = (object.apiListener !== undefined && object.apiListener !== null)
-      ? ApiListener.fromPartial(object.apiListener)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseAdditionalAddress(): AdditionalAddress {
-  return { address: undefined };
-}
-
-export const AdditionalAddress: MessageFns<AdditionalAddress> = {
-  encode(message: AdditionalAddress, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.address !== undefined) {
-      Address.encode(message.address, writer.uint32(10).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): AdditionalAddress {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseAdditionalAddress();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.address = Address.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<AdditionalAddress>): AdditionalAddress {
-    return AdditionalAddress.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<AdditionalAddress>): AdditionalAddress {
-    const message = createBaseAdditionalAddress();
-    message.address = (object.address !== undefined && object.address !== null)
-      ? Address.fromPartial(object.address)
-      : undefined;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const AdditionalAddress: MessageCodec<AdditionalAddress> = new MessageCodec<AdditionalAddress>(
+  "address message 1",
+  (v: any[], i: number): AdditionalAddress => ({
+    address: v[i],
+  }),
+  () => [Address],
+);

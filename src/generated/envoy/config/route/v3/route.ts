@@ -2,8 +2,7 @@
 // source: envoy/config/route/v3/route.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../protobuf/message-codec";
 import { Any } from "../../../../google/protobuf/any";
 import { Metadata } from "../../core/v3/base";
 import { ClusterSpecifierPlugin, VirtualHost } from "./route_components";
@@ -21,170 +20,23 @@ export interface RouteConfiguration_TypedPerFilterConfigEntry {
   value: Any | undefined;
 }
 
-function createBaseRouteConfiguration(): RouteConfiguration {
-  return {
-    name: "",
-    virtualHosts: [],
-    clusterSpecifierPlugins: [],
-    typedPerFilterConfig: new Map(),
-    metadata: undefined,
-  };
-}
+export const RouteConfiguration: MessageCodec<RouteConfiguration> = new MessageCodec<RouteConfiguration>(
+  "name string 1 virtualHosts message[] 2 clusterSpecifierPlugins message[] 12 typedPerFilterConfig message{} 16 metadata message 17",
+  (v: any[], i: number): RouteConfiguration => ({
+    name: v[i] ?? "",
+    virtualHosts: v[i + 1] ?? [],
+    clusterSpecifierPlugins: v[i + 2] ?? [],
+    typedPerFilterConfig: v[i + 3] ?? new Map(),
+    metadata: v[i + 4],
+  }),
+  () => [VirtualHost, ClusterSpecifierPlugin, RouteConfiguration_TypedPerFilterConfigEntry, Metadata],
+);
 
-export const RouteConfiguration: MessageFns<RouteConfiguration> = {
-  encode(message: RouteConfiguration, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== "") {
-      writer.uint32(10).string(message.name);
-    }
-    for (const v of message.virtualHosts) {
-      VirtualHost.encode(v!, writer.uint32(18).fork()).join();
-    }
-    for (const v of message.clusterSpecifierPlugins) {
-      ClusterSpecifierPlugin.encode(v!, writer.uint32(98).fork()).join();
-    }
-    message.typedPerFilterConfig.forEach((value, key) => {
-      RouteConfiguration_TypedPerFilterConfigEntry.encode({ key: key as any, value }, writer.uint32(130).fork()).join();
-    });
-    if (message.metadata !== undefined) {
-      Metadata.encode(message.metadata, writer.uint32(138).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): RouteConfiguration {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRouteConfiguration();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.name = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.virtualHosts.push(VirtualHost.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 98: {
-
-            message.clusterSpecifierPlugins.push(ClusterSpecifierPlugin.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 130: {
-
-            const entry16 = RouteConfiguration_TypedPerFilterConfigEntry.decode(reader, reader.uint32());
-            if (entry16.value !== undefined) {
-              message.typedPerFilterConfig.set(entry16.key, entry16.value);
-            }
-            continue;
-          }
-          case 138: {
-
-            message.metadata = Metadata.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<RouteConfiguration>): RouteConfiguration {
-    return RouteConfiguration.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<RouteConfiguration>): RouteConfiguration {
-    const message = createBaseRouteConfiguration();
-    message.name = object.name ?? "";
-    message.virtualHosts = object.virtualHosts?.map((e) => VirtualHost.fromPartial(e)) || [];
-    message.clusterSpecifierPlugins =
-      object.clusterSpecifierPlugins?.map((e) => ClusterSpecifierPlugin.fromPartial(e)) || [];
-    message.typedPerFilterConfig = (() => {
-      const m = new Map();
-      (object.typedPerFilterConfig as Map<string, Any> ?? new Map()).forEach((value, key) => {
-        if (value !== undefined) {
-          m.set(key, Any.fromPartial(value));
-        }
-      });
-      return m;
-    })();
-    message.metadata = (object.metadata !== undefined && object.metadata !== null)
-      ? Metadata.fromPartial(object.metadata)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseRouteConfiguration_TypedPerFilterConfigEntry(): RouteConfiguration_TypedPerFilterConfigEntry {
-  return { key: "", value: undefined };
-}
-
-export const RouteConfiguration_TypedPerFilterConfigEntry: MessageFns<RouteConfiguration_TypedPerFilterConfigEntry> = {
-  encode(
-    message: RouteConfiguration_TypedPerFilterConfigEntry,
-    writer: BinaryWriter = new BinaryWriter(),
-  ): BinaryWriter {
-    if (message.key !== "") {
-      writer.uint32(10).string(message.key);
-    }
-    if (message.value !== undefined) {
-      Any.encode(message.value, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): RouteConfiguration_TypedPerFilterConfigEntry {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRouteConfiguration_TypedPerFilterConfigEntry();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.key = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.value = Any.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(
-    base?: DeepPartial<RouteConfiguration_TypedPerFilterConfigEntry>,
-  ): RouteConfiguration_TypedPerFilterConfigEntry {
-    return RouteConfiguration_TypedPerFilterConfigEntry.fromPartial(base ?? {});
-  },
-  fromPartial(
-    object: DeepPartial<RouteConfiguration_TypedPerFilterConfigEntry>,
-  ): RouteConfiguration_TypedPerFilterConfigEntry {
-    const message = createBaseRouteConfiguration_TypedPerFilterConfigEntry();
-    message.key = object.key ?? "";
-    message.value = (object.value !== undefined && object.value !== null) ? Any.fromPartial(object.value) : undefined;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const RouteConfiguration_TypedPerFilterConfigEntry: MessageCodec<RouteConfiguration_TypedPerFilterConfigEntry> = new MessageCodec<RouteConfiguration_TypedPerFilterConfigEntry>(
+  "key string 1 value message 2",
+  (v: any[], i: number): RouteConfiguration_TypedPerFilterConfigEntry => ({
+    key: v[i] ?? "",
+    value: v[i + 1],
+  }),
+  () => [Any],
+);

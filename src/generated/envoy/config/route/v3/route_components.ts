@@ -2,8 +2,7 @@
 // source: envoy/config/route/v3/route_components.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../protobuf/message-codec";
 import { Any } from "../../../../google/protobuf/any";
 import { Duration } from "../../../../google/protobuf/duration";
 import { BoolValue, UInt32Value } from "../../../../google/protobuf/wrappers";
@@ -198,2061 +197,244 @@ export interface FilterConfig {
   disabled: boolean;
 }
 
-function createBaseVirtualHost(): VirtualHost {
-  return {
-    name: "",
-    domains: [],
-    routes: [],
-    typedPerFilterConfig: new Map(),
-    retryPolicy: undefined,
-    metadata: undefined,
-  };
-}
-
-export const VirtualHost: MessageFns<VirtualHost> = {
-  encode(message: VirtualHost, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== "") {
-      writer.uint32(10).string(message.name);
-    }
-    for (const v of message.domains) {
-      writer.uint32(18).string(v!);
-    }
-    for (const v of message.routes) {
-      Route.encode(v!, writer.uint32(26).fork()).join();
-    }
-    message.typedPerFilterConfig.forEach((value, key) => {
-      VirtualHost_TypedPerFilterConfigEntry.encode({ key: key as any, value }, writer.uint32(122).fork()).join();
-    });
-    if (message.retryPolicy !== undefined) {
-      RetryPolicy.encode(message.retryPolicy, writer.uint32(130).fork()).join();
-    }
-    if (message.metadata !== undefined) {
-      Metadata.encode(message.metadata, writer.uint32(194).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): VirtualHost {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseVirtualHost();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.name = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.domains.push(reader.string());
-            continue;
-          }
-          case 26: {
-
-            message.routes.push(Route.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 122: {
-
-            const entry15 = VirtualHost_TypedPerFilterConfigEntry.decode(reader, reader.uint32());
-            if (entry15.value !== undefined) {
-              message.typedPerFilterConfig.set(entry15.key, entry15.value);
-            }
-            continue;
-          }
-          case 130: {
-
-            message.retryPolicy = RetryPolicy.decode(reader, reader.uint32());
-            continue;
-          }
-          case 194: {
-
-            message.metadata = Metadata.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<VirtualHost>): VirtualHost {
-    return VirtualHost.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<VirtualHost>): VirtualHost {
-    const message = createBaseVirtualHost();
-    message.name = object.name ?? "";
-    message.domains = object.domains?.map((e) => e) || [];
-    message.routes = object.routes?.map((e) => Route.fromPartial(e)) || [];
-    message.typedPerFilterConfig = (() => {
-      const m = new Map();
-      (object.typedPerFilterConfig as Map<string, Any> ?? new Map()).forEach((value, key) => {
-        if (value !== undefined) {
-          m.set(key, Any.fromPartial(value));
-        }
-      });
-      return m;
-    })();
-    message.retryPolicy = (object.retryPolicy !== undefined && object.retryPolicy !== null)
-      ? RetryPolicy.fromPartial(object.retryPolicy)
-      : undefined;
-    message.metadata = (object.metadata !== undefined && object.metadata !== null)
-      ? Metadata.fromPartial(object.metadata)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseVirtualHost_TypedPerFilterConfigEntry(): VirtualHost_TypedPerFilterConfigEntry {
-  return { key: "", value: undefined };
-}
-
-export const VirtualHost_TypedPerFilterConfigEntry: MessageFns<VirtualHost_TypedPerFilterConfigEntry> = {
-  encode(message: VirtualHost_TypedPerFilterConfigEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.key !== "") {
-      writer.uint32(10).string(message.key);
-    }
-    if (message.value !== undefined) {
-      Any.encode(message.value, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): VirtualHost_TypedPerFilterConfigEntry {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseVirtualHost_TypedPerFilterConfigEntry();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.key = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.value = Any.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<VirtualHost_TypedPerFilterConfigEntry>): VirtualHost_TypedPerFilterConfigEntry {
-    return VirtualHost_TypedPerFilterConfigEntry.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<VirtualHost_TypedPerFilterConfigEntry>): VirtualHost_TypedPerFilterConfigEntry {
-    const message = createBaseVirtualHost_TypedPerFilterConfigEntry();
-    message.key = object.key ?? "";
-    message.value = (object.value !== undefined && object.value !== null) ? Any.fromPartial(object.value) : undefined;
-    return message;
-  },
-};
-
-function createBaseFilterAction(): FilterAction {
-  return { action: undefined };
-}
-
-export const FilterAction: MessageFns<FilterAction> = {
-  encode(message: FilterAction, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.action !== undefined) {
-      Any.encode(message.action, writer.uint32(10).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): FilterAction {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseFilterAction();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.action = Any.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<FilterAction>): FilterAction {
-    return FilterAction.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<FilterAction>): FilterAction {
-    const message = createBaseFilterAction();
-    message.action = (object.action !== undefined && object.action !== null)
-      ? Any.fromPartial(object.action)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseRoute(): Route {
-  return { name: "", match: undefined, action: undefined, metadata: undefined, typedPerFilterConfig: new Map() };
-}
-
-export const Route: MessageFns<Route> = {
-  encode(message: Route, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== "") {
-      writer.uint32(114).string(message.name);
-    }
-    if (message.match !== undefined) {
-      RouteMatch.encode(message.match, writer.uint32(10).fork()).join();
-    }
-    switch (message.action?.$case) {
-      case "route":
-        RouteAction.encode(message.action.value, writer.uint32(18).fork()).join();
-        break;
-      case "redirect":
-        RedirectAction.encode(message.action.value, writer.uint32(26).fork()).join();
-        break;
-      case "directResponse":
-        DirectResponseAction.encode(message.action.value, writer.uint32(58).fork()).join();
-        break;
-      case "filterAction":
-        FilterAction.encode(message.action.value, writer.uint32(138).fork()).join();
-        break;
-      case "nonForwardingAction":
-        NonForwardingAction.encode(message.action.value, writer.uint32(146).fork()).join();
-        break;
-    }
-    if (message.metadata !== undefined) {
-      Metadata.encode(message.metadata, writer.uint32(34).fork()).join();
-    }
-    message.typedPerFilterConfig.forEach((value, key) => {
-      Route_TypedPerFilterConfigEntry.encode({ key: key as any, value }, writer.uint32(106).fork()).join();
-    });
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Route {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRoute();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 114: {
-
-            message.name = reader.string();
-            continue;
-          }
-          case 10: {
-
-            message.match = RouteMatch.decode(reader, reader.uint32());
-            continue;
-          }
-          case 18: {
-
-            message.action = { $case: "route", value: RouteAction.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 26: {
-
-            message.action = { $case: "redirect", value: RedirectAction.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 58: {
-
-            message.action = { $case: "directResponse", value: DirectResponseAction.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 138: {
-
-            message.action = { $case: "filterAction", value: FilterAction.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 146: {
-
-            message.action = {
-              $case: "nonForwardingAction",
-              value: NonForwardingAction.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 34: {
-
-            message.metadata = Metadata.decode(reader, reader.uint32());
-            continue;
-          }
-          case 106: {
-
-            const entry13 = Route_TypedPerFilterConfigEntry.decode(reader, reader.uint32());
-            if (entry13.value !== undefined) {
-              message.typedPerFilterConfig.set(entry13.key, entry13.value);
-            }
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Route>): Route {
-    return Route.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Route>): Route {
-    const message = createBaseRoute();
-    message.name = object.name ?? "";
-    message.match = (object.match !== undefined && object.match !== null)
-      ? RouteMatch.fromPartial(object.match)
-      : undefined;
-    switch (object.action?.$case) {
-      case "route": {
-        if (object.action?.value !== undefined && object.action?.value !== null) {
-          message.action = { $case: "route", value: RouteAction.fromPartial(object.action.value) };
-        }
-        break;
-      }
-      case "redirect": {
-        if (object.action?.value !== undefined && object.action?.value !== null) {
-          message.action = { $case: "redirect", value: RedirectAction.fromPartial(object.action.value) };
-        }
-        break;
-      }
-      case "directResponse": {
-        if (object.action?.value !== undefined && object.action?.value !== null) {
-          message.action = { $case: "directResponse", value: DirectResponseAction.fromPartial(object.action.value) };
-        }
-        break;
-      }
-      case "filterAction": {
-        if (object.action?.value !== undefined && object.action?.value !== null) {
-          message.action = { $case: "filterAction", value: FilterAction.fromPartial(object.action.value) };
-        }
-        break;
-      }
-      case "nonForwardingAction": {
-        if (object.action?.value !== undefined && object.action?.value !== null) {
-          message.action = {
-            $case: "nonForwardingAction",
-            value: NonForwardingAction.fromPartial(object.action.value),
-          };
-        }
-        break;
-      }
-    }
-    message.metadata = (object.metadata !== undefined && object.metadata !== null)
-      ? Metadata.fromPartial(object.metadata)
-      : undefined;
-    message.typedPerFilterConfig = (() => {
-      const m = new Map();
-      (object.typedPerFilterConfig as Map<string, Any> ?? new Map()).forEach((value, key) => {
-        if (value !== undefined) {
-          m.set(key, Any.fromPartial(value));
-        }
-      });
-      return m;
-    })();
-    return message;
-  },
-};
-
-function createBaseRoute_TypedPerFilterConfigEntry(): Route_TypedPerFilterConfigEntry {
-  return { key: "", value: undefined };
-}
-
-export const Route_TypedPerFilterConfigEntry: MessageFns<Route_TypedPerFilterConfigEntry> = {
-  encode(message: Route_TypedPerFilterConfigEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.key !== "") {
-      writer.uint32(10).string(message.key);
-    }
-    if (message.value !== undefined) {
-      Any.encode(message.value, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Route_TypedPerFilterConfigEntry {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRoute_TypedPerFilterConfigEntry();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.key = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.value = Any.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Route_TypedPerFilterConfigEntry>): Route_TypedPerFilterConfigEntry {
-    return Route_TypedPerFilterConfigEntry.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Route_TypedPerFilterConfigEntry>): Route_TypedPerFilterConfigEntry {
-    const message = createBaseRoute_TypedPerFilterConfigEntry();
-    message.key = object.key ?? "";
-    message.value = (object.value !== undefined && object.value !== null) ? Any.fromPartial(object.value) : undefined;
-    return message;
-  },
-};
-
-function createBaseWeightedCluster(): WeightedCluster {
-  return { clusters: [], totalWeight: undefined };
-}
-
-export const WeightedCluster: MessageFns<WeightedCluster> = {
-  encode(message: WeightedCluster, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    for (const v of message.clusters) {
-      WeightedCluster_ClusterWeight.encode(v!, writer.uint32(10).fork()).join();
-    }
-    if (message.totalWeight !== undefined) {
-      UInt32Value.encode({ value: message.totalWeight! }, writer.uint32(26).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): WeightedCluster {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseWeightedCluster();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.clusters.push(WeightedCluster_ClusterWeight.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 26: {
-
-            message.totalWeight = UInt32Value.decode(reader, reader.uint32()).value;
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<WeightedCluster>): WeightedCluster {
-    return WeightedCluster.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<WeightedCluster>): WeightedCluster {
-    const message = createBaseWeightedCluster();
-    message.clusters = object.clusters?.map((e) => WeightedCluster_ClusterWeight.fromPartial(e)) || [];
-    message.totalWeight = object.totalWeight ?? undefined;
-    return message;
-  },
-};
-
-function createBaseWeightedCluster_ClusterWeight(): WeightedCluster_ClusterWeight {
-  return { name: "", clusterHeader: "", weight: undefined, metadataMatch: undefined, typedPerFilterConfig: new Map() };
-}
-
-export const WeightedCluster_ClusterWeight: MessageFns<WeightedCluster_ClusterWeight> = {
-  encode(message: WeightedCluster_ClusterWeight, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== "") {
-      writer.uint32(10).string(message.name);
-    }
-    if (message.clusterHeader !== "") {
-      writer.uint32(98).string(message.clusterHeader);
-    }
-    if (message.weight !== undefined) {
-      UInt32Value.encode({ value: message.weight! }, writer.uint32(18).fork()).join();
-    }
-    if (message.metadataMatch !== undefined) {
-      Metadata.encode(message.metadataMatch, writer.uint32(26).fork()).join();
-    }
-    message.typedPerFilterConfig.forEach((value, key) => {
-      WeightedCluster_ClusterWeight_TypedPerFilterConfigEntry.encode(
-        { key: key as any, value },
-        writer.uint32(82).fork(),
-      ).join();
-    });
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): WeightedCluster_ClusterWeight {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseWeightedCluster_ClusterWeight();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.name = reader.string();
-            continue;
-          }
-          case 98: {
-
-            message.clusterHeader = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.weight = UInt32Value.decode(reader, reader.uint32()).value;
-            continue;
-          }
-          case 26: {
-
-            message.metadataMatch = Metadata.decode(reader, reader.uint32());
-            continue;
-          }
-          case 82: {
-
-            const entry10 = WeightedCluster_ClusterWeight_TypedPerFilterConfigEntry.decode(reader, reader.uint32());
-            if (entry10.value !== undefined) {
-              message.typedPerFilterConfig.set(entry10.key, entry10.value);
-            }
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<WeightedCluster_ClusterWeight>): WeightedCluster_ClusterWeight {
-    return WeightedCluster_ClusterWeight.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<WeightedCluster_ClusterWeight>): WeightedCluster_ClusterWeight {
-    const message = createBaseWeightedCluster_ClusterWeight();
-    message.name = object.name ?? "";
-    message.clusterHeader = object.clusterHeader ?? "";
-    message.weight = object.weight ?? undefined;
-    message.metadataMatch = (object.metadataMatch !== undefined && object.metadataMatch !== null)
-      ? Metadata.fromPartial(object.metadataMatch)
-      : undefined;
-    message.typedPerFilterConfig = (() => {
-      const m = new Map();
-      (object.typedPerFilterConfig as Map<string, Any> ?? new Map()).forEach((value, key) => {
-        if (value !== undefined) {
-          m.set(key, Any.fromPartial(value));
-        }
-      });
-      return m;
-    })();
-    return message;
-  },
-};
-
-function createBaseWeightedCluster_ClusterWeight_TypedPerFilterConfigEntry(): WeightedCluster_ClusterWeight_TypedPerFilterConfigEntry {
-  return { key: "", value: undefined };
-}
-
-export const WeightedCluster_ClusterWeight_TypedPerFilterConfigEntry: MessageFns<
-  WeightedCluster_ClusterWeight_TypedPerFilterConfigEntry
-> = {
-  encode(
-    message: WeightedCluster_ClusterWeight_TypedPerFilterConfigEntry,
-    writer: BinaryWriter = new BinaryWriter(),
-  ): BinaryWriter {
-    if (message.key !== "") {
-      writer.uint32(10).string(message.key);
-    }
-    if (message.value !== undefined) {
-      Any.encode(message.value, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): WeightedCluster_ClusterWeight_TypedPerFilterConfigEntry {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseWeightedCluster_ClusterWeight_TypedPerFilterConfigEntry();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.key = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.value = Any.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(
-    base?: DeepPartial<WeightedCluster_ClusterWeight_TypedPerFilterConfigEntry>,
-  ): WeightedCluster_ClusterWeight_TypedPerFilterConfigEntry {
-    return WeightedCluster_ClusterWeight_TypedPerFilterConfigEntry.fromPartial(base ?? {});
-  },
-  fromPartial(
-    object: DeepPartial<WeightedCluster_ClusterWeight_TypedPerFilterConfigEntry>,
-  ): WeightedCluster_ClusterWeight_TypedPerFilterConfigEntry {
-    const message = createBaseWeightedCluster_ClusterWeight_TypedPerFilterConfigEntry();
-    message.key = object.key ?? "";
-    message.value = (object.value !== undefined && object.value !== null) ? Any.fromPartial(object.value) : undefined;
-    return message;
-  },
-};
-
-function createBaseClusterSpecifierPlugin(): ClusterSpecifierPlugin {
-  return { extension: undefined, isOptional: false };
-}
-
-export const ClusterSpecifierPlugin: MessageFns<ClusterSpecifierPlugin> = {
-  encode(message: ClusterSpecifierPlugin, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.extension !== undefined) {
-      TypedExtensionConfig.encode(message.extension, writer.uint32(10).fork()).join();
-    }
-    if (message.isOptional !== false) {
-      writer.uint32(16).bool(message.isOptional);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ClusterSpecifierPlugin {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseClusterSpecifierPlugin();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.extension = TypedExtensionConfig.decode(reader, reader.uint32());
-            continue;
-          }
-          case 16: {
-
-            message.isOptional = reader.bool();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<ClusterSpecifierPlugin>): ClusterSpecifierPlugin {
-    return ClusterSpecifierPlugin.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ClusterSpecifierPlugin>): ClusterSpecifierPlugin {
-    const message = createBaseClusterSpecifierPlugin();
-    message.extension = (object.extension !== undefined && object.extension !== null)
-      ? TypedExtensionConfig.fromPartial(object.extension)
-      : undefined;
-    message.isOptional = object.isOptional ?? false;
-    return message;
-  },
-};
-
-function createBaseRouteMatch(): RouteMatch {
-  return {
-    pathSpecifier: undefined,
-    caseSensitive: undefined,
-    runtimeFraction: undefined,
-    headers: [],
-    queryParameters: [],
-  };
-}
-
-export const RouteMatch: MessageFns<RouteMatch> = {
-  encode(message: RouteMatch, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    switch (message.pathSpecifier?.$case) {
-      case "prefix":
-        writer.uint32(10).string(message.pathSpecifier.value);
-        break;
-      case "path":
-        writer.uint32(18).string(message.pathSpecifier.value);
-        break;
-      case "safeRegex":
-        RegexMatcher.encode(message.pathSpecifier.value, writer.uint32(82).fork()).join();
-        break;
-      case "connectMatcher":
-        RouteMatch_ConnectMatcher.encode(message.pathSpecifier.value, writer.uint32(98).fork()).join();
-        break;
-      case "pathSeparatedPrefix":
-        writer.uint32(114).string(message.pathSpecifier.value);
-        break;
-      case "pathMatchPolicy":
-        TypedExtensionConfig.encode(message.pathSpecifier.value, writer.uint32(122).fork()).join();
-        break;
-    }
-    if (message.caseSensitive !== undefined) {
-      BoolValue.encode({ value: message.caseSensitive! }, writer.uint32(34).fork()).join();
-    }
-    if (message.runtimeFraction !== undefined) {
-      RuntimeFractionalPercent.encode(message.runtimeFraction, writer.uint32(74).fork()).join();
-    }
-    for (const v of message.headers) {
-      HeaderMatcher.encode(v!, writer.uint32(50).fork()).join();
-    }
-    for (const v of message.queryParameters) {
-      QueryParameterMatcher.encode(v!, writer.uint32(58).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): RouteMatch {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRouteMatch();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.pathSpecifier = { $case: "prefix", value: reader.string() };
-            continue;
-          }
-          case 18: {
-
-            message.pathSpecifier = { $case: "path", value: reader.string() };
-            continue;
-          }
-          case 82: {
-
-            message.pathSpecifier = { $case: "safeRegex", value: RegexMatcher.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 98: {
-
-            message.pathSpecifier = {
-              $case: "connectMatcher",
-              value: RouteMatch_ConnectMatcher.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 114: {
-
-            message.pathSpecifier = { $case: "pathSeparatedPrefix", value: reader.string() };
-            continue;
-          }
-          case 122: {
-
-            message.pathSpecifier = {
-              $case: "pathMatchPolicy",
-              value: TypedExtensionConfig.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 34: {
-
-            message.caseSensitive = BoolValue.decode(reader, reader.uint32()).value;
-            continue;
-          }
-          case 74: {
-
-            message.runtimeFraction = RuntimeFractionalPercent.decode(reader, reader.uint32());
-            continue;
-          }
-          case 50: {
-
-            message.headers.push(HeaderMatcher.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 58: {
-
-            message.queryParameters.push(QueryParameterMatcher.decode(reader, reader.uint32()));
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<RouteMatch>): RouteMatch {
-    return RouteMatch.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<RouteMatch>): RouteMatch {
-    const message = createBaseRouteMatch();
-    switch (object.pathSpecifier?.$case) {
-      case "prefix": {
-        if (object.pathSpecifier?.value !== undefined && object.pathSpecifier?.value !== null) {
-          message.pathSpecifier = { $case: "prefix", value: object.pathSpecifier.value };
-        }
-        break;
-      }
-      case "path": {
-        if (object.pathSpecifier?.value !== undefined && object.pathSpecifier?.value !== null) {
-          message.pathSpecifier = { $case: "path", value: object.pathSpecifier.value };
-        }
-        break;
-      }
-      case "safeRegex": {
-        if (object.pathSpecifier?.value !== undefined && object.pathSpecifier?.value !== null) {
-          message.pathSpecifier = { $case: "safeRegex", value: RegexMatcher.fromPartial(object.pathSpecifier.value) };
-        }
-        break;
-      }
-      case "connectMatcher": {
-        if (object.pathSpecifier?.value !== undefined && object.pathSpecifier?.value !== null) {
-          message.pathSpecifier = {
-            $case: "connectMatcher",
-            value: RouteMatch_ConnectMatcher.fromPartial(object.pathSpecifier.value),
-          };
-        }
-        break;
-      }
-      case "pathSeparatedPrefix": {
-        if (object.pathSpecifier?.value !== undefined && object.pathSpecifier?.value !== null) {
-          message.pathSpecifier = { $case: "pathSeparatedPrefix", value: object.pathSpecifier.value };
-        }
-        break;
-      }
-      case "pathMatchPolicy": {
-        if (object.pathSpecifier?.value !== undefined && object.pathSpecifier?.value !== null) {
-          message.pathSpecifier = {
-            $case: "pathMatchPolicy",
-            value: TypedExtensionConfig.fromPartial(object.pathSpecifier.value),
-          };
-        }
-        break;
-      }
-    }
-    message.caseSensitive = object.caseSensitive ?? undefined;
-    message.runtimeFraction = (object.runtimeFraction !== undefined && object.runtimeFraction !== null)
-      ? RuntimeFractionalPercent.fromPartial(object.runtimeFraction)
-      : undefined;
-    message.headers = object.headers?.map((e) => HeaderMatcher.fromPartial(e)) || [];
-    message.queryParameters = object.queryParameters?.map((e) => QueryParameterMatcher.fromPartial(e)) || [];
-    return message;
-  },
-};
-
-function createBaseRouteMatch_ConnectMatcher(): RouteMatch_ConnectMatcher {
-  return {};
-}
-
-export const RouteMatch_ConnectMatcher: MessageFns<RouteMatch_ConnectMatcher> = {
-  encode(_: RouteMatch_ConnectMatcher, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): RouteMatch_ConnectMatcher {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRouteMatch_ConnectMatcher();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<RouteMatch_ConnectMatcher>): RouteMatch_ConnectMatcher {
-    return RouteMatch_ConnectMatcher.fromPartial(base ?? {});
-  },
-  fromPartial(_: DeepPartial<RouteMatch_ConnectMatcher>): RouteMatch_ConnectMatcher {
-    const message = createBaseRouteMatch_ConnectMatcher();
-    return message;
-  },
-};
-
-function createBaseRouteAction(): RouteAction {
-  return {
-    clusterSpecifier: undefined,
-    hostRewriteSpecifier: undefined,
-    timeout: undefined,
-    retryPolicy: undefined,
-    hashPolicy: [],
-    maxStreamDuration: undefined,
-  };
-}
-
-export const RouteAction: MessageFns<RouteAction> = {
-  encode(message: RouteAction, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    switch (message.clusterSpecifier?.$case) {
-      case "cluster":
-        writer.uint32(10).string(message.clusterSpecifier.value);
-        break;
-      case "clusterHeader":
-        writer.uint32(18).string(message.clusterSpecifier.value);
-        break;
-      case "weightedClusters":
-        WeightedCluster.encode(message.clusterSpecifier.value, writer.uint32(26).fork()).join();
-        break;
-      case "clusterSpecifierPlugin":
-        writer.uint32(298).string(message.clusterSpecifier.value);
-        break;
-      case "inlineClusterSpecifierPlugin":
-        ClusterSpecifierPlugin.encode(message.clusterSpecifier.value, writer.uint32(314).fork()).join();
-        break;
-    }
-    switch (message.hostRewriteSpecifier?.$case) {
-      case "hostRewriteLiteral":
-        writer.uint32(50).string(message.hostRewriteSpecifier.value);
-        break;
-      case "autoHostRewrite":
-        BoolValue.encode({ value: message.hostRewriteSpecifier.value! }, writer.uint32(58).fork()).join();
-        break;
-    }
-    if (message.timeout !== undefined) {
-      Duration.encode(message.timeout, writer.uint32(66).fork()).join();
-    }
-    if (message.retryPolicy !== undefined) {
-      RetryPolicy.encode(message.retryPolicy, writer.uint32(74).fork()).join();
-    }
-    for (const v of message.hashPolicy) {
-      RouteAction_HashPolicy.encode(v!, writer.uint32(122).fork()).join();
-    }
-    if (message.maxStreamDuration !== undefined) {
-      RouteAction_MaxStreamDuration.encode(message.maxStreamDuration, writer.uint32(290).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): RouteAction {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRouteAction();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.clusterSpecifier = { $case: "cluster", value: reader.string() };
-            continue;
-          }
-          case 18: {
-
-            message.clusterSpecifier = { $case: "clusterHeader", value: reader.string() };
-            continue;
-          }
-          case 26: {
-
-            message.clusterSpecifier = {
-              $case: "weightedClusters",
-              value: WeightedCluster.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 298: {
-
-            message.clusterSpecifier = { $case: "clusterSpecifierPlugin", value: reader.string() };
-            continue;
-          }
-          case 314: {
-
-            message.clusterSpecifier = {
-              $case: "inlineClusterSpecifierPlugin",
-              value: ClusterSpecifierPlugin.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 50: {
-
-            message.hostRewriteSpecifier = { $case: "hostRewriteLiteral", value: reader.string() };
-            continue;
-          }
-          case 58: {
-
-            message.hostRewriteSpecifier = {
-              $case: "autoHostRewrite",
-              value: BoolValue.decode(reader, reader.uint32()).value,
-            };
-            continue;
-          }
-          case 66: {
-
-            message.timeout = Duration.decode(reader, reader.uint32());
-            continue;
-          }
-          case 74: {
-
-            message.retryPolicy = RetryPolicy.decode(reader, reader.uint32());
-            continue;
-          }
-          case 122: {
-
-            message.hashPolicy.push(RouteAction_HashPolicy.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 290: {
-
-            message.maxStreamDuration = RouteAction_MaxStreamDuration.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<RouteAction>): RouteAction {
-    return RouteAction.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<RouteAction>): RouteAction {
-    const message = createBaseRouteAction();
-    switch (object.clusterSpecifier?.$case) {
-      case "cluster": {
-        if (object.clusterSpecifier?.value !== undefined && object.clusterSpecifier?.value !== null) {
-          message.clusterSpecifier = { $case: "cluster", value: object.clusterSpecifier.value };
-        }
-        break;
-      }
-      case "clusterHeader": {
-        if (object.clusterSpecifier?.value !== undefined && object.clusterSpecifier?.value !== null) {
-          message.clusterSpecifier = { $case: "clusterHeader", value: object.clusterSpecifier.value };
-        }
-        break;
-      }
-      case "weightedClusters": {
-        if (object.clusterSpecifier?.value !== undefined && object.clusterSpecifier?.value !== null) {
-          message.clusterSpecifier = {
-            $case: "weightedClusters",
-            value: WeightedCluster.fromPartial(object.clusterSpecifier.value),
-          };
-        }
-        break;
-      }
-      case "clusterSpecifierPlugin": {
-        if (object.clusterSpecifier?.value !== undefined && object.clusterSpecifier?.value !== null) {
-          message.clusterSpecifier = { $case: "clusterSpecifierPlugin", value: object.clusterSpecifier.value };
-        }
-        break;
-      }
-      case "inlineClusterSpecifierPlugin": {
-        if (object.clusterSpecifier?.value !== undefined && object.clusterSpecifier?.value !== null) {
-          message.clusterSpecifier = {
-            $case: "inlineClusterSpecifierPlugin",
-            value: ClusterSpecifierPlugin.fromPartial(object.clusterSpecifier.value),
-          };
-        }
-        break;
-      }
-    }
-    switch (object.hostRewriteSpecifier?.$case) {
-      case "hostRewriteLiteral": {
-        if (object.hostRewriteSpecifier?.value !== undefined && object.hostRewriteSpecifier?.value !== null) {
-          message.hostRewriteSpecifier = { $case: "hostRewriteLiteral", value: object.hostRewriteSpecifier.value };
-        }
-        break;
-      }
-      case "autoHostRewrite": {
-        if (object.hostRewriteSpecifier?.value !== undefined && object.hostRewriteSpecifier?.value !== null) {
-          message.hostRewriteSpecifier = { $case: "autoHostRewrite", value: object.hostRewriteSpecifier.value };
-        }
-        break;
-      }
-    }
-    message.timeout = (object.timeout !== undefined && object.timeout !== null)
-      ? Duration.fromPartial(object.timeout)
-      : undefined;
-    message.retryPolicy = (object.retryPolicy !== undefined && object.retryPolicy !== null)
-      ? RetryPolicy.fromPartial(object.retryPolicy)
-      : undefined;
-    message.hashPolicy = object.hashPolicy?.map((e) => RouteAction_HashPolicy.fromPartial(e)) || [];
-    message.maxStreamDuration = (object.maxStreamDuration !== undefined && object.maxStreamDuration !== null)
-      ? RouteAction_MaxStreamDuration.fromPartial(object.maxStreamDuration)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseRouteAction_HashPolicy(): RouteAction_HashPolicy {
-  return { policySpecifier: undefined, terminal: false };
-}
-
-export const RouteAction_HashPolicy: MessageFns<RouteAction_HashPolicy> = {
-  encode(message: RouteAction_HashPolicy, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    switch (message.policySpecifier?.$case) {
-      case "header":
-        RouteAction_HashPolicy_Header.encode(message.policySpecifier.value, writer.uint32(10).fork()).join();
-        break;
-      case "cookie":
-        RouteAction_HashPolicy_Cookie.encode(message.policySpecifier.value, writer.uint32(18).fork()).join();
-        break;
-      case "connectionProperties":
-        RouteAction_HashPolicy_ConnectionProperties.encode(message.policySpecifier.value, writer.uint32(26).fork())
-          .join();
-        break;
-      case "queryParameter":
-        RouteAction_HashPolicy_QueryParameter.encode(message.policySpecifier.value, writer.uint32(42).fork()).join();
-        break;
-      case "filterState":
-        RouteAction_HashPolicy_FilterState.encode(message.policySpecifier.value, writer.uint32(50).fork()).join();
-        break;
-    }
-    if (message.terminal !== false) {
-      writer.uint32(32).bool(message.terminal);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): RouteAction_HashPolicy {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRouteAction_HashPolicy();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.policySpecifier = {
-              $case: "header",
-              value: RouteAction_HashPolicy_Header.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 18: {
-
-            message.policySpecifier = {
-              $case: "cookie",
-              value: RouteAction_HashPolicy_Cookie.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 26: {
-
-            message.policySpecifier = {
-              $case: "connectionProperties",
-              value: RouteAction_HashPolicy_ConnectionProperties.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 42: {
-
-            message.policySpecifier = {
-              $case: "queryParameter",
-              value: RouteAction_HashPolicy_QueryParameter.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 50: {
-
-            message.policySpecifier = {
-              $case: "filterState",
-              value: RouteAction_HashPolicy_FilterState.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 32: {
-
-            message.terminal = reader.bool();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<RouteAction_HashPolicy>): RouteAction_HashPolicy {
-    return RouteAction_HashPolicy.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<RouteAction_HashPolicy>): RouteAction_HashPolicy {
-    const message = createBaseRouteAction_HashPolicy();
-    switch (object.policySpecifier?.$case) {
-      case "header": {
-        if (object.policySpecifier?.value !== undefined && object.policySpecifier?.value !== null) {
-          message.policySpecifier = {
-            $case: "header",
-            value: RouteAction_HashPolicy_Header.fromPartial(object.policySpecifier.value),
-          };
-        }
-        break;
-      }
-      case "cookie": {
-        if (object.policySpecifier?.value !== undefined && object.policySpecifier?.value !== null) {
-          message.policySpecifier = {
-            $case: "cookie",
-            value: RouteAction_HashPolicy_Cookie.fromPartial(object.policySpecifier.value),
-          };
-        }
-        break;
-      }
-      case "connectionProperties": {
-        if (object.policySpecifier?.value !== undefined && object.policySpecifier?.value !== null) {
-          message.policySpecifier = {
-            $case: "connectionProperties",
-            value: RouteAction_HashPolicy_ConnectionProperties.fromPartial(object.policySpecifier.value),
-          };
-        }
-        break;
-      }
-      case "queryParameter": {
-        if (object.policySpecifier?.value !== undefined && object.policySpecifier?.value !== null) {
-          message.policySpecifier = {
-            $case: "queryParameter",
-            value: RouteAction_HashPolicy_QueryParameter.fromPartial(object.policySpecifier.value),
-          };
-        }
-        break;
-      }
-      case "filterState": {
-        if (object.policySpecifier?.value !== undefined && object.policySpecifier?.value !== null) {
-          message.policySpecifier = {
-            $case: "filterState",
-            value: RouteAction_HashPolicy_FilterState.fromPartial(object.policySpecifier.value),
-          };
-        }
-        break;
-      }
-    }
-    message.terminal = object.terminal ?? false;
-    return message;
-  },
-};
-
-function createBaseRouteAction_HashPolicy_Header(): RouteAction_HashPolicy_Header {
-  return { headerName: "", regexRewrite: undefined };
-}
-
-export const RouteAction_HashPolicy_Header: MessageFns<RouteAction_HashPolicy_Header> = {
-  encode(message: RouteAction_HashPolicy_Header, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.headerName !== "") {
-      writer.uint32(10).string(message.headerName);
-    }
-    if (message.regexRewrite !== undefined) {
-      RegexMatchAndSubstitute.encode(message.regexRewrite, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): RouteAction_HashPolicy_Header {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRouteAction_HashPolicy_Header();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.headerName = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.regexRewrite = RegexMatchAndSubstitute.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<RouteAction_HashPolicy_Header>): RouteAction_HashPolicy_Header {
-    return RouteAction_HashPolicy_Header.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<RouteAction_HashPolicy_Header>): RouteAction_HashPolicy_Header {
-    const message = createBaseRouteAction_HashPolicy_Header();
-    message.headerName = object.headerName ?? "";
-    message.regexRewrite = (object.regexRewrite !== undefined && object.regexRewrite !== null)
-      ? RegexMatchAndSubstitute.fromPartial(object.regexRewrite)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseRouteAction_HashPolicy_Cookie(): RouteAction_HashPolicy_Cookie {
-  return { name: "" };
-}
-
-export const RouteAction_HashPolicy_Cookie: MessageFns<RouteAction_HashPolicy_Cookie> = {
-  encode(message: RouteAction_HashPolicy_Cookie, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== "") {
-      writer.uint32(10).string(message.name);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): RouteAction_HashPolicy_Cookie {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRouteAction_HashPolicy_Cookie();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.name = reader.string();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<RouteAction_HashPolicy_Cookie>): RouteAction_HashPolicy_Cookie {
-    return RouteAction_HashPolicy_Cookie.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<RouteAction_HashPolicy_Cookie>): RouteAction_HashPolicy_Cookie {
-    const message = createBaseRouteAction_HashPolicy_Cookie();
-    message.name = object.name ?? "";
-    return message;
-  },
-};
-
-function createBaseRouteAction_HashPolicy_ConnectionProperties(): RouteAction_HashPolicy_ConnectionProperties {
-  return { sourceIp: false };
-}
-
-export const RouteAction_HashPolicy_ConnectionProperties: MessageFns<RouteAction_HashPolicy_ConnectionProperties> = {
-  encode(
-    message: RouteAction_HashPolicy_ConnectionProperties,
-    writer: BinaryWriter = new BinaryWriter(),
-  ): BinaryWriter {
-    if (message.sourceIp !== false) {
-      writer.uint32(8).bool(message.sourceIp);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): RouteAction_HashPolicy_ConnectionProperties {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRouteAction_HashPolicy_ConnectionProperties();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 8: {
-
-            message.sourceIp = reader.bool();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<RouteAction_HashPolicy_ConnectionProperties>): RouteAction_HashPolicy_ConnectionProperties {
-    return RouteAction_HashPolicy_ConnectionProperties.fromPartial(base ?? {});
-  },
-  fromPartial(
-    object: DeepPartial<RouteAction_HashPolicy_ConnectionProperties>,
-  ): RouteAction_HashPolicy_ConnectionProperties {
-    const message = createBaseRouteAction_HashPolicy_ConnectionProperties();
-    message.sourceIp = object.sourceIp ?? false;
-    return message;
-  },
-};
-
-function createBaseRouteAction_HashPolicy_QueryParameter(): RouteAction_HashPolicy_QueryParameter {
-  return { name: "" };
-}
-
-export const RouteAction_HashPolicy_QueryParameter: MessageFns<RouteAction_HashPolicy_QueryParameter> = {
-  encode(message: RouteAction_HashPolicy_QueryParameter, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== "") {
-      writer.uint32(10).string(message.name);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): RouteAction_HashPolicy_QueryParameter {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRouteAction_HashPolicy_QueryParameter();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.name = reader.string();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<RouteAction_HashPolicy_QueryParameter>): RouteAction_HashPolicy_QueryParameter {
-    return RouteAction_HashPolicy_QueryParameter.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<RouteAction_HashPolicy_QueryParameter>): RouteAction_HashPolicy_QueryParameter {
-    const message = createBaseRouteAction_HashPolicy_QueryParameter();
-    message.name = object.name ?? "";
-    return message;
-  },
-};
-
-function createBaseRouteAction_HashPolicy_FilterState(): RouteAction_HashPolicy_FilterState {
-  return { key: "" };
-}
-
-export const RouteAction_HashPolicy_FilterState: MessageFns<RouteAction_HashPolicy_FilterState> = {
-  encode(message: RouteAction_HashPolicy_FilterState, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.key !== "") {
-      writer.uint32(10).string(message.key);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): RouteAction_HashPolicy_FilterState {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRouteAction_HashPolicy_FilterState();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.key = reader.string();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<RouteAction_HashPolicy_FilterState>): RouteAction_HashPolicy_FilterState {
-    return RouteAction_HashPolicy_FilterState.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<RouteAction_HashPolicy_FilterState>): RouteAction_HashPolicy_FilterState {
-    const message = createBaseRouteAction_HashPolicy_FilterState();
-    message.key = object.key ?? "";
-    return message;
-  },
-};
-
-function createBaseRouteAction_MaxStreamDuration(): RouteAction_MaxStreamDuration {
-  return { maxStreamDuration: undefined, grpcTimeoutHeaderMax: undefined, grpcTimeoutHeaderOffset: undefined };
-}
-
-export const RouteAction_MaxStreamDuration: MessageFns<RouteAction_MaxStreamDuration> = {
-  encode(message: RouteAction_MaxStreamDuration, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.maxStreamDuration !== undefined) {
-      Duration.encode(message.maxStreamDuration, writer.uint32(10).fork()).join();
-    }
-    if (message.grpcTimeoutHeaderMax !== undefined) {
-      Duration.encode(message.grpcTimeoutHeaderMax, writer.uint32(18).fork()).join();
-    }
-    if (message.grpcTimeoutHeaderOffset !== undefined) {
-      Duration.encode(message.grpcTimeoutHeaderOffset, writer.uint32(26).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): RouteAction_MaxStreamDuration {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRouteAction_MaxStreamDuration();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.maxStreamDuration = Duration.decode(reader, reader.uint32());
-            continue;
-          }
-          case 18: {
-
-            message.grpcTimeoutHeaderMax = Duration.decode(reader, reader.uint32());
-            continue;
-          }
-          case 26: {
-
-            message.grpcTimeoutHeaderOffset = Duration.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<RouteAction_MaxStreamDuration>): RouteAction_MaxStreamDuration {
-    return RouteAction_MaxStreamDuration.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<RouteAction_MaxStreamDuration>): RouteAction_MaxStreamDuration {
-    const message = createBaseRouteAction_MaxStreamDuration();
-    message.maxStreamDuration = (object.maxStreamDuration !== undefined && object.maxStreamDuration !== null)
-      ? Duration.fromPartial(object.maxStreamDuration)
-      : undefined;
-    message.grpcTimeoutHeaderMax = (object.grpcTimeoutHeaderMax !== undefined && object.grpcTimeoutHeaderMax !== null)
-      ? Duration.fromPartial(object.grpcTimeoutHeaderMax)
-      : undefined;
-    message.grpcTimeoutHeaderOffset =
-      (object.grpcTimeoutHeaderOffset !== undefined && object.grpcTimeoutHeaderOffset !== null)
-        ? Duration.fromPartial(object.grpcTimeoutHeaderOffset)
-        : undefined;
-    return message;
-  },
-};
-
-function createBaseRetryPolicy(): RetryPolicy {
-  return { retryOn: "", numRetries: undefined, retryBackOff: undefined };
-}
-
-export const RetryPolicy: MessageFns<RetryPolicy> = {
-  encode(message: RetryPolicy, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.retryOn !== "") {
-      writer.uint32(10).string(message.retryOn);
-    }
-    if (message.numRetries !== undefined) {
-      UInt32Value.encode({ value: message.numRetries! }, writer.uint32(18).fork()).join();
-    }
-    if (message.retryBackOff !== undefined) {
-      RetryPolicy_RetryBackOff.encode(message.retryBackOff, writer.uint32(66).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): RetryPolicy {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRetryPolicy();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.retryOn = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.numRetries = UInt32Value.decode(reader, reader.uint32()).value;
-            continue;
-          }
-          case 66: {
-
-            message.retryBackOff = RetryPolicy_RetryBackOff.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<RetryPolicy>): RetryPolicy {
-    return RetryPolicy.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<RetryPolicy>): RetryPolicy {
-    const message = createBaseRetryPolicy();
-    message.retryOn = object.retryOn ?? "";
-    message.numRetries = object.numRetries ?? undefined;
-    message.retryBackOff = (object.retryBackOff !== undefined && object.retryBackOff !== null)
-      ? RetryPolicy_RetryBackOff.fromPartial(object.retryBackOff)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseRetryPolicy_RetryBackOff(): RetryPolicy_RetryBackOff {
-  return { baseInterval: undefined, maxInterval: undefined };
-}
-
-export const RetryPolicy_RetryBackOff: MessageFns<RetryPolicy_RetryBackOff> = {
-  encode(message: RetryPolicy_RetryBackOff, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.baseInterval !== undefined) {
-      Duration.encode(message.baseInterval, writer.uint32(10).fork()).join();
-    }
-    if (message.maxInterval !== undefined) {
-      Duration.encode(message.maxInterval, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): RetryPolicy_RetryBackOff {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRetryPolicy_RetryBackOff();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.baseInterval = Duration.decode(reader, reader.uint32());
-            continue;
-          }
-          case 18: {
-
-            message.maxInterval = Duration.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<RetryPolicy_RetryBackOff>): RetryPolicy_RetryBackOff {
-    return RetryPolicy_RetryBackOff.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<RetryPolicy_RetryBackOff>): RetryPolicy_RetryBackOff {
-    const message = createBaseRetryPolicy_RetryBackOff();
-    message.baseInterval = (object.baseInterval !== undefined && object.baseInterval !== null)
-      ? Duration.fromPartial(object.baseInterval)
-      : undefined;
-    message.maxInterval = (object.maxInterval !== undefined && object.maxInterval !== null)
-      ? Duration.fromPartial(object.maxInterval)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseRedirectAction(): RedirectAction {
-  return {};
-}
-
-export const RedirectAction: MessageFns<RedirectAction> = {
-  encode(_: RedirectAction, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): RedirectAction {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRedirectAction();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<RedirectAction>): RedirectAction {
-    return RedirectAction.fromPartial(base ?? {});
-  },
-  fromPartial(_: DeepPartial<RedirectAction>): RedirectAction {
-    const message = createBaseRedirectAction();
-    return message;
-  },
-};
-
-function createBaseDirectResponseAction(): DirectResponseAction {
-  return { status: 0 };
-}
-
-export const DirectResponseAction: MessageFns<DirectResponseAction> = {
-  encode(message: DirectResponseAction, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.status !== 0) {
-      writer.uint32(8).uint32(message.status);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): DirectResponseAction {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDirectResponseAction();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 8: {
-
-            message.status = reader.uint32();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<DirectResponseAction>): DirectResponseAction {
-    return DirectResponseAction.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<DirectResponseAction>): DirectResponseAction {
-    const message = createBaseDirectResponseAction();
-    message.status = object.status ?? 0;
-    return message;
-  },
-};
-
-function createBaseNonForwardingAction(): NonForwardingAction {
-  return {};
-}
-
-export const NonForwardingAction: MessageFns<NonForwardingAction> = {
-  encode(_: NonForwardingAction, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): NonForwardingAction {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseNonForwardingAction();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<NonForwardingAction>): NonForwardingAction {
-    return NonForwardingAction.fromPartial(base ?? {});
-  },
-  fromPartial(_: DeepPartial<NonForwardingAction>): NonForwardingAction {
-    const message = createBaseNonForwardingAction();
-    return message;
-  },
-};
-
-function createBaseHeaderMatcher(): HeaderMatcher {
-  return { name: "", headerMatchSpecifier: undefined, invertMatch: false, treatMissingHeaderAsEmpty: false };
-}
-
-export const HeaderMatcher: MessageFns<HeaderMatcher> = {
-  encode(message: HeaderMatcher, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== "") {
-      writer.uint32(10).string(message.name);
-    }
-    switch (message.headerMatchSpecifier?.$case) {
-      case "exactMatch":
-        writer.uint32(34).string(message.headerMatchSpecifier.value);
-        break;
-      case "safeRegexMatch":
-        RegexMatcher.encode(message.headerMatchSpecifier.value, writer.uint32(90).fork()).join();
-        break;
-      case "rangeMatch":
-        Int64Range.encode(message.headerMatchSpecifier.value, writer.uint32(50).fork()).join();
-        break;
-      case "presentMatch":
-        writer.uint32(56).bool(message.headerMatchSpecifier.value);
-        break;
-      case "prefixMatch":
-        writer.uint32(74).string(message.headerMatchSpecifier.value);
-        break;
-      case "suffixMatch":
-        writer.uint32(82).string(message.headerMatchSpecifier.value);
-        break;
-      case "containsMatch":
-        writer.uint32(98).string(message.headerMatchSpecifier.value);
-        break;
-      case "stringMatch":
-        StringMatcher.encode(message.headerMatchSpecifier.value, writer.uint32(106).fork()).join();
-        break;
-    }
-    if (message.invertMatch !== false) {
-      writer.uint32(64).bool(message.invertMatch);
-    }
-    if (message.treatMissingHeaderAsEmpty !== false) {
-      writer.uint32(112).bool(message.treatMissingHeaderAsEmpty);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): HeaderMatcher {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseHeaderMatcher();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.name = reader.string();
-            continue;
-          }
-          case 34: {
-
-            message.headerMatchSpecifier = { $case: "exactMatch", value: reader.string() };
-            continue;
-          }
-          case 90: {
-
-            message.headerMatchSpecifier = {
-              $case: "safeRegexMatch",
-              value: RegexMatcher.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 50: {
-
-            message.headerMatchSpecifier = { $case: "rangeMatch", value: Int64Range.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 56: {
-
-            message.headerMatchSpecifier = { $case: "presentMatch", value: reader.bool() };
-            continue;
-          }
-          case 74: {
-
-            message.headerMatchSpecifier = { $case: "prefixMatch", value: reader.string() };
-            continue;
-          }
-          case 82: {
-
-            message.headerMatchSpecifier = { $case: "suffixMatch", value: reader.string() };
-            continue;
-          }
-          case 98: {
-
-            message.headerMatchSpecifier = { $case: "containsMatch", value: reader.string() };
-            continue;
-          }
-          case 106: {
-
-            message.headerMatchSpecifier = {
-              $case: "stringMatch",
-              value: StringMatcher.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 64: {
-
-            message.invertMatch = reader.bool();
-            continue;
-          }
-          case 112: {
-
-            message.treatMissingHeaderAsEmpty = reader.bool();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<HeaderMatcher>): HeaderMatcher {
-    return HeaderMatcher.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<HeaderMatcher>): HeaderMatcher {
-    const message = createBaseHeaderMatcher();
-    message.name = object.name ?? "";
-    switch (object.headerMatchSpecifier?.$case) {
-      case "exactMatch": {
-        if (object.headerMatchSpecifier?.value !== undefined && object.headerMatchSpecifier?.value !== null) {
-          message.headerMatchSpecifier = { $case: "exactMatch", value: object.headerMatchSpecifier.value };
-        }
-        break;
-      }
-      case "safeRegexMatch": {
-        if (object.headerMatchSpecifier?.value !== undefined && object.headerMatchSpecifier?.value !== null) {
-          message.headerMatchSpecifier = {
-            $case: "safeRegexMatch",
-            value: RegexMatcher.fromPartial(object.headerMatchSpecifier.value),
-          };
-        }
-        break;
-      }
-      case "rangeMatch": {
-        if (object.headerMatchSpecifier?.value !== undefined && object.headerMatchSpecifier?.value !== null) {
-          message.headerMatchSpecifier = {
-            $case: "rangeMatch",
-            value: Int64Range.fromPartial(object.headerMatchSpecifier.value),
-          };
-        }
-        break;
-      }
-      case "presentMatch": {
-        if (object.headerMatchSpecifier?.value !== undefined && object.headerMatchSpecifier?.value !== null) {
-          message.headerMatchSpecifier = { $case: "presentMatch", value: object.headerMatchSpecifier.value };
-        }
-        break;
-      }
-      case "prefixMatch": {
-        if (object.headerMatchSpecifier?.value !== undefined && object.headerMatchSpecifier?.value !== null) {
-          message.headerMatchSpecifier = { $case: "prefixMatch", value: object.headerMatchSpecifier.value };
-        }
-        break;
-      }
-      case "suffixMatch": {
-        if (object.headerMatchSpecifier?.value !== undefined && object.headerMatchSpecifier?.value !== null) {
-          message.headerMatchSpecifier = { $case: "suffixMatch", value: object.headerMatchSpecifier.value };
-        }
-        break;
-      }
-      case "containsMatch": {
-        if (object.headerMatchSpecifier?.value !== undefined && object.headerMatchSpecifier?.value !== null) {
-          message.headerMatchSpecifier = { $case: "containsMatch", value: object.headerMatchSpecifier.value };
-        }
-        break;
-      }
-      case "stringMatch": {
-        if (object.headerMatchSpecifier?.value !== undefined && object.headerMatchSpecifier?.value !== null) {
-          message.headerMatchSpecifier = {
-            $case: "stringMatch",
-            value: StringMatcher.fromPartial(object.headerMatchSpecifier.value),
-          };
-        }
-        break;
-      }
-    }
-    message.invertMatch = object.invertMatch ?? false;
-    message.treatMissingHeaderAsEmpty = object.treatMissingHeaderAsEmpty ?? false;
-    return message;
-  },
-};
-
-function createBaseQueryParameterMatcher(): QueryParameterMatcher {
-  return { name: "", queryParameterMatchSpecifier: undefined };
-}
-
-export const QueryParameterMatcher: MessageFns<QueryParameterMatcher> = {
-  encode(message: QueryParameterMatcher, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== "") {
-      writer.uint32(10).string(message.name);
-    }
-    switch (message.queryParameterMatchSpecifier?.$case) {
-      case "stringMatch":
-        StringMatcher.encode(message.queryParameterMatchSpecifier.value, writer.uint32(42).fork()).join();
-        break;
-      case "presentMatch":
-        writer.uint32(48).bool(message.queryParameterMatchSpecifier.value);
-        break;
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): QueryParameterMatcher {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseQueryParameterMatcher();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.name = reader.string();
-            continue;
-          }
-          case 42: {
-
-            message.queryParameterMatchSpecifier = {
-              $case: "stringMatch",
-              value: StringMatcher.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 48: {
-
-            message.queryParameterMatchSpecifier = { $case: "presentMatch", value: reader.bool() };
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<QueryParameterMatcher>): QueryParameterMatcher {
-    return QueryParameterMatcher.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<QueryParameterMatcher>): QueryParameterMatcher {
-    const message = createBaseQueryParameterMatcher();
-    message.name = object.name ?? "";
-    switch (object.queryParameterMatchSpecifier?.$case) {
-      case "stringMatch": {
-        if (
-          object.queryParameterMatchSpecifier?.value !== undefined &&
-          object.queryParameterMatchSpecifier?.value !== null
-        ) {
-          message.queryParameterMatchSpecifier = {
-            $case: "stringMatch",
-            value: StringMatcher.fromPartial(object.queryParameterMatchSpecifier.value),
-          };
-        }
-        break;
-      }
-      case "presentMatch": {
-        if (
-          object.queryParameterMatchSpecifier?.value !== undefined &&
-          object.queryParameterMatchSpecifier?.value !== null
-        ) {
-          message.queryParameterMatchSpecifier = {
-            $case: "presentMatch",
-            value: object.queryParameterMatchSpecifier.value,
-          };
-        }
-        break;
-      }
-    }
-    return message;
-  },
-};
-
-function createBaseFilterConfig(): FilterConfig {
-  return { config: undefined, isOptional: false, disabled: false };
-}
-
-export const FilterConfig: MessageFns<FilterConfig> = {
-  encode(message: FilterConfig, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.config !== undefined) {
-      Any.encode(message.config, writer.uint32(10).fork()).join();
-    }
-    if (message.isOptional !== false) {
-      writer.uint32(16).bool(message.isOptional);
-    }
-    if (message.disabled !== false) {
-      writer.uint32(24).bool(message.disabled);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): FilterConfig {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseFilterConfig();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.config = Any.decode(reader, reader.uint32());
-            continue;
-          }
-          case 16: {
-
-            message.isOptional = reader.bool();
-            continue;
-          }
-          case 24: {
-
-            message.disabled = reader.bool();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<FilterConfig>): FilterConfig {
-    return FilterConfig.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<FilterConfig>): FilterConfig {
-    const message = createBaseFilterConfig();
-    message.config = (object.config !== undefined && object.config !== null)
-      ? Any.fromPartial(object.config)
-      : undefined;
-    message.isOptional = object.isOptional ?? false;
-    message.disabled = object.disabled ?? false;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const VirtualHost: MessageCodec<VirtualHost> = new MessageCodec<VirtualHost>(
+  "name string 1 domains string[] 2 routes message[] 3 typedPerFilterConfig message{} 15 retryPolicy message 16 metadata message 24",
+  (v: any[], i: number): VirtualHost => ({
+    name: v[i] ?? "",
+    domains: v[i + 1] ?? [],
+    routes: v[i + 2] ?? [],
+    typedPerFilterConfig: v[i + 3] ?? new Map(),
+    retryPolicy: v[i + 4],
+    metadata: v[i + 5],
+  }),
+  () => [Route, VirtualHost_TypedPerFilterConfigEntry, RetryPolicy, Metadata],
+);
+
+export const VirtualHost_TypedPerFilterConfigEntry: MessageCodec<VirtualHost_TypedPerFilterConfigEntry> = new MessageCodec<VirtualHost_TypedPerFilterConfigEntry>(
+  "key string 1 value message 2",
+  (v: any[], i: number): VirtualHost_TypedPerFilterConfigEntry => ({
+    key: v[i] ?? "",
+    value: v[i + 1],
+  }),
+  () => [Any],
+);
+
+export const FilterAction: MessageCodec<FilterAction> = new MessageCodec<FilterAction>(
+  "action message 1",
+  (v: any[], i: number): FilterAction => ({
+    action: v[i],
+  }),
+  () => [Any],
+);
+
+export const Route: MessageCodec<Route> = new MessageCodec<Route>(
+  "name string 14 match message 1 action.route message 2 action.redirect message 3 action.directResponse message 7 action.filterAction message 17 action.nonForwardingAction message 18 metadata message 4 typedPerFilterConfig message{} 13",
+  (v: any[], i: number): Route => ({
+    name: v[i] ?? "",
+    match: v[i + 1],
+    action: v[i + 2],
+    metadata: v[i + 3],
+    typedPerFilterConfig: v[i + 4] ?? new Map(),
+  }),
+  () => [RouteMatch, RouteAction, RedirectAction, DirectResponseAction, FilterAction, NonForwardingAction, Metadata, Route_TypedPerFilterConfigEntry],
+);
+
+export const Route_TypedPerFilterConfigEntry: MessageCodec<Route_TypedPerFilterConfigEntry> = new MessageCodec<Route_TypedPerFilterConfigEntry>(
+  "key string 1 value message 2",
+  (v: any[], i: number): Route_TypedPerFilterConfigEntry => ({
+    key: v[i] ?? "",
+    value: v[i + 1],
+  }),
+  () => [Any],
+);
+
+export const WeightedCluster: MessageCodec<WeightedCluster> = new MessageCodec<WeightedCluster>(
+  "clusters message[] 1 totalWeight message? 3",
+  (v: any[], i: number): WeightedCluster => ({
+    clusters: v[i] ?? [],
+    totalWeight: v[i + 1],
+  }),
+  () => [WeightedCluster_ClusterWeight, UInt32Value],
+);
+
+export const WeightedCluster_ClusterWeight: MessageCodec<WeightedCluster_ClusterWeight> = new MessageCodec<WeightedCluster_ClusterWeight>(
+  "name string 1 clusterHeader string 12 weight message? 2 metadataMatch message 3 typedPerFilterConfig message{} 10",
+  (v: any[], i: number): WeightedCluster_ClusterWeight => ({
+    name: v[i] ?? "",
+    clusterHeader: v[i + 1] ?? "",
+    weight: v[i + 2],
+    metadataMatch: v[i + 3],
+    typedPerFilterConfig: v[i + 4] ?? new Map(),
+  }),
+  () => [UInt32Value, Metadata, WeightedCluster_ClusterWeight_TypedPerFilterConfigEntry],
+);
+
+export const WeightedCluster_ClusterWeight_TypedPerFilterConfigEntry: MessageCodec<WeightedCluster_ClusterWeight_TypedPerFilterConfigEntry> = new MessageCodec<WeightedCluster_ClusterWeight_TypedPerFilterConfigEntry>(
+  "key string 1 value message 2",
+  (v: any[], i: number): WeightedCluster_ClusterWeight_TypedPerFilterConfigEntry => ({
+    key: v[i] ?? "",
+    value: v[i + 1],
+  }),
+  () => [Any],
+);
+
+export const ClusterSpecifierPlugin: MessageCodec<ClusterSpecifierPlugin> = new MessageCodec<ClusterSpecifierPlugin>(
+  "extension message 1 isOptional bool 2",
+  (v: any[], i: number): ClusterSpecifierPlugin => ({
+    extension: v[i],
+    isOptional: v[i + 1] ?? false,
+  }),
+  () => [TypedExtensionConfig],
+);
+
+export const RouteMatch: MessageCodec<RouteMatch> = new MessageCodec<RouteMatch>(
+  "pathSpecifier.prefix string 1 pathSpecifier.path string 2 pathSpecifier.safeRegex message 10 pathSpecifier.connectMatcher message 12 pathSpecifier.pathSeparatedPrefix string 14 pathSpecifier.pathMatchPolicy message 15 caseSensitive message? 4 runtimeFraction message 9 headers message[] 6 queryParameters message[] 7",
+  (v: any[], i: number): RouteMatch => ({
+    pathSpecifier: v[i],
+    caseSensitive: v[i + 1],
+    runtimeFraction: v[i + 2],
+    headers: v[i + 3] ?? [],
+    queryParameters: v[i + 4] ?? [],
+  }),
+  () => [RegexMatcher, RouteMatch_ConnectMatcher, TypedExtensionConfig, BoolValue, RuntimeFractionalPercent, HeaderMatcher, QueryParameterMatcher],
+);
+
+export const RouteMatch_ConnectMatcher: MessageCodec<RouteMatch_ConnectMatcher> = new MessageCodec<RouteMatch_ConnectMatcher>(
+  "",
+  (): RouteMatch_ConnectMatcher => ({}),
+);
+
+export const RouteAction: MessageCodec<RouteAction> = new MessageCodec<RouteAction>(
+  "clusterSpecifier.cluster string 1 clusterSpecifier.clusterHeader string 2 clusterSpecifier.weightedClusters message 3 clusterSpecifier.clusterSpecifierPlugin string 37 clusterSpecifier.inlineClusterSpecifierPlugin message 39 hostRewriteSpecifier.hostRewriteLiteral string 6 hostRewriteSpecifier.autoHostRewrite message? 7 timeout message 8 retryPolicy message 9 hashPolicy message[] 15 maxStreamDuration message 36",
+  (v: any[], i: number): RouteAction => ({
+    clusterSpecifier: v[i],
+    hostRewriteSpecifier: v[i + 1],
+    timeout: v[i + 2],
+    retryPolicy: v[i + 3],
+    hashPolicy: v[i + 4] ?? [],
+    maxStreamDuration: v[i + 5],
+  }),
+  () => [WeightedCluster, ClusterSpecifierPlugin, BoolValue, Duration, RetryPolicy, RouteAction_HashPolicy, RouteAction_MaxStreamDuration],
+);
+
+export const RouteAction_HashPolicy: MessageCodec<RouteAction_HashPolicy> = new MessageCodec<RouteAction_HashPolicy>(
+  "policySpecifier.header message 1 policySpecifier.cookie message 2 policySpecifier.connectionProperties message 3 policySpecifier.queryParameter message 5 policySpecifier.filterState message 6 terminal bool 4",
+  (v: any[], i: number): RouteAction_HashPolicy => ({
+    policySpecifier: v[i],
+    terminal: v[i + 1] ?? false,
+  }),
+  () => [RouteAction_HashPolicy_Header, RouteAction_HashPolicy_Cookie, RouteAction_HashPolicy_ConnectionProperties, RouteAction_HashPolicy_QueryParameter, RouteAction_HashPolicy_FilterState],
+);
+
+export const RouteAction_HashPolicy_Header: MessageCodec<RouteAction_HashPolicy_Header> = new MessageCodec<RouteAction_HashPolicy_Header>(
+  "headerName string 1 regexRewrite message 2",
+  (v: any[], i: number): RouteAction_HashPolicy_Header => ({
+    headerName: v[i] ?? "",
+    regexRewrite: v[i + 1],
+  }),
+  () => [RegexMatchAndSubstitute],
+);
+
+export const RouteAction_HashPolicy_Cookie: MessageCodec<RouteAction_HashPolicy_Cookie> = new MessageCodec<RouteAction_HashPolicy_Cookie>(
+  "name string 1",
+  (v: any[], i: number): RouteAction_HashPolicy_Cookie => ({
+    name: v[i] ?? "",
+  }),
+);
+
+export const RouteAction_HashPolicy_ConnectionProperties: MessageCodec<RouteAction_HashPolicy_ConnectionProperties> = new MessageCodec<RouteAction_HashPolicy_ConnectionProperties>(
+  "sourceIp bool 1",
+  (v: any[], i: number): RouteAction_HashPolicy_ConnectionProperties => ({
+    sourceIp: v[i] ?? false,
+  }),
+);
+
+export const RouteAction_HashPolicy_QueryParameter: MessageCodec<RouteAction_HashPolicy_QueryParameter> = new MessageCodec<RouteAction_HashPolicy_QueryParameter>(
+  "name string 1",
+  (v: any[], i: number): RouteAction_HashPolicy_QueryParameter => ({
+    name: v[i] ?? "",
+  }),
+);
+
+export const RouteAction_HashPolicy_FilterState: MessageCodec<RouteAction_HashPolicy_FilterState> = new MessageCodec<RouteAction_HashPolicy_FilterState>(
+  "key string 1",
+  (v: any[], i: number): RouteAction_HashPolicy_FilterState => ({
+    key: v[i] ?? "",
+  }),
+);
+
+export const RouteAction_MaxStreamDuration: MessageCodec<RouteAction_MaxStreamDuration> = new MessageCodec<RouteAction_MaxStreamDuration>(
+  "maxStreamDuration message 1 grpcTimeoutHeaderMax message 2 grpcTimeoutHeaderOffset message 3",
+  (v: any[], i: number): RouteAction_MaxStreamDuration => ({
+    maxStreamDuration: v[i],
+    grpcTimeoutHeaderMax: v[i + 1],
+    grpcTimeoutHeaderOffset: v[i + 2],
+  }),
+  () => [Duration, Duration, Duration],
+);
+
+export const RetryPolicy: MessageCodec<RetryPolicy> = new MessageCodec<RetryPolicy>(
+  "retryOn string 1 numRetries message? 2 retryBackOff message 8",
+  (v: any[], i: number): RetryPolicy => ({
+    retryOn: v[i] ?? "",
+    numRetries: v[i + 1],
+    retryBackOff: v[i + 2],
+  }),
+  () => [UInt32Value, RetryPolicy_RetryBackOff],
+);
+
+export const RetryPolicy_RetryBackOff: MessageCodec<RetryPolicy_RetryBackOff> = new MessageCodec<RetryPolicy_RetryBackOff>(
+  "baseInterval message 1 maxInterval message 2",
+  (v: any[], i: number): RetryPolicy_RetryBackOff => ({
+    baseInterval: v[i],
+    maxInterval: v[i + 1],
+  }),
+  () => [Duration, Duration],
+);
+
+export const RedirectAction: MessageCodec<RedirectAction> = new MessageCodec<RedirectAction>(
+  "",
+  (): RedirectAction => ({}),
+);
+
+export const DirectResponseAction: MessageCodec<DirectResponseAction> = new MessageCodec<DirectResponseAction>(
+  "status uint32 1",
+  (v: any[], i: number): DirectResponseAction => ({
+    status: v[i] ?? 0,
+  }),
+);
+
+export const NonForwardingAction: MessageCodec<NonForwardingAction> = new MessageCodec<NonForwardingAction>(
+  "",
+  (): NonForwardingAction => ({}),
+);
+
+export const HeaderMatcher: MessageCodec<HeaderMatcher> = new MessageCodec<HeaderMatcher>(
+  "name string 1 headerMatchSpecifier.exactMatch string 4 headerMatchSpecifier.safeRegexMatch message 11 headerMatchSpecifier.rangeMatch message 6 headerMatchSpecifier.presentMatch bool 7 headerMatchSpecifier.prefixMatch string 9 headerMatchSpecifier.suffixMatch string 10 headerMatchSpecifier.containsMatch string 12 headerMatchSpecifier.stringMatch message 13 invertMatch bool 8 treatMissingHeaderAsEmpty bool 14",
+  (v: any[], i: number): HeaderMatcher => ({
+    name: v[i] ?? "",
+    headerMatchSpecifier: v[i + 1],
+    invertMatch: v[i + 2] ?? false,
+    treatMissingHeaderAsEmpty: v[i + 3] ?? false,
+  }),
+  () => [RegexMatcher, Int64Range, StringMatcher],
+);
+
+export const QueryParameterMatcher: MessageCodec<QueryParameterMatcher> = new MessageCodec<QueryParameterMatcher>(
+  "name string 1 queryParameterMatchSpecifier.stringMatch message 5 queryParameterMatchSpecifier.presentMatch bool 6",
+  (v: any[], i: number): QueryParameterMatcher => ({
+    name: v[i] ?? "",
+    queryParameterMatchSpecifier: v[i + 1],
+  }),
+  () => [StringMatcher],
+);
+
+export const FilterConfig: MessageCodec<FilterConfig> = new MessageCodec<FilterConfig>(
+  "config message 1 isOptional bool 2 disabled bool 3",
+  (v: any[], i: number): FilterConfig => ({
+    config: v[i],
+    isOptional: v[i + 1] ?? false,
+    disabled: v[i + 2] ?? false,
+  }),
+  () => [Any],
+);

@@ -2,8 +2,7 @@
 // source: envoy/service/discovery/v3/discovery.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../protobuf/message-codec";
 import { Any } from "../../../../google/protobuf/any";
 import { Duration } from "../../../../google/protobuf/duration";
 import { Status } from "../../../../google/rpc/status";
@@ -71,669 +70,94 @@ export interface Resource {
   ttl: Duration | undefined;
 }
 
-function createBaseResourceName(): ResourceName {
-  return { name: "" };
-}
-
-export const ResourceName: MessageFns<ResourceName> = {
-  encode(message: ResourceName, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== "") {
-      writer.uint32(10).string(message.name);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ResourceName {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseResourceName();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.name = reader.string();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<ResourceName>): ResourceName {
-    return ResourceName.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ResourceName>): ResourceName {
-    const message = createBaseResourceName();
-    message.name = object.name ?? "";
-    return message;
-  },
-};
-
-function createBaseResourceError(): ResourceError {
-  return { resourceName: undefined, errorDetail: undefined };
-}
-
-export const ResourceError: MessageFns<ResourceError> = {
-  encode(message: ResourceError, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.resourceName !== undefined) {
-      ResourceName.encode(message.resourceName, writer.uint32(10).fork()).join();
-    }
-    if (message.errorDetail !== undefined) {
-      Status.encode(message.errorDetail, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ResourceError {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseResourceError();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.resourceName = ResourceName.decode(reader, reader.uint32());
-            continue;
-          }
-          case 18: {
-
-            message.errorDetail = Status.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<ResourceError>): ResourceError {
-    return ResourceError.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ResourceError>): ResourceError {
-    const message = createBaseResourceError();
-    message.resourceName = (object.resourceName !== undefined && object.resourceName !== null)
-      ? ResourceName.fromPartial(object.resourceName)
-      : undefined;
-    message.errorDetail = (object.errorDetail !== undefined && object.errorDetail !== null)
-      ? Status.fromPartial(object.errorDetail)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseDiscoveryRequest(): DiscoveryRequest {
-  return {
-    versionInfo: "",
-    node: undefined,
-    resourceNames: [],
-    typeUrl: "",
-    responseNonce: "",
-    errorDetail: undefined,
-  };
-}
-
-export const DiscoveryRequest: MessageFns<DiscoveryRequest> = {
-  encode(message: DiscoveryRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.versionInfo !== "") {
-      writer.uint32(10).string(message.versionInfo);
-    }
-    if (message.node !== undefined) {
-      Node.encode(message.node, writer.uint32(18).fork()).join();
-    }
-    for (const v of message.resourceNames) {
-      writer.uint32(26).string(v!);
-    }
-    if (message.typeUrl !== "") {
-      writer.uint32(34).string(message.typeUrl);
-    }
-    if (message.responseNonce !== "") {
-      writer.uint32(42).string(message.responseNonce);
-    }
-    if (message.errorDetail !== undefined) {
-      Status.encode(message.errorDetail, writer.uint32(50).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): DiscoveryRequest {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDiscoveryRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.versionInfo = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.node = Node.decode(reader, reader.uint32());
-            continue;
-          }
-          case 26: {
-
-            message.resourceNames.push(reader.string());
-            continue;
-          }
-          case 34: {
-
-            message.typeUrl = reader.string();
-            continue;
-          }
-          case 42: {
-
-            message.responseNonce = reader.string();
-            continue;
-          }
-          case 50: {
-
-            message.errorDetail = Status.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<DiscoveryRequest>): DiscoveryRequest {
-    return DiscoveryRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<DiscoveryRequest>): DiscoveryRequest {
-    const message = createBaseDiscoveryRequest();
-    message.versionInfo = object.versionInfo ?? "";
-    message.node = (object.node !== undefined && object.node !== null) ? Node.fromPartial(object.node) : undefined;
-    message.resourceNames = object.resourceNames?.map((e) => e) || [];
-    message.typeUrl = object.typeUrl ?? "";
-    message.responseNonce = object.responseNonce ?? "";
-    message.errorDetail = (object.errorDetail !== undefined && object.errorDetail !== null)
-      ? Status.fromPartial(object.errorDetail)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseDiscoveryResponse(): DiscoveryResponse {
-  return { versionInfo: "", resources: [], typeUrl: "", nonce: "", controlPlane: undefined, resourceErrors: [] };
-}
-
-export const DiscoveryResponse: MessageFns<DiscoveryResponse> = {
-  encode(message: DiscoveryResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.versionInfo !== "") {
-      writer.uint32(10).string(message.versionInfo);
-    }
-    for (const v of message.resources) {
-      Any.encode(v!, writer.uint32(18).fork()).join();
-    }
-    if (message.typeUrl !== "") {
-      writer.uint32(34).string(message.typeUrl);
-    }
-    if (message.nonce !== "") {
-      writer.uint32(42).string(message.nonce);
-    }
-    if (message.controlPlane !== undefined) {
-      ControlPlane.encode(message.controlPlane, writer.uint32(50).fork()).join();
-    }
-    for (const v of message.resourceErrors) {
-      ResourceError.encode(v!, writer.uint32(58).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): DiscoveryResponse {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDiscoveryResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.versionInfo = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.resources.push(Any.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 34: {
-
-            message.typeUrl = reader.string();
-            continue;
-          }
-          case 42: {
-
-            message.nonce = reader.string();
-            continue;
-          }
-          case 50: {
-
-            message.controlPlane = ControlPlane.decode(reader, reader.uint32());
-            continue;
-          }
-          case 58: {
-
-            message.resourceErrors.push(ResourceError.decode(reader, reader.uint32()));
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<DiscoveryResponse>): DiscoveryResponse {
-    return DiscoveryResponse.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<DiscoveryResponse>): DiscoveryResponse {
-    const message = createBaseDiscoveryResponse();
-    message.versionInfo = object.versionInfo ?? "";
-    message.resources = object.resources?.map((e) => Any.fromPartial(e)) || [];
-    message.typeUrl = object.typeUrl ?? "";
-    message.nonce = object.nonce ?? "";
-    message.controlPlane = (object.controlPlane !== undefined && object.controlPlane !== null)
-      ? ControlPlane.fromPartial(object.controlPlane)
-      : undefined;
-    message.resourceErrors = object.resourceErrors?.map((e) => ResourceError.fromPartial(e)) || [];
-    return message;
-  },
-};
-
-function createBaseDeltaDiscoveryRequest(): DeltaDiscoveryRequest {
-  return {
-    node: undefined,
-    typeUrl: "",
-    resourceNamesSubscribe: [],
-    resourceNamesUnsubscribe: [],
-    initialResourceVersions: new Map(),
-    responseNonce: "",
-    errorDetail: undefined,
-  };
-}
-
-export const DeltaDiscoveryRequest: MessageFns<DeltaDiscoveryRequest> = {
-  encode(message: DeltaDiscoveryRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.node !== undefined) {
-      Node.encode(message.node, writer.uint32(10).fork()).join();
-    }
-    if (message.typeUrl !== "") {
-      writer.uint32(18).string(message.typeUrl);
-    }
-    for (const v of message.resourceNamesSubscribe) {
-      writer.uint32(26).string(v!);
-    }
-    for (const v of message.resourceNamesUnsubscribe) {
-      writer.uint32(34).string(v!);
-    }
-    message.initialResourceVersions.forEach((value, key) => {
-      DeltaDiscoveryRequest_InitialResourceVersionsEntry.encode({ key: key as any, value }, writer.uint32(42).fork())
-        .join();
-    });
-    if (message.responseNonce !== "") {
-      writer.uint32(50).string(message.responseNonce);
-    }
-    if (message.errorDetail !== undefined) {
-      Status.encode(message.errorDetail, writer.uint32(58).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): DeltaDiscoveryRequest {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDeltaDiscoveryRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.node = Node.decode(reader, reader.uint32());
-            continue;
-          }
-          case 18: {
-
-            message.typeUrl = reader.string();
-            continue;
-          }
-          case 26: {
-
-            message.resourceNamesSubscribe.push(reader.string());
-            continue;
-          }
-          case 34: {
-
-            message.resourceNamesUnsubscribe.push(reader.string());
-            continue;
-          }
-          case 42: {
-
-            const entry5 = DeltaDiscoveryRequest_InitialResourceVersionsEntry.decode(reader, reader.uint32());
-            if (entry5.value !== undefined) {
-              message.initialResourceVersions.set(entry5.key, entry5.value);
-            }
-            continue;
-          }
-          case 50: {
-
-            message.responseNonce = reader.string();
-            continue;
-          }
-          case 58: {
-
-            message.errorDetail = Status.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<DeltaDiscoveryRequest>): DeltaDiscoveryRequest {
-    return DeltaDiscoveryRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<DeltaDiscoveryRequest>): DeltaDiscoveryRequest {
-    const message = createBaseDeltaDiscoveryRequest();
-    message.node = (object.node !== undefined && object.node !== null) ? Node.fromPartial(object.node) : undefined;
-    message.typeUrl = object.typeUrl ?? "";
-    message.resourceNamesSubscribe = object.resourceNamesSubscribe?.map((e) => e) || [];
-    message.resourceNamesUnsubscribe = object.resourceNamesUnsubscribe?.map((e) => e) || [];
-    message.initialResourceVersions = (() => {
-      const m = new Map();
-      (object.initialResourceVersions as Map<string, string> ?? new Map()).forEach((value, key) => {
-        if (value !== undefined) {
-          m.set(key, globalThis.String(value));
-        }
-      });
-      return m;
-    })();
-    message.responseNonce = object.responseNonce ?? "";
-    message.errorDetail = (object.errorDetail !== undefined && object.errorDetail !== null)
-      ? Status.fromPartial(object.errorDetail)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseDeltaDiscoveryRequest_InitialResourceVersionsEntry(): DeltaDiscoveryRequest_InitialResourceVersionsEntry {
-  return { key: "", value: "" };
-}
-
-export const DeltaDiscoveryRequest_InitialResourceVersionsEntry: MessageFns<
-  DeltaDiscoveryRequest_InitialResourceVersionsEntry
-> = {
-  encode(
-    message: DeltaDiscoveryRequest_InitialResourceVersionsEntry,
-    writer: BinaryWriter = new BinaryWriter(),
-  ): BinaryWriter {
-    if (message.key !== "") {
-      writer.uint32(10).string(message.key);
-    }
-    if (message.value !== "") {
-      writer.uint32(18).string(message.value);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): DeltaDiscoveryRequest_InitialResourceVersionsEntry {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDeltaDiscoveryRequest_InitialResourceVersionsEntry();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.key = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.value = reader.string();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(
-    base?: DeepPartial<DeltaDiscoveryRequest_InitialResourceVersionsEntry>,
-  ): DeltaDiscoveryRequest_InitialResourceVersionsEntry {
-    return DeltaDiscoveryRequest_InitialResourceVersionsEntry.fromPartial(base ?? {});
-  },
-  fromPartial(
-    object: DeepPartial<DeltaDiscoveryRequest_InitialResourceVersionsEntry>,
-  ): DeltaDiscoveryRequest_InitialResourceVersionsEntry {
-    const message = createBaseDeltaDiscoveryRequest_InitialResourceVersionsEntry();
-    message.key = object.key ?? "";
-    message.value = object.value ?? "";
-    return message;
-  },
-};
-
-function createBaseDeltaDiscoveryResponse(): DeltaDiscoveryResponse {
-  return {
-    systemVersionInfo: "",
-    resources: [],
-    typeUrl: "",
-    removedResources: [],
-    removedResourceNames: [],
-    nonce: "",
-    controlPlane: undefined,
-    resourceErrors: [],
-  };
-}
-
-export const DeltaDiscoveryResponse: MessageFns<DeltaDiscoveryResponse> = {
-  encode(message: DeltaDiscoveryResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.systemVersionInfo !== "") {
-      writer.uint32(10).string(message.systemVersionInfo);
-    }
-    for (const v of message.resources) {
-      Resource.encode(v!, writer.uint32(18).fork()).join();
-    }
-    if (message.typeUrl !== "") {
-      writer.uint32(34).string(message.typeUrl);
-    }
-    for (const v of message.removedResources) {
-      writer.uint32(50).string(v!);
-    }
-    for (const v of message.removedResourceNames) {
-      ResourceName.encode(v!, writer.uint32(66).fork()).join();
-    }
-    if (message.nonce !== "") {
-      writer.uint32(42).string(message.nonce);
-    }
-    if (message.controlPlane !== undefined) {
-      ControlPlane.encode(message.controlPlane, writer.uint32(58).fork()).join();
-    }
-    for (const v of message.resourceErrors) {
-      ResourceError.encode(v!, writer.uint32(74).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): DeltaDiscoveryResponse {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDeltaDiscoveryResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.systemVersionInfo = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.resources.push(Resource.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 34: {
-
-            message.typeUrl = reader.string();
-            continue;
-          }
-          case 50: {
-
-            message.removedResources.push(reader.string());
-            continue;
-          }
-          case 66: {
-
-            message.removedResourceNames.push(ResourceName.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 42: {
-
-            message.nonce = reader.string();
-            continue;
-          }
-          case 58: {
-
-            message.controlPlane = ControlPlane.decode(reader, reader.uint32());
-            continue;
-          }
-          case 74: {
-
-            message.resourceErrors.push(ResourceError.decode(reader, reader.uint32()));
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<DeltaDiscoveryResponse>): DeltaDiscoveryResponse {
-    return DeltaDiscoveryResponse.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<DeltaDiscoveryResponse>): DeltaDiscoveryResponse {
-    const message = createBaseDeltaDiscoveryResponse();
-    message.systemVersionInfo = object.systemVersionInfo ?? "";
-    message.resources = object.resources?.map((e) => Resource.fromPartial(e)) || [];
-    message.typeUrl = object.typeUrl ?? "";
-    message.removedResources = object.removedResources?.map((e) => e) || [];
-    message.removedResourceNames = object.removedResourceNames?.map((e) => ResourceName.fromPartial(e)) || [];
-    message.nonce = object.nonce ?? "";
-    message.controlPlane = (object.controlPlane !== undefined && object.controlPlane !== null)
-      ? ControlPlane.fromPartial(object.controlPlane)
-      : undefined;
-    message.resourceErrors = object.resourceErrors?.map((e) => ResourceError.fromPartial(e)) || [];
-    return message;
-  },
-};
-
-function createBaseResource(): Resource {
-  return { name: "", resourceName: undefined, aliases: [], version: "", resource: undefined, ttl: undefined };
-}
-
-export const Resource: MessageFns<Resource> = {
-  encode(message: Resource, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== "") {
-      writer.uint32(26).string(message.name);
-    }
-    if (message.resourceName !== undefined) {
-      ResourceName.encode(message.resourceName, writer.uint32(66).fork()).join();
-    }
-    for (const v of message.aliases) {
-      writer.uint32(34).string(v!);
-    }
-    if (message.version !== "") {
-      writer.uint32(10).string(message.version);
-    }
-    if (message.resource !== undefined) {
-      Any.encode(message.resource, writer.uint32(18).fork()).join();
-    }
-    if (message.ttl !== undefined) {
-      Duration.encode(message.ttl, writer.uint32(50).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Resource {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseResource();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 26: {
-
-            message.name = reader.string();
-            continue;
-          }
-          case 66: {
-
-            message.resourceName = ResourceName.decode(reader, reader.uint32());
-            continue;
-          }
-          case 34: {
-
-            message.aliases.push(reader.string());
-            continue;
-          }
-          case 10: {
-
-            message.version = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.resource = Any.decode(reader, reader.uint32());
-            continue;
-          }
-          case 50: {
-
-            message.ttl = Duration.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Resource>): Resource {
-    return Resource.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Resource>): Resource {
-    const message = createBaseResource();
-    message.name = object.name ?? "";
-    message.resourceName = (object.resourceName !== undefined && object.resourceName !== null)
-      ? ResourceName.fromPartial(object.resourceName)
-      : undefined;
-    message.aliases = object.aliases?.map((e) => e) || [];
-    message.version = object.version ?? "";
-    message.resource = (object.resource !== undefined && object.resource !== null)
-      ? Any.fromPartial(object.resource)
-      : undefined;
-    message.ttl = (object.ttl !== undefined && object.ttl !== null) ? Duration.fromPartial(object.ttl) : undefined;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const ResourceName: MessageCodec<ResourceName> = new MessageCodec<ResourceName>(
+  "name string 1",
+  (v: any[], i: number): ResourceName => ({
+    name: v[i] ?? "",
+  }),
+);
+
+export const ResourceError: MessageCodec<ResourceError> = new MessageCodec<ResourceError>(
+  "resourceName message 1 errorDetail message 2",
+  (v: any[], i: number): ResourceError => ({
+    resourceName: v[i],
+    errorDetail: v[i + 1],
+  }),
+  () => [ResourceName, Status],
+);
+
+export const DiscoveryRequest: MessageCodec<DiscoveryRequest> = new MessageCodec<DiscoveryRequest>(
+  "versionInfo string 1 node message 2 resourceNames string[] 3 typeUrl string 4 responseNonce string 5 errorDetail message 6",
+  (v: any[], i: number): DiscoveryRequest => ({
+    versionInfo: v[i] ?? "",
+    node: v[i + 1],
+    resourceNames: v[i + 2] ?? [],
+    typeUrl: v[i + 3] ?? "",
+    responseNonce: v[i + 4] ?? "",
+    errorDetail: v[i + 5],
+  }),
+  () => [Node, Status],
+);
+
+export const DiscoveryResponse: MessageCodec<DiscoveryResponse> = new MessageCodec<DiscoveryResponse>(
+  "versionInfo string 1 resources message[] 2 typeUrl string 4 nonce string 5 controlPlane message 6 resourceErrors message[] 7",
+  (v: any[], i: number): DiscoveryResponse => ({
+    versionInfo: v[i] ?? "",
+    resources: v[i + 1] ?? [],
+    typeUrl: v[i + 2] ?? "",
+    nonce: v[i + 3] ?? "",
+    controlPlane: v[i + 4],
+    resourceErrors: v[i + 5] ?? [],
+  }),
+  () => [Any, ControlPlane, ResourceError],
+);
+
+export const DeltaDiscoveryRequest: MessageCodec<DeltaDiscoveryRequest> = new MessageCodec<DeltaDiscoveryRequest>(
+  "node message 1 typeUrl string 2 resourceNamesSubscribe string[] 3 resourceNamesUnsubscribe string[] 4 initialResourceVersions message{} 5 responseNonce string 6 errorDetail message 7",
+  (v: any[], i: number): DeltaDiscoveryRequest => ({
+    node: v[i],
+    typeUrl: v[i + 1] ?? "",
+    resourceNamesSubscribe: v[i + 2] ?? [],
+    resourceNamesUnsubscribe: v[i + 3] ?? [],
+    initialResourceVersions: v[i + 4] ?? new Map(),
+    responseNonce: v[i + 5] ?? "",
+    errorDetail: v[i + 6],
+  }),
+  () => [Node, DeltaDiscoveryRequest_InitialResourceVersionsEntry, Status],
+);
+
+export const DeltaDiscoveryRequest_InitialResourceVersionsEntry: MessageCodec<DeltaDiscoveryRequest_InitialResourceVersionsEntry> = new MessageCodec<DeltaDiscoveryRequest_InitialResourceVersionsEntry>(
+  "key string 1 value string 2",
+  (v: any[], i: number): DeltaDiscoveryRequest_InitialResourceVersionsEntry => ({
+    key: v[i] ?? "",
+    value: v[i + 1] ?? "",
+  }),
+);
+
+export const DeltaDiscoveryResponse: MessageCodec<DeltaDiscoveryResponse> = new MessageCodec<DeltaDiscoveryResponse>(
+  "systemVersionInfo string 1 resources message[] 2 typeUrl string 4 removedResources string[] 6 removedResourceNames message[] 8 nonce string 5 controlPlane message 7 resourceErrors message[] 9",
+  (v: any[], i: number): DeltaDiscoveryResponse => ({
+    systemVersionInfo: v[i] ?? "",
+    resources: v[i + 1] ?? [],
+    typeUrl: v[i + 2] ?? "",
+    removedResources: v[i + 3] ?? [],
+    removedResourceNames: v[i + 4] ?? [],
+    nonce: v[i + 5] ?? "",
+    controlPlane: v[i + 6],
+    resourceErrors: v[i + 7] ?? [],
+  }),
+  () => [Resource, ResourceName, ControlPlane, ResourceError],
+);
+
+export const Resource: MessageCodec<Resource> = new MessageCodec<Resource>(
+  "name string 3 resourceName message 8 aliases string[] 4 version string 1 resource message 2 ttl message 6",
+  (v: any[], i: number): Resource => ({
+    name: v[i] ?? "",
+    resourceName: v[i + 1],
+    aliases: v[i + 2] ?? [],
+    version: v[i + 3] ?? "",
+    resource: v[i + 4],
+    ttl: v[i + 5],
+  }),
+  () => [ResourceName, Any, Duration],
+);

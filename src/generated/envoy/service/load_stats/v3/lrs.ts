@@ -2,8 +2,7 @@
 // source: envoy/service/load_stats/v3/lrs.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../protobuf/message-codec";
 import { Duration } from "../../../../google/protobuf/duration";
 import { Node } from "../../../config/core/v3/base";
 import { ClusterStats } from "../../../config/endpoint/v3/load_report";
@@ -20,124 +19,25 @@ export interface LoadStatsResponse {
   reportEndpointGranularity: boolean;
 }
 
-function createBaseLoadStatsRequest(): LoadStatsRequest {
-  return { node: undefined, clusterStats: [] };
-}
+export const LoadStatsRequest: MessageCodec<LoadStatsRequest> = new MessageCodec<LoadStatsRequest>(
+  "node message 1 clusterStats message[] 2",
+  (v: any[], i: number): LoadStatsRequest => ({
+    node: v[i],
+    clusterStats: v[i + 1] ?? [],
+  }),
+  () => [Node, ClusterStats],
+);
 
-export const LoadStatsRequest: MessageFns<LoadStatsRequest> = {
-  encode(message: LoadStatsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.node !== undefined) {
-      Node.encode(message.node, writer.uint32(10).fork()).join();
-    }
-    for (const v of message.clusterStats) {
-      ClusterStats.encode(v!, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): LoadStatsRequest {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseLoadStatsRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.node = Node.decode(reader, reader.uint32());
-            continue;
-          }
-          case 18: {
-
-            message.clusterStats.push(ClusterStats.decode(reader, reader.uint32()));
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<LoadStatsRequest>): LoadStatsRequest {
-    return LoadStatsRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<LoadStatsRequest>): LoadStatsRequest {
-    const message = createBaseLoadStatsRequest();
-    message.node = (object.node !== undefined && object.node !== null) ? Node.fromPartial(object.node) : undefined;
-    message.clusterStats = object.clusterStats?.map((e) => ClusterStats.fromPartial(e)) || [];
-    return message;
-  },
-};
-
-function createBaseLoadStatsResponse(): LoadStatsResponse {
-  return { clusters: [], sendAllClusters: false, loadReportingInterval: undefined, reportEndpointGranularity: false };
-}
-
-export const LoadStatsResponse: MessageFns<LoadStatsResponse> = {
-  encode(message: LoadStatsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    for (const v of message.clusters) {
-      writer.uint32(10).string(v!);
-    }
-    if (message.sendAllClusters !== false) {
-      writer.uint32(32).bool(message.sendAllClusters);
-    }
-    if (message.loadReportingInterval !== undefined) {
-      Duration.encode(message.loadReportingInterval, writer.uint32(18).fork()).join();
-    }
-    if (message.reportEndpointGranularity !== false) {
-      writer.uint32(24).bool(message.reportEndpointGranularity);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): LoadStatsResponse {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseLoadStatsResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.clusters.push(reader.string());
-            continue;
-          }
-          case 32: {
-
-            message.sendAllClusters = reader.bool();
-            continue;
-          }
-          case 18: {
-
-            message.loadReportingInterval = Duration.decode(reader, reader.uint32());
-            continue;
-          }
-          case 24: {
-
-            message.reportEndpointGranularity = reader.bool();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<LoadStatsResponse>): LoadStatsResponse {
-    return LoadStatsResponse.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<LoadStatsResponse>): LoadStatsResponse {
-    const message = createBaseLoadStatsResponse();
-    message.clusters = object.clusters?.map((e) => e) || [];
-    message.sendAllClusters = object.sendAllClusters ?? false;
-    message.loadReportingInterval =
-      (object.loadReportingInterval !== undefined && object.loadReportingInterval !== null)
-        ? Duration.fromPartial(object.loadReportingInterval)
-        : undefined;
-    message.reportEndpointGranularity = object.reportEndpointGranularity ?? false;
-    return message;
-  },
-};
+export const LoadStatsResponse: MessageCodec<LoadStatsResponse> = new MessageCodec<LoadStatsResponse>(
+  "clusters string[] 1 sendAllClusters bool 4 loadReportingInterval message 2 reportEndpointGranularity bool 3",
+  (v: any[], i: number): LoadStatsResponse => ({
+    clusters: v[i] ?? [],
+    sendAllClusters: v[i + 1] ?? false,
+    loadReportingInterval: v[i + 2],
+    reportEndpointGranularity: v[i + 3] ?? false,
+  }),
+  () => [Duration],
+);
 
 export type LoadReportingServiceDefinition = typeof LoadReportingServiceDefinition;
 export const LoadReportingServiceDefinition = {
@@ -154,19 +54,3 @@ export const LoadReportingServiceDefinition = {
     },
   },
 } as const;
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}

@@ -2,8 +2,7 @@
 // source: envoy/service/status/v3/csds.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../protobuf/message-codec";
 import { Any } from "../../../../google/protobuf/any";
 import { Timestamp } from "../../../../google/protobuf/timestamp";
 import { ClientResourceStatus, UpdateFailureState } from "../../../admin/v3/config_dump_shared";
@@ -47,290 +46,49 @@ export interface ClientStatusResponse {
   config: ClientConfig[];
 }
 
-function createBaseClientStatusRequest(): ClientStatusRequest {
-  return { nodeMatchers: [], node: undefined, excludeResourceContents: false };
-}
+export const ClientStatusRequest: MessageCodec<ClientStatusRequest> = new MessageCodec<ClientStatusRequest>(
+  "nodeMatchers message[] 1 node message 2 excludeResourceContents bool 3",
+  (v: any[], i: number): ClientStatusRequest => ({
+    nodeMatchers: v[i] ?? [],
+    node: v[i + 1],
+    excludeResourceContents: v[i + 2] ?? false,
+  }),
+  () => [NodeMatcher, Node],
+);
 
-export const ClientStatusRequest: MessageFns<ClientStatusRequest> = {
-  encode(message: ClientStatusRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    for (const v of message.nodeMatchers) {
-      NodeMatcher.encode(v!, writer.uint32(10).fork()).join();
-    }
-    if (message.node !== undefined) {
-      Node.encode(message.node, writer.uint32(18).fork()).join();
-    }
-    if (message.excludeResourceContents !== false) {
-      writer.uint32(24).bool(message.excludeResourceContents);
-    }
-    return writer;
-  },
+export const ClientConfig: MessageCodec<ClientConfig> = new MessageCodec<ClientConfig>(
+  "node message 1 genericXdsConfigs message[] 3 clientScope string 4",
+  (v: any[], i: number): ClientConfig => ({
+    node: v[i],
+    genericXdsConfigs: v[i + 1] ?? [],
+    clientScope: v[i + 2] ?? "",
+  }),
+  () => [Node, ClientConfig_GenericXdsConfig],
+);
 
-  decode(input: BinaryReader | Uint8Array, length?: number): ClientStatusRequest {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseClientStatusRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
+export const ClientConfig_GenericXdsConfig: MessageCodec<ClientConfig_GenericXdsConfig> = new MessageCodec<ClientConfig_GenericXdsConfig>(
+  "typeUrl string 1 name string 2 versionInfo string 3 xdsConfig message 4 lastUpdated message 5 configStatus int32 6 clientStatus int32 7 errorState message 8 isStaticResource bool 9",
+  (v: any[], i: number): ClientConfig_GenericXdsConfig => ({
+    typeUrl: v[i] ?? "",
+    name: v[i + 1] ?? "",
+    versionInfo: v[i + 2] ?? "",
+    xdsConfig: v[i + 3],
+    lastUpdated: v[i + 4],
+    configStatus: v[i + 5] ?? 0,
+    clientStatus: v[i + 6] ?? 0,
+    errorState: v[i + 7],
+    isStaticResource: v[i + 8] ?? false,
+  }),
+  () => [Any, Timestamp, UpdateFailureState],
+);
 
-            message.nodeMatchers.push(NodeMatcher.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 18: {
-
-            message.node = Node.decode(reader, reader.uint32());
-            continue;
-          }
-          case 24: {
-
-            message.excludeResourceContents = reader.bool();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<ClientStatusRequest>): ClientStatusRequest {
-    return ClientStatusRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ClientStatusRequest>): ClientStatusRequest {
-    const message = createBaseClientStatusRequest();
-    message.nodeMatchers = object.nodeMatchers?.map((e) => NodeMatcher.fromPartial(e)) || [];
-    message.node = (object.node !== undefined && object.node !== null) ? Node.fromPartial(object.node) : undefined;
-    message.excludeResourceContents = object.excludeResourceContents ?? false;
-    return message;
-  },
-};
-
-function createBaseClientConfig(): ClientConfig {
-  return { node: undefined, genericXdsConfigs: [], clientScope: "" };
-}
-
-export const ClientConfig: MessageFns<ClientConfig> = {
-  encode(message: ClientConfig, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.node !== undefined) {
-      Node.encode(message.node, writer.uint32(10).fork()).join();
-    }
-    for (const v of message.genericXdsConfigs) {
-      ClientConfig_GenericXdsConfig.encode(v!, writer.uint32(26).fork()).join();
-    }
-    if (message.clientScope !== "") {
-      writer.uint32(34).string(message.clientScope);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ClientConfig {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseClientConfig();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.node = Node.decode(reader, reader.uint32());
-            continue;
-          }
-          case 26: {
-
-            message.genericXdsConfigs.push(ClientConfig_GenericXdsConfig.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 34: {
-
-            message.clientScope = reader.string();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<ClientConfig>): ClientConfig {
-    return ClientConfig.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ClientConfig>): ClientConfig {
-    const message = createBaseClientConfig();
-    message.node = (object.node !== undefined && object.node !== null) ? Node.fromPartial(object.node) : undefined;
-    message.genericXdsConfigs = object.genericXdsConfigs?.map((e) => ClientConfig_GenericXdsConfig.fromPartial(e)) ||
-      [];
-    message.clientScope = object.clientScope ?? "";
-    return message;
-  },
-};
-
-function createBaseClientConfig_GenericXdsConfig(): ClientConfig_GenericXdsConfig {
-  return {
-    typeUrl: "",
-    name: "",
-    versionInfo: "",
-    xdsConfig: undefined,
-    lastUpdated: undefined,
-    configStatus: 0,
-    clientStatus: 0,
-    errorState: undefined,
-    isStaticResource: false,
-  };
-}
-
-export const ClientConfig_GenericXdsConfig: MessageFns<ClientConfig_GenericXdsConfig> = {
-  encode(message: ClientConfig_GenericXdsConfig, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.typeUrl !== "") {
-      writer.uint32(10).string(message.typeUrl);
-    }
-    if (message.name !== "") {
-      writer.uint32(18).string(message.name);
-    }
-    if (message.versionInfo !== "") {
-      writer.uint32(26).string(message.versionInfo);
-    }
-    if (message.xdsConfig !== undefined) {
-      Any.encode(message.xdsConfig, writer.uint32(34).fork()).join();
-    }
-    if (message.lastUpdated !== undefined) {
-      Timestamp.encode(message.lastUpdated, writer.uint32(42).fork()).join();
-    }
-    if (message.configStatus !== 0) {
-      writer.uint32(48).int32(message.configStatus);
-    }
-    if (message.clientStatus !== 0) {
-      writer.uint32(56).int32(message.clientStatus);
-    }
-    if (message.errorState !== undefined) {
-      UpdateFailureState.encode(message.errorState, writer.uint32(66).fork()).join();
-    }
-    if (message.isStaticResource !== false) {
-      writer.uint32(72).bool(message.isStaticResource);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ClientConfig_GenericXdsConfig {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseClientConfig_GenericXdsConfig();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.typeUrl = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.name = reader.string();
-            continue;
-          }
-          case 26: {
-
-            message.versionInfo = reader.string();
-            continue;
-          }
-          case 34: {
-
-            message.xdsConfig = Any.decode(reader, reader.uint32());
-            continue;
-          }
-          case 42: {
-
-            message.lastUpdated = Timestamp.decode(reader, reader.uint32());
-            continue;
-          }
-          case 48: {
-
-            message.configStatus = reader.int32() as any;
-            continue;
-          }
-          case 56: {
-
-            message.clientStatus = reader.int32() as any;
-            continue;
-          }
-          case 66: {
-
-            message.errorState = UpdateFailureState.decode(reader, reader.uint32());
-            continue;
-          }
-          case 72: {
-
-            message.isStaticResource = reader.bool();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<ClientConfig_GenericXdsConfig>): ClientConfig_GenericXdsConfig {
-    return ClientConfig_GenericXdsConfig.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ClientConfig_GenericXdsConfig>): ClientConfig_GenericXdsConfig {
-    const message = createBaseClientConfig_GenericXdsConfig();
-    message.typeUrl = object.typeUrl ?? "";
-    message.name = object.name ?? "";
-    message.versionInfo = object.versionInfo ?? "";
-    message.xdsConfig = (object.xdsConfig !== undefined && object.xdsConfig !== null)
-      ? Any.fromPartial(object.xdsConfig)
-      : undefined;
-    message.lastUpdated = (object.lastUpdated !== undefined && object.lastUpdated !== null)
-      ? Timestamp.fromPartial(object.lastUpdated)
-      : undefined;
-    message.configStatus = object.configStatus ?? 0;
-    message.clientStatus = object.clientStatus ?? 0;
-    message.errorState = (object.errorState !== undefined && object.errorState !== null)
-      ? UpdateFailureState.fromPartial(object.errorState)
-      : undefined;
-    message.isStaticResource = object.isStaticResource ?? false;
-    return message;
-  },
-};
-
-function createBaseClientStatusResponse(): ClientStatusResponse {
-  return { config: [] };
-}
-
-export const ClientStatusResponse: MessageFns<ClientStatusResponse> = {
-  encode(message: ClientStatusResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    for (const v of message.config) {
-      ClientConfig.encode(v!, writer.uint32(10).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ClientStatusResponse {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseClientStatusResponse();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.config.push(ClientConfig.decode(reader, reader.uint32()));
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<ClientStatusResponse>): ClientStatusResponse {
-    return ClientStatusResponse.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ClientStatusResponse>): ClientStatusResponse {
-    const message = createBaseClientStatusResponse();
-    message.config = object.config?.map((e) => ClientConfig.fromPartial(e)) || [];
-    return message;
-  },
-};
+export const ClientStatusResponse: MessageCodec<ClientStatusResponse> = new MessageCodec<ClientStatusResponse>(
+  "config message[] 1",
+  (v: any[], i: number): ClientStatusResponse => ({
+    config: v[i] ?? [],
+  }),
+  () => [ClientConfig],
+);
 
 export type ClientStatusDiscoveryServiceDefinition = typeof ClientStatusDiscoveryServiceDefinition;
 export const ClientStatusDiscoveryServiceDefinition = {
@@ -355,19 +113,3 @@ export const ClientStatusDiscoveryServiceDefinition = {
     },
   },
 } as const;
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}

@@ -2,8 +2,7 @@
 // source: envoy/type/http/v3/cookie.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../protobuf/message-codec";
 import { Duration } from "../../../../google/protobuf/duration";
 
 export interface Cookie {
@@ -12,76 +11,12 @@ export interface Cookie {
   path: string;
 }
 
-function createBaseCookie(): Cookie {
-  return { name: "", ttl: undefined, path: "" };
-}
-
-export const Cookie: MessageFns<Cookie> = {
-  encode(message: Cookie, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== "") {
-      writer.uint32(10).string(message.name);
-    }
-    if (message.ttl !== undefined) {
-      Duration.encode(message.ttl, writer.uint32(18).fork()).join();
-    }
-    if (message.path !== "") {
-      writer.uint32(26).string(message.path);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Cookie {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCookie();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.name = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.ttl = Duration.decode(reader, reader.uint32());
-            continue;
-          }
-          case 26: {
-
-            message.path = reader.string();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Cookie>): Cookie {
-    return Cookie.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Cookie>): Cookie {
-    const message = createBaseCookie();
-    message.name = object.name ?? "";
-    message.ttl = (object.ttl !== undefined && object.ttl !== null) ? Duration.fromPartial(object.ttl) : undefined;
-    message.path = object.path ?? "";
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const Cookie: MessageCodec<Cookie> = new MessageCodec<Cookie>(
+  "name string 1 ttl message 2 path string 3",
+  (v: any[], i: number): Cookie => ({
+    name: v[i] ?? "",
+    ttl: v[i + 1],
+    path: v[i + 2] ?? "",
+  }),
+  () => [Duration],
+);

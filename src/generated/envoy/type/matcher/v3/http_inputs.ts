@@ -2,65 +2,15 @@
 // source: envoy/type/matcher/v3/http_inputs.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../protobuf/message-codec";
 
 export interface HttpRequestHeaderMatchInput {
   headerName: string;
 }
 
-function createBaseHttpRequestHeaderMatchInput(): HttpRequestHeaderMatchInput {
-  return { headerName: "" };
-}
-
-export const HttpRequestHeaderMatchInput: MessageFns<HttpRequestHeaderMatchInput> = {
-  encode(message: HttpRequestHeaderMatchInput, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.headerName !== "") {
-      writer.uint32(10).string(message.headerName);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): HttpRequestHeaderMatchInput {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseHttpRequestHeaderMatchInput();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.headerName = reader.string();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<HttpRequestHeaderMatchInput>): HttpRequestHeaderMatchInput {
-    return HttpRequestHeaderMatchInput.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<HttpRequestHeaderMatchInput>): HttpRequestHeaderMatchInput {
-    const message = createBaseHttpRequestHeaderMatchInput();
-    message.headerName = object.headerName ?? "";
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const HttpRequestHeaderMatchInput: MessageCodec<HttpRequestHeaderMatchInput> = new MessageCodec<HttpRequestHeaderMatchInput>(
+  "headerName string 1",
+  (v: any[], i: number): HttpRequestHeaderMatchInput => ({
+    headerName: v[i] ?? "",
+  }),
+);

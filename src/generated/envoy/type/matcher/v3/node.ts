@@ -2,55 +2,12 @@
 // source: envoy/type/matcher/v3/node.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../protobuf/message-codec";
 
 export interface NodeMatcher {
 }
 
-function createBaseNodeMatcher(): NodeMatcher {
-  return {};
-}
-
-export const NodeMatcher: MessageFns<NodeMatcher> = {
-  encode(_: NodeMatcher, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): NodeMatcher {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseNodeMatcher();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<NodeMatcher>): NodeMatcher {
-    return NodeMatcher.fromPartial(base ?? {});
-  },
-  fromPartial(_: DeepPartial<NodeMatcher>): NodeMatcher {
-    const message = createBaseNodeMatcher();
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const NodeMatcher: MessageCodec<NodeMatcher> = new MessageCodec<NodeMatcher>(
+  "",
+  (): NodeMatcher => ({}),
+);

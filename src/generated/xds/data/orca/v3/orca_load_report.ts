@@ -2,8 +2,7 @@
 // source: xds/data/orca/v3/orca_load_report.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../protobuf/message-codec";
 
 export interface OrcaLoadReport {
   cpuUtilization: number;
@@ -32,323 +31,42 @@ export interface OrcaLoadReport_NamedMetricsEntry {
   value: number;
 }
 
-function createBaseOrcaLoadReport(): OrcaLoadReport {
-  return {
-    cpuUtilization: 0,
-    memUtilization: 0,
-    rps: 0n,
-    requestCost: new Map(),
-    utilization: new Map(),
-    rpsFractional: 0,
-    eps: 0,
-    namedMetrics: new Map(),
-    applicationUtilization: 0,
-  };
-}
+export const OrcaLoadReport: MessageCodec<OrcaLoadReport> = new MessageCodec<OrcaLoadReport>(
+  "cpuUtilization double 1 memUtilization double 2 rps uint64 3 requestCost message{} 4 utilization message{} 5 rpsFractional double 6 eps double 7 namedMetrics message{} 8 applicationUtilization double 9",
+  (v: any[], i: number): OrcaLoadReport => ({
+    cpuUtilization: v[i] ?? 0,
+    memUtilization: v[i + 1] ?? 0,
+    rps: v[i + 2] ?? 0n,
+    requestCost: v[i + 3] ?? new Map(),
+    utilization: v[i + 4] ?? new Map(),
+    rpsFractional: v[i + 5] ?? 0,
+    eps: v[i + 6] ?? 0,
+    namedMetrics: v[i + 7] ?? new Map(),
+    applicationUtilization: v[i + 8] ?? 0,
+  }),
+  () => [OrcaLoadReport_RequestCostEntry, OrcaLoadReport_UtilizationEntry, OrcaLoadReport_NamedMetricsEntry],
+);
 
-export const OrcaLoadReport: MessageFns<OrcaLoadReport> = {
-  encode(message: OrcaLoadReport, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.cpuUtilization !== 0) {
-      writer.uint32(9).double(message.cpuUtilization);
-    }
-    if (message.memUtilization !== 0) {
-      writer.uint32(17).double(message.memUtilization);
-    }
-    if (message.rps !== 0n) {
-      if (BigInt.asUintN(64, message.rps) !== message.rps) {
-        throw new globalThis.Error("value provided for field message.rps of type uint64 too large");
-      }
-      writer.uint32(24).uint64(message.rps);
-    }
-    message.requestCost.forEach((value, key) => {
-      OrcaLoadReport_RequestCostEntry.encode({ key: key as any, value }, writer.uint32(34).fork()).join();
-    });
-    message.utilization.forEach((value, key) => {
-      OrcaLoadReport_UtilizationEntry.encode({ key: key as any, value }, writer.uint32(42).fork()).join();
-    });
-    if (message.rpsFractional !== 0) {
-      writer.uint32(49).double(message.rpsFractional);
-    }
-    if (message.eps !== 0) {
-      writer.uint32(57).double(message.eps);
-    }
-    message.namedMetrics.forEach((value, key) => {
-      OrcaLoadReport_NamedMetricsEntry.encode({ key: key as any, value }, writer.uint32(66).fork()).join();
-    });
-    if (message.applicationUtilization !== 0) {
-      writer.uint32(73).double(message.applicationUtilization);
-    }
-    return writer;
-  },
+export const OrcaLoadReport_RequestCostEntry: MessageCodec<OrcaLoadReport_RequestCostEntry> = new MessageCodec<OrcaLoadReport_RequestCostEntry>(
+  "key string 1 value double 2",
+  (v: any[], i: number): OrcaLoadReport_RequestCostEntry => ({
+    key: v[i] ?? "",
+    value: v[i + 1] ?? 0,
+  }),
+);
 
-  decode(input: BinaryReader | Uint8Array, length?: number): OrcaLoadReport {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseOrcaLoadReport();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 9: {
+export const OrcaLoadReport_UtilizationEntry: MessageCodec<OrcaLoadReport_UtilizationEntry> = new MessageCodec<OrcaLoadReport_UtilizationEntry>(
+  "key string 1 value double 2",
+  (v: any[], i: number): OrcaLoadReport_UtilizationEntry => ({
+    key: v[i] ?? "",
+    value: v[i + 1] ?? 0,
+  }),
+);
 
-            message.cpuUtilization = reader.double();
-            continue;
-          }
-          case 17: {
-
-            message.memUtilization = reader.double();
-            continue;
-          }
-          case 24: {
-
-            message.rps = reader.uint64() as bigint;
-            continue;
-          }
-          case 34: {
-
-            const entry4 = OrcaLoadReport_RequestCostEntry.decode(reader, reader.uint32());
-            if (entry4.value !== undefined) {
-              message.requestCost.set(entry4.key, entry4.value);
-            }
-            continue;
-          }
-          case 42: {
-
-            const entry5 = OrcaLoadReport_UtilizationEntry.decode(reader, reader.uint32());
-            if (entry5.value !== undefined) {
-              message.utilization.set(entry5.key, entry5.value);
-            }
-            continue;
-          }
-          case 49: {
-
-            message.rpsFractional = reader.double();
-            continue;
-          }
-          case 57: {
-
-            message.eps = reader.double();
-            continue;
-          }
-          case 66: {
-
-            const entry8 = OrcaLoadReport_NamedMetricsEntry.decode(reader, reader.uint32());
-            if (entry8.value !== undefined) {
-              message.namedMetrics.set(entry8.key, entry8.value);
-            }
-            continue;
-          }
-          case 73: {
-
-            message.applicationUtilization = reader.double();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<OrcaLoadReport>): OrcaLoadReport {
-    return OrcaLoadReport.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<OrcaLoadReport>): OrcaLoadReport {
-    const message = createBaseOrcaLoadReport();
-    message.cpuUtilization = object.cpuUtilization ?? 0;
-    message.memUtilization = object.memUtilization ?? 0;
-    message.rps = (object.rps !== undefined && object.rps !== null) ? BigInt(object.rps) : 0n;
-    message.requestCost = (() => {
-      const m = new Map();
-      (object.requestCost as Map<string, number> ?? new Map()).forEach((value, key) => {
-        if (value !== undefined) {
-          m.set(key, globalThis.Number(value));
-        }
-      });
-      return m;
-    })();
-    message.utilization = (() => {
-      const m = new Map();
-      (object.utilization as Map<string, number> ?? new Map()).forEach((value, key) => {
-        if (value !== undefined) {
-          m.set(key, globalThis.Number(value));
-        }
-      });
-      return m;
-    })();
-    message.rpsFractional = object.rpsFractional ?? 0;
-    message.eps = object.eps ?? 0;
-    message.namedMetrics = (() => {
-      const m = new Map();
-      (object.namedMetrics as Map<string, number> ?? new Map()).forEach((value, key) => {
-        if (value !== undefined) {
-          m.set(key, globalThis.Number(value));
-        }
-      });
-      return m;
-    })();
-    message.applicationUtilization = object.applicationUtilization ?? 0;
-    return message;
-  },
-};
-
-function createBaseOrcaLoadReport_RequestCostEntry(): OrcaLoadReport_RequestCostEntry {
-  return { key: "", value: 0 };
-}
-
-export const OrcaLoadReport_RequestCostEntry: MessageFns<OrcaLoadReport_RequestCostEntry> = {
-  encode(message: OrcaLoadReport_RequestCostEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.key !== "") {
-      writer.uint32(10).string(message.key);
-    }
-    if (message.value !== 0) {
-      writer.uint32(17).double(message.value);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): OrcaLoadReport_RequestCostEntry {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseOrcaLoadReport_RequestCostEntry();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.key = reader.string();
-            continue;
-          }
-          case 17: {
-
-            message.value = reader.double();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<OrcaLoadReport_RequestCostEntry>): OrcaLoadReport_RequestCostEntry {
-    return OrcaLoadReport_RequestCostEntry.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<OrcaLoadReport_RequestCostEntry>): OrcaLoadReport_RequestCostEntry {
-    const message = createBaseOrcaLoadReport_RequestCostEntry();
-    message.key = object.key ?? "";
-    message.value = object.value ?? 0;
-    return message;
-  },
-};
-
-function createBaseOrcaLoadReport_UtilizationEntry(): OrcaLoadReport_UtilizationEntry {
-  return { key: "", value: 0 };
-}
-
-export const OrcaLoadReport_UtilizationEntry: MessageFns<OrcaLoadReport_UtilizationEntry> = {
-  encode(message: OrcaLoadReport_UtilizationEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.key !== "") {
-      writer.uint32(10).string(message.key);
-    }
-    if (message.value !== 0) {
-      writer.uint32(17).double(message.value);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): OrcaLoadReport_UtilizationEntry {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseOrcaLoadReport_UtilizationEntry();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.key = reader.string();
-            continue;
-          }
-          case 17: {
-
-            message.value = reader.double();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<OrcaLoadReport_UtilizationEntry>): OrcaLoadReport_UtilizationEntry {
-    return OrcaLoadReport_UtilizationEntry.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<OrcaLoadReport_UtilizationEntry>): OrcaLoadReport_UtilizationEntry {
-    const message = createBaseOrcaLoadReport_UtilizationEntry();
-    message.key = object.key ?? "";
-    message.value = object.value ?? 0;
-    return message;
-  },
-};
-
-function createBaseOrcaLoadReport_NamedMetricsEntry(): OrcaLoadReport_NamedMetricsEntry {
-  return { key: "", value: 0 };
-}
-
-export const OrcaLoadReport_NamedMetricsEntry: MessageFns<OrcaLoadReport_NamedMetricsEntry> = {
-  encode(message: OrcaLoadReport_NamedMetricsEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.key !== "") {
-      writer.uint32(10).string(message.key);
-    }
-    if (message.value !== 0) {
-      writer.uint32(17).double(message.value);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): OrcaLoadReport_NamedMetricsEntry {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseOrcaLoadReport_NamedMetricsEntry();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.key = reader.string();
-            continue;
-          }
-          case 17: {
-
-            message.value = reader.double();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<OrcaLoadReport_NamedMetricsEntry>): OrcaLoadReport_NamedMetricsEntry {
-    return OrcaLoadReport_NamedMetricsEntry.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<OrcaLoadReport_NamedMetricsEntry>): OrcaLoadReport_NamedMetricsEntry {
-    const message = createBaseOrcaLoadReport_NamedMetricsEntry();
-    message.key = object.key ?? "";
-    message.value = object.value ?? 0;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const OrcaLoadReport_NamedMetricsEntry: MessageCodec<OrcaLoadReport_NamedMetricsEntry> = new MessageCodec<OrcaLoadReport_NamedMetricsEntry>(
+  "key string 1 value double 2",
+  (v: any[], i: number): OrcaLoadReport_NamedMetricsEntry => ({
+    key: v[i] ?? "",
+    value: v[i + 1] ?? 0,
+  }),
+);

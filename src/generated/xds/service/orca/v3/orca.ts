@@ -2,8 +2,7 @@
 // source: xds/service/orca/v3/orca.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../protobuf/message-codec";
 import { Duration } from "../../../../google/protobuf/duration";
 import { OrcaLoadReport } from "../../../data/orca/v3/orca_load_report";
 
@@ -12,56 +11,14 @@ export interface OrcaLoadReportRequest {
   requestCostNames: string[];
 }
 
-function createBaseOrcaLoadReportRequest(): OrcaLoadReportRequest {
-  return { reportInterval: undefined, requestCostNames: [] };
-}
-
-export const OrcaLoadReportRequest: MessageFns<OrcaLoadReportRequest> = {
-  encode(message: OrcaLoadReportRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.reportInterval !== undefined) {
-      Duration.encode(message.reportInterval, writer.uint32(10).fork()).join();
-    }
-    for (const v of message.requestCostNames) {
-      writer.uint32(18).string(v!);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): OrcaLoadReportRequest {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseOrcaLoadReportRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.reportInterval = Duration.decode(reader, reader.uint32());
-            continue;
-          }
-          case 18: {
-
-            message.requestCostNames.push(reader.string());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<OrcaLoadReportRequest>): OrcaLoadReportRequest {
-    return OrcaLoadReportRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<OrcaLoadReportRequest>): OrcaLoadReportRequest {
-    const message = createBaseOrcaLoadReportRequest();
-    message.reportInterval = (object.reportInterval !== undefined && object.reportInterval !== null)
-      ? Duration.fromPartial(object.reportInterval)
-      : undefined;
-    message.requestCostNames = object.requestCostNames?.map((e) => e) || [];
-    return message;
-  },
-};
+export const OrcaLoadReportRequest: MessageCodec<OrcaLoadReportRequest> = new MessageCodec<OrcaLoadReportRequest>(
+  "reportInterval message 1 requestCostNames string[] 2",
+  (v: any[], i: number): OrcaLoadReportRequest => ({
+    reportInterval: v[i],
+    requestCostNames: v[i + 1] ?? [],
+  }),
+  () => [Duration],
+);
 
 export type OpenRcaServiceDefinition = typeof OpenRcaServiceDefinition;
 export const OpenRcaServiceDefinition = {
@@ -78,19 +35,3 @@ export const OpenRcaServiceDefinition = {
     },
   },
 } as const;
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}

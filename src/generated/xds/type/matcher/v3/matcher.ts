@@ -2,8 +2,7 @@
 // source: xds/type/matcher/v3/matcher.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../protobuf/message-codec";
 import { TypedExtensionConfig } from "../../../core/v3/extension";
 import { StringMatcher } from "./string";
 
@@ -68,707 +67,88 @@ export interface Matcher_MatcherTree_MatchMap_MapEntry {
   value: Matcher_OnMatch | undefined;
 }
 
-function createBaseMatcher(): Matcher {
-  return { matcherType: undefined, onNoMatch: undefined };
-}
-
-export const Matcher: MessageFns<Matcher> = {
-  encode(message: Matcher, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    switch (message.matcherType?.$case) {
-      case "matcherList":
-        Matcher_MatcherList.encode(message.matcherType.value, writer.uint32(10).fork()).join();
-        break;
-      case "matcherTree":
-        Matcher_MatcherTree.encode(message.matcherType.value, writer.uint32(18).fork()).join();
-        break;
-    }
-    if (message.onNoMatch !== undefined) {
-      Matcher_OnMatch.encode(message.onNoMatch, writer.uint32(26).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Matcher {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseMatcher();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.matcherType = { $case: "matcherList", value: Matcher_MatcherList.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 18: {
-
-            message.matcherType = { $case: "matcherTree", value: Matcher_MatcherTree.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 26: {
-
-            message.onNoMatch = Matcher_OnMatch.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Matcher>): Matcher {
-    return Matcher.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Matcher>): Matcher {
-    const message = createBaseMatcher();
-    switch (object.matcherType?.$case) {
-      case "matcherList": {
-        if (object.matcherType?.value !== undefined && object.matcherType?.value !== null) {
-          message.matcherType = {
-            $case: "matcherList",
-            value: Matcher_MatcherList.fromPartial(object.matcherType.value),
-          };
-        }
-        break;
-      }
-      case "matcherTree": {
-        if (object.matcherType?.value !== undefined && object.matcherType?.value !== null) {
-          message.matcherType = {
-            $case: "matcherTree",
-            value: Matcher_MatcherTree.fromPartial(object.matcherType.value),
-          };
-        }
-        break;
-      }
-    }
-    message.onNoMatch = (object.onNoMatch !== undefined && object.onNoMatch !== null)
-      ? Matcher_OnMatch.fromPartial(object.onNoMatch)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseMatcher_OnMatch(): Matcher_OnMatch {
-  return { onMatch: undefined, keepMatching: false };
-}
-
-export const Matcher_OnMatch: MessageFns<Matcher_OnMatch> = {
-  encode(message: Matcher_OnMatch, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    switch (message.onMatch?.$case) {
-      case "matcher":
-        Matcher.encode(message.onMatch.value, writer.uint32(10).fork()).join();
-        break;
-      case "action":
-        TypedExtensionConfig.encode(message.onMatch.value, writer.uint32(18).fork()).join();
-        break;
-    }
-    if (message.keepMatching !== false) {
-      writer.uint32(24).bool(message.keepMatching);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Matcher_OnMatch {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseMatcher_OnMatch();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.onMatch = { $case: "matcher", value: Matcher.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 18: {
-
-            message.onMatch = { $case: "action", value: TypedExtensionConfig.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 24: {
-
-            message.keepMatching = reader.bool();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Matcher_OnMatch>): Matcher_OnMatch {
-    return Matcher_OnMatch.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Matcher_OnMatch>): Matcher_OnMatch {
-    const message = createBaseMatcher_OnMatch();
-    switch (object.onMatch?.$case) {
-      case "matcher": {
-        if (object.onMatch?.value !== undefined && object.onMatch?.value !== null) {
-          message.onMatch = { $case: "matcher", value: Matcher.fromPartial(object.onMatch.value) };
-        }
-        break;
-      }
-      case "action": {
-        if (object.onMatch?.value !== undefined && object.onMatch?.value !== null) {
-          message.onMatch = { $case: "action", value: TypedExtensionConfig.fromPartial(object.onMatch.value) };
-        }
-        break;
-      }
-    }
-    message.keepMatching = object.keepMatching ?? false;
-    return message;
-  },
-};
-
-function createBaseMatcher_MatcherList(): Matcher_MatcherList {
-  return { matchers: [] };
-}
-
-export const Matcher_MatcherList: MessageFns<Matcher_MatcherList> = {
-  encode(message: Matcher_MatcherList, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    for (const v of message.matchers) {
-      Matcher_MatcherList_FieldMatcher.encode(v!, writer.uint32(10).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Matcher_MatcherList {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseMatcher_MatcherList();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.matchers.push(Matcher_MatcherList_FieldMatcher.decode(reader, reader.uint32()));
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Matcher_MatcherList>): Matcher_MatcherList {
-    return Matcher_MatcherList.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Matcher_MatcherList>): Matcher_MatcherList {
-    const message = createBaseMatcher_MatcherList();
-    message.matchers = object.matchers?.map((e) => Matcher_MatcherList_FieldMatcher.fromPartial(e)) || [];
-    return message;
-  },
-};
-
-function createBaseMatcher_MatcherList_Predicate(): Matcher_MatcherList_Predicate {
-  return { matchType: undefined };
-}
-
-export const Matcher_MatcherList_Predicate: MessageFns<Matcher_MatcherList_Predicate> = {
-  encode(message: Matcher_MatcherList_Predicate, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    switch (message.matchType?.$case) {
-      case "singlePredicate":
-        Matcher_MatcherList_Predicate_SinglePredicate.encode(message.matchType.value, writer.uint32(10).fork()).join();
-        break;
-      case "orMatcher":
-        Matcher_MatcherList_Predicate_PredicateList.encode(message.matchType.value, writer.uint32(18).fork()).join();
-        break;
-      case "andMatcher":
-        Matcher_MatcherList_Predicate_PredicateList.encode(message.matchType.value, writer.uint32(26).fork()).join();
-        break;
-      case "notMatcher":
-        Matcher_MatcherList_Predicate.encode(message.matchType.value, writer.uint32(34).fork()).join();
-        break;
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Matcher_MatcherList_Predicate {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseMatcher_MatcherList_Predicate();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.matchType = {
-              $case: "singlePredicate",
-              value: Matcher_MatcherList_Predicate_SinglePredicate.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 18: {
-
-            message.matchType = {
-              $case: "orMatcher",
-              value: Matcher_MatcherList_Predicate_PredicateList.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 26: {
-
-            message.matchType = {
-              $case: "andMatcher",
-              value: Matcher_MatcherList_Predicate_PredicateList.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 34: {
-
-            message.matchType = {
-              $case: "notMatcher",
-              value: Matcher_MatcherList_Predicate.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Matcher_MatcherList_Predicate>): Matcher_MatcherList_Predicate {
-    return Matcher_MatcherList_Predicate.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Matcher_MatcherList_Predicate>): Matcher_MatcherList_Predicate {
-    const message = createBaseMatcher_MatcherList_Predicate();
-    switch (object.matchType?.$case) {
-      case "singlePredicate": {
-        if (object.matchType?.value !== undefined && object.matchType?.value !== null) {
-          message.matchType = {
-            $case: "singlePredicate",
-            value: Matcher_MatcherList_Predicate_SinglePredicate.fromPartial(object.matchType.value),
-          };
-        }
-        break;
-      }
-      case "orMatcher": {
-        if (object.matchType?.value !== undefined && object.matchType?.value !== null) {
-          message.matchType = {
-            $case: "orMatcher",
-            value: Matcher_MatcherList_Predicate_PredicateList.fromPartial(object.matchType.value),
-          };
-        }
-        break;
-      }
-      case "andMatcher": {
-        if (object.matchType?.value !== undefined && object.matchType?.value !== null) {
-          message.matchType = {
-            $case: "andMatcher",
-            value: Matcher_MatcherList_Predicate_PredicateList.fromPartial(object.matchType.value),
-          };
-        }
-        break;
-      }
-      case "notMatcher": {
-        if (object.matchType?.value !== undefined && object.matchType?.value !== null) {
-          message.matchType = {
-            $case: "notMatcher",
-            value: Matcher_MatcherList_Predicate.fromPartial(object.matchType.value),
-          };
-        }
-        break;
-      }
-    }
-    return message;
-  },
-};
-
-function createBaseMatcher_MatcherList_Predicate_SinglePredicate(): Matcher_MatcherList_Predicate_SinglePredicate {
-  return { input: undefined, matcher: undefined };
-}
-
-export const Matcher_MatcherList_Predicate_SinglePredicate: MessageFns<Matcher_MatcherList_Predicate_SinglePredicate> =
-  {
-    encode(
-      message: Matcher_MatcherList_Predicate_SinglePredicate,
-      writer: BinaryWriter = new BinaryWriter(),
-    ): BinaryWriter {
-      if (message.input !== undefined) {
-        TypedExtensionConfig.encode(message.input, writer.uint32(10).fork()).join();
-      }
-      switch (message.matcher?.$case) {
-        case "valueMatch":
-          StringMatcher.encode(message.matcher.value, writer.uint32(18).fork()).join();
-          break;
-        case "customMatch":
-          TypedExtensionConfig.encode(message.matcher.value, writer.uint32(26).fork()).join();
-          break;
-      }
-      return writer;
-    },
-
-    decode(input: BinaryReader | Uint8Array, length?: number): Matcher_MatcherList_Predicate_SinglePredicate {
-      const reader = enter(input);
-        const end = length === undefined ? reader.len : reader.pos + length;
-        const message = createBaseMatcher_MatcherList_Predicate_SinglePredicate();
-        while (reader.pos < end) {
-          const tag = reader.uint32();
-          switch (tag) {
-            case 10: {
-
-              message.input = TypedExtensionConfig.decode(reader, reader.uint32());
-              continue;
-            }
-            case 18: {
-
-              message.matcher = { $case: "valueMatch", value: StringMatcher.decode(reader, reader.uint32()) };
-              continue;
-            }
-            case 26: {
-
-              message.matcher = { $case: "customMatch", value: TypedExtensionConfig.decode(reader, reader.uint32()) };
-              continue;
-            }
-          }
-          skip(reader, tag);
-        }
-        leave(reader, end); return message;
-    },
-
-    create(
-      base?: DeepPartial<Matcher_MatcherList_Predicate_SinglePredicate>,
-    ): Matcher_MatcherList_Predicate_SinglePredicate {
-      return Matcher_MatcherList_Predicate_SinglePredicate.fromPartial(base ?? {});
-    },
-    fromPartial(
-      object: DeepPartial<Matcher_MatcherList_Predicate_SinglePredicate>,
-    ): Matcher_MatcherList_Predicate_SinglePredicate {
-      const message = createBaseMatcher_MatcherList_Predicate_SinglePredicate();
-      message.input = (object.input !== undefined && object.input !== null)
-        ? TypedExtensionConfig.fromPartial(object.input)
-        : undefined;
-      switch (object.matcher?.$case) {
-        case "valueMatch": {
-          if (object.matcher?.value !== undefined && object.matcher?.value !== null) {
-            message.matcher = { $case: "valueMatch", value: StringMatcher.fromPartial(object.matcher.value) };
-          }
-          break;
-        }
-        case "customMatch": {
-          if (object.matcher?.value !== undefined && object.matcher?.value !== null) {
-            message.matcher = { $case: "customMatch", value: TypedExtensionConfig.fromPartial(object.matcher.value) };
-          }
-          break;
-        }
-      }
-      return message;
-    },
-  };
-
-function createBaseMatcher_MatcherList_Predicate_PredicateList(): Matcher_MatcherList_Predicate_PredicateList {
-  return { predicate: [] };
-}
-
-export const Matcher_MatcherList_Predicate_PredicateList: MessageFns<Matcher_MatcherList_Predicate_PredicateList> = {
-  encode(
-    message: Matcher_MatcherList_Predicate_PredicateList,
-    writer: BinaryWriter = new BinaryWriter(),
-  ): BinaryWriter {
-    for (const v of message.predicate) {
-      Matcher_MatcherList_Predicate.encode(v!, writer.uint32(10).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Matcher_MatcherList_Predicate_PredicateList {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseMatcher_MatcherList_Predicate_PredicateList();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.predicate.push(Matcher_MatcherList_Predicate.decode(reader, reader.uint32()));
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Matcher_MatcherList_Predicate_PredicateList>): Matcher_MatcherList_Predicate_PredicateList {
-    return Matcher_MatcherList_Predicate_PredicateList.fromPartial(base ?? {});
-  },
-  fromPartial(
-    object: DeepPartial<Matcher_MatcherList_Predicate_PredicateList>,
-  ): Matcher_MatcherList_Predicate_PredicateList {
-    const message = createBaseMatcher_MatcherList_Predicate_PredicateList();
-    message.predicate = object.predicate?.map((e) => Matcher_MatcherList_Predicate.fromPartial(e)) || [];
-    return message;
-  },
-};
-
-function createBaseMatcher_MatcherList_FieldMatcher(): Matcher_MatcherList_FieldMatcher {
-  return { predicate: undefined, onMatch: undefined };
-}
-
-export const Matcher_MatcherList_FieldMatcher: MessageFns<Matcher_MatcherList_FieldMatcher> = {
-  encode(message: Matcher_MatcherList_FieldMatcher, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.predicate !== undefined) {
-      Matcher_MatcherList_Predicate.encode(message.predicate, writer.uint32(10).fork()).join();
-    }
-    if (message.onMatch !== undefined) {
-      Matcher_OnMatch.encode(message.onMatch, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Matcher_MatcherList_FieldMatcher {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseMatcher_MatcherList_FieldMatcher();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.predicate = Matcher_MatcherList_Predicate.decode(reader, reader.uint32());
-            continue;
-          }
-          case 18: {
-
-            message.onMatch = Matcher_OnMatch.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Matcher_MatcherList_FieldMatcher>): Matcher_MatcherList_FieldMatcher {
-    return Matcher_MatcherList_FieldMatcher.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Matcher_MatcherList_FieldMatcher>): Matcher_MatcherList_FieldMatcher {
-    const message = createBaseMatcher_MatcherList_FieldMatcher();
-    message.predicate = (object.predicate !== undefined && object.predicate !== null)
-      ? Matcher_MatcherList_Predicate.fromPartial(object.predicate)
-      : undefined;
-    message.onMatch = (object.onMatch !== undefined && object.onMatch !== null)
-      ? Matcher_OnMatch.fromPartial(object.onMatch)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseMatcher_MatcherTree(): Matcher_MatcherTree {
-  return { input: undefined, treeType: undefined };
-}
-
-export const Matcher_MatcherTree: MessageFns<Matcher_MatcherTree> = {
-  encode(message: Matcher_MatcherTree, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.input !== undefined) {
-      TypedExtensionConfig.encode(message.input, writer.uint32(10).fork()).join();
-    }
-    switch (message.treeType?.$case) {
-      case "exactMatchMap":
-        Matcher_MatcherTree_MatchMap.encode(message.treeType.value, writer.uint32(18).fork()).join();
-        break;
-      case "prefixMatchMap":
-        Matcher_MatcherTree_MatchMap.encode(message.treeType.value, writer.uint32(26).fork()).join();
-        break;
-      case "customMatch":
-        TypedExtensionConfig.encode(message.treeType.value, writer.uint32(34).fork()).join();
-        break;
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Matcher_MatcherTree {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseMatcher_MatcherTree();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.input = TypedExtensionConfig.decode(reader, reader.uint32());
-            continue;
-          }
-          case 18: {
-
-            message.treeType = {
-              $case: "exactMatchMap",
-              value: Matcher_MatcherTree_MatchMap.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 26: {
-
-            message.treeType = {
-              $case: "prefixMatchMap",
-              value: Matcher_MatcherTree_MatchMap.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 34: {
-
-            message.treeType = { $case: "customMatch", value: TypedExtensionConfig.decode(reader, reader.uint32()) };
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Matcher_MatcherTree>): Matcher_MatcherTree {
-    return Matcher_MatcherTree.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Matcher_MatcherTree>): Matcher_MatcherTree {
-    const message = createBaseMatcher_MatcherTree();
-    message.input = (object.input !== undefined && object.input !== null)
-      ? TypedExtensionConfig.fromPartial(object.input)
-      : undefined;
-    switch (object.treeType?.$case) {
-      case "exactMatchMap": {
-        if (object.treeType?.value !== undefined && object.treeType?.value !== null) {
-          message.treeType = {
-            $case: "exactMatchMap",
-            value: Matcher_MatcherTree_MatchMap.fromPartial(object.treeType.value),
-          };
-        }
-        break;
-      }
-      case "prefixMatchMap": {
-        if (object.treeType?.value !== undefined && object.treeType?.value !== null) {
-          message.treeType = {
-            $case: "prefixMatchMap",
-            value: Matcher_MatcherTree_MatchMap.fromPartial(object.treeType.value),
-          };
-        }
-        break;
-      }
-      case "customMatch": {
-        if (object.treeType?.value !== undefined && object.treeType?.value !== null) {
-          message.treeType = { $case: "customMatch", value: TypedExtensionConfig.fromPartial(object.treeType.value) };
-        }
-        break;
-      }
-    }
-    return message;
-  },
-};
-
-function createBaseMatcher_MatcherTree_MatchMap(): Matcher_MatcherTree_MatchMap {
-  return { map: new Map() };
-}
-
-export const Matcher_MatcherTree_MatchMap: MessageFns<Matcher_MatcherTree_MatchMap> = {
-  encode(message: Matcher_MatcherTree_MatchMap, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    message.map.forEach((value, key) => {
-      Matcher_MatcherTree_MatchMap_MapEntry.encode({ key: key as any, value }, writer.uint32(10).fork()).join();
-    });
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Matcher_MatcherTree_MatchMap {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseMatcher_MatcherTree_MatchMap();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            const entry1 = Matcher_MatcherTree_MatchMap_MapEntry.decode(reader, reader.uint32());
-            if (entry1.value !== undefined) {
-              message.map.set(entry1.key, entry1.value);
-            }
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Matcher_MatcherTree_MatchMap>): Matcher_MatcherTree_MatchMap {
-    return Matcher_MatcherTree_MatchMap.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Matcher_MatcherTree_MatchMap>): Matcher_MatcherTree_MatchMap {
-    const message = createBaseMatcher_MatcherTree_MatchMap();
-    message.map = (() => {
-      const m = new Map();
-      (object.map as Map<string, Matcher_OnMatch> ?? new Map()).forEach((value, key) => {
-        if (value !== undefined) {
-          m.set(key, Matcher_OnMatch.fromPartial(value));
-        }
-      });
-      return m;
-    })();
-    return message;
-  },
-};
-
-function createBaseMatcher_MatcherTree_MatchMap_MapEntry(): Matcher_MatcherTree_MatchMap_MapEntry {
-  return { key: "", value: undefined };
-}
-
-export const Matcher_MatcherTree_MatchMap_MapEntry: MessageFns<Matcher_MatcherTree_MatchMap_MapEntry> = {
-  encode(message: Matcher_MatcherTree_MatchMap_MapEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.key !== "") {
-      writer.uint32(10).string(message.key);
-    }
-    if (message.value !== undefined) {
-      Matcher_OnMatch.encode(message.value, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Matcher_MatcherTree_MatchMap_MapEntry {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseMatcher_MatcherTree_MatchMap_MapEntry();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.key = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.value = Matcher_OnMatch.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Matcher_MatcherTree_MatchMap_MapEntry>): Matcher_MatcherTree_MatchMap_MapEntry {
-    return Matcher_MatcherTree_MatchMap_MapEntry.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Matcher_MatcherTree_MatchMap_MapEntry>): Matcher_MatcherTree_MatchMap_MapEntry {
-    const message = createBaseMatcher_MatcherTree_MatchMap_MapEntry();
-    message.key = object.key ?? "";
-    message.value = (object.value !== undefined && object.value !== null)
-      ? Matcher_OnMatch.fromPartial(object.value)
-      : undefined;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const Matcher: MessageCodec<Matcher> = new MessageCodec<Matcher>(
+  "matcherType.matcherList message 1 matcherType.matcherTree message 2 onNoMatch message 3",
+  (v: any[], i: number): Matcher => ({
+    matcherType: v[i],
+    onNoMatch: v[i + 1],
+  }),
+  () => [Matcher_MatcherList, Matcher_MatcherTree, Matcher_OnMatch],
+);
+
+export const Matcher_OnMatch: MessageCodec<Matcher_OnMatch> = new MessageCodec<Matcher_OnMatch>(
+  "onMatch.matcher message 1 onMatch.action message 2 keepMatching bool 3",
+  (v: any[], i: number): Matcher_OnMatch => ({
+    onMatch: v[i],
+    keepMatching: v[i + 1] ?? false,
+  }),
+  () => [Matcher, TypedExtensionConfig],
+);
+
+export const Matcher_MatcherList: MessageCodec<Matcher_MatcherList> = new MessageCodec<Matcher_MatcherList>(
+  "matchers message[] 1",
+  (v: any[], i: number): Matcher_MatcherList => ({
+    matchers: v[i] ?? [],
+  }),
+  () => [Matcher_MatcherList_FieldMatcher],
+);
+
+export const Matcher_MatcherList_Predicate: MessageCodec<Matcher_MatcherList_Predicate> = new MessageCodec<Matcher_MatcherList_Predicate>(
+  "matchType.singlePredicate message 1 matchType.orMatcher message 2 matchType.andMatcher message 3 matchType.notMatcher message 4",
+  (v: any[], i: number): Matcher_MatcherList_Predicate => ({
+    matchType: v[i],
+  }),
+  () => [Matcher_MatcherList_Predicate_SinglePredicate, Matcher_MatcherList_Predicate_PredicateList, Matcher_MatcherList_Predicate_PredicateList, Matcher_MatcherList_Predicate],
+);
+
+export const Matcher_MatcherList_Predicate_SinglePredicate: MessageCodec<Matcher_MatcherList_Predicate_SinglePredicate> = new MessageCodec<Matcher_MatcherList_Predicate_SinglePredicate>(
+  "input message 1 matcher.valueMatch message 2 matcher.customMatch message 3",
+  (v: any[], i: number): Matcher_MatcherList_Predicate_SinglePredicate => ({
+    input: v[i],
+    matcher: v[i + 1],
+  }),
+  () => [TypedExtensionConfig, StringMatcher, TypedExtensionConfig],
+);
+
+export const Matcher_MatcherList_Predicate_PredicateList: MessageCodec<Matcher_MatcherList_Predicate_PredicateList> = new MessageCodec<Matcher_MatcherList_Predicate_PredicateList>(
+  "predicate message[] 1",
+  (v: any[], i: number): Matcher_MatcherList_Predicate_PredicateList => ({
+    predicate: v[i] ?? [],
+  }),
+  () => [Matcher_MatcherList_Predicate],
+);
+
+export const Matcher_MatcherList_FieldMatcher: MessageCodec<Matcher_MatcherList_FieldMatcher> = new MessageCodec<Matcher_MatcherList_FieldMatcher>(
+  "predicate message 1 onMatch message 2",
+  (v: any[], i: number): Matcher_MatcherList_FieldMatcher => ({
+    predicate: v[i],
+    onMatch: v[i + 1],
+  }),
+  () => [Matcher_MatcherList_Predicate, Matcher_OnMatch],
+);
+
+export const Matcher_MatcherTree: MessageCodec<Matcher_MatcherTree> = new MessageCodec<Matcher_MatcherTree>(
+  "input message 1 treeType.exactMatchMap message 2 treeType.prefixMatchMap message 3 treeType.customMatch message 4",
+  (v: any[], i: number): Matcher_MatcherTree => ({
+    input: v[i],
+    treeType: v[i + 1],
+  }),
+  () => [TypedExtensionConfig, Matcher_MatcherTree_MatchMap, Matcher_MatcherTree_MatchMap, TypedExtensionConfig],
+);
+
+export const Matcher_MatcherTree_MatchMap: MessageCodec<Matcher_MatcherTree_MatchMap> = new MessageCodec<Matcher_MatcherTree_MatchMap>(
+  "map message{} 1",
+  (v: any[], i: number): Matcher_MatcherTree_MatchMap => ({
+    map: v[i] ?? new Map(),
+  }),
+  () => [Matcher_MatcherTree_MatchMap_MapEntry],
+);
+
+export const Matcher_MatcherTree_MatchMap_MapEntry: MessageCodec<Matcher_MatcherTree_MatchMap_MapEntry> = new MessageCodec<Matcher_MatcherTree_MatchMap_MapEntry>(
+  "key string 1 value message 2",
+  (v: any[], i: number): Matcher_MatcherTree_MatchMap_MapEntry => ({
+    key: v[i] ?? "",
+    value: v[i + 1],
+  }),
+  () => [Matcher_OnMatch],
+);

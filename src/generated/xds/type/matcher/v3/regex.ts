@@ -2,8 +2,7 @@
 // source: xds/type/matcher/v3/regex.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../protobuf/message-codec";
 
 export interface RegexMatcher {
   engineType: { $case: "googleRe2"; value: RegexMatcher_GoogleRE2 } | undefined;
@@ -13,110 +12,16 @@ export interface RegexMatcher {
 export interface RegexMatcher_GoogleRE2 {
 }
 
-function createBaseRegexMatcher(): RegexMatcher {
-  return { engineType: undefined, regex: "" };
-}
+export const RegexMatcher: MessageCodec<RegexMatcher> = new MessageCodec<RegexMatcher>(
+  "engineType.googleRe2 message 1 regex string 2",
+  (v: any[], i: number): RegexMatcher => ({
+    engineType: v[i],
+    regex: v[i + 1] ?? "",
+  }),
+  () => [RegexMatcher_GoogleRE2],
+);
 
-export const RegexMatcher: MessageFns<RegexMatcher> = {
-  encode(message: RegexMatcher, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    switch (message.engineType?.$case) {
-      case "googleRe2":
-        RegexMatcher_GoogleRE2.encode(message.engineType.value, writer.uint32(10).fork()).join();
-        break;
-    }
-    if (message.regex !== "") {
-      writer.uint32(18).string(message.regex);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): RegexMatcher {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRegexMatcher();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.engineType = { $case: "googleRe2", value: RegexMatcher_GoogleRE2.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 18: {
-
-            message.regex = reader.string();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<RegexMatcher>): RegexMatcher {
-    return RegexMatcher.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<RegexMatcher>): RegexMatcher {
-    const message = createBaseRegexMatcher();
-    switch (object.engineType?.$case) {
-      case "googleRe2": {
-        if (object.engineType?.value !== undefined && object.engineType?.value !== null) {
-          message.engineType = {
-            $case: "googleRe2",
-            value: RegexMatcher_GoogleRE2.fromPartial(object.engineType.value),
-          };
-        }
-        break;
-      }
-    }
-    message.regex = object.regex ?? "";
-    return message;
-  },
-};
-
-function createBaseRegexMatcher_GoogleRE2(): RegexMatcher_GoogleRE2 {
-  return {};
-}
-
-export const RegexMatcher_GoogleRE2: MessageFns<RegexMatcher_GoogleRE2> = {
-  encode(_: RegexMatcher_GoogleRE2, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): RegexMatcher_GoogleRE2 {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRegexMatcher_GoogleRE2();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<RegexMatcher_GoogleRE2>): RegexMatcher_GoogleRE2 {
-    return RegexMatcher_GoogleRE2.fromPartial(base ?? {});
-  },
-  fromPartial(_: DeepPartial<RegexMatcher_GoogleRE2>): RegexMatcher_GoogleRE2 {
-    const message = createBaseRegexMatcher_GoogleRE2();
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const RegexMatcher_GoogleRE2: MessageCodec<RegexMatcher_GoogleRE2> = new MessageCodec<RegexMatcher_GoogleRE2>(
+  "",
+  (): RegexMatcher_GoogleRE2 => ({}),
+);

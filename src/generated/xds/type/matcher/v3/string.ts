@@ -2,8 +2,7 @@
 // source: xds/type/matcher/v3/string.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../protobuf/message-codec";
 import { RegexMatcher } from "./regex";
 
 export interface StringMatcher {
@@ -17,132 +16,11 @@ export interface StringMatcher {
   ignoreCase: boolean;
 }
 
-function createBaseStringMatcher(): StringMatcher {
-  return { matchPattern: undefined, ignoreCase: false };
-}
-
-export const StringMatcher: MessageFns<StringMatcher> = {
-  encode(message: StringMatcher, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    switch (message.matchPattern?.$case) {
-      case "exact":
-        writer.uint32(10).string(message.matchPattern.value);
-        break;
-      case "prefix":
-        writer.uint32(18).string(message.matchPattern.value);
-        break;
-      case "suffix":
-        writer.uint32(26).string(message.matchPattern.value);
-        break;
-      case "safeRegex":
-        RegexMatcher.encode(message.matchPattern.value, writer.uint32(42).fork()).join();
-        break;
-      case "contains":
-        writer.uint32(58).string(message.matchPattern.value);
-        break;
-    }
-    if (message.ignoreCase !== false) {
-      writer.uint32(48).bool(message.ignoreCase);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): StringMatcher {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseStringMatcher();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.matchPattern = { $case: "exact", value: reader.string() };
-            continue;
-          }
-          case 18: {
-
-            message.matchPattern = { $case: "prefix", value: reader.string() };
-            continue;
-          }
-          case 26: {
-
-            message.matchPattern = { $case: "suffix", value: reader.string() };
-            continue;
-          }
-          case 42: {
-
-            message.matchPattern = { $case: "safeRegex", value: RegexMatcher.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 58: {
-
-            message.matchPattern = { $case: "contains", value: reader.string() };
-            continue;
-          }
-          case 48: {
-
-            message.ignoreCase = reader.bool();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<StringMatcher>): StringMatcher {
-    return StringMatcher.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<StringMatcher>): StringMatcher {
-    const message = createBaseStringMatcher();
-    switch (object.matchPattern?.$case) {
-      case "exact": {
-        if (object.matchPattern?.value !== undefined && object.matchPattern?.value !== null) {
-          message.matchPattern = { $case: "exact", value: object.matchPattern.value };
-        }
-        break;
-      }
-      case "prefix": {
-        if (object.matchPattern?.value !== undefined && object.matchPattern?.value !== null) {
-          message.matchPattern = { $case: "prefix", value: object.matchPattern.value };
-        }
-        break;
-      }
-      case "suffix": {
-        if (object.matchPattern?.value !== undefined && object.matchPattern?.value !== null) {
-          message.matchPattern = { $case: "suffix", value: object.matchPattern.value };
-        }
-        break;
-      }
-      case "safeRegex": {
-        if (object.matchPattern?.value !== undefined && object.matchPattern?.value !== null) {
-          message.matchPattern = { $case: "safeRegex", value: RegexMatcher.fromPartial(object.matchPattern.value) };
-        }
-        break;
-      }
-      case "contains": {
-        if (object.matchPattern?.value !== undefined && object.matchPattern?.value !== null) {
-          message.matchPattern = { $case: "contains", value: object.matchPattern.value };
-        }
-        break;
-      }
-    }
-    message.ignoreCase = object.ignoreCase ?? false;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const StringMatcher: MessageCodec<StringMatcher> = new MessageCodec<StringMatcher>(
+  "matchPattern.exact string 1 matchPattern.prefix string 2 matchPattern.suffix string 3 matchPattern.safeRegex message 5 matchPattern.contains string 7 ignoreCase bool 6",
+  (v: any[], i: number): StringMatcher => ({
+    matchPattern: v[i],
+    ignoreCase: v[i + 1] ?? false,
+  }),
+  () => [RegexMatcher],
+);

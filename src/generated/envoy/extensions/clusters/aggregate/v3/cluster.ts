@@ -2,65 +2,15 @@
 // source: envoy/extensions/clusters/aggregate/v3/cluster.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../../protobuf/message-codec";
 
 export interface ClusterConfig {
   clusters: string[];
 }
 
-function createBaseClusterConfig(): ClusterConfig {
-  return { clusters: [] };
-}
-
-export const ClusterConfig: MessageFns<ClusterConfig> = {
-  encode(message: ClusterConfig, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    for (const v of message.clusters) {
-      writer.uint32(10).string(v!);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ClusterConfig {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseClusterConfig();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.clusters.push(reader.string());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<ClusterConfig>): ClusterConfig {
-    return ClusterConfig.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ClusterConfig>): ClusterConfig {
-    const message = createBaseClusterConfig();
-    message.clusters = object.clusters?.map((e) => e) || [];
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const ClusterConfig: MessageCodec<ClusterConfig> = new MessageCodec<ClusterConfig>(
+  "clusters string[] 1",
+  (v: any[], i: number): ClusterConfig => ({
+    clusters: v[i] ?? [],
+  }),
+);

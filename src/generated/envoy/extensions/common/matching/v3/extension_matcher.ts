@@ -2,8 +2,7 @@
 // source: envoy/extensions/common/matching/v3/extension_matcher.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../../protobuf/message-codec";
 import { Matcher } from "../../../../../xds/type/matcher/v3/matcher";
 import { TypedExtensionConfig } from "../../../../config/core/v3/extension";
 
@@ -16,113 +15,19 @@ export interface ExtensionWithMatcherPerRoute {
   xdsMatcher: Matcher | undefined;
 }
 
-function createBaseExtensionWithMatcher(): ExtensionWithMatcher {
-  return { xdsMatcher: undefined, extensionConfig: undefined };
-}
+export const ExtensionWithMatcher: MessageCodec<ExtensionWithMatcher> = new MessageCodec<ExtensionWithMatcher>(
+  "xdsMatcher message 3 extensionConfig message 2",
+  (v: any[], i: number): ExtensionWithMatcher => ({
+    xdsMatcher: v[i],
+    extensionConfig: v[i + 1],
+  }),
+  () => [Matcher, TypedExtensionConfig],
+);
 
-export const ExtensionWithMatcher: MessageFns<ExtensionWithMatcher> = {
-  encode(message: ExtensionWithMatcher, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.xdsMatcher !== undefined) {
-      Matcher.encode(message.xdsMatcher, writer.uint32(26).fork()).join();
-    }
-    if (message.extensionConfig !== undefined) {
-      TypedExtensionConfig.encode(message.extensionConfig, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ExtensionWithMatcher {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseExtensionWithMatcher();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 26: {
-
-            message.xdsMatcher = Matcher.decode(reader, reader.uint32());
-            continue;
-          }
-          case 18: {
-
-            message.extensionConfig = TypedExtensionConfig.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<ExtensionWithMatcher>): ExtensionWithMatcher {
-    return ExtensionWithMatcher.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ExtensionWithMatcher>): ExtensionWithMatcher {
-    const message = createBaseExtensionWithMatcher();
-    message.xdsMatcher = (object.xdsMatcher !== undefined && object.xdsMatcher !== null)
-      ? Matcher.fromPartial(object.xdsMatcher)
-      : undefined;
-    message.extensionConfig = (object.extensionConfig !== undefined && object.extensionConfig !== null)
-      ? TypedExtensionConfig.fromPartial(object.extensionConfig)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseExtensionWithMatcherPerRoute(): ExtensionWithMatcherPerRoute {
-  return { xdsMatcher: undefined };
-}
-
-export const ExtensionWithMatcherPerRoute: MessageFns<ExtensionWithMatcherPerRoute> = {
-  encode(message: ExtensionWithMatcherPerRoute, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.xdsMatcher !== undefined) {
-      Matcher.encode(message.xdsMatcher, writer.uint32(10).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ExtensionWithMatcherPerRoute {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseExtensionWithMatcherPerRoute();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.xdsMatcher = Matcher.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<ExtensionWithMatcherPerRoute>): ExtensionWithMatcherPerRoute {
-    return ExtensionWithMatcherPerRoute.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ExtensionWithMatcherPerRoute>): ExtensionWithMatcherPerRoute {
-    const message = createBaseExtensionWithMatcherPerRoute();
-    message.xdsMatcher = (object.xdsMatcher !== undefined && object.xdsMatcher !== null)
-      ? Matcher.fromPartial(object.xdsMatcher)
-      : undefined;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const ExtensionWithMatcherPerRoute: MessageCodec<ExtensionWithMatcherPerRoute> = new MessageCodec<ExtensionWithMatcherPerRoute>(
+  "xdsMatcher message 1",
+  (v: any[], i: number): ExtensionWithMatcherPerRoute => ({
+    xdsMatcher: v[i],
+  }),
+  () => [Matcher],
+);

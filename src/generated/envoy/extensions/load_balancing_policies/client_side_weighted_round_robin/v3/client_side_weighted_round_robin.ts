@@ -2,8 +2,7 @@
 // source: envoy/extensions/load_balancing_policies/client_side_weighted_round_robin/v3/client_side_weighted_round_robin.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../../protobuf/message-codec";
 import { Duration } from "../../../../../google/protobuf/duration";
 import { BoolValue, FloatValue } from "../../../../../google/protobuf/wrappers";
 import { SlowStartConfig } from "../../common/v3/common";
@@ -19,141 +18,17 @@ export interface ClientSideWeightedRoundRobin {
   slowStartConfig: SlowStartConfig | undefined;
 }
 
-function createBaseClientSideWeightedRoundRobin(): ClientSideWeightedRoundRobin {
-  return {
-    enableOobLoadReport: undefined,
-    oobReportingPeriod: undefined,
-    blackoutPeriod: undefined,
-    weightExpirationPeriod: undefined,
-    weightUpdatePeriod: undefined,
-    errorUtilizationPenalty: undefined,
-    metricNamesForComputingUtilization: [],
-    slowStartConfig: undefined,
-  };
-}
-
-export const ClientSideWeightedRoundRobin: MessageFns<ClientSideWeightedRoundRobin> = {
-  encode(message: ClientSideWeightedRoundRobin, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.enableOobLoadReport !== undefined) {
-      BoolValue.encode({ value: message.enableOobLoadReport! }, writer.uint32(10).fork()).join();
-    }
-    if (message.oobReportingPeriod !== undefined) {
-      Duration.encode(message.oobReportingPeriod, writer.uint32(18).fork()).join();
-    }
-    if (message.blackoutPeriod !== undefined) {
-      Duration.encode(message.blackoutPeriod, writer.uint32(26).fork()).join();
-    }
-    if (message.weightExpirationPeriod !== undefined) {
-      Duration.encode(message.weightExpirationPeriod, writer.uint32(34).fork()).join();
-    }
-    if (message.weightUpdatePeriod !== undefined) {
-      Duration.encode(message.weightUpdatePeriod, writer.uint32(42).fork()).join();
-    }
-    if (message.errorUtilizationPenalty !== undefined) {
-      FloatValue.encode({ value: message.errorUtilizationPenalty! }, writer.uint32(50).fork()).join();
-    }
-    for (const v of message.metricNamesForComputingUtilization) {
-      writer.uint32(58).string(v!);
-    }
-    if (message.slowStartConfig !== undefined) {
-      SlowStartConfig.encode(message.slowStartConfig, writer.uint32(66).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ClientSideWeightedRoundRobin {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseClientSideWeightedRoundRobin();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.enableOobLoadReport = BoolValue.decode(reader, reader.uint32()).value;
-            continue;
-          }
-          case 18: {
-
-            message.oobReportingPeriod = Duration.decode(reader, reader.uint32());
-            continue;
-          }
-          case 26: {
-
-            message.blackoutPeriod = Duration.decode(reader, reader.uint32());
-            continue;
-          }
-          case 34: {
-
-            message.weightExpirationPeriod = Duration.decode(reader, reader.uint32());
-            continue;
-          }
-          case 42: {
-
-            message.weightUpdatePeriod = Duration.decode(reader, reader.uint32());
-            continue;
-          }
-          case 50: {
-
-            message.errorUtilizationPenalty = FloatValue.decode(reader, reader.uint32()).value;
-            continue;
-          }
-          case 58: {
-
-            message.metricNamesForComputingUtilization.push(reader.string());
-            continue;
-          }
-          case 66: {
-
-            message.slowStartConfig = SlowStartConfig.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<ClientSideWeightedRoundRobin>): ClientSideWeightedRoundRobin {
-    return ClientSideWeightedRoundRobin.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ClientSideWeightedRoundRobin>): ClientSideWeightedRoundRobin {
-    const message = createBaseClientSideWeightedRoundRobin();
-    message.enableOobLoadReport = object.enableOobLoadReport ?? undefined;
-    message.oobReportingPeriod = (object.oobReportingPeriod !== undefined && object.oobReportingPeriod !== null)
-      ? Duration.fromPartial(object.oobReportingPeriod)
-      : undefined;
-    message.blackoutPeriod = (object.blackoutPeriod !== undefined && object.blackoutPeriod !== null)
-      ? Duration.fromPartial(object.blackoutPeriod)
-      : undefined;
-    message.weightExpirationPeriod =
-      (object.weightExpirationPeriod !== undefined && object.weightExpirationPeriod !== null)
-        ? Duration.fromPartial(object.weightExpirationPeriod)
-        : undefined;
-    message.weightUpdatePeriod = (object.weightUpdatePeriod !== undefined && object.weightUpdatePeriod !== null)
-      ? Duration.fromPartial(object.weightUpdatePeriod)
-      : undefined;
-    message.errorUtilizationPenalty = object.errorUtilizationPenalty ?? undefined;
-    message.metricNamesForComputingUtilization = object.metricNamesForComputingUtilization?.map((e) => e) || [];
-    message.slowStartConfig = (object.slowStartConfig !== undefined && object.slowStartConfig !== null)
-      ? SlowStartConfig.fromPartial(object.slowStartConfig)
-      : undefined;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const ClientSideWeightedRoundRobin: MessageCodec<ClientSideWeightedRoundRobin> = new MessageCodec<ClientSideWeightedRoundRobin>(
+  "enableOobLoadReport message? 1 oobReportingPeriod message 2 blackoutPeriod message 3 weightExpirationPeriod message 4 weightUpdatePeriod message 5 errorUtilizationPenalty message? 6 metricNamesForComputingUtilization string[] 7 slowStartConfig message 8",
+  (v: any[], i: number): ClientSideWeightedRoundRobin => ({
+    enableOobLoadReport: v[i],
+    oobReportingPeriod: v[i + 1],
+    blackoutPeriod: v[i + 2],
+    weightExpirationPeriod: v[i + 3],
+    weightUpdatePeriod: v[i + 4],
+    errorUtilizationPenalty: v[i + 5],
+    metricNamesForComputingUtilization: v[i + 6] ?? [],
+    slowStartConfig: v[i + 7],
+  }),
+  () => [BoolValue, Duration, Duration, Duration, Duration, FloatValue, SlowStartConfig],
+);

@@ -2,8 +2,7 @@
 // source: envoy/extensions/load_balancing_policies/common/v3/common.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../../protobuf/message-codec";
 import { Duration } from "../../../../../google/protobuf/duration";
 import { UInt32Value } from "../../../../../google/protobuf/wrappers";
 import { RuntimeDouble } from "../../../../config/core/v3/base";
@@ -33,272 +32,39 @@ export interface ConsistentHashingLbConfig {
   hashBalanceFactor: number | undefined;
 }
 
-function createBaseLocalityLbConfig(): LocalityLbConfig {
-  return { localityConfigSpecifier: undefined };
-}
+export const LocalityLbConfig: MessageCodec<LocalityLbConfig> = new MessageCodec<LocalityLbConfig>(
+  "localityConfigSpecifier.zoneAwareLbConfig message 1 localityConfigSpecifier.localityWeightedLbConfig message 2",
+  (v: any[], i: number): LocalityLbConfig => ({
+    localityConfigSpecifier: v[i],
+  }),
+  () => [LocalityLbConfig_ZoneAwareLbConfig, LocalityLbConfig_LocalityWeightedLbConfig],
+);
 
-export const LocalityLbConfig: MessageFns<LocalityLbConfig> = {
-  encode(message: LocalityLbConfig, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    switch (message.localityConfigSpecifier?.$case) {
-      case "zoneAwareLbConfig":
-        LocalityLbConfig_ZoneAwareLbConfig.encode(message.localityConfigSpecifier.value, writer.uint32(10).fork())
-          .join();
-        break;
-      case "localityWeightedLbConfig":
-        LocalityLbConfig_LocalityWeightedLbConfig.encode(
-          message.localityConfigSpecifier.value,
-          writer.uint32(18).fork(),
-        ).join();
-        break;
-    }
-    return writer;
-  },
+export const LocalityLbConfig_ZoneAwareLbConfig: MessageCodec<LocalityLbConfig_ZoneAwareLbConfig> = new MessageCodec<LocalityLbConfig_ZoneAwareLbConfig>(
+  "",
+  (): LocalityLbConfig_ZoneAwareLbConfig => ({}),
+);
 
-  decode(input: BinaryReader | Uint8Array, length?: number): LocalityLbConfig {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseLocalityLbConfig();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
+export const LocalityLbConfig_LocalityWeightedLbConfig: MessageCodec<LocalityLbConfig_LocalityWeightedLbConfig> = new MessageCodec<LocalityLbConfig_LocalityWeightedLbConfig>(
+  "",
+  (): LocalityLbConfig_LocalityWeightedLbConfig => ({}),
+);
 
-            message.localityConfigSpecifier = {
-              $case: "zoneAwareLbConfig",
-              value: LocalityLbConfig_ZoneAwareLbConfig.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 18: {
+export const SlowStartConfig: MessageCodec<SlowStartConfig> = new MessageCodec<SlowStartConfig>(
+  "slowStartWindow message 1 aggression message 2 minWeightPercent message 3",
+  (v: any[], i: number): SlowStartConfig => ({
+    slowStartWindow: v[i],
+    aggression: v[i + 1],
+    minWeightPercent: v[i + 2],
+  }),
+  () => [Duration, RuntimeDouble, Percent],
+);
 
-            message.localityConfigSpecifier = {
-              $case: "localityWeightedLbConfig",
-              value: LocalityLbConfig_LocalityWeightedLbConfig.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<LocalityLbConfig>): LocalityLbConfig {
-    return LocalityLbConfig.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<LocalityLbConfig>): LocalityLbConfig {
-    const message = createBaseLocalityLbConfig();
-    switch (object.localityConfigSpecifier?.$case) {
-      case "zoneAwareLbConfig": {
-        if (object.localityConfigSpecifier?.value !== undefined && object.localityConfigSpecifier?.value !== null) {
-          message.localityConfigSpecifier = {
-            $case: "zoneAwareLbConfig",
-            value: LocalityLbConfig_ZoneAwareLbConfig.fromPartial(object.localityConfigSpecifier.value),
-          };
-        }
-        break;
-      }
-      case "localityWeightedLbConfig": {
-        if (object.localityConfigSpecifier?.value !== undefined && object.localityConfigSpecifier?.value !== null) {
-          message.localityConfigSpecifier = {
-            $case: "localityWeightedLbConfig",
-            value: LocalityLbConfig_LocalityWeightedLbConfig.fromPartial(object.localityConfigSpecifier.value),
-          };
-        }
-        break;
-      }
-    }
-    return message;
-  },
-};
-
-function createBaseLocalityLbConfig_ZoneAwareLbConfig(): LocalityLbConfig_ZoneAwareLbConfig {
-  return {};
-}
-
-export const LocalityLbConfig_ZoneAwareLbConfig: MessageFns<LocalityLbConfig_ZoneAwareLbConfig> = {
-  encode(_: LocalityLbConfig_ZoneAwareLbConfig, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): LocalityLbConfig_ZoneAwareLbConfig {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseLocalityLbConfig_ZoneAwareLbConfig();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<LocalityLbConfig_ZoneAwareLbConfig>): LocalityLbConfig_ZoneAwareLbConfig {
-    return LocalityLbConfig_ZoneAwareLbConfig.fromPartial(base ?? {});
-  },
-  fromPartial(_: DeepPartial<LocalityLbConfig_ZoneAwareLbConfig>): LocalityLbConfig_ZoneAwareLbConfig {
-    const message = createBaseLocalityLbConfig_ZoneAwareLbConfig();
-    return message;
-  },
-};
-
-function createBaseLocalityLbConfig_LocalityWeightedLbConfig(): LocalityLbConfig_LocalityWeightedLbConfig {
-  return {};
-}
-
-export const LocalityLbConfig_LocalityWeightedLbConfig: MessageFns<LocalityLbConfig_LocalityWeightedLbConfig> = {
-  encode(_: LocalityLbConfig_LocalityWeightedLbConfig, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): LocalityLbConfig_LocalityWeightedLbConfig {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseLocalityLbConfig_LocalityWeightedLbConfig();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<LocalityLbConfig_LocalityWeightedLbConfig>): LocalityLbConfig_LocalityWeightedLbConfig {
-    return LocalityLbConfig_LocalityWeightedLbConfig.fromPartial(base ?? {});
-  },
-  fromPartial(_: DeepPartial<LocalityLbConfig_LocalityWeightedLbConfig>): LocalityLbConfig_LocalityWeightedLbConfig {
-    const message = createBaseLocalityLbConfig_LocalityWeightedLbConfig();
-    return message;
-  },
-};
-
-function createBaseSlowStartConfig(): SlowStartConfig {
-  return { slowStartWindow: undefined, aggression: undefined, minWeightPercent: undefined };
-}
-
-export const SlowStartConfig: MessageFns<SlowStartConfig> = {
-  encode(message: SlowStartConfig, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.slowStartWindow !== undefined) {
-      Duration.encode(message.slowStartWindow, writer.uint32(10).fork()).join();
-    }
-    if (message.aggression !== undefined) {
-      RuntimeDouble.encode(message.aggression, writer.uint32(18).fork()).join();
-    }
-    if (message.minWeightPercent !== undefined) {
-      Percent.encode(message.minWeightPercent, writer.uint32(26).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): SlowStartConfig {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseSlowStartConfig();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.slowStartWindow = Duration.decode(reader, reader.uint32());
-            continue;
-          }
-          case 18: {
-
-            message.aggression = RuntimeDouble.decode(reader, reader.uint32());
-            continue;
-          }
-          case 26: {
-
-            message.minWeightPercent = Percent.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<SlowStartConfig>): SlowStartConfig {
-    return SlowStartConfig.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<SlowStartConfig>): SlowStartConfig {
-    const message = createBaseSlowStartConfig();
-    message.slowStartWindow = (object.slowStartWindow !== undefined && object.slowStartWindow !== null)
-      ? Duration.fromPartial(object.slowStartWindow)
-      : undefined;
-    message.aggression = (object.aggression !== undefined && object.aggression !== null)
-      ? RuntimeDouble.fromPartial(object.aggression)
-      : undefined;
-    message.minWeightPercent = (object.minWeightPercent !== undefined && object.minWeightPercent !== null)
-      ? Percent.fromPartial(object.minWeightPercent)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseConsistentHashingLbConfig(): ConsistentHashingLbConfig {
-  return { useHostnameForHashing: false, hashBalanceFactor: undefined };
-}
-
-export const ConsistentHashingLbConfig: MessageFns<ConsistentHashingLbConfig> = {
-  encode(message: ConsistentHashingLbConfig, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.useHostnameForHashing !== false) {
-      writer.uint32(8).bool(message.useHostnameForHashing);
-    }
-    if (message.hashBalanceFactor !== undefined) {
-      UInt32Value.encode({ value: message.hashBalanceFactor! }, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ConsistentHashingLbConfig {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseConsistentHashingLbConfig();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 8: {
-
-            message.useHostnameForHashing = reader.bool();
-            continue;
-          }
-          case 18: {
-
-            message.hashBalanceFactor = UInt32Value.decode(reader, reader.uint32()).value;
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<ConsistentHashingLbConfig>): ConsistentHashingLbConfig {
-    return ConsistentHashingLbConfig.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ConsistentHashingLbConfig>): ConsistentHashingLbConfig {
-    const message = createBaseConsistentHashingLbConfig();
-    message.useHostnameForHashing = object.useHostnameForHashing ?? false;
-    message.hashBalanceFactor = object.hashBalanceFactor ?? undefined;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const ConsistentHashingLbConfig: MessageCodec<ConsistentHashingLbConfig> = new MessageCodec<ConsistentHashingLbConfig>(
+  "useHostnameForHashing bool 1 hashBalanceFactor message? 2",
+  (v: any[], i: number): ConsistentHashingLbConfig => ({
+    useHostnameForHashing: v[i] ?? false,
+    hashBalanceFactor: v[i + 1],
+  }),
+  () => [UInt32Value],
+);

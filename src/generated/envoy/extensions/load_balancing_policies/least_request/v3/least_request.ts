@@ -2,8 +2,7 @@
 // source: envoy/extensions/load_balancing_policies/least_request/v3/least_request.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../../protobuf/message-codec";
 import { UInt32Value } from "../../../../../google/protobuf/wrappers";
 import { RuntimeDouble } from "../../../../config/core/v3/base";
 import { LocalityLbConfig, SlowStartConfig } from "../../common/v3/common";
@@ -15,96 +14,13 @@ export interface LeastRequest {
   localityLbConfig: LocalityLbConfig | undefined;
 }
 
-function createBaseLeastRequest(): LeastRequest {
-  return {
-    choiceCount: undefined,
-    activeRequestBias: undefined,
-    slowStartConfig: undefined,
-    localityLbConfig: undefined,
-  };
-}
-
-export const LeastRequest: MessageFns<LeastRequest> = {
-  encode(message: LeastRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.choiceCount !== undefined) {
-      UInt32Value.encode({ value: message.choiceCount! }, writer.uint32(10).fork()).join();
-    }
-    if (message.activeRequestBias !== undefined) {
-      RuntimeDouble.encode(message.activeRequestBias, writer.uint32(18).fork()).join();
-    }
-    if (message.slowStartConfig !== undefined) {
-      SlowStartConfig.encode(message.slowStartConfig, writer.uint32(26).fork()).join();
-    }
-    if (message.localityLbConfig !== undefined) {
-      LocalityLbConfig.encode(message.localityLbConfig, writer.uint32(34).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): LeastRequest {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseLeastRequest();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.choiceCount = UInt32Value.decode(reader, reader.uint32()).value;
-            continue;
-          }
-          case 18: {
-
-            message.activeRequestBias = RuntimeDouble.decode(reader, reader.uint32());
-            continue;
-          }
-          case 26: {
-
-            message.slowStartConfig = SlowStartConfig.decode(reader, reader.uint32());
-            continue;
-          }
-          case 34: {
-
-            message.localityLbConfig = LocalityLbConfig.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<LeastRequest>): LeastRequest {
-    return LeastRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<LeastRequest>): LeastRequest {
-    const message = createBaseLeastRequest();
-    message.choiceCount = object.choiceCount ?? undefined;
-    message.activeRequestBias = (object.activeRequestBias !== undefined && object.activeRequestBias !== null)
-      ? RuntimeDouble.fromPartial(object.activeRequestBias)
-      : undefined;
-    message.slowStartConfig = (object.slowStartConfig !== undefined && object.slowStartConfig !== null)
-      ? SlowStartConfig.fromPartial(object.slowStartConfig)
-      : undefined;
-    message.localityLbConfig = (object.localityLbConfig !== undefined && object.localityLbConfig !== null)
-      ? LocalityLbConfig.fromPartial(object.localityLbConfig)
-      : undefined;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const LeastRequest: MessageCodec<LeastRequest> = new MessageCodec<LeastRequest>(
+  "choiceCount message? 1 activeRequestBias message 2 slowStartConfig message 3 localityLbConfig message 4",
+  (v: any[], i: number): LeastRequest => ({
+    choiceCount: v[i],
+    activeRequestBias: v[i + 1],
+    slowStartConfig: v[i + 2],
+    localityLbConfig: v[i + 3],
+  }),
+  () => [UInt32Value, RuntimeDouble, SlowStartConfig, LocalityLbConfig],
+);

@@ -2,65 +2,15 @@
 // source: envoy/extensions/load_balancing_policies/pick_first/v3/pick_first.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../../protobuf/message-codec";
 
 export interface PickFirst {
   shuffleAddressList: boolean;
 }
 
-function createBasePickFirst(): PickFirst {
-  return { shuffleAddressList: false };
-}
-
-export const PickFirst: MessageFns<PickFirst> = {
-  encode(message: PickFirst, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.shuffleAddressList !== false) {
-      writer.uint32(8).bool(message.shuffleAddressList);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): PickFirst {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBasePickFirst();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 8: {
-
-            message.shuffleAddressList = reader.bool();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<PickFirst>): PickFirst {
-    return PickFirst.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<PickFirst>): PickFirst {
-    const message = createBasePickFirst();
-    message.shuffleAddressList = object.shuffleAddressList ?? false;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const PickFirst: MessageCodec<PickFirst> = new MessageCodec<PickFirst>(
+  "shuffleAddressList bool 1",
+  (v: any[], i: number): PickFirst => ({
+    shuffleAddressList: v[i] ?? false,
+  }),
+);

@@ -2,8 +2,7 @@
 // source: envoy/extensions/load_balancing_policies/random_subsetting/v3/random_subsetting.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../../protobuf/message-codec";
 import { UInt32Value } from "../../../../../google/protobuf/wrappers";
 import { LoadBalancingPolicy } from "../../../../config/cluster/v3/cluster";
 
@@ -12,69 +11,11 @@ export interface RandomSubsetting {
   childPolicy: LoadBalancingPolicy | undefined;
 }
 
-function createBaseRandomSubsetting(): RandomSubsetting {
-  return { subsetSize: undefined, childPolicy: undefined };
-}
-
-export const RandomSubsetting: MessageFns<RandomSubsetting> = {
-  encode(message: RandomSubsetting, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.subsetSize !== undefined) {
-      UInt32Value.encode({ value: message.subsetSize! }, writer.uint32(10).fork()).join();
-    }
-    if (message.childPolicy !== undefined) {
-      LoadBalancingPolicy.encode(message.childPolicy, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): RandomSubsetting {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRandomSubsetting();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.subsetSize = UInt32Value.decode(reader, reader.uint32()).value;
-            continue;
-          }
-          case 18: {
-
-            message.childPolicy = LoadBalancingPolicy.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<RandomSubsetting>): RandomSubsetting {
-    return RandomSubsetting.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<RandomSubsetting>): RandomSubsetting {
-    const message = createBaseRandomSubsetting();
-    message.subsetSize = object.subsetSize ?? undefined;
-    message.childPolicy = (object.childPolicy !== undefined && object.childPolicy !== null)
-      ? LoadBalancingPolicy.fromPartial(object.childPolicy)
-      : undefined;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const RandomSubsetting: MessageCodec<RandomSubsetting> = new MessageCodec<RandomSubsetting>(
+  "subsetSize message? 1 childPolicy message 2",
+  (v: any[], i: number): RandomSubsetting => ({
+    subsetSize: v[i],
+    childPolicy: v[i + 1],
+  }),
+  () => [UInt32Value, LoadBalancingPolicy],
+);

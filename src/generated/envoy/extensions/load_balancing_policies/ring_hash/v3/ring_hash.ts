@@ -2,8 +2,7 @@
 // source: envoy/extensions/load_balancing_policies/ring_hash/v3/ring_hash.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../../protobuf/message-codec";
 import { UInt32Value, UInt64Value } from "../../../../../google/protobuf/wrappers";
 import { ConsistentHashingLbConfig, LocalityLbConfig_LocalityWeightedLbConfig } from "../../common/v3/common";
 
@@ -24,134 +23,16 @@ export enum RingHash_HashFunction {
   UNRECOGNIZED = -1,
 }
 
-function createBaseRingHash(): RingHash {
-  return {
-    hashFunction: 0,
-    minimumRingSize: undefined,
-    maximumRingSize: undefined,
-    useHostnameForHashing: false,
-    hashBalanceFactor: undefined,
-    consistentHashingLbConfig: undefined,
-    localityWeightedLbConfig: undefined,
-  };
-}
-
-export const RingHash: MessageFns<RingHash> = {
-  encode(message: RingHash, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.hashFunction !== 0) {
-      writer.uint32(8).int32(message.hashFunction);
-    }
-    if (message.minimumRingSize !== undefined) {
-      UInt64Value.encode({ value: message.minimumRingSize! }, writer.uint32(18).fork()).join();
-    }
-    if (message.maximumRingSize !== undefined) {
-      UInt64Value.encode({ value: message.maximumRingSize! }, writer.uint32(26).fork()).join();
-    }
-    if (message.useHostnameForHashing !== false) {
-      writer.uint32(32).bool(message.useHostnameForHashing);
-    }
-    if (message.hashBalanceFactor !== undefined) {
-      UInt32Value.encode({ value: message.hashBalanceFactor! }, writer.uint32(42).fork()).join();
-    }
-    if (message.consistentHashingLbConfig !== undefined) {
-      ConsistentHashingLbConfig.encode(message.consistentHashingLbConfig, writer.uint32(50).fork()).join();
-    }
-    if (message.localityWeightedLbConfig !== undefined) {
-      LocalityLbConfig_LocalityWeightedLbConfig.encode(message.localityWeightedLbConfig, writer.uint32(58).fork())
-        .join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): RingHash {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRingHash();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 8: {
-
-            message.hashFunction = reader.int32() as any;
-            continue;
-          }
-          case 18: {
-
-            message.minimumRingSize = UInt64Value.decode(reader, reader.uint32()).value;
-            continue;
-          }
-          case 26: {
-
-            message.maximumRingSize = UInt64Value.decode(reader, reader.uint32()).value;
-            continue;
-          }
-          case 32: {
-
-            message.useHostnameForHashing = reader.bool();
-            continue;
-          }
-          case 42: {
-
-            message.hashBalanceFactor = UInt32Value.decode(reader, reader.uint32()).value;
-            continue;
-          }
-          case 50: {
-
-            message.consistentHashingLbConfig = ConsistentHashingLbConfig.decode(reader, reader.uint32());
-            continue;
-          }
-          case 58: {
-
-            message.localityWeightedLbConfig = LocalityLbConfig_LocalityWeightedLbConfig.decode(
-              reader,
-              reader.uint32(),
-            );
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<RingHash>): RingHash {
-    return RingHash.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<RingHash>): RingHash {
-    const message = createBaseRingHash();
-    message.hashFunction = object.hashFunction ?? 0;
-    message.minimumRingSize = (object.minimumRingSize !== undefined && object.minimumRingSize !== null)
-      ? BigInt(object.minimumRingSize)
-      : undefined;
-    message.maximumRingSize = (object.maximumRingSize !== undefined && object.maximumRingSize !== null)
-      ? BigInt(object.maximumRingSize)
-      : undefined;
-    message.useHostnameForHashing = object.useHostnameForHashing ?? false;
-    message.hashBalanceFactor = object.hashBalanceFactor ?? undefined;
-    message.consistentHashingLbConfig =
-      (object.consistentHashingLbConfig !== undefined && object.consistentHashingLbConfig !== null)
-        ? ConsistentHashingLbConfig.fromPartial(object.consistentHashingLbConfig)
-        : undefined;
-    message.localityWeightedLbConfig =
-      (object.localityWeightedLbConfig !== undefined && object.localityWeightedLbConfig !== null)
-        ? LocalityLbConfig_LocalityWeightedLbConfig.fromPartial(object.localityWeightedLbConfig)
-        : undefined;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const RingHash: MessageCodec<RingHash> = new MessageCodec<RingHash>(
+  "hashFunction int32 1 minimumRingSize message? 2 maximumRingSize message? 3 useHostnameForHashing bool 4 hashBalanceFactor message? 5 consistentHashingLbConfig message 6 localityWeightedLbConfig message 7",
+  (v: any[], i: number): RingHash => ({
+    hashFunction: v[i] ?? 0,
+    minimumRingSize: v[i + 1],
+    maximumRingSize: v[i + 2],
+    useHostnameForHashing: v[i + 3] ?? false,
+    hashBalanceFactor: v[i + 4],
+    consistentHashingLbConfig: v[i + 5],
+    localityWeightedLbConfig: v[i + 6],
+  }),
+  () => [UInt64Value, UInt64Value, UInt32Value, ConsistentHashingLbConfig, LocalityLbConfig_LocalityWeightedLbConfig],
+);

@@ -2,8 +2,7 @@
 // source: envoy/extensions/load_balancing_policies/round_robin/v3/round_robin.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../../protobuf/message-codec";
 import { LocalityLbConfig, SlowStartConfig } from "../../common/v3/common";
 
 export interface RoundRobin {
@@ -11,71 +10,11 @@ export interface RoundRobin {
   localityLbConfig: LocalityLbConfig | undefined;
 }
 
-function createBaseRoundRobin(): RoundRobin {
-  return { slowStartConfig: undefined, localityLbConfig: undefined };
-}
-
-export const RoundRobin: MessageFns<RoundRobin> = {
-  encode(message: RoundRobin, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.slowStartConfig !== undefined) {
-      SlowStartConfig.encode(message.slowStartConfig, writer.uint32(10).fork()).join();
-    }
-    if (message.localityLbConfig !== undefined) {
-      LocalityLbConfig.encode(message.localityLbConfig, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): RoundRobin {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRoundRobin();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.slowStartConfig = SlowStartConfig.decode(reader, reader.uint32());
-            continue;
-          }
-          case 18: {
-
-            message.localityLbConfig = LocalityLbConfig.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<RoundRobin>): RoundRobin {
-    return RoundRobin.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<RoundRobin>): RoundRobin {
-    const message = createBaseRoundRobin();
-    message.slowStartConfig = (object.slowStartConfig !== undefined && object.slowStartConfig !== null)
-      ? SlowStartConfig.fromPartial(object.slowStartConfig)
-      : undefined;
-    message.localityLbConfig = (object.localityLbConfig !== undefined && object.localityLbConfig !== null)
-      ? LocalityLbConfig.fromPartial(object.localityLbConfig)
-      : undefined;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const RoundRobin: MessageCodec<RoundRobin> = new MessageCodec<RoundRobin>(
+  "slowStartConfig message 1 localityLbConfig message 2",
+  (v: any[], i: number): RoundRobin => ({
+    slowStartConfig: v[i],
+    localityLbConfig: v[i + 1],
+  }),
+  () => [SlowStartConfig, LocalityLbConfig],
+);

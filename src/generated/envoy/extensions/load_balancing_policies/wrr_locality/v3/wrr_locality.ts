@@ -2,69 +2,17 @@
 // source: envoy/extensions/load_balancing_policies/wrr_locality/v3/wrr_locality.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../../protobuf/message-codec";
 import { LoadBalancingPolicy } from "../../../../config/cluster/v3/cluster";
 
 export interface WrrLocality {
   endpointPickingPolicy: LoadBalancingPolicy | undefined;
 }
 
-function createBaseWrrLocality(): WrrLocality {
-  return { endpointPickingPolicy: undefined };
-}
-
-export const WrrLocality: MessageFns<WrrLocality> = {
-  encode(message: WrrLocality, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.endpointPickingPolicy !== undefined) {
-      LoadBalancingPolicy.encode(message.endpointPickingPolicy, writer.uint32(10).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): WrrLocality {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseWrrLocality();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.endpointPickingPolicy = LoadBalancingPolicy.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<WrrLocality>): WrrLocality {
-    return WrrLocality.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<WrrLocality>): WrrLocality {
-    const message = createBaseWrrLocality();
-    message.endpointPickingPolicy =
-      (object.endpointPickingPolicy !== undefined && object.endpointPickingPolicy !== null)
-        ? LoadBalancingPolicy.fromPartial(object.endpointPickingPolicy)
-        : undefined;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const WrrLocality: MessageCodec<WrrLocality> = new MessageCodec<WrrLocality>(
+  "endpointPickingPolicy message 1",
+  (v: any[], i: number): WrrLocality => ({
+    endpointPickingPolicy: v[i],
+  }),
+  () => [LoadBalancingPolicy],
+);

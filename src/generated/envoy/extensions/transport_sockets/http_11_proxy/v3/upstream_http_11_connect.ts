@@ -2,68 +2,17 @@
 // source: envoy/extensions/transport_sockets/http_11_proxy/v3/upstream_http_11_connect.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../../protobuf/message-codec";
 import { TransportSocket } from "../../../../config/core/v3/base";
 
 export interface Http11ProxyUpstreamTransport {
   transportSocket: TransportSocket | undefined;
 }
 
-function createBaseHttp11ProxyUpstreamTransport(): Http11ProxyUpstreamTransport {
-  return { transportSocket: undefined };
-}
-
-export const Http11ProxyUpstreamTransport: MessageFns<Http11ProxyUpstreamTransport> = {
-  encode(message: Http11ProxyUpstreamTransport, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.transportSocket !== undefined) {
-      TransportSocket.encode(message.transportSocket, writer.uint32(10).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Http11ProxyUpstreamTransport {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseHttp11ProxyUpstreamTransport();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.transportSocket = TransportSocket.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Http11ProxyUpstreamTransport>): Http11ProxyUpstreamTransport {
-    return Http11ProxyUpstreamTransport.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Http11ProxyUpstreamTransport>): Http11ProxyUpstreamTransport {
-    const message = createBaseHttp11ProxyUpstreamTransport();
-    message.transportSocket = (object.transportSocket !== undefined && object.transportSocket !== null)
-      ? TransportSocket.fromPartial(object.transportSocket)
-      : undefined;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const Http11ProxyUpstreamTransport: MessageCodec<Http11ProxyUpstreamTransport> = new MessageCodec<Http11ProxyUpstreamTransport>(
+  "transportSocket message 1",
+  (v: any[], i: number): Http11ProxyUpstreamTransport => ({
+    transportSocket: v[i],
+  }),
+  () => [TransportSocket],
+);

@@ -2,8 +2,7 @@
 // source: envoy/extensions/transport_sockets/tls/v3/common.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../../protobuf/message-codec";
 import { BoolValue, UInt32Value } from "../../../../../google/protobuf/wrappers";
 import { DataSource } from "../../../../config/core/v3/base";
 import { TypedExtensionConfig } from "../../../../config/core/v3/extension";
@@ -57,421 +56,61 @@ export interface CertificateValidationContext {
 export interface CertificateValidationContext_SystemRootCerts {
 }
 
-function createBaseTlsParameters(): TlsParameters {
-  return {};
-}
+export const TlsParameters: MessageCodec<TlsParameters> = new MessageCodec<TlsParameters>(
+  "",
+  (): TlsParameters => ({}),
+);
 
-export const TlsParameters: MessageFns<TlsParameters> = {
-  encode(_: TlsParameters, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    return writer;
-  },
+export const TlsCertificate: MessageCodec<TlsCertificate> = new MessageCodec<TlsCertificate>(
+  "certificateChain message 1 privateKey message 2",
+  (v: any[], i: number): TlsCertificate => ({
+    certificateChain: v[i],
+    privateKey: v[i + 1],
+  }),
+  () => [DataSource, DataSource],
+);
 
-  decode(input: BinaryReader | Uint8Array, length?: number): TlsParameters {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseTlsParameters();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
+export const TlsSessionTicketKeys: MessageCodec<TlsSessionTicketKeys> = new MessageCodec<TlsSessionTicketKeys>(
+  "",
+  (): TlsSessionTicketKeys => ({}),
+);
 
-  create(base?: DeepPartial<TlsParameters>): TlsParameters {
-    return TlsParameters.fromPartial(base ?? {});
-  },
-  fromPartial(_: DeepPartial<TlsParameters>): TlsParameters {
-    const message = createBaseTlsParameters();
-    return message;
-  },
-};
+export const CertificateProviderPluginInstance: MessageCodec<CertificateProviderPluginInstance> = new MessageCodec<CertificateProviderPluginInstance>(
+  "instanceName string 1 certificateName string 2",
+  (v: any[], i: number): CertificateProviderPluginInstance => ({
+    instanceName: v[i] ?? "",
+    certificateName: v[i + 1] ?? "",
+  }),
+);
 
-function createBaseTlsCertificate(): TlsCertificate {
-  return { certificateChain: undefined, privateKey: undefined };
-}
+export const SubjectAltNameMatcher: MessageCodec<SubjectAltNameMatcher> = new MessageCodec<SubjectAltNameMatcher>(
+  "sanType int32 1 matcher message 2",
+  (v: any[], i: number): SubjectAltNameMatcher => ({
+    sanType: v[i] ?? 0,
+    matcher: v[i + 1],
+  }),
+  () => [StringMatcher],
+);
 
-export const TlsCertificate: MessageFns<TlsCertificate> = {
-  encode(message: TlsCertificate, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.certificateChain !== undefined) {
-      DataSource.encode(message.certificateChain, writer.uint32(10).fork()).join();
-    }
-    if (message.privateKey !== undefined) {
-      DataSource.encode(message.privateKey, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
+export const CertificateValidationContext: MessageCodec<CertificateValidationContext> = new MessageCodec<CertificateValidationContext>(
+  "trustedCa message 1 caCertificateProviderInstance message 13 systemRootCerts message 17 verifyCertificateSpki string[] 3 verifyCertificateHash string[] 2 matchTypedSubjectAltNames message[] 15 matchSubjectAltNames message[] 9 requireSignedCertificateTimestamp message? 6 crl message 7 maxVerifyDepth message? 16 customValidatorConfig message 12",
+  (v: any[], i: number): CertificateValidationContext => ({
+    trustedCa: v[i],
+    caCertificateProviderInstance: v[i + 1],
+    systemRootCerts: v[i + 2],
+    verifyCertificateSpki: v[i + 3] ?? [],
+    verifyCertificateHash: v[i + 4] ?? [],
+    matchTypedSubjectAltNames: v[i + 5] ?? [],
+    matchSubjectAltNames: v[i + 6] ?? [],
+    requireSignedCertificateTimestamp: v[i + 7],
+    crl: v[i + 8],
+    maxVerifyDepth: v[i + 9],
+    customValidatorConfig: v[i + 10],
+  }),
+  () => [DataSource, CertificateProviderPluginInstance, CertificateValidationContext_SystemRootCerts, SubjectAltNameMatcher, StringMatcher, BoolValue, DataSource, UInt32Value, TypedExtensionConfig],
+);
 
-  decode(input: BinaryReader | Uint8Array, length?: number): TlsCertificate {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseTlsCertificate();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.certificateChain = DataSource.decode(reader, reader.uint32());
-            continue;
-          }
-          case 18: {
-
-            message.privateKey = DataSource.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<TlsCertificate>): TlsCertificate {
-    return TlsCertificate.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<TlsCertificate>): TlsCertificate {
-    const message = createBaseTlsCertificate();
-    message.certificateChain = (object.certificateChain !== undefined && object.certificateChain !== null)
-      ? DataSource.fromPartial(object.certificateChain)
-      : undefined;
-    message.privateKey = (object.privateKey !== undefined && object.privateKey !== null)
-      ? DataSource.fromPartial(object.privateKey)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseTlsSessionTicketKeys(): TlsSessionTicketKeys {
-  return {};
-}
-
-export const TlsSessionTicketKeys: MessageFns<TlsSessionTicketKeys> = {
-  encode(_: TlsSessionTicketKeys, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): TlsSessionTicketKeys {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseTlsSessionTicketKeys();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<TlsSessionTicketKeys>): TlsSessionTicketKeys {
-    return TlsSessionTicketKeys.fromPartial(base ?? {});
-  },
-  fromPartial(_: DeepPartial<TlsSessionTicketKeys>): TlsSessionTicketKeys {
-    const message = createBaseTlsSessionTicketKeys();
-    return message;
-  },
-};
-
-function createBaseCertificateProviderPluginInstance(): CertificateProviderPluginInstance {
-  return { instanceName: "", certificateName: "" };
-}
-
-export const CertificateProviderPluginInstance: MessageFns<CertificateProviderPluginInstance> = {
-  encode(message: CertificateProviderPluginInstance, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.instanceName !== "") {
-      writer.uint32(10).string(message.instanceName);
-    }
-    if (message.certificateName !== "") {
-      writer.uint32(18).string(message.certificateName);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): CertificateProviderPluginInstance {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCertificateProviderPluginInstance();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.instanceName = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.certificateName = reader.string();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<CertificateProviderPluginInstance>): CertificateProviderPluginInstance {
-    return CertificateProviderPluginInstance.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<CertificateProviderPluginInstance>): CertificateProviderPluginInstance {
-    const message = createBaseCertificateProviderPluginInstance();
-    message.instanceName = object.instanceName ?? "";
-    message.certificateName = object.certificateName ?? "";
-    return message;
-  },
-};
-
-function createBaseSubjectAltNameMatcher(): SubjectAltNameMatcher {
-  return { sanType: 0, matcher: undefined };
-}
-
-export const SubjectAltNameMatcher: MessageFns<SubjectAltNameMatcher> = {
-  encode(message: SubjectAltNameMatcher, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.sanType !== 0) {
-      writer.uint32(8).int32(message.sanType);
-    }
-    if (message.matcher !== undefined) {
-      StringMatcher.encode(message.matcher, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): SubjectAltNameMatcher {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseSubjectAltNameMatcher();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 8: {
-
-            message.sanType = reader.int32() as any;
-            continue;
-          }
-          case 18: {
-
-            message.matcher = StringMatcher.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<SubjectAltNameMatcher>): SubjectAltNameMatcher {
-    return SubjectAltNameMatcher.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<SubjectAltNameMatcher>): SubjectAltNameMatcher {
-    const message = createBaseSubjectAltNameMatcher();
-    message.sanType = object.sanType ?? 0;
-    message.matcher = (object.matcher !== undefined && object.matcher !== null)
-      ? StringMatcher.fromPartial(object.matcher)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseCertificateValidationContext(): CertificateValidationContext {
-  return {
-    trustedCa: undefined,
-    caCertificateProviderInstance: undefined,
-    systemRootCerts: undefined,
-    verifyCertificateSpki: [],
-    verifyCertificateHash: [],
-    matchTypedSubjectAltNames: [],
-    matchSubjectAltNames: [],
-    requireSignedCertificateTimestamp: undefined,
-    crl: undefined,
-    maxVerifyDepth: undefined,
-    customValidatorConfig: undefined,
-  };
-}
-
-export const CertificateValidationContext: MessageFns<CertificateValidationContext> = {
-  encode(message: CertificateValidationContext, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.trustedCa !== undefined) {
-      DataSource.encode(message.trustedCa, writer.uint32(10).fork()).join();
-    }
-    if (message.caCertificateProviderInstance !== undefined) {
-      CertificateProviderPluginInstance.encode(message.caCertificateProviderInstance, writer.uint32(106).fork()).join();
-    }
-    if (message.systemRootCerts !== undefined) {
-      CertificateValidationContext_SystemRootCerts.encode(message.systemRootCerts, writer.uint32(138).fork()).join();
-    }
-    for (const v of message.verifyCertificateSpki) {
-      writer.uint32(26).string(v!);
-    }
-    for (const v of message.verifyCertificateHash) {
-      writer.uint32(18).string(v!);
-    }
-    for (const v of message.matchTypedSubjectAltNames) {
-      SubjectAltNameMatcher.encode(v!, writer.uint32(122).fork()).join();
-    }
-    for (const v of message.matchSubjectAltNames) {
-      StringMatcher.encode(v!, writer.uint32(74).fork()).join();
-    }
-    if (message.requireSignedCertificateTimestamp !== undefined) {
-      BoolValue.encode({ value: message.requireSignedCertificateTimestamp! }, writer.uint32(50).fork()).join();
-    }
-    if (message.crl !== undefined) {
-      DataSource.encode(message.crl, writer.uint32(58).fork()).join();
-    }
-    if (message.maxVerifyDepth !== undefined) {
-      UInt32Value.encode({ value: message.maxVerifyDepth! }, writer.uint32(130).fork()).join();
-    }
-    if (message.customValidatorConfig !== undefined) {
-      TypedExtensionConfig.encode(message.customValidatorConfig, writer.uint32(98).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): CertificateValidationContext {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCertificateValidationContext();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.trustedCa = DataSource.decode(reader, reader.uint32());
-            continue;
-          }
-          case 106: {
-
-            message.caCertificateProviderInstance = CertificateProviderPluginInstance.decode(reader, reader.uint32());
-            continue;
-          }
-          case 138: {
-
-            message.systemRootCerts = CertificateValidationContext_SystemRootCerts.decode(reader, reader.uint32());
-            continue;
-          }
-          case 26: {
-
-            message.verifyCertificateSpki.push(reader.string());
-            continue;
-          }
-          case 18: {
-
-            message.verifyCertificateHash.push(reader.string());
-            continue;
-          }
-          case 122: {
-
-            message.matchTypedSubjectAltNames.push(SubjectAltNameMatcher.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 74: {
-
-            message.matchSubjectAltNames.push(StringMatcher.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 50: {
-
-            message.requireSignedCertificateTimestamp = BoolValue.decode(reader, reader.uint32()).value;
-            continue;
-          }
-          case 58: {
-
-            message.crl = DataSource.decode(reader, reader.uint32());
-            continue;
-          }
-          case 130: {
-
-            message.maxVerifyDepth = UInt32Value.decode(reader, reader.uint32()).value;
-            continue;
-          }
-          case 98: {
-
-            message.customValidatorConfig = TypedExtensionConfig.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<CertificateValidationContext>): CertificateValidationContext {
-    return CertificateValidationContext.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<CertificateValidationContext>): CertificateValidationContext {
-    const message = createBaseCertificateValidationContext();
-    message.trustedCa = (object.trustedCa !== undefined && object.trustedCa !== null)
-      ? DataSource.fromPartial(object.trustedCa)
-      : undefined;
-    message.caCertificateProviderInstance =
-      (object.caCertificateProviderInstance !== undefined && object.caCertificateProviderInstance !== null)
-        ? CertificateProviderPluginInstance.fromPartial(object.caCertificateProviderInstance)
-        : undefined;
-    message.systemRootCerts = (object.systemRootCerts !== undefined && object.systemRootCerts !== null)
-      ? CertificateValidationContext_SystemRootCerts.fromPartial(object.systemRootCerts)
-      : undefined;
-    message.verifyCertificateSpki = object.verifyCertificateSpki?.map((e) => e) || [];
-    message.verifyCertificateHash = object.verifyCertificateHash?.map((e) => e) || [];
-    message.matchTypedSubjectAltNames =
-      object.matchTypedSubjectAltNames?.map((e) => SubjectAltNameMatcher.fromPartial(e)) || [];
-    message.matchSubjectAltNames = object.matchSubjectAltNames?.map((e) => StringMatcher.fromPartial(e)) || [];
-    message.requireSignedCertificateTimestamp = object.requireSignedCertificateTimestamp ?? undefined;
-    message.crl = (object.crl !== undefined && object.crl !== null) ? DataSource.fromPartial(object.crl) : undefined;
-    message.maxVerifyDepth = object.maxVerifyDepth ?? undefined;
-    message.customValidatorConfig =
-      (object.customValidatorConfig !== undefined && object.customValidatorConfig !== null)
-        ? TypedExtensionConfig.fromPartial(object.customValidatorConfig)
-        : undefined;
-    return message;
-  },
-};
-
-function createBaseCertificateValidationContext_SystemRootCerts(): CertificateValidationContext_SystemRootCerts {
-  return {};
-}
-
-export const CertificateValidationContext_SystemRootCerts: MessageFns<CertificateValidationContext_SystemRootCerts> = {
-  encode(_: CertificateValidationContext_SystemRootCerts, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): CertificateValidationContext_SystemRootCerts {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCertificateValidationContext_SystemRootCerts();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(
-    base?: DeepPartial<CertificateValidationContext_SystemRootCerts>,
-  ): CertificateValidationContext_SystemRootCerts {
-    return CertificateValidationContext_SystemRootCerts.fromPartial(base ?? {});
-  },
-  fromPartial(
-    _: DeepPartial<CertificateValidationContext_SystemRootCerts>,
-  ): CertificateValidationContext_SystemRootCerts {
-    const message = createBaseCertificateValidationContext_SystemRootCerts();
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const CertificateValidationContext_SystemRootCerts: MessageCodec<CertificateValidationContext_SystemRootCerts> = new MessageCodec<CertificateValidationContext_SystemRootCerts>(
+  "",
+  (): CertificateValidationContext_SystemRootCerts => ({}),
+);

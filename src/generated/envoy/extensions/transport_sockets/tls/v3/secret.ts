@@ -2,8 +2,7 @@
 // source: envoy/extensions/transport_sockets/tls/v3/secret.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../../protobuf/message-codec";
 import { CertificateValidationContext, TlsCertificate, TlsSessionTicketKeys } from "./common";
 
 export interface SdsSecretConfig {
@@ -23,195 +22,23 @@ export interface Secret {
     | undefined;
 }
 
-function createBaseSdsSecretConfig(): SdsSecretConfig {
-  return { name: "" };
-}
+export const SdsSecretConfig: MessageCodec<SdsSecretConfig> = new MessageCodec<SdsSecretConfig>(
+  "name string 1",
+  (v: any[], i: number): SdsSecretConfig => ({
+    name: v[i] ?? "",
+  }),
+);
 
-export const SdsSecretConfig: MessageFns<SdsSecretConfig> = {
-  encode(message: SdsSecretConfig, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== "") {
-      writer.uint32(10).string(message.name);
-    }
-    return writer;
-  },
+export const GenericSecret: MessageCodec<GenericSecret> = new MessageCodec<GenericSecret>(
+  "",
+  (): GenericSecret => ({}),
+);
 
-  decode(input: BinaryReader | Uint8Array, length?: number): SdsSecretConfig {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseSdsSecretConfig();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.name = reader.string();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<SdsSecretConfig>): SdsSecretConfig {
-    return SdsSecretConfig.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<SdsSecretConfig>): SdsSecretConfig {
-    const message = createBaseSdsSecretConfig();
-    message.name = object.name ?? "";
-    return message;
-  },
-};
-
-function createBaseGenericSecret(): GenericSecret {
-  return {};
-}
-
-export const GenericSecret: MessageFns<GenericSecret> = {
-  encode(_: GenericSecret, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): GenericSecret {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseGenericSecret();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<GenericSecret>): GenericSecret {
-    return GenericSecret.fromPartial(base ?? {});
-  },
-  fromPartial(_: DeepPartial<GenericSecret>): GenericSecret {
-    const message = createBaseGenericSecret();
-    return message;
-  },
-};
-
-function createBaseSecret(): Secret {
-  return { name: "", type: undefined };
-}
-
-export const Secret: MessageFns<Secret> = {
-  encode(message: Secret, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== "") {
-      writer.uint32(10).string(message.name);
-    }
-    switch (message.type?.$case) {
-      case "tlsCertificate":
-        TlsCertificate.encode(message.type.value, writer.uint32(18).fork()).join();
-        break;
-      case "sessionTicketKeys":
-        TlsSessionTicketKeys.encode(message.type.value, writer.uint32(26).fork()).join();
-        break;
-      case "validationContext":
-        CertificateValidationContext.encode(message.type.value, writer.uint32(34).fork()).join();
-        break;
-      case "genericSecret":
-        GenericSecret.encode(message.type.value, writer.uint32(42).fork()).join();
-        break;
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Secret {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseSecret();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.name = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.type = { $case: "tlsCertificate", value: TlsCertificate.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 26: {
-
-            message.type = { $case: "sessionTicketKeys", value: TlsSessionTicketKeys.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 34: {
-
-            message.type = {
-              $case: "validationContext",
-              value: CertificateValidationContext.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 42: {
-
-            message.type = { $case: "genericSecret", value: GenericSecret.decode(reader, reader.uint32()) };
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Secret>): Secret {
-    return Secret.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Secret>): Secret {
-    const message = createBaseSecret();
-    message.name = object.name ?? "";
-    switch (object.type?.$case) {
-      case "tlsCertificate": {
-        if (object.type?.value !== undefined && object.type?.value !== null) {
-          message.type = { $case: "tlsCertificate", value: TlsCertificate.fromPartial(object.type.value) };
-        }
-        break;
-      }
-      case "sessionTicketKeys": {
-        if (object.type?.value !== undefined && object.type?.value !== null) {
-          message.type = { $case: "sessionTicketKeys", value: TlsSessionTicketKeys.fromPartial(object.type.value) };
-        }
-        break;
-      }
-      case "validationContext": {
-        if (object.type?.value !== undefined && object.type?.value !== null) {
-          message.type = {
-            $case: "validationContext",
-            value: CertificateValidationContext.fromPartial(object.type.value),
-          };
-        }
-        break;
-      }
-      case "genericSecret": {
-        if (object.type?.value !== undefined && object.type?.value !== null) {
-          message.type = { $case: "genericSecret", value: GenericSecret.fromPartial(object.type.value) };
-        }
-        break;
-      }
-    }
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const Secret: MessageCodec<Secret> = new MessageCodec<Secret>(
+  "name string 1 type.tlsCertificate message 2 type.sessionTicketKeys message 3 type.validationContext message 4 type.genericSecret message 5",
+  (v: any[], i: number): Secret => ({
+    name: v[i] ?? "",
+    type: v[i + 1],
+  }),
+  () => [TlsCertificate, TlsSessionTicketKeys, CertificateValidationContext, GenericSecret],
+);

@@ -2,8 +2,7 @@
 // source: envoy/extensions/transport_sockets/tls/v3/tls.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../../protobuf/message-codec";
 import { TypedExtensionConfig } from "../../../../config/core/v3/extension";
 import {
   CertificateProviderPluginInstance,
@@ -47,444 +46,46 @@ export interface CommonTlsContext_CombinedCertificateValidationContext {
   validationContextCertificateProviderInstance: CommonTlsContext_CertificateProviderInstance | undefined;
 }
 
-function createBaseUpstreamTlsContext(): UpstreamTlsContext {
-  return { commonTlsContext: undefined, sni: "", autoHostSni: false, autoSniSanValidation: false };
-}
+export const UpstreamTlsContext: MessageCodec<UpstreamTlsContext> = new MessageCodec<UpstreamTlsContext>(
+  "commonTlsContext message 1 sni string 2 autoHostSni bool 6 autoSniSanValidation bool 7",
+  (v: any[], i: number): UpstreamTlsContext => ({
+    commonTlsContext: v[i],
+    sni: v[i + 1] ?? "",
+    autoHostSni: v[i + 2] ?? false,
+    autoSniSanValidation: v[i + 3] ?? false,
+  }),
+  () => [CommonTlsContext],
+);
 
-export const UpstreamTlsContext: MessageFns<UpstreamTlsContext> = {
-  encode(message: UpstreamTlsContext, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.commonTlsContext !== undefined) {
-      CommonTlsContext.encode(message.commonTlsContext, writer.uint32(10).fork()).join();
-    }
-    if (message.sni !== "") {
-      writer.uint32(18).string(message.sni);
-    }
-    if (message.autoHostSni !== false) {
-      writer.uint32(48).bool(message.autoHostSni);
-    }
-    if (message.autoSniSanValidation !== false) {
-      writer.uint32(56).bool(message.autoSniSanValidation);
-    }
-    return writer;
-  },
+export const CommonTlsContext: MessageCodec<CommonTlsContext> = new MessageCodec<CommonTlsContext>(
+  "tlsParams message 1 tlsCertificates message[] 2 tlsCertificateSdsSecretConfigs message[] 6 tlsCertificateProviderInstance message 14 tlsCertificateCertificateProviderInstance message 11 validationContextType.validationContext message 3 validationContextType.validationContextSdsSecretConfig message 7 validationContextType.combinedValidationContext message 8 validationContextType.validationContextCertificateProviderInstance message 12 alpnProtocols string[] 4 customHandshaker message 13",
+  (v: any[], i: number): CommonTlsContext => ({
+    tlsParams: v[i],
+    tlsCertificates: v[i + 1] ?? [],
+    tlsCertificateSdsSecretConfigs: v[i + 2] ?? [],
+    tlsCertificateProviderInstance: v[i + 3],
+    tlsCertificateCertificateProviderInstance: v[i + 4],
+    validationContextType: v[i + 5],
+    alpnProtocols: v[i + 6] ?? [],
+    customHandshaker: v[i + 7],
+  }),
+  () => [TlsParameters, TlsCertificate, SdsSecretConfig, CertificateProviderPluginInstance, CommonTlsContext_CertificateProviderInstance, CertificateValidationContext, SdsSecretConfig, CommonTlsContext_CombinedCertificateValidationContext, CommonTlsContext_CertificateProviderInstance, TypedExtensionConfig],
+);
 
-  decode(input: BinaryReader | Uint8Array, length?: number): UpstreamTlsContext {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseUpstreamTlsContext();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
+export const CommonTlsContext_CertificateProviderInstance: MessageCodec<CommonTlsContext_CertificateProviderInstance> = new MessageCodec<CommonTlsContext_CertificateProviderInstance>(
+  "instanceName string 1 certificateName string 2",
+  (v: any[], i: number): CommonTlsContext_CertificateProviderInstance => ({
+    instanceName: v[i] ?? "",
+    certificateName: v[i + 1] ?? "",
+  }),
+);
 
-            message.commonTlsContext = CommonTlsContext.decode(reader, reader.uint32());
-            continue;
-          }
-          case 18: {
-
-            message.sni = reader.string();
-            continue;
-          }
-          case 48: {
-
-            message.autoHostSni = reader.bool();
-            continue;
-          }
-          case 56: {
-
-            message.autoSniSanValidation = reader.bool();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<UpstreamTlsContext>): UpstreamTlsContext {
-    return UpstreamTlsContext.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<UpstreamTlsContext>): UpstreamTlsContext {
-    const message = createBaseUpstreamTlsContext();
-    message.commonTlsContext = (object.commonTlsContext !== undefined && object.commonTlsContext !== null)
-      ? CommonTlsContext.fromPartial(object.commonTlsContext)
-      : undefined;
-    message.sni = object.sni ?? "";
-    message.autoHostSni = object.autoHostSni ?? false;
-    message.autoSniSanValidation = object.autoSniSanValidation ?? false;
-    return message;
-  },
-};
-
-function createBaseCommonTlsContext(): CommonTlsContext {
-  return {
-    tlsParams: undefined,
-    tlsCertificates: [],
-    tlsCertificateSdsSecretConfigs: [],
-    tlsCertificateProviderInstance: undefined,
-    tlsCertificateCertificateProviderInstance: undefined,
-    validationContextType: undefined,
-    alpnProtocols: [],
-    customHandshaker: undefined,
-  };
-}
-
-export const CommonTlsContext: MessageFns<CommonTlsContext> = {
-  encode(message: CommonTlsContext, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.tlsParams !== undefined) {
-      TlsParameters.encode(message.tlsParams, writer.uint32(10).fork()).join();
-    }
-    for (const v of message.tlsCertificates) {
-      TlsCertificate.encode(v!, writer.uint32(18).fork()).join();
-    }
-    for (const v of message.tlsCertificateSdsSecretConfigs) {
-      SdsSecretConfig.encode(v!, writer.uint32(50).fork()).join();
-    }
-    if (message.tlsCertificateProviderInstance !== undefined) {
-      CertificateProviderPluginInstance.encode(message.tlsCertificateProviderInstance, writer.uint32(114).fork())
-        .join();
-    }
-    if (message.tlsCertificateCertificateProviderInstance !== undefined) {
-      CommonTlsContext_CertificateProviderInstance.encode(
-        message.tlsCertificateCertificateProviderInstance,
-        writer.uint32(90).fork(),
-      ).join();
-    }
-    switch (message.validationContextType?.$case) {
-      case "validationContext":
-        CertificateValidationContext.encode(message.validationContextType.value, writer.uint32(26).fork()).join();
-        break;
-      case "validationContextSdsSecretConfig":
-        SdsSecretConfig.encode(message.validationContextType.value, writer.uint32(58).fork()).join();
-        break;
-      case "combinedValidationContext":
-        CommonTlsContext_CombinedCertificateValidationContext.encode(
-          message.validationContextType.value,
-          writer.uint32(66).fork(),
-        ).join();
-        break;
-      case "validationContextCertificateProviderInstance":
-        CommonTlsContext_CertificateProviderInstance.encode(
-          message.validationContextType.value,
-          writer.uint32(98).fork(),
-        ).join();
-        break;
-    }
-    for (const v of message.alpnProtocols) {
-      writer.uint32(34).string(v!);
-    }
-    if (message.customHandshaker !== undefined) {
-      TypedExtensionConfig.encode(message.customHandshaker, writer.uint32(106).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): CommonTlsContext {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCommonTlsContext();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.tlsParams = TlsParameters.decode(reader, reader.uint32());
-            continue;
-          }
-          case 18: {
-
-            message.tlsCertificates.push(TlsCertificate.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 50: {
-
-            message.tlsCertificateSdsSecretConfigs.push(SdsSecretConfig.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 114: {
-
-            message.tlsCertificateProviderInstance = CertificateProviderPluginInstance.decode(reader, reader.uint32());
-            continue;
-          }
-          case 90: {
-
-            message.tlsCertificateCertificateProviderInstance = CommonTlsContext_CertificateProviderInstance.decode(
-              reader,
-              reader.uint32(),
-            );
-            continue;
-          }
-          case 26: {
-
-            message.validationContextType = {
-              $case: "validationContext",
-              value: CertificateValidationContext.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 58: {
-
-            message.validationContextType = {
-              $case: "validationContextSdsSecretConfig",
-              value: SdsSecretConfig.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 66: {
-
-            message.validationContextType = {
-              $case: "combinedValidationContext",
-              value: CommonTlsContext_CombinedCertificateValidationContext.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 98: {
-
-            message.validationContextType = {
-              $case: "validationContextCertificateProviderInstance",
-              value: CommonTlsContext_CertificateProviderInstance.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 34: {
-
-            message.alpnProtocols.push(reader.string());
-            continue;
-          }
-          case 106: {
-
-            message.customHandshaker = TypedExtensionConfig.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<CommonTlsContext>): CommonTlsContext {
-    return CommonTlsContext.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<CommonTlsContext>): CommonTlsContext {
-    const message = createBaseCommonTlsContext();
-    message.tlsParams = (object.tlsParams !== undefined && object.tlsParams !== null)
-      ? TlsParameters.fromPartial(object.tlsParams)
-      : undefined;
-    message.tlsCertificates = object.tlsCertificates?.map((e) => TlsCertificate.fromPartial(e)) || [];
-    message.tlsCertificateSdsSecretConfigs =
-      object.tlsCertificateSdsSecretConfigs?.map((e) => SdsSecretConfig.fromPartial(e)) || [];
-    message.tlsCertificateProviderInstance =
-      (object.tlsCertificateProviderInstance !== undefined && object.tlsCertificateProviderInstance !== null)
-        ? CertificateProviderPluginInstance.fromPartial(object.tlsCertificateProviderInstance)
-        : undefined;
-    message.tlsCertificateCertificateProviderInstance =
-      (object.tlsCertificateCertificateProviderInstance !== undefined &&
-          object.tlsCertificateCertificateProviderInstance !== null)
-        ? CommonTlsContext_CertificateProviderInstance.fromPartial(object.tlsCertificateCertificateProviderInstance)
-        : undefined;
-    switch (object.validationContextType?.$case) {
-      case "validationContext": {
-        if (object.validationContextType?.value !== undefined && object.validationContextType?.value !== null) {
-          message.validationContextType = {
-            $case: "validationContext",
-            value: CertificateValidationContext.fromPartial(object.validationContextType.value),
-          };
-        }
-        break;
-      }
-      case "validationContextSdsSecretConfig": {
-        if (object.validationContextType?.value !== undefined && object.validationContextType?.value !== null) {
-          message.validationContextType = {
-            $case: "validationContextSdsSecretConfig",
-            value: SdsSecretConfig.fromPartial(object.validationContextType.value),
-          };
-        }
-        break;
-      }
-      case "combinedValidationContext": {
-        if (object.validationContextType?.value !== undefined && object.validationContextType?.value !== null) {
-          message.validationContextType = {
-            $case: "combinedValidationContext",
-            value: CommonTlsContext_CombinedCertificateValidationContext.fromPartial(
-              object.validationContextType.value,
-            ),
-          };
-        }
-        break;
-      }
-      case "validationContextCertificateProviderInstance": {
-        if (object.validationContextType?.value !== undefined && object.validationContextType?.value !== null) {
-          message.validationContextType = {
-            $case: "validationContextCertificateProviderInstance",
-            value: CommonTlsContext_CertificateProviderInstance.fromPartial(object.validationContextType.value),
-          };
-        }
-        break;
-      }
-    }
-    message.alpnProtocols = object.alpnProtocols?.map((e) => e) || [];
-    message.customHandshaker = (object.customHandshaker !== undefined && object.customHandshaker !== null)
-      ? TypedExtensionConfig.fromPartial(object.customHandshaker)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseCommonTlsContext_CertificateProviderInstance(): CommonTlsContext_CertificateProviderInstance {
-  return { instanceName: "", certificateName: "" };
-}
-
-export const CommonTlsContext_CertificateProviderInstance: MessageFns<CommonTlsContext_CertificateProviderInstance> = {
-  encode(
-    message: CommonTlsContext_CertificateProviderInstance,
-    writer: BinaryWriter = new BinaryWriter(),
-  ): BinaryWriter {
-    if (message.instanceName !== "") {
-      writer.uint32(10).string(message.instanceName);
-    }
-    if (message.certificateName !== "") {
-      writer.uint32(18).string(message.certificateName);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): CommonTlsContext_CertificateProviderInstance {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCommonTlsContext_CertificateProviderInstance();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.instanceName = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.certificateName = reader.string();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(
-    base?: DeepPartial<CommonTlsContext_CertificateProviderInstance>,
-  ): CommonTlsContext_CertificateProviderInstance {
-    return CommonTlsContext_CertificateProviderInstance.fromPartial(base ?? {});
-  },
-  fromPartial(
-    object: DeepPartial<CommonTlsContext_CertificateProviderInstance>,
-  ): CommonTlsContext_CertificateProviderInstance {
-    const message = createBaseCommonTlsContext_CertificateProviderInstance();
-    message.instanceName = object.instanceName ?? "";
-    message.certificateName = object.certificateName ?? "";
-    return message;
-  },
-};
-
-function createBaseCommonTlsContext_CombinedCertificateValidationContext(): CommonTlsContext_CombinedCertificateValidationContext {
-  return {
-    defaultValidationContext: undefined,
-    validationContextSdsSecretConfig: undefined,
-    validationContextCertificateProviderInstance: undefined,
-  };
-}
-
-export const CommonTlsContext_CombinedCertificateValidationContext: MessageFns<
-  CommonTlsContext_CombinedCertificateValidationContext
-> = {
-  encode(
-    message: CommonTlsContext_CombinedCertificateValidationContext,
-    writer: BinaryWriter = new BinaryWriter(),
-  ): BinaryWriter {
-    if (message.defaultValidationContext !== undefined) {
-      CertificateValidationContext.encode(message.defaultValidationContext, writer.uint32(10).fork()).join();
-    }
-    if (message.validationContextSdsSecretConfig !== undefined) {
-      SdsSecretConfig.encode(message.validationContextSdsSecretConfig, writer.uint32(18).fork()).join();
-    }
-    if (message.validationContextCertificateProviderInstance !== undefined) {
-      CommonTlsContext_CertificateProviderInstance.encode(
-        message.validationContextCertificateProviderInstance,
-        writer.uint32(34).fork(),
-      ).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): CommonTlsContext_CombinedCertificateValidationContext {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCommonTlsContext_CombinedCertificateValidationContext();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.defaultValidationContext = CertificateValidationContext.decode(reader, reader.uint32());
-            continue;
-          }
-          case 18: {
-
-            message.validationContextSdsSecretConfig = SdsSecretConfig.decode(reader, reader.uint32());
-            continue;
-          }
-          case 34: {
-
-            message.validationContextCertificateProviderInstance = CommonTlsContext_CertificateProviderInstance.decode(
-              reader,
-              reader.uint32(),
-            );
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(
-    base?: DeepPartial<CommonTlsContext_CombinedCertificateValidationContext>,
-  ): CommonTlsContext_CombinedCertificateValidationContext {
-    return CommonTlsContext_CombinedCertificateValidationContext.fromPartial(base ?? {});
-  },
-  fromPartial(
-    object: DeepPartial<CommonTlsContext_CombinedCertificateValidationContext>,
-  ): CommonTlsContext_CombinedCertificateValidationContext {
-    const message = createBaseCommonTlsContext_CombinedCertificateValidationContext();
-    message.defaultValidationContext =
-      (object.defaultValidationContext !== undefined && object.defaultValidationContext !== null)
-        ? CertificateValidationContext.fromPartial(object.defaultValidationContext)
-        : undefined;
-    message.validationContextSdsSecretConfig =
-      (object.validationContextSdsSecretConfig !== undefined && object.validationContextSdsSecretConfig !== null)
-        ? SdsSecretConfig.fromPartial(object.validationContextSdsSecretConfig)
-        : undefined;
-    message.validationContextCertificateProviderInstance =
-      (object.validationContextCertificateProviderInstance !== undefined &&
-          object.validationContextCertificateProviderInstance !== null)
-        ? CommonTlsContext_CertificateProviderInstance.fromPartial(object.validationContextCertificateProviderInstance)
-        : undefined;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const CommonTlsContext_CombinedCertificateValidationContext: MessageCodec<CommonTlsContext_CombinedCertificateValidationContext> = new MessageCodec<CommonTlsContext_CombinedCertificateValidationContext>(
+  "defaultValidationContext message 1 validationContextSdsSecretConfig message 2 validationContextCertificateProviderInstance message 4",
+  (v: any[], i: number): CommonTlsContext_CombinedCertificateValidationContext => ({
+    defaultValidationContext: v[i],
+    validationContextSdsSecretConfig: v[i + 1],
+    validationContextCertificateProviderInstance: v[i + 2],
+  }),
+  () => [CertificateValidationContext, SdsSecretConfig, CommonTlsContext_CertificateProviderInstance],
+);

@@ -2,8 +2,7 @@
 // source: envoy/extensions/transport_sockets/tls/v3/tls_spiffe_validator_config.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../../protobuf/message-codec";
 import { DataSource } from "../../../../config/core/v3/base";
 
 export interface SPIFFECertValidatorConfig {
@@ -15,109 +14,19 @@ export interface SPIFFECertValidatorConfig_TrustDomain {
   trustBundle: DataSource | undefined;
 }
 
-function createBaseSPIFFECertValidatorConfig(): SPIFFECertValidatorConfig {
-  return { trustDomains: [] };
-}
+export const SPIFFECertValidatorConfig: MessageCodec<SPIFFECertValidatorConfig> = new MessageCodec<SPIFFECertValidatorConfig>(
+  "trustDomains message[] 1",
+  (v: any[], i: number): SPIFFECertValidatorConfig => ({
+    trustDomains: v[i] ?? [],
+  }),
+  () => [SPIFFECertValidatorConfig_TrustDomain],
+);
 
-export const SPIFFECertValidatorConfig: MessageFns<SPIFFECertValidatorConfig> = {
-  encode(message: SPIFFECertValidatorConfig, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    for (const v of message.trustDomains) {
-      SPIFFECertValidatorConfig_TrustDomain.encode(v!, writer.uint32(10).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): SPIFFECertValidatorConfig {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseSPIFFECertValidatorConfig();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.trustDomains.push(SPIFFECertValidatorConfig_TrustDomain.decode(reader, reader.uint32()));
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<SPIFFECertValidatorConfig>): SPIFFECertValidatorConfig {
-    return SPIFFECertValidatorConfig.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<SPIFFECertValidatorConfig>): SPIFFECertValidatorConfig {
-    const message = createBaseSPIFFECertValidatorConfig();
-    message.trustDomains = object.trustDomains?.map((e) => SPIFFECertValidatorConfig_TrustDomain.fromPartial(e)) || [];
-    return message;
-  },
-};
-
-function createBaseSPIFFECertValidatorConfig_TrustDomain(): SPIFFECertValidatorConfig_TrustDomain {
-  return { name: "", trustBundle: undefined };
-}
-
-export const SPIFFECertValidatorConfig_TrustDomain: MessageFns<SPIFFECertValidatorConfig_TrustDomain> = {
-  encode(message: SPIFFECertValidatorConfig_TrustDomain, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== "") {
-      writer.uint32(10).string(message.name);
-    }
-    if (message.trustBundle !== undefined) {
-      DataSource.encode(message.trustBundle, writer.uint32(18).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): SPIFFECertValidatorConfig_TrustDomain {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseSPIFFECertValidatorConfig_TrustDomain();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.name = reader.string();
-            continue;
-          }
-          case 18: {
-
-            message.trustBundle = DataSource.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<SPIFFECertValidatorConfig_TrustDomain>): SPIFFECertValidatorConfig_TrustDomain {
-    return SPIFFECertValidatorConfig_TrustDomain.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<SPIFFECertValidatorConfig_TrustDomain>): SPIFFECertValidatorConfig_TrustDomain {
-    const message = createBaseSPIFFECertValidatorConfig_TrustDomain();
-    message.name = object.name ?? "";
-    message.trustBundle = (object.trustBundle !== undefined && object.trustBundle !== null)
-      ? DataSource.fromPartial(object.trustBundle)
-      : undefined;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const SPIFFECertValidatorConfig_TrustDomain: MessageCodec<SPIFFECertValidatorConfig_TrustDomain> = new MessageCodec<SPIFFECertValidatorConfig_TrustDomain>(
+  "name string 1 trustBundle message 2",
+  (v: any[], i: number): SPIFFECertValidatorConfig_TrustDomain => ({
+    name: v[i] ?? "",
+    trustBundle: v[i + 1],
+  }),
+  () => [DataSource],
+);

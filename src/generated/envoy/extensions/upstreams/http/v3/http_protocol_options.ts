@@ -2,69 +2,17 @@
 // source: envoy/extensions/upstreams/http/v3/http_protocol_options.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../../protobuf/message-codec";
 import { HttpProtocolOptions as HttpProtocolOptions1 } from "../../../../config/core/v3/protocol";
 
 export interface HttpProtocolOptions {
   commonHttpProtocolOptions: HttpProtocolOptions1 | undefined;
 }
 
-function createBaseHttpProtocolOptions(): HttpProtocolOptions {
-  return { commonHttpProtocolOptions: undefined };
-}
-
-export const HttpProtocolOptions: MessageFns<HttpProtocolOptions> = {
-  encode(message: HttpProtocolOptions, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.commonHttpProtocolOptions !== undefined) {
-      HttpProtocolOptions1.encode(message.commonHttpProtocolOptions, writer.uint32(10).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): HttpProtocolOptions {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseHttpProtocolOptions();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.commonHttpProtocolOptions = HttpProtocolOptions1.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<HttpProtocolOptions>): HttpProtocolOptions {
-    return HttpProtocolOptions.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<HttpProtocolOptions>): HttpProtocolOptions {
-    const message = createBaseHttpProtocolOptions();
-    message.commonHttpProtocolOptions =
-      (object.commonHttpProtocolOptions !== undefined && object.commonHttpProtocolOptions !== null)
-        ? HttpProtocolOptions1.fromPartial(object.commonHttpProtocolOptions)
-        : undefined;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const HttpProtocolOptions: MessageCodec<HttpProtocolOptions> = new MessageCodec<HttpProtocolOptions>(
+  "commonHttpProtocolOptions message 1",
+  (v: any[], i: number): HttpProtocolOptions => ({
+    commonHttpProtocolOptions: v[i],
+  }),
+  () => [HttpProtocolOptions1],
+);

@@ -2,8 +2,7 @@
 // source: envoy/extensions/filters/common/fault/v3/fault.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../../../protobuf/message-codec";
 import { Duration } from "../../../../../../google/protobuf/duration";
 import { FractionalPercent } from "../../../../../type/v3/percent";
 
@@ -18,132 +17,16 @@ export interface FaultDelay {
 export interface FaultDelay_HeaderDelay {
 }
 
-function createBaseFaultDelay(): FaultDelay {
-  return { faultDelaySecifier: undefined, percentage: undefined };
-}
+export const FaultDelay: MessageCodec<FaultDelay> = new MessageCodec<FaultDelay>(
+  "faultDelaySecifier.fixedDelay message 3 faultDelaySecifier.headerDelay message 5 percentage message 4",
+  (v: any[], i: number): FaultDelay => ({
+    faultDelaySecifier: v[i],
+    percentage: v[i + 1],
+  }),
+  () => [Duration, FaultDelay_HeaderDelay, FractionalPercent],
+);
 
-export const FaultDelay: MessageFns<FaultDelay> = {
-  encode(message: FaultDelay, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    switch (message.faultDelaySecifier?.$case) {
-      case "fixedDelay":
-        Duration.encode(message.faultDelaySecifier.value, writer.uint32(26).fork()).join();
-        break;
-      case "headerDelay":
-        FaultDelay_HeaderDelay.encode(message.faultDelaySecifier.value, writer.uint32(42).fork()).join();
-        break;
-    }
-    if (message.percentage !== undefined) {
-      FractionalPercent.encode(message.percentage, writer.uint32(34).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): FaultDelay {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseFaultDelay();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 26: {
-
-            message.faultDelaySecifier = { $case: "fixedDelay", value: Duration.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 42: {
-
-            message.faultDelaySecifier = {
-              $case: "headerDelay",
-              value: FaultDelay_HeaderDelay.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 34: {
-
-            message.percentage = FractionalPercent.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<FaultDelay>): FaultDelay {
-    return FaultDelay.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<FaultDelay>): FaultDelay {
-    const message = createBaseFaultDelay();
-    switch (object.faultDelaySecifier?.$case) {
-      case "fixedDelay": {
-        if (object.faultDelaySecifier?.value !== undefined && object.faultDelaySecifier?.value !== null) {
-          message.faultDelaySecifier = {
-            $case: "fixedDelay",
-            value: Duration.fromPartial(object.faultDelaySecifier.value),
-          };
-        }
-        break;
-      }
-      case "headerDelay": {
-        if (object.faultDelaySecifier?.value !== undefined && object.faultDelaySecifier?.value !== null) {
-          message.faultDelaySecifier = {
-            $case: "headerDelay",
-            value: FaultDelay_HeaderDelay.fromPartial(object.faultDelaySecifier.value),
-          };
-        }
-        break;
-      }
-    }
-    message.percentage = (object.percentage !== undefined && object.percentage !== null)
-      ? FractionalPercent.fromPartial(object.percentage)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseFaultDelay_HeaderDelay(): FaultDelay_HeaderDelay {
-  return {};
-}
-
-export const FaultDelay_HeaderDelay: MessageFns<FaultDelay_HeaderDelay> = {
-  encode(_: FaultDelay_HeaderDelay, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): FaultDelay_HeaderDelay {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseFaultDelay_HeaderDelay();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<FaultDelay_HeaderDelay>): FaultDelay_HeaderDelay {
-    return FaultDelay_HeaderDelay.fromPartial(base ?? {});
-  },
-  fromPartial(_: DeepPartial<FaultDelay_HeaderDelay>): FaultDelay_HeaderDelay {
-    const message = createBaseFaultDelay_HeaderDelay();
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const FaultDelay_HeaderDelay: MessageCodec<FaultDelay_HeaderDelay> = new MessageCodec<FaultDelay_HeaderDelay>(
+  "",
+  (): FaultDelay_HeaderDelay => ({}),
+);

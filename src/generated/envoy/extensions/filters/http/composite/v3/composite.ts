@@ -2,8 +2,7 @@
 // source: envoy/extensions/filters/http/composite/v3/composite.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../../../protobuf/message-codec";
 import { RuntimeFractionalPercent } from "../../../../../config/core/v3/base";
 import { TypedExtensionConfig } from "../../../../../config/core/v3/extension";
 
@@ -25,204 +24,33 @@ export interface FilterChainConfiguration {
   typedConfig: TypedExtensionConfig[];
 }
 
-function createBaseComposite(): Composite {
-  return {};
-}
+export const Composite: MessageCodec<Composite> = new MessageCodec<Composite>(
+  "",
+  (): Composite => ({}),
+);
 
-export const Composite: MessageFns<Composite> = {
-  encode(_: Composite, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    return writer;
-  },
+export const DynamicConfig: MessageCodec<DynamicConfig> = new MessageCodec<DynamicConfig>(
+  "name string 1",
+  (v: any[], i: number): DynamicConfig => ({
+    name: v[i] ?? "",
+  }),
+);
 
-  decode(input: BinaryReader | Uint8Array, length?: number): Composite {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseComposite();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
+export const ExecuteFilterAction: MessageCodec<ExecuteFilterAction> = new MessageCodec<ExecuteFilterAction>(
+  "typedConfig message 1 dynamicConfig message 2 samplePercent message 3 filterChain message 4",
+  (v: any[], i: number): ExecuteFilterAction => ({
+    typedConfig: v[i],
+    dynamicConfig: v[i + 1],
+    samplePercent: v[i + 2],
+    filterChain: v[i + 3],
+  }),
+  () => [TypedExtensionConfig, DynamicConfig, RuntimeFractionalPercent, FilterChainConfiguration],
+);
 
-  create(base?: DeepPartial<Composite>): Composite {
-    return Composite.fromPartial(base ?? {});
-  },
-  fromPartial(_: DeepPartial<Composite>): Composite {
-    const message = createBaseComposite();
-    return message;
-  },
-};
-
-function createBaseDynamicConfig(): DynamicConfig {
-  return { name: "" };
-}
-
-export const DynamicConfig: MessageFns<DynamicConfig> = {
-  encode(message: DynamicConfig, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== "") {
-      writer.uint32(10).string(message.name);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): DynamicConfig {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseDynamicConfig();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.name = reader.string();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<DynamicConfig>): DynamicConfig {
-    return DynamicConfig.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<DynamicConfig>): DynamicConfig {
-    const message = createBaseDynamicConfig();
-    message.name = object.name ?? "";
-    return message;
-  },
-};
-
-function createBaseExecuteFilterAction(): ExecuteFilterAction {
-  return { typedConfig: undefined, dynamicConfig: undefined, samplePercent: undefined, filterChain: undefined };
-}
-
-export const ExecuteFilterAction: MessageFns<ExecuteFilterAction> = {
-  encode(message: ExecuteFilterAction, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.typedConfig !== undefined) {
-      TypedExtensionConfig.encode(message.typedConfig, writer.uint32(10).fork()).join();
-    }
-    if (message.dynamicConfig !== undefined) {
-      DynamicConfig.encode(message.dynamicConfig, writer.uint32(18).fork()).join();
-    }
-    if (message.samplePercent !== undefined) {
-      RuntimeFractionalPercent.encode(message.samplePercent, writer.uint32(26).fork()).join();
-    }
-    if (message.filterChain !== undefined) {
-      FilterChainConfiguration.encode(message.filterChain, writer.uint32(34).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ExecuteFilterAction {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseExecuteFilterAction();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.typedConfig = TypedExtensionConfig.decode(reader, reader.uint32());
-            continue;
-          }
-          case 18: {
-
-            message.dynamicConfig = DynamicConfig.decode(reader, reader.uint32());
-            continue;
-          }
-          case 26: {
-
-            message.samplePercent = RuntimeFractionalPercent.decode(reader, reader.uint32());
-            continue;
-          }
-          case 34: {
-
-            message.filterChain = FilterChainConfiguration.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<ExecuteFilterAction>): ExecuteFilterAction {
-    return ExecuteFilterAction.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ExecuteFilterAction>): ExecuteFilterAction {
-    const message = createBaseExecuteFilterAction();
-    message.typedConfig = (object.typedConfig !== undefined && object.typedConfig !== null)
-      ? TypedExtensionConfig.fromPartial(object.typedConfig)
-      : undefined;
-    message.dynamicConfig = (object.dynamicConfig !== undefined && object.dynamicConfig !== null)
-      ? DynamicConfig.fromPartial(object.dynamicConfig)
-      : undefined;
-    message.samplePercent = (object.samplePercent !== undefined && object.samplePercent !== null)
-      ? RuntimeFractionalPercent.fromPartial(object.samplePercent)
-      : undefined;
-    message.filterChain = (object.filterChain !== undefined && object.filterChain !== null)
-      ? FilterChainConfiguration.fromPartial(object.filterChain)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseFilterChainConfiguration(): FilterChainConfiguration {
-  return { typedConfig: [] };
-}
-
-export const FilterChainConfiguration: MessageFns<FilterChainConfiguration> = {
-  encode(message: FilterChainConfiguration, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    for (const v of message.typedConfig) {
-      TypedExtensionConfig.encode(v!, writer.uint32(10).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): FilterChainConfiguration {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseFilterChainConfiguration();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.typedConfig.push(TypedExtensionConfig.decode(reader, reader.uint32()));
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<FilterChainConfiguration>): FilterChainConfiguration {
-    return FilterChainConfiguration.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<FilterChainConfiguration>): FilterChainConfiguration {
-    const message = createBaseFilterChainConfiguration();
-    message.typedConfig = object.typedConfig?.map((e) => TypedExtensionConfig.fromPartial(e)) || [];
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const FilterChainConfiguration: MessageCodec<FilterChainConfiguration> = new MessageCodec<FilterChainConfiguration>(
+  "typedConfig message[] 1",
+  (v: any[], i: number): FilterChainConfiguration => ({
+    typedConfig: v[i] ?? [],
+  }),
+  () => [TypedExtensionConfig],
+);

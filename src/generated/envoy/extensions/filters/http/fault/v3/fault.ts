@@ -2,8 +2,7 @@
 // source: envoy/extensions/filters/http/fault/v3/fault.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../../../protobuf/message-codec";
 import { UInt32Value } from "../../../../../../google/protobuf/wrappers";
 import { FractionalPercent } from "../../../../../type/v3/percent";
 import { FaultDelay } from "../../../common/fault/v3/fault";
@@ -25,202 +24,26 @@ export interface HTTPFault {
   maxActiveFaults: number | undefined;
 }
 
-function createBaseFaultAbort(): FaultAbort {
-  return { errorType: undefined, percentage: undefined };
-}
+export const FaultAbort: MessageCodec<FaultAbort> = new MessageCodec<FaultAbort>(
+  "errorType.httpStatus uint32 2 errorType.grpcStatus uint32 5 errorType.headerAbort message 4 percentage message 3",
+  (v: any[], i: number): FaultAbort => ({
+    errorType: v[i],
+    percentage: v[i + 1],
+  }),
+  () => [FaultAbort_HeaderAbort, FractionalPercent],
+);
 
-export const FaultAbort: MessageFns<FaultAbort> = {
-  encode(message: FaultAbort, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    switch (message.errorType?.$case) {
-      case "httpStatus":
-        writer.uint32(16).uint32(message.errorType.value);
-        break;
-      case "grpcStatus":
-        writer.uint32(40).uint32(message.errorType.value);
-        break;
-      case "headerAbort":
-        FaultAbort_HeaderAbort.encode(message.errorType.value, writer.uint32(34).fork()).join();
-        break;
-    }
-    if (message.percentage !== undefined) {
-      FractionalPercent.encode(message.percentage, writer.uint32(26).fork()).join();
-    }
-    return writer;
-  },
+export const FaultAbort_HeaderAbort: MessageCodec<FaultAbort_HeaderAbort> = new MessageCodec<FaultAbort_HeaderAbort>(
+  "",
+  (): FaultAbort_HeaderAbort => ({}),
+);
 
-  decode(input: BinaryReader | Uint8Array, length?: number): FaultAbort {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseFaultAbort();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 16: {
-
-            message.errorType = { $case: "httpStatus", value: reader.uint32() };
-            continue;
-          }
-          case 40: {
-
-            message.errorType = { $case: "grpcStatus", value: reader.uint32() };
-            continue;
-          }
-          case 34: {
-
-            message.errorType = { $case: "headerAbort", value: FaultAbort_HeaderAbort.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 26: {
-
-            message.percentage = FractionalPercent.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<FaultAbort>): FaultAbort {
-    return FaultAbort.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<FaultAbort>): FaultAbort {
-    const message = createBaseFaultAbort();
-    switch (object.errorType?.$case) {
-      case "httpStatus": {
-        if (object.errorType?.value !== undefined && object.errorType?.value !== null) {
-          message.errorType = { $case: "httpStatus", value: object.errorType.value };
-        }
-        break;
-      }
-      case "grpcStatus": {
-        if (object.errorType?.value !== undefined && object.errorType?.value !== null) {
-          message.errorType = { $case: "grpcStatus", value: object.errorType.value };
-        }
-        break;
-      }
-      case "headerAbort": {
-        if (object.errorType?.value !== undefined && object.errorType?.value !== null) {
-          message.errorType = {
-            $case: "headerAbort",
-            value: FaultAbort_HeaderAbort.fromPartial(object.errorType.value),
-          };
-        }
-        break;
-      }
-    }
-    message.percentage = (object.percentage !== undefined && object.percentage !== null)
-      ? FractionalPercent.fromPartial(object.percentage)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseFaultAbort_HeaderAbort(): FaultAbort_HeaderAbort {
-  return {};
-}
-
-export const FaultAbort_HeaderAbort: MessageFns<FaultAbort_HeaderAbort> = {
-  encode(_: FaultAbort_HeaderAbort, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): FaultAbort_HeaderAbort {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseFaultAbort_HeaderAbort();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<FaultAbort_HeaderAbort>): FaultAbort_HeaderAbort {
-    return FaultAbort_HeaderAbort.fromPartial(base ?? {});
-  },
-  fromPartial(_: DeepPartial<FaultAbort_HeaderAbort>): FaultAbort_HeaderAbort {
-    const message = createBaseFaultAbort_HeaderAbort();
-    return message;
-  },
-};
-
-function createBaseHTTPFault(): HTTPFault {
-  return { delay: undefined, abort: undefined, maxActiveFaults: undefined };
-}
-
-export const HTTPFault: MessageFns<HTTPFault> = {
-  encode(message: HTTPFault, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.delay !== undefined) {
-      FaultDelay.encode(message.delay, writer.uint32(10).fork()).join();
-    }
-    if (message.abort !== undefined) {
-      FaultAbort.encode(message.abort, writer.uint32(18).fork()).join();
-    }
-    if (message.maxActiveFaults !== undefined) {
-      UInt32Value.encode({ value: message.maxActiveFaults! }, writer.uint32(50).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): HTTPFault {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseHTTPFault();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.delay = FaultDelay.decode(reader, reader.uint32());
-            continue;
-          }
-          case 18: {
-
-            message.abort = FaultAbort.decode(reader, reader.uint32());
-            continue;
-          }
-          case 50: {
-
-            message.maxActiveFaults = UInt32Value.decode(reader, reader.uint32()).value;
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<HTTPFault>): HTTPFault {
-    return HTTPFault.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<HTTPFault>): HTTPFault {
-    const message = createBaseHTTPFault();
-    message.delay = (object.delay !== undefined && object.delay !== null)
-      ? FaultDelay.fromPartial(object.delay)
-      : undefined;
-    message.abort = (object.abort !== undefined && object.abort !== null)
-      ? FaultAbort.fromPartial(object.abort)
-      : undefined;
-    message.maxActiveFaults = object.maxActiveFaults ?? undefined;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const HTTPFault: MessageCodec<HTTPFault> = new MessageCodec<HTTPFault>(
+  "delay message 1 abort message 2 maxActiveFaults message? 6",
+  (v: any[], i: number): HTTPFault => ({
+    delay: v[i],
+    abort: v[i + 1],
+    maxActiveFaults: v[i + 2],
+  }),
+  () => [FaultDelay, FaultAbort, UInt32Value],
+);

@@ -2,8 +2,7 @@
 // source: envoy/extensions/filters/http/gcp_authn/v3/gcp_authn.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../../../protobuf/message-codec";
 import { UInt64Value } from "../../../../../../google/protobuf/wrappers";
 
 export interface GcpAuthnFilterConfig {
@@ -18,142 +17,25 @@ export interface TokenCacheConfig {
   cacheSize: bigint | undefined;
 }
 
-function createBaseGcpAuthnFilterConfig(): GcpAuthnFilterConfig {
-  return { cacheConfig: undefined };
-}
+export const GcpAuthnFilterConfig: MessageCodec<GcpAuthnFilterConfig> = new MessageCodec<GcpAuthnFilterConfig>(
+  "cacheConfig message 3",
+  (v: any[], i: number): GcpAuthnFilterConfig => ({
+    cacheConfig: v[i],
+  }),
+  () => [TokenCacheConfig],
+);
 
-export const GcpAuthnFilterConfig: MessageFns<GcpAuthnFilterConfig> = {
-  encode(message: GcpAuthnFilterConfig, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.cacheConfig !== undefined) {
-      TokenCacheConfig.encode(message.cacheConfig, writer.uint32(26).fork()).join();
-    }
-    return writer;
-  },
+export const Audience: MessageCodec<Audience> = new MessageCodec<Audience>(
+  "url string 1",
+  (v: any[], i: number): Audience => ({
+    url: v[i] ?? "",
+  }),
+);
 
-  decode(input: BinaryReader | Uint8Array, length?: number): GcpAuthnFilterConfig {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseGcpAuthnFilterConfig();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 26: {
-
-            message.cacheConfig = TokenCacheConfig.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<GcpAuthnFilterConfig>): GcpAuthnFilterConfig {
-    return GcpAuthnFilterConfig.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<GcpAuthnFilterConfig>): GcpAuthnFilterConfig {
-    const message = createBaseGcpAuthnFilterConfig();
-    message.cacheConfig = (object.cacheConfig !== undefined && object.cacheConfig !== null)
-      ? TokenCacheConfig.fromPartial(object.cacheConfig)
-      : undefined;
-    return message;
-  },
-};
-
-function createBaseAudience(): Audience {
-  return { url: "" };
-}
-
-export const Audience: MessageFns<Audience> = {
-  encode(message: Audience, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.url !== "") {
-      writer.uint32(10).string(message.url);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Audience {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseAudience();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.url = reader.string();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Audience>): Audience {
-    return Audience.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Audience>): Audience {
-    const message = createBaseAudience();
-    message.url = object.url ?? "";
-    return message;
-  },
-};
-
-function createBaseTokenCacheConfig(): TokenCacheConfig {
-  return { cacheSize: undefined };
-}
-
-export const TokenCacheConfig: MessageFns<TokenCacheConfig> = {
-  encode(message: TokenCacheConfig, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.cacheSize !== undefined) {
-      UInt64Value.encode({ value: message.cacheSize! }, writer.uint32(10).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): TokenCacheConfig {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseTokenCacheConfig();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.cacheSize = UInt64Value.decode(reader, reader.uint32()).value;
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<TokenCacheConfig>): TokenCacheConfig {
-    return TokenCacheConfig.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<TokenCacheConfig>): TokenCacheConfig {
-    const message = createBaseTokenCacheConfig();
-    message.cacheSize = (object.cacheSize !== undefined && object.cacheSize !== null)
-      ? BigInt(object.cacheSize)
-      : undefined;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const TokenCacheConfig: MessageCodec<TokenCacheConfig> = new MessageCodec<TokenCacheConfig>(
+  "cacheSize message? 1",
+  (v: any[], i: number): TokenCacheConfig => ({
+    cacheSize: v[i],
+  }),
+  () => [UInt64Value],
+);

@@ -2,8 +2,7 @@
 // source: envoy/extensions/filters/http/stateful_session/v3/stateful_session.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../../../protobuf/message-codec";
 import { TypedExtensionConfig } from "../../../../../config/core/v3/extension";
 
 export interface StatefulSession {
@@ -15,132 +14,19 @@ export interface StatefulSessionPerRoute {
   override: { $case: "disabled"; value: boolean } | { $case: "statefulSession"; value: StatefulSession } | undefined;
 }
 
-function createBaseStatefulSession(): StatefulSession {
-  return { sessionState: undefined, strict: false };
-}
+export const StatefulSession: MessageCodec<StatefulSession> = new MessageCodec<StatefulSession>(
+  "sessionState message 1 strict bool 2",
+  (v: any[], i: number): StatefulSession => ({
+    sessionState: v[i],
+    strict: v[i + 1] ?? false,
+  }),
+  () => [TypedExtensionConfig],
+);
 
-export const StatefulSession: MessageFns<StatefulSession> = {
-  encode(message: StatefulSession, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.sessionState !== undefined) {
-      TypedExtensionConfig.encode(message.sessionState, writer.uint32(10).fork()).join();
-    }
-    if (message.strict !== false) {
-      writer.uint32(16).bool(message.strict);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): StatefulSession {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseStatefulSession();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.sessionState = TypedExtensionConfig.decode(reader, reader.uint32());
-            continue;
-          }
-          case 16: {
-
-            message.strict = reader.bool();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<StatefulSession>): StatefulSession {
-    return StatefulSession.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<StatefulSession>): StatefulSession {
-    const message = createBaseStatefulSession();
-    message.sessionState = (object.sessionState !== undefined && object.sessionState !== null)
-      ? TypedExtensionConfig.fromPartial(object.sessionState)
-      : undefined;
-    message.strict = object.strict ?? false;
-    return message;
-  },
-};
-
-function createBaseStatefulSessionPerRoute(): StatefulSessionPerRoute {
-  return { override: undefined };
-}
-
-export const StatefulSessionPerRoute: MessageFns<StatefulSessionPerRoute> = {
-  encode(message: StatefulSessionPerRoute, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    switch (message.override?.$case) {
-      case "disabled":
-        writer.uint32(8).bool(message.override.value);
-        break;
-      case "statefulSession":
-        StatefulSession.encode(message.override.value, writer.uint32(18).fork()).join();
-        break;
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): StatefulSessionPerRoute {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseStatefulSessionPerRoute();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 8: {
-
-            message.override = { $case: "disabled", value: reader.bool() };
-            continue;
-          }
-          case 18: {
-
-            message.override = { $case: "statefulSession", value: StatefulSession.decode(reader, reader.uint32()) };
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<StatefulSessionPerRoute>): StatefulSessionPerRoute {
-    return StatefulSessionPerRoute.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<StatefulSessionPerRoute>): StatefulSessionPerRoute {
-    const message = createBaseStatefulSessionPerRoute();
-    switch (object.override?.$case) {
-      case "disabled": {
-        if (object.override?.value !== undefined && object.override?.value !== null) {
-          message.override = { $case: "disabled", value: object.override.value };
-        }
-        break;
-      }
-      case "statefulSession": {
-        if (object.override?.value !== undefined && object.override?.value !== null) {
-          message.override = { $case: "statefulSession", value: StatefulSession.fromPartial(object.override.value) };
-        }
-        break;
-      }
-    }
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const StatefulSessionPerRoute: MessageCodec<StatefulSessionPerRoute> = new MessageCodec<StatefulSessionPerRoute>(
+  "override.disabled bool 1 override.statefulSession message 2",
+  (v: any[], i: number): StatefulSessionPerRoute => ({
+    override: v[i],
+  }),
+  () => [StatefulSession],
+);

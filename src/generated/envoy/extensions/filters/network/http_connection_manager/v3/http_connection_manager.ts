@@ -2,8 +2,7 @@
 // source: envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../../../protobuf/message-codec";
 import { Any } from "../../../../../../google/protobuf/any";
 import { ConfigSource, ExtensionConfigSource } from "../../../../../config/core/v3/config_source";
 import { TypedExtensionConfig } from "../../../../../config/core/v3/extension";
@@ -41,347 +40,42 @@ export interface HttpFilter {
   disabled: boolean;
 }
 
-function createBaseHttpConnectionManager(): HttpConnectionManager {
-  return {
-    statPrefix: "",
-    routeSpecifier: undefined,
-    httpFilters: [],
-    commonHttpProtocolOptions: undefined,
-    xffNumTrustedHops: 0,
-    originalIpDetectionExtensions: [],
-  };
-}
+export const HttpConnectionManager: MessageCodec<HttpConnectionManager> = new MessageCodec<HttpConnectionManager>(
+  "statPrefix string 2 routeSpecifier.rds message 3 routeSpecifier.routeConfig message 4 routeSpecifier.scopedRoutes message 31 httpFilters message[] 5 commonHttpProtocolOptions message 35 xffNumTrustedHops uint32 19 originalIpDetectionExtensions message[] 46",
+  (v: any[], i: number): HttpConnectionManager => ({
+    statPrefix: v[i] ?? "",
+    routeSpecifier: v[i + 1],
+    httpFilters: v[i + 2] ?? [],
+    commonHttpProtocolOptions: v[i + 3],
+    xffNumTrustedHops: v[i + 4] ?? 0,
+    originalIpDetectionExtensions: v[i + 5] ?? [],
+  }),
+  () => [Rds, RouteConfiguration, ScopedRoutes, HttpFilter, HttpProtocolOptions, TypedExtensionConfig],
+);
 
-export const HttpConnectionManager: MessageFns<HttpConnectionManager> = {
-  encode(message: HttpConnectionManager, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.statPrefix !== "") {
-      writer.uint32(18).string(message.statPrefix);
-    }
-    switch (message.routeSpecifier?.$case) {
-      case "rds":
-        Rds.encode(message.routeSpecifier.value, writer.uint32(26).fork()).join();
-        break;
-      case "routeConfig":
-        RouteConfiguration.encode(message.routeSpecifier.value, writer.uint32(34).fork()).join();
-        break;
-      case "scopedRoutes":
-        ScopedRoutes.encode(message.routeSpecifier.value, writer.uint32(250).fork()).join();
-        break;
-    }
-    for (const v of message.httpFilters) {
-      HttpFilter.encode(v!, writer.uint32(42).fork()).join();
-    }
-    if (message.commonHttpProtocolOptions !== undefined) {
-      HttpProtocolOptions.encode(message.commonHttpProtocolOptions, writer.uint32(282).fork()).join();
-    }
-    if (message.xffNumTrustedHops !== 0) {
-      writer.uint32(152).uint32(message.xffNumTrustedHops);
-    }
-    for (const v of message.originalIpDetectionExtensions) {
-      TypedExtensionConfig.encode(v!, writer.uint32(370).fork()).join();
-    }
-    return writer;
-  },
+export const Rds: MessageCodec<Rds> = new MessageCodec<Rds>(
+  "configSource message 1 routeConfigName string 2",
+  (v: any[], i: number): Rds => ({
+    configSource: v[i],
+    routeConfigName: v[i + 1] ?? "",
+  }),
+  () => [ConfigSource],
+);
 
-  decode(input: BinaryReader | Uint8Array, length?: number): HttpConnectionManager {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseHttpConnectionManager();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 18: {
+export const ScopedRoutes: MessageCodec<ScopedRoutes> = new MessageCodec<ScopedRoutes>(
+  "name string 1",
+  (v: any[], i: number): ScopedRoutes => ({
+    name: v[i] ?? "",
+  }),
+);
 
-            message.statPrefix = reader.string();
-            continue;
-          }
-          case 26: {
-
-            message.routeSpecifier = { $case: "rds", value: Rds.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 34: {
-
-            message.routeSpecifier = {
-              $case: "routeConfig",
-              value: RouteConfiguration.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 250: {
-
-            message.routeSpecifier = { $case: "scopedRoutes", value: ScopedRoutes.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 42: {
-
-            message.httpFilters.push(HttpFilter.decode(reader, reader.uint32()));
-            continue;
-          }
-          case 282: {
-
-            message.commonHttpProtocolOptions = HttpProtocolOptions.decode(reader, reader.uint32());
-            continue;
-          }
-          case 152: {
-
-            message.xffNumTrustedHops = reader.uint32();
-            continue;
-          }
-          case 370: {
-
-            message.originalIpDetectionExtensions.push(TypedExtensionConfig.decode(reader, reader.uint32()));
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<HttpConnectionManager>): HttpConnectionManager {
-    return HttpConnectionManager.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<HttpConnectionManager>): HttpConnectionManager {
-    const message = createBaseHttpConnectionManager();
-    message.statPrefix = object.statPrefix ?? "";
-    switch (object.routeSpecifier?.$case) {
-      case "rds": {
-        if (object.routeSpecifier?.value !== undefined && object.routeSpecifier?.value !== null) {
-          message.routeSpecifier = { $case: "rds", value: Rds.fromPartial(object.routeSpecifier.value) };
-        }
-        break;
-      }
-      case "routeConfig": {
-        if (object.routeSpecifier?.value !== undefined && object.routeSpecifier?.value !== null) {
-          message.routeSpecifier = {
-            $case: "routeConfig",
-            value: RouteConfiguration.fromPartial(object.routeSpecifier.value),
-          };
-        }
-        break;
-      }
-      case "scopedRoutes": {
-        if (object.routeSpecifier?.value !== undefined && object.routeSpecifier?.value !== null) {
-          message.routeSpecifier = {
-            $case: "scopedRoutes",
-            value: ScopedRoutes.fromPartial(object.routeSpecifier.value),
-          };
-        }
-        break;
-      }
-    }
-    message.httpFilters = object.httpFilters?.map((e) => HttpFilter.fromPartial(e)) || [];
-    message.commonHttpProtocolOptions =
-      (object.commonHttpProtocolOptions !== undefined && object.commonHttpProtocolOptions !== null)
-        ? HttpProtocolOptions.fromPartial(object.commonHttpProtocolOptions)
-        : undefined;
-    message.xffNumTrustedHops = object.xffNumTrustedHops ?? 0;
-    message.originalIpDetectionExtensions =
-      object.originalIpDetectionExtensions?.map((e) => TypedExtensionConfig.fromPartial(e)) || [];
-    return message;
-  },
-};
-
-function createBaseRds(): Rds {
-  return { configSource: undefined, routeConfigName: "" };
-}
-
-export const Rds: MessageFns<Rds> = {
-  encode(message: Rds, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.configSource !== undefined) {
-      ConfigSource.encode(message.configSource, writer.uint32(10).fork()).join();
-    }
-    if (message.routeConfigName !== "") {
-      writer.uint32(18).string(message.routeConfigName);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): Rds {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseRds();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.configSource = ConfigSource.decode(reader, reader.uint32());
-            continue;
-          }
-          case 18: {
-
-            message.routeConfigName = reader.string();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<Rds>): Rds {
-    return Rds.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Rds>): Rds {
-    const message = createBaseRds();
-    message.configSource = (object.configSource !== undefined && object.configSource !== null)
-      ? ConfigSource.fromPartial(object.configSource)
-      : undefined;
-    message.routeConfigName = object.routeConfigName ?? "";
-    return message;
-  },
-};
-
-function createBaseScopedRoutes(): ScopedRoutes {
-  return { name: "" };
-}
-
-export const ScopedRoutes: MessageFns<ScopedRoutes> = {
-  encode(message: ScopedRoutes, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== "") {
-      writer.uint32(10).string(message.name);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ScopedRoutes {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseScopedRoutes();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.name = reader.string();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<ScopedRoutes>): ScopedRoutes {
-    return ScopedRoutes.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ScopedRoutes>): ScopedRoutes {
-    const message = createBaseScopedRoutes();
-    message.name = object.name ?? "";
-    return message;
-  },
-};
-
-function createBaseHttpFilter(): HttpFilter {
-  return { name: "", configType: undefined, isOptional: false, disabled: false };
-}
-
-export const HttpFilter: MessageFns<HttpFilter> = {
-  encode(message: HttpFilter, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.name !== "") {
-      writer.uint32(10).string(message.name);
-    }
-    switch (message.configType?.$case) {
-      case "typedConfig":
-        Any.encode(message.configType.value, writer.uint32(34).fork()).join();
-        break;
-      case "configDiscovery":
-        ExtensionConfigSource.encode(message.configType.value, writer.uint32(42).fork()).join();
-        break;
-    }
-    if (message.isOptional !== false) {
-      writer.uint32(48).bool(message.isOptional);
-    }
-    if (message.disabled !== false) {
-      writer.uint32(56).bool(message.disabled);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): HttpFilter {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseHttpFilter();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.name = reader.string();
-            continue;
-          }
-          case 34: {
-
-            message.configType = { $case: "typedConfig", value: Any.decode(reader, reader.uint32()) };
-            continue;
-          }
-          case 42: {
-
-            message.configType = {
-              $case: "configDiscovery",
-              value: ExtensionConfigSource.decode(reader, reader.uint32()),
-            };
-            continue;
-          }
-          case 48: {
-
-            message.isOptional = reader.bool();
-            continue;
-          }
-          case 56: {
-
-            message.disabled = reader.bool();
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<HttpFilter>): HttpFilter {
-    return HttpFilter.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<HttpFilter>): HttpFilter {
-    const message = createBaseHttpFilter();
-    message.name = object.name ?? "";
-    switch (object.configType?.$case) {
-      case "typedConfig": {
-        if (object.configType?.value !== undefined && object.configType?.value !== null) {
-          message.configType = { $case: "typedConfig", value: Any.fromPartial(object.configType.value) };
-        }
-        break;
-      }
-      case "configDiscovery": {
-        if (object.configType?.value !== undefined && object.configType?.value !== null) {
-          message.configType = {
-            $case: "configDiscovery",
-            value: ExtensionConfigSource.fromPartial(object.configType.value),
-          };
-        }
-        break;
-      }
-    }
-    message.isOptional = object.isOptional ?? false;
-    message.disabled = object.disabled ?? false;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const HttpFilter: MessageCodec<HttpFilter> = new MessageCodec<HttpFilter>(
+  "name string 1 configType.typedConfig message 4 configType.configDiscovery message 5 isOptional bool 6 disabled bool 7",
+  (v: any[], i: number): HttpFilter => ({
+    name: v[i] ?? "",
+    configType: v[i + 1],
+    isOptional: v[i + 2] ?? false,
+    disabled: v[i + 3] ?? false,
+  }),
+  () => [Any, ExtensionConfigSource],
+);

@@ -2,68 +2,17 @@
 // source: envoy/extensions/http/stateful_session/cookie/v3/cookie.proto
 
 /* eslint-disable */
-import { enter, leave, skip } from "../../../../../../decoding";
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+import { MessageCodec } from "../../../../../../../protobuf/message-codec";
 import { Cookie } from "../../../../../type/http/v3/cookie";
 
 export interface CookieBasedSessionState {
   cookie: Cookie | undefined;
 }
 
-function createBaseCookieBasedSessionState(): CookieBasedSessionState {
-  return { cookie: undefined };
-}
-
-export const CookieBasedSessionState: MessageFns<CookieBasedSessionState> = {
-  encode(message: CookieBasedSessionState, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.cookie !== undefined) {
-      Cookie.encode(message.cookie, writer.uint32(10).fork()).join();
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): CookieBasedSessionState {
-    const reader = enter(input);
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseCookieBasedSessionState();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag) {
-          case 10: {
-
-            message.cookie = Cookie.decode(reader, reader.uint32());
-            continue;
-          }
-        }
-        skip(reader, tag);
-      }
-      leave(reader, end); return message;
-  },
-
-  create(base?: DeepPartial<CookieBasedSessionState>): CookieBasedSessionState {
-    return CookieBasedSessionState.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<CookieBasedSessionState>): CookieBasedSessionState {
-    const message = createBaseCookieBasedSessionState();
-    message.cookie = (object.cookie !== undefined && object.cookie !== null)
-      ? Cookie.fromPartial(object.cookie)
-      : undefined;
-    return message;
-  },
-};
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-interface MessageFns<T> {
-  encode(message: T, writer?: BinaryWriter): BinaryWriter;
-  decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
-}
+export const CookieBasedSessionState: MessageCodec<CookieBasedSessionState> = new MessageCodec<CookieBasedSessionState>(
+  "cookie message 1",
+  (v: any[], i: number): CookieBasedSessionState => ({
+    cookie: v[i],
+  }),
+  () => [Cookie],
+);

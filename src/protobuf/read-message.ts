@@ -1,0 +1,152 @@
+import type { BinaryReader } from '@bufbuild/protobuf/wire';
+import type { Field, MessageLayout, MessageType, ValueKind } from './field-table';
+
+/** How many messages may be within one another. */
+const MAX_DEPTH = 100;
+
+/** Room for the values of a message with a few within it, so that the array of most is never enlarged. */
+const INITIAL_CAPACITY = 32;
+
+/**
+ * Reads a message that ends at an index. A field that occurs again replaces the value; unknown fields are skipped.
+ *
+ * @throws when a value is malformed, or does not end where its length says.
+ */
+export function readMessage<T>(reader: BinaryReader, type: MessageType<T>, end: number): T {
+  return new MessageReader(reader).read(type, end, 1, 0);
+}
+
+class MessageReader {
+  /**
+   * The values of the messages that are being read, those of an inner one after those of the outer one; all others are
+   * `undefined`. A message is created when all its values are known: then all of a type have the same hidden class, and
+   * the methods below, which read every type, store into one array only.
+   */
+  private readonly values = new Array<unknown>(INITIAL_CAPACITY);
+
+  constructor(private readonly reader: BinaryReader) {}
+
+  /** @param start Index of the first of the values of the message. */
+  read<T>(type: MessageType<T>, end: number, depth: number, start: number): T {
+    const { layout } = type;
+    this.readFields(layout, end, depth, start);
+    const message = type.construct(this.values, start);
+    this.clear(layout, start);
+    return message;
+  }
+
+  /** Passes over a field that is not known. @param start Index of its tag, which must be valid. */
+  private skip(start: number): void {
+    const { reader } = this;
+    reader.pos = start;
+    const [number, wireType] = reader.tag();
+    reader.skip(wireType, number);
+  }
+
+  private clear({ size }: MessageLayout, start: number): void {
+    const { values } = this;
+    for (let i = start + size - 1; i >= start; i--) values[i] = undefined;
+  }
+
+  private readFields(
+    { byNumber, size }: MessageLayout,
+    end: number,
+    depth: number,
+    start: number,
+  ): void {
+    if (depth > MAX_DEPTH) throw new Error('protobuf decode recursion limit exceeded');
+    const { reader, values } = this;
+    const next = start + size;
+    while (values.length < next) values.push(undefined);
+    while (reader.pos < end) {
+      const at = reader.pos;
+      const tag = reader.uint32();
+      const number = tag >>> 3;
+      const field = number < byNumber.length ? byNumber[number] : undefined;
+      if (field?.tag === tag) this.readField(field, depth, start + field.position, next);
+      else if (field?.packedTag === tag) this.readPacked(field.kind, start + field.position);
+      else this.skip(at);
+    }
+    if (reader.pos !== end) throw new RangeError('message does not end where it should');
+  }
+
+  /**
+   * @param index Of the value.
+   * @param next Of the first value of a message in the field.
+   */
+  private readField(field: Field, depth: number, index: number, next: number): void {
+    const { occurrence, type } = field;
+    if (type === undefined) {
+      this.store(field, index, readValue(this.reader, field.kind));
+      return;
+    }
+    const length = this.reader.uint32();
+    const end = this.reader.pos + length;
+    if (end > this.reader.len) throw new RangeError('premature EOF');
+    if (occurrence === 'single' || occurrence === 'list') {
+      this.store(field, index, this.read(type, end, depth + 1, next));
+      return;
+    }
+    const { layout } = type;
+    this.readFields(layout, end, depth + 1, next);
+    const first = this.valueOf(layout, 0, next);
+    if (occurrence === 'map') this.addEntry(index, first, this.valueOf(layout, 1, next));
+    else this.store(field, index, first);
+    this.clear(layout, next);
+  }
+
+  /** Returns a value of an entry of a map, or of a wrapper, of which no message is created. */
+  private valueOf({ fields }: MessageLayout, position: number, start: number): unknown {
+    return this.values[start + position] ?? fields[position]?.initial;
+  }
+
+  private store({ occurrence, oneofCase }: Field, index: number, value: unknown): void {
+    if (occurrence === 'list') this.append(index, value);
+    else this.values[index] = oneofCase === undefined ? value : { $case: oneofCase, value };
+  }
+
+  private append(index: number, value: unknown): void {
+    const list = this.values[index];
+    if (Array.isArray(list)) list.push(value);
+    else this.values[index] = [value];
+  }
+
+  private addEntry(index: number, key: unknown, value: unknown): void {
+    // An entry without the message that is its value is left out.
+    if (value === undefined) return;
+    const map = this.values[index];
+    if (map instanceof Map) map.set(key, value);
+    else this.values[index] = new Map([[key, value]]);
+  }
+
+  private readPacked(kind: ValueKind, index: number): void {
+    const length = this.reader.uint32();
+    const end = this.reader.pos + length;
+    while (this.reader.pos < end) this.append(index, readValue(this.reader, kind));
+  }
+}
+
+function readValue(reader: BinaryReader, kind: ValueKind): unknown {
+  switch (kind) {
+    case 'string':
+      return reader.string();
+    case 'uint32':
+      return reader.uint32();
+    case 'int32':
+      return reader.int32();
+    case 'bool':
+      return reader.bool();
+    case 'double':
+      return reader.double();
+    case 'float':
+      return reader.float();
+    case 'uint64':
+      return reader.uint64();
+    case 'int64':
+      return reader.int64();
+    case 'bytes':
+      return reader.bytes();
+    case 'message':
+      throw new TypeError('a message is read by its type');
+  }
+}
