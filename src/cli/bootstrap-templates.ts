@@ -115,11 +115,25 @@ export interface GcpFlags {
 
 const GCP_AUTHORITY = 'traffic-director-global.xds.googleapis.com';
 
-/** Creates the bootstrap of Google Cloud Service Mesh. Every run has a node of its own. */
+const GCP_SECRETS = '/var/run/secrets/workload-spiffe-credentials';
+const GCP_CERTIFICATES = {
+  plugin_name: 'file_watcher',
+  config: {
+    certificate_file: `${GCP_SECRETS}/certificates.pem`,
+    private_key_file: `${GCP_SECRETS}/private_key.pem`,
+    ca_certificate_file: `${GCP_SECRETS}/ca_certificates.pem`,
+    refresh_interval: '600s',
+  },
+};
+
+/**
+ * Creates the bootstrap of Google Cloud Service Mesh, with the names of Google's generator:
+ * https://github.com/GoogleCloudPlatform/traffic-director-grpc-bootstrap. Every run has a node of its own.
+ */
 export function gcpBootstrap(flags: GcpFlags): BootstrapTemplate {
   const { projectNumber, network, mesh, zone, ip } = flags;
   const scope = mesh === undefined ? network : `mesh:${mesh}`;
-  const template = `xdstp://${GCP_AUTHORITY}/envoy.config.listener.v3.Listener/${projectNumber}/${mesh ?? ''}/%s`;
+  const template = `xdstp://${GCP_AUTHORITY}/envoy.config.listener.v3.Listener/${projectNumber}/${scope}/%s`;
   return {
     xds_servers: [
       {
@@ -133,9 +147,8 @@ export function gcpBootstrap(flags: GcpFlags): BootstrapTemplate {
       ...(zone !== undefined && { locality: { zone } }),
       ...(ip !== undefined && { metadata: { INSTANCE_IP: ip } }),
     },
-    ...(mesh !== undefined && {
-      authorities: { [GCP_AUTHORITY]: { client_listener_resource_name_template: template } },
-      client_default_listener_resource_name_template: template,
-    }),
+    authorities: { [GCP_AUTHORITY]: { client_listener_resource_name_template: template } },
+    client_default_listener_resource_name_template: template,
+    certificate_providers: { google_cloud_private_spiffe: GCP_CERTIFICATES },
   };
 }

@@ -1,6 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { DoctorWorld } from './doctor-world';
 
+/**
+ * The template of Google's own generator:
+ * https://github.com/GoogleCloudPlatform/traffic-director-grpc-bootstrap/blob/main/main.go
+ */
+const templateOf = (network: string) =>
+  `xdstp://traffic-director-global.xds.googleapis.com/envoy.config.listener.v3.Listener/12/${network}/%s`;
+
 describe('grpc-xds bootstrap', () => {
   let world: DoctorWorld;
   beforeEach(() => {
@@ -58,8 +65,31 @@ describe('grpc-xds bootstrap', () => {
         id: expect.stringMatching(/^projects\/12\/networks\/mesh:m\/nodes\/[\da-f-]{36}$/),
         locality: { zone: 'z' },
       },
-      client_default_listener_resource_name_template:
-        expect.stringMatching(/^xdstp:.*\/12\/m\/%s$/),
+      client_default_listener_resource_name_template: templateOf('mesh:m'),
+      authorities: {
+        'traffic-director-global.xds.googleapis.com': {
+          client_listener_resource_name_template: templateOf('mesh:m'),
+        },
+      },
+      certificate_providers: {
+        google_cloud_private_spiffe: {
+          plugin_name: 'file_watcher',
+          config: {
+            certificate_file: '/var/run/secrets/workload-spiffe-credentials/certificates.pem',
+            private_key_file: '/var/run/secrets/workload-spiffe-credentials/private_key.pem',
+            ca_certificate_file: '/var/run/secrets/workload-spiffe-credentials/ca_certificates.pem',
+            refresh_interval: '600s',
+          },
+        },
+      },
+    });
+  });
+
+  it('names the listeners of Google Cloud after the network, where there is no mesh', async () => {
+    expect(await run('gcp', '--project-number', '12', '--network', 'net')).toBe(0);
+    expect(printed()).toMatchObject({
+      node: { id: expect.stringMatching(/^projects\/12\/networks\/net\/nodes\//) },
+      client_default_listener_resource_name_template: templateOf('net'),
     });
   });
 
