@@ -105,6 +105,15 @@ describe('grpc-xds watch', () => {
     expect(texts).toEqual([expect.stringMatching(/^WAITING {2}Listener ".*": waiting for /)]);
   });
 
+  it('ends with 2 without a bootstrap, and for what is not an xds: target', async () => {
+    expect(await world.io.run('watch', target)).toBe(2);
+    expect(await world.io.run('watch', SERVICE, '--control-plane', address)).toBe(2);
+    expect(world.io.errors).toEqual([
+      expect.stringMatching(/^xDS bootstrap is missing: set GRPC_XDS_BOOTSTRAP to a file/),
+      `not an xds: target: ${SERVICE}; use xds:///<name>`,
+    ]);
+  });
+
   it('ends with 2 for a bootstrap that cannot be read', async () => {
     const path = `${world.folder}/none.json`;
     expect(await world.io.run('watch', target, '--bootstrap', path)).toBe(2);

@@ -1,5 +1,6 @@
 import { parseBootstrap } from '../../bootstrap/bootstrap-parser';
-import type { LoadBootstrapOptions } from '../../bootstrap/load-bootstrap';
+import { loadBootstrap, type LoadBootstrapOptions } from '../../bootstrap/load-bootstrap';
+import { parseTarget } from '../../resolver/xds-scheme';
 import { createClientParts, createServerAccess, type ClientSurroundings } from './client-parts';
 
 /** Where the bootstrap is: a file, an object, or the environment. */
@@ -21,6 +22,22 @@ export function bootstrapSource(
     case 'environment':
       return { env };
   }
+}
+
+/** Returns why a target or its bootstrap cannot be used; undefined if both can. */
+export function findTargetProblem(
+  target: string,
+  origin: BootstrapOrigin,
+  surroundings: ClientSurroundings,
+): string | undefined {
+  const parsed = parseTarget(target);
+  if (!parsed.ok) return parsed.error;
+  const parts = createClientParts(surroundings);
+  const { support } = createServerAccess(parts);
+  const { flags } = parts.environment;
+  const source = bootstrapSource(origin, surroundings.env);
+  const loaded = loadBootstrap({ ...source, support, flags });
+  return loaded.ok ? undefined : loaded.error.message;
 }
 
 /** Reads a bootstrap as a client does. @returns all violations and warnings; none if it can be used as it is. */

@@ -5,7 +5,7 @@ export { runDoctor } from './doctor/doctor';
 export type { Finding, FindingLevel } from './doctor/finding';
 export { openTarget } from './open-target';
 export type { OpenTarget } from './open-target';
-export { type BootstrapOrigin, validateBootstrap } from './bootstrap-origin';
+export { type BootstrapOrigin, findTargetProblem, validateBootstrap } from './bootstrap-origin';
 export { connectUpstream } from './upstream';
 export type { Upstream } from './upstream';
 export type { StreamStatus, XdsStream, XdsTransport } from '../../xds-client/transport';

@@ -26,7 +26,15 @@ export interface WatchFlags extends ServerFlags, OutputFlags {
  * @returns the exit code: findings, if the target is not ready at the end; unreachable, if nothing was known of it in time.
  */
 export async function watch(target: string, flags: WatchFlags, io: CliIo): Promise<number> {
-  const opened = loadClient().watchChannel(target, originOf(flags));
+  const client = loadClient();
+  const origin = originOf(flags);
+  // The channel would wait for both.
+  const problem = client.findTargetProblem(target, origin, io);
+  if (problem !== undefined) {
+    io.printError(problem);
+    return exitCode.badInput;
+  }
+  const opened = client.watchChannel(target, origin);
   if (!opened.ok) {
     io.printError(opened.error);
     return exitCode.badInput;
