@@ -24,6 +24,12 @@ describe('grpc-xds explain', () => {
   });
   afterEach(() => world.close());
 
+  it('ends with 2 for what is not an xds: target', async () => {
+    const file = world.write('mesh.json', resources);
+    expect(await world.io.run('explain', SERVICE, 'shop.Cart/Get', '-f', file)).toBe(2);
+    expect(world.io.errors).toEqual([`not an xds: target: ${SERVICE}; use xds:///<name>`]);
+  });
+
   it('prints the route of a call by a resource file', async () => {
     const file = world.write('mesh.json', resources);
     const args = ['explain', target, 'shop.Cart/Get', '-f', file];

@@ -10,6 +10,7 @@ export { connectUpstream } from './upstream';
 export type { Upstream } from './upstream';
 export type { StreamStatus, XdsStream, XdsTransport } from '../../xds-client/transport';
 export { explain } from './explain';
+export { parseTarget } from '../../resolver/xds-scheme';
 export { watchChannel } from './watch-channel';
 export type { WatchedChannel } from './watch-channel';
 export type { ChildState, EndpointState, PolicyState } from '../../lb/tree/policy-state';

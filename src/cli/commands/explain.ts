@@ -30,6 +30,11 @@ export async function explain(
     io.printError('give one source: --file, --admin, --control-plane or --bootstrap');
     return exitCode.badInput;
   }
+  const parsed = loadClient().parseTarget(target);
+  if (!parsed.ok) {
+    io.printError(parsed.error);
+    return exitCode.badInput;
+  }
   const read = await readSource(source, { target, timeoutMs: flags.timeout * 1000 }, io);
   if (!read.ok) {
     io.printError(read.error.message);
