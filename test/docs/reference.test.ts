@@ -25,6 +25,22 @@ function optionsInError(check: () => void): readonly string[] {
   throw new Error('an unknown option was accepted');
 }
 
+describe('docs/dependencies.md', () => {
+  it('has every package of package.json', () => {
+    const manifest: Record<string, Record<string, string> | undefined> = JSON.parse(
+      read('package.json'),
+    );
+    const packages = ['dependencies', 'devDependencies', 'peerDependencies'].flatMap((key) =>
+      Object.keys(manifest[key] ?? {}),
+    );
+    const page = read('docs/dependencies.md');
+    const isListed = (name: string) =>
+      page.includes(`\`${name}\``) || page.includes(`\`${name.split('/')[0]}/*\``);
+    expect(packages.length).toBeGreaterThan(30);
+    expect(packages.filter((name) => !isListed(name))).toEqual([]);
+  });
+});
+
 describe('docs/reference/environment.md', () => {
   const page = read('docs/reference/environment.md');
   const flags = [...page.matchAll(/^\| `(\w+)` +\| A\d.*?\| (on|off) +\|/gm)];
