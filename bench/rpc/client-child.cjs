@@ -1,16 +1,19 @@
-// One variant of a client. Answers each message, a number of calls, with the CPU time they took.
+// Clients of one process, by their targets, which `xds:` is resolved for by a library. Answers with the CPU time of calls.
 const { fork } = require('node:child_process');
 const { join } = require('node:path');
 const grpc = require('@grpc/grpc-js');
 const { answerWithCpuTime, roundRobinOptions } = require('../support/timed-calls.cjs');
 
-const [variant, target, observing] = process.argv.slice(2);
-if (variant === 'grpc-xds') require('../../dist/index.js').register();
-else if (variant !== 'plain') require(variant).register();
+const [library, observing, ...targets] = process.argv.slice(2);
+require(library === 'grpc-xds' ? '../../dist/index.js' : library).register();
 if (observing === 'page' || observing === 'open page') servePage();
-else if (observing !== undefined) observe();
+else if (observing !== '') observe();
 
-const client = new grpc.Client(target, grpc.credentials.createInsecure(), roundRobinOptions);
+const clients = targets.map((target, index) => {
+  // An option of its own for each client, so that none shares the connections of another.
+  const options = { ...roundRobinOptions, 'grpc-xds.bench.client': index };
+  return new grpc.Client(target, grpc.credentials.createInsecure(), options);
+});
 
 /** Records metrics, as an application would that is scraped: nothing is collected during the measurement. */
 function observe() {
@@ -34,4 +37,4 @@ function servePage() {
   });
 }
 
-answerWithCpuTime(client, variant);
+answerWithCpuTime(clients, library);

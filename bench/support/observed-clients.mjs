@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startChild } from './child.mjs';
 import { printTable } from './table.mjs';
-import { CALLS, headingOf, measure, rowsOf, RUNS } from './turns.mjs';
+import { extentOf, headingOf, measure, rowsOf, variantOf } from './turns.mjs';
 
 const inRpc = (name) => new URL(`../rpc/${name}`, import.meta.url).pathname;
 
@@ -32,9 +32,7 @@ export async function compareObserved({ what, variants, target }) {
     const bootstrap = join(folder, 'bootstrap.json');
     writeFileSync(bootstrap, JSON.stringify(world.ready.bootstrap));
     const results = await measure(() => startClients(bootstrap, variants));
-    console.log(
-      `\nCPU per call with ${what}, unary, 32 bytes (median of ${RUNS} runs of ${CALLS} calls)`,
-    );
+    console.log(`\nCPU per call with ${what}, unary, 32 bytes (${extentOf()})`);
     printTable([headingOf('none'), ...rowsOf(results)]);
     console.log(`  Target: ${target}`);
   } finally {
@@ -46,9 +44,9 @@ export async function compareObserved({ what, variants, target }) {
 async function startClients(bootstrap, variants) {
   const clients = new Map();
   for (const [name, observing] of variants) {
-    const args = ['grpc-xds', 'xds:///one.example.com', ...(observing ? [observing] : [])];
+    const args = ['grpc-xds', observing ?? '', 'xds:///one.example.com'];
     const environment = { GRPC_XDS_BOOTSTRAP: bootstrap };
-    clients.set(name, await startChild(inRpc('client-child.cjs'), args, environment));
+    clients.set(name, variantOf(await startChild(inRpc('client-child.cjs'), args, environment)));
   }
   return clients;
 }

@@ -12,3 +12,9 @@ export function quantile(values, share) {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.round(share * (sorted.length - 1))];
 }
+
+/** The values in a random order. */
+export function shuffled(values) {
+  const order = values.map((value) => ({ value, at: Math.random() }));
+  return order.sort((a, b) => a.at - b.at).map(({ value }) => value);
+}

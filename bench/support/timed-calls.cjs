@@ -1,4 +1,4 @@
-// Calls of a client whose CPU time is measured, or what they allocate.
+// Calls of clients whose CPU time is measured, or what they allocate.
 const { Session } = require('node:inspector');
 const { echoService } = require('./echo-service.cjs');
 
@@ -40,38 +40,47 @@ async function countBytes(work) {
   return bytes;
 }
 
-/**
- * Warms a client up, then answers each message, a number of calls, with the CPU time that one takes in microseconds; and
- * `{ allocating }`, such a number, with the bytes that one allocates.
- */
-function answerWithCpuTime(client, label) {
+/** Makes unary calls with a client. */
+async function callMany(client, count) {
   const call = () =>
     new Promise((resolve, reject) => {
       client.makeUnaryRequest(path, requestSerialize, responseDeserialize, body, (error) =>
         error ? reject(error) : resolve(),
       );
     });
-  async function callMany(count) {
-    let left = count;
-    const worker = async () => {
-      while (left-- > 0) await call();
-    };
-    await Promise.all(Array.from({ length: CONCURRENCY }, worker));
+  let left = count;
+  const worker = async () => {
+    while (left-- > 0) await call();
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
+}
+
+/** Short turns of each client, so that what is compiled serves all of them. */
+async function warmUp(clients) {
+  for (let turn = 0; turn < 10; turn++) {
+    for (const client of clients) await callMany(client, 500);
   }
-  process.on('message', async (question) => {
-    if (typeof question === 'object') {
-      const { allocating } = question;
-      const { all, own } = await countBytes(() => callMany(allocating));
+}
+
+/**
+ * Warms clients up, then answers each message `{ client, calls }`, the index of a client and a number of calls, with the
+ * CPU time that one takes in microseconds; and `{ client, allocating }`, also a number of calls, with the bytes that one
+ * allocates.
+ */
+function answerWithCpuTime(clients, label) {
+  process.on('message', async ({ client: index, calls, allocating }) => {
+    const client = clients[index];
+    if (allocating !== undefined) {
+      const { all, own } = await countBytes(() => callMany(client, allocating));
       process.send({ all: all / allocating, own: own / allocating });
       return;
     }
-    const count = question;
     const before = process.cpuUsage();
-    await callMany(count);
+    await callMany(client, calls);
     const { user, system } = process.cpuUsage(before);
-    process.send({ microseconds: (user + system) / count });
+    process.send({ microseconds: (user + system) / calls });
   });
-  callMany(5000).then(
+  warmUp(clients).then(
     () => process.send('ready'),
     (error) => {
       console.error(label, error.message);

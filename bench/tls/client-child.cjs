@@ -34,4 +34,4 @@ const client = new grpc.Client(target, createCredentials(), {
   ...(variant === 'plain' && { 'grpc.ssl_target_name_override': 'server.bench' }),
 });
 
-answerWithCpuTime(client, `${variant} ${security}`);
+answerWithCpuTime([client], `${variant} ${security}`);

@@ -27,7 +27,8 @@ async function measure(start, { count, turn }) {
     const turns = new Map([...children.keys()].map((name) => [name, []]));
     try {
       for (let done = 0; done < count; done += turn) {
-        for (const [name, child] of children) turns.get(name).push(await child.ask(turn));
+        for (const [name, child] of children)
+          turns.get(name).push(await child.ask({ client: 0, calls: turn }));
       }
     } finally {
       await Promise.all([...children.values()].map((child) => child.stop()));
@@ -128,9 +129,9 @@ async function endpoints({ world, environment }) {
     const opened = async () => (await world.ask('connections'))[security];
     try {
       const atFirst = await opened();
-      await client.ask(1);
+      await client.ask({ client: 0, calls: 1 });
       const afterOne = await opened();
-      await client.ask(10);
+      await client.ask({ client: 0, calls: 10 });
       const { cpuMs, rssMiB } = client.ready;
       rows.push([security, cpuMs.toFixed(0), rssMiB.toFixed(0), atFirst, afterOne, await opened()]);
     } finally {
