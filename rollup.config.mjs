@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { basename, dirname, resolve } from 'node:path';
+import { basename, dirname, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 // Puts the modules of each entry into one file, and what entries share into another: loading a few files
@@ -63,6 +63,24 @@ function reachableFrom(id, getModuleInfo, found = new Set()) {
 }
 
 /**
+ * What several late modules need. Left alone, there would be a file for each set of them that shares something, and a
+ * client with TLS would load nine of them.
+ */
+const sharedByLate = [
+  {
+    file: 'certificates',
+    modules:
+      /^(security\/(check-peer|last-good|pem|san-matcher|trust-bundle-map|file-watcher\/(certificate-files|config|read-together))|resources\/cluster\/certificate-validation-parser)\.js$/,
+  },
+  // Small ones, each shared by two.
+  {
+    file: 'common',
+    modules:
+      /^(lb\/endpoints\/endpoint-weights|lb\/grpc-js-policy\/grpc-js-child|load-reporting\/metrics)\.js$/,
+  },
+];
+
+/**
  * What is there before any channel, what the first channel loads, and what that shares with other entries or with late
  * modules go into one file each. Left alone, there would be one for each set of files that share something, and a
  * client would load them all.
@@ -83,7 +101,9 @@ function createSharing() {
       }
     }
     if (always.has(id)) return own.has(id) || others.has(id) ? 'always' : undefined;
-    return own.has(id) && others.has(id) ? 'common' : undefined;
+    if (own.has(id)) return others.has(id) ? 'common' : undefined;
+    const path = relative(resolve('build'), id).replaceAll('\\', '/');
+    return sharedByLate.find(({ modules }) => modules.test(path))?.file;
   };
 }
 
@@ -146,6 +166,8 @@ export default {
     entryFileNames: '[name].js',
     chunkFileNames: 'shared/[name].js',
     manualChunks: createSharing(),
+    onlyExplicitManualChunks: true,
+    hoistTransitiveImports: false,
     generatedCode: 'es2015',
   },
 };

@@ -63,9 +63,13 @@ export function addHttpFilters(
   if (flags.overrideHost)
     add(STATEFUL_SESSION, () => loadStatefulSession().createStatefulSessionFilter({ logger }));
   if (flags.gcpAuthentication) {
-    const create = (audience: string) =>
-      loadGcpIdentity().createGcpIdentityCredentials(audience, { clock, random });
-    add(GCP_AUTHN, () => loadGcpAuthn().createGcpAuthnFilter(create));
+    add(GCP_AUTHN, () => {
+      // With the filter, not by its first call.
+      const { createGcpIdentityCredentials } = loadGcpIdentity();
+      return loadGcpAuthn().createGcpAuthnFilter((audience) =>
+        createGcpIdentityCredentials(audience, { clock, random }),
+      );
+    });
   }
   if (flags.compositeFilter)
     add(COMPOSITE, () => loadComposite().createCompositeFilter({ filters, random }));
