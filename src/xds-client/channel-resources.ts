@@ -1,6 +1,7 @@
 import type { Handle } from '../util/handle';
 import type { Steps } from '../util/steps';
 import type { ReadResponse } from './ads/response-reader';
+import { ResponseOrder } from './ads/response-order';
 import {
   ChannelResource,
   type ChannelResourceOptions,
@@ -12,6 +13,8 @@ import type { ResourceType } from './resource-type';
 interface TypeResources {
   readonly type: ResourceType<unknown>;
   readonly byName: Map<string, ChannelResource>;
+  /** That of the latest response. */
+  readonly order: ResponseOrder;
 }
 
 /** Constructor options of the resources of a channel. */
@@ -48,7 +51,7 @@ export class ChannelResources {
   add(type: ResourceType<unknown>, name: string, subscriber: ResourceSubscriber): ChannelResource {
     let ofType = this.types.get(type.typeUrl);
     if (ofType === undefined) {
-      ofType = { type, byName: new Map() };
+      ofType = { type, byName: new Map(), order: new ResponseOrder() };
       this.types.set(type.typeUrl, ofType);
     }
     let resource = ofType.byName.get(name);
@@ -85,6 +88,11 @@ export class ChannelResources {
   /** The resources of a type, in the order they were added. The same object at all times. */
   ofType(typeUrl: string): ReadonlyMap<string, ChannelResource> {
     return this.types.get(typeUrl)?.byName ?? NO_RESOURCES;
+  }
+
+  /** The order of the latest response of a type. The same object at all times. */
+  orderOf(typeUrl: string): ResponseOrder {
+    return this.types.get(typeUrl)?.order ?? new ResponseOrder();
   }
 
   /** The types of which there are resources, as far as they pass the filter. */

@@ -237,6 +237,7 @@ export class ServerChannel implements Channel {
       ...{ type, server, certificateProviders, parseName },
       origin: { server: description, policy, nowMs: clock.now() },
       resources: resources.ofType(type.typeUrl),
+      order: resources.orderOf(type.typeUrl),
       elementsOf: (limit) => resources.elements.of(limit),
     };
   }

@@ -5,13 +5,14 @@ import {
 import type { Any } from '../../src/generated/google/protobuf/any';
 import { SotwProtocol } from '../../src/xds-client/ads/sotw-subscriptions';
 import { createNode } from '../../src/xds-client/node';
+import { ResponseOrder } from '../../src/xds-client/ads/response-order';
 import { readResponse, type ReadResponse } from '../../src/xds-client/ads/response-reader';
 import { parseResourceName } from '../../src/xds-client/resource-name';
 import type { Accepted } from '../../src/xds-client/resource-state';
-import type { ResourceType } from '../../src/xds-client/resource-type';
+import type { DecodeContext, ResourceType } from '../../src/xds-client/resource-type';
 import { serverPolicy } from '../../src/xds-client/server-policy';
 import { bootstrap, serverConfig } from './harness';
-import { TestResourceType, wrap } from './test-resource';
+import { TestResourceType, wrap, type TestValue } from './test-resource';
 
 const server = serverConfig('s:1');
 
@@ -28,6 +29,7 @@ function read(
   type: ResourceType<unknown> = new TestResourceType('T', true),
   hasErrors = false,
   resourceErrors: ResourceError[] = [],
+  order = new ResponseOrder(),
 ): ReadResponse {
   const response: DiscoveryResponse = {
     versionInfo: '7',
@@ -47,6 +49,7 @@ function read(
     origin: { server: 's', policy: serverPolicy(new Set(), hasErrors), nowMs: 3 },
     resources: new Map(requested.map((name) => [name, { accepted: cached.get(name) }])),
     elementsOf: () => 0,
+    order,
   });
 }
 
@@ -246,5 +249,110 @@ describe('a state-of-the-world response', () => {
       ok: false,
       error: `sent a response that cannot be decoded: ${cause}`,
     });
+  });
+});
+
+describe('a response with the resources of the previous one in the same places', () => {
+  /** Counts the names that are read. */
+  class CountingType extends TestResourceType {
+    namesRead = 0;
+
+    override peekName(bytes: Uint8Array): string | undefined {
+      this.namesRead++;
+      return super.peekName(bytes);
+    }
+
+    /** It reads the name once more. */
+    override decode(bytes: Uint8Array, context: DecodeContext<TestValue>) {
+      const before = this.namesRead;
+      const decoded = super.decode(bytes, context);
+      this.namesRead = before;
+      return decoded;
+    }
+  }
+
+  /** Reads responses one after the other. What is accepted is cached. */
+  function start(isComplete = true) {
+    const counting = new CountingType('T', isComplete);
+    const [order, cached] = [new ResponseOrder(), new Map<string, Accepted<unknown>>()];
+    const next = (...resources: Any[]) => {
+      counting.namesRead = 0;
+      const result = read(resources, ['a', 'b', 'c'], cached, counting, false, [], order);
+      for (const [name, event] of result.events) {
+        if (event.kind === 'accepted') cached.set(name, event.accepted);
+      }
+      return result;
+    };
+    return { cached, counting, next };
+  }
+  const [a, b, c] = [type.resource('a', 'one'), type.resource('b', 'two'), type.resource('c', '3')];
+
+  it('does not read the names of those that are unchanged', () => {
+    const { counting, next } = start();
+    next(a, b, c);
+    expect(counting.namesRead).toBe(3);
+    const { events, violations, isComplete } = next(a, type.resource('b', 'changed'), c);
+    expect([counting.namesRead, violations, isComplete]).toEqual([1, [], true]);
+    expect([...events.keys()]).toEqual(['a', 'b', 'c']);
+    expect(events.get('b')).toMatchObject({ accepted: { value: { text: 'changed' } } });
+    expect(counting.decoded).toEqual(['a', 'b', 'c', 'b']);
+    next(a, type.resource('b', 'changed'), c);
+    expect(counting.namesRead).toBe(0);
+  });
+
+  it('finds those that are in other places by their names', () => {
+    const { counting, next } = start();
+    next(a, b, c);
+    const { events } = next(c, a, b);
+    expect([counting.namesRead, counting.decoded.length]).toEqual([3, 3]);
+    expect([...events.keys()]).toEqual(['c', 'a', 'b']);
+    const shorter = next(c, a);
+    expect([counting.namesRead, shorter.events.size]).toEqual([0, 2]);
+    next(c, a, b);
+    expect(counting.namesRead).toBe(1);
+  });
+
+  it('is rejected if one of them is there twice or has another type', () => {
+    const { next } = start();
+    next(a, b, c);
+    expect(next(a, a, c).violations).toEqual(['T "a": more than once in the response']);
+    next(a, b, c);
+    // The place of b is that of a and a's bytes are there again.
+    expect(next(b, b, a).violations).toEqual(['T "b": more than once in the response']);
+    const other = { typeUrl: 'type.googleapis.com/x', value: a.value };
+    const { violations, isComplete } = next(other, b, c);
+    expect([violations, isComplete]).toEqual([
+      [`resources[0]: type_url is "type.googleapis.com/x", expected "${type.typeUrl}"`],
+      false,
+    ]);
+  });
+
+  it('reads again what is no longer cached', () => {
+    const { cached, counting, next } = start();
+    next(a, b, c);
+    cached.delete('a');
+    const { events } = next(a, b, c);
+    expect([counting.namesRead, counting.decoded]).toEqual([1, ['a', 'b', 'c', 'a']]);
+    expect(events.size).toBe(3);
+  });
+
+  it('does not take a resource for another one under whose name its bytes are cached', () => {
+    const { cached, next } = start();
+    next(a, b, c);
+    const ofA = cached.get('a');
+    if (ofA === undefined) throw new Error('a is not cached');
+    cached.set('a', { ...ofA, bytes: new Uint8Array(b.value) });
+    expect([...next(b).events.keys()]).toEqual(['b']);
+  });
+
+  it('reads the names of those in wrappers and of types without such responses', () => {
+    const wrapped = start();
+    wrapped.next(wrap('a', a), wrap('b', b));
+    wrapped.next(wrap('a', a), wrap('b', b));
+    expect(wrapped.counting.decoded).toEqual(['a', 'b']);
+    const { counting, next } = start(false);
+    next(a, b);
+    next(a, b);
+    expect(counting.namesRead).toBe(2);
   });
 });

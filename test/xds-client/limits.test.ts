@@ -6,6 +6,7 @@ import {
 } from '../../src/xds-client/limits';
 import { UpdateBudget } from '../../src/xds-client/budgets';
 import type { ResponseItem } from '../../src/xds-client/ads/ads-response';
+import { ResponseOrder } from '../../src/xds-client/ads/response-order';
 import { readResponse } from '../../src/xds-client/ads/response-reader';
 import { parseResourceName } from '../../src/xds-client/resource-name';
 import { Harness, RecordingWatcher, serverConfig } from './harness';
@@ -132,6 +133,7 @@ describe('a response with too many resources', () => {
           origin: { server: 's', policy: serverPolicy(new Set(), true), nowMs: 0 },
           resources: new Map([['a', { accepted: undefined }]]),
           elementsOf: () => 0,
+          order: new ResponseOrder(),
         },
       );
     const { violations, events, isComplete, invalid } = read(MAX_RESOURCES_PER_RESPONSE + 1);

@@ -111,7 +111,12 @@ export class ResourceDecoder {
 
 /** Returns whether a resource has the bytes of the cached one. Compares natively. */
 export function isUnchanged(cached: Accepted<unknown>, bytes: Uint8Array): boolean {
-  return cached.bytes.length === bytes.length && Buffer.compare(cached.bytes, bytes) === 0;
+  return isSame(cached.bytes, bytes);
+}
+
+/** Returns whether two resources have the same bytes. */
+export function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && Buffer.compare(a, b) === 0;
 }
 
 /**

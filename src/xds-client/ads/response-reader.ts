@@ -19,6 +19,7 @@ import {
   type ResourceDecoderOptions,
   withVersion,
 } from './resource-decoder';
+import type { ResponseOrder } from './response-order';
 
 /** The content of a response. All names are canonical, and of requested resources. */
 export interface ReadResponse {
@@ -42,6 +43,8 @@ export interface ReadContext extends Omit<ResourceDecoderOptions, 'previous' | '
   readonly parseName: ParseResourceName;
   /** The requested resources of the type. They may change between two steps. */
   readonly resources: ReadonlyMap<string, { readonly accepted: Accepted<unknown> | undefined }>;
+  /** The order of the previous response of the type. It is replaced by that of this one. */
+  readonly order: ResponseOrder;
 }
 
 /**
@@ -57,9 +60,10 @@ export function* readInSteps(response: AdsResponse, context: ReadContext): Steps
   const reader = new ResponseReader(response, context);
   if (!reader.checkSize()) return reader;
   for (const [index, item] of response.items.entries()) {
-    yield* reader.readItem(item, index);
+    if (!reader.keepInOrder(item, index)) yield* reader.readItem(item, index);
     if (reader.isLarge) yield;
   }
+  context.order.end(response.items.length);
   for (const name of response.removed) {
     reader.readRemoval(name);
     if (reader.isLarge) yield;
@@ -123,6 +127,23 @@ class ResponseReader implements ReadResponse {
     return false;
   }
 
+  /** Keeps a resource that the previous response had in the same place. @returns whether it did, unchanged. */
+  keepInOrder(item: ResponseItem, index: number): boolean {
+    const { order, resources, type } = this.context;
+    const element = order.unchanged(item, index);
+    if (element === undefined || item.resource?.typeUrl !== type.typeUrl) return false;
+    const { name, bytes } = element;
+    const cached = resources.get(name)?.accepted;
+    // Another value may have been cached since, by another name of it.
+    if (cached?.bytes !== bytes || this.seen.has(name)) return false;
+    this.resourcesRead++;
+    this.bytesRead += bytes.length;
+    this.hasResource = true;
+    this.seen.add(name);
+    this.keep(name, cached, item);
+    return true;
+  }
+
   *readItem(item: ResponseItem, index: number): Steps<void> {
     const { name, resource, problem } = item;
     this.resourcesRead++;
@@ -151,6 +172,7 @@ class ResponseReader implements ReadResponse {
       this.addViolation(undefined, index, `its name has more than ${MAX_NAME_LENGTH} characters`);
     } else {
       yield* this.readNamed(ownName, resource, item, index);
+      this.noteInOrder(ownName, item, index);
     }
   }
 
@@ -202,6 +224,15 @@ class ResponseReader implements ReadResponse {
       if (cached !== undefined && isUnchanged(cached, bytes)) this.keep(name, cached, item);
       else yield* this.readChanged(name, bytesToKeep(bytes), item, index);
     }
+  }
+
+  /** Only responses that have every resource of their type have them in an order that may return. */
+  private noteInOrder(ownName: string, item: ResponseItem, index: number): void {
+    const { order, type } = this.context;
+    if (!this.response.isComplete || !type.allResourcesRequiredInSotw) return;
+    const name = this.canonical(ownName);
+    const event = this.events.get(name);
+    order.note(item, index, name, event?.kind === 'accepted' ? event.accepted.bytes : undefined);
   }
 
   private keep(name: string, cached: Accepted<unknown>, { version, ttlMs }: ResponseItem): void {
