@@ -81,8 +81,8 @@ export class RingMembers implements RingOwners {
   private generations = new Uint32Array();
   private readonly freeSlots: number[] = [];
   private readonly index = new SlotIndex();
-  /** The members by slot, for slots with entries. */
-  private readonly members = new Map<number, RingMember>();
+  /** The members by slot, for slots with entries. Not a map: up to half of them may change with an update. */
+  private readonly members: (RingMember | undefined)[] = [];
   private readonly places: PlaceOrder;
   /** The last list. */
   private listed: readonly XdsEndpoint[] = [];
@@ -109,20 +109,21 @@ export class RingMembers implements RingOwners {
 
   /** Returns the member in a slot with an endpoint; it is created at the first use. */
   inSlot(slot: number): RingMember {
-    const known = this.members.get(slot);
+    const { members } = this;
+    const known = members[slot];
     if (known !== undefined) return known;
-    const endpoint = this.endpointIn(slot);
-    const member = new RingMember(slot, endpoint);
-    this.members.set(slot, member);
+    const member = new RingMember(slot, this.endpointIn(slot));
+    while (members.length <= slot) members.push(undefined);
+    members[slot] = member;
     return member;
   }
 
   all(): Iterable<RingMember> {
-    return this.members.values();
+    return this.members.filter((member) => member !== undefined);
   }
 
   remove(member: RingMember): void {
-    if (this.members.get(member.slot) === member) this.members.delete(member.slot);
+    if (this.members[member.slot] === member) this.members[member.slot] = undefined;
   }
 
   /**
@@ -200,7 +201,7 @@ export class RingMembers implements RingOwners {
     const { placeOf } = this.placement;
     if (placeOf(endpoint) !== placeOf(known)) moved.add(slot);
     this.endpoints[slot] = endpoint;
-    const member = this.members.get(slot);
+    const member = this.members[slot];
     if (member === undefined) return slot;
     member.endpoint = endpoint;
     rebound.push(member);
@@ -213,7 +214,7 @@ export class RingMembers implements RingOwners {
 
   private add(endpoint: XdsEndpoint, hash: number): number {
     const slot = this.freeSlots.pop() ?? this.endpoints.length;
-    this.members.delete(slot);
+    if (slot < this.members.length) this.members[slot] = undefined;
     this.endpoints[slot] = endpoint;
     this.index.add(hash, slot);
     this.reserve(slot + 1);
