@@ -1,4 +1,4 @@
-// One variant of a client with one kind of security. Answers each message, a number of calls, with the CPU time they took.
+// One variant of a client with one kind of security. Answers with the CPU time of calls.
 const { readFileSync } = require('node:fs');
 const grpc = require('@grpc/grpc-js');
 const { answerWithCpuTime, roundRobinOptions } = require('../support/timed-calls.cjs');

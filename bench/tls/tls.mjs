@@ -27,8 +27,7 @@ async function measure(start, { count, turn }) {
     const turns = new Map([...children.keys()].map((name) => [name, []]));
     try {
       for (let done = 0; done < count; done += turn) {
-        for (const [name, child] of children)
-          turns.get(name).push(await child.ask({ client: 0, calls: turn }));
+        for (const [name, child] of children) turns.get(name).push(await child.ask(turn));
       }
     } finally {
       await Promise.all([...children.values()].map((child) => child.stop()));
@@ -80,13 +79,17 @@ async function handshakes({ files, world }) {
 }
 
 async function calls({ files, world, environment }) {
-  const start = (variant, security) => {
+  const start = async (variant, security) => {
     const target =
       variant === 'plain'
         ? `ipv4:${world.ready[security === 'tls' ? 'tls' : 'plain'].join(',')}`
         : `xds:///${security === 'tls' ? 'tls' : 'plain'}.bench`;
     const args = [variant, security, target, JSON.stringify(files)];
-    return startChild(here('./client-child.cjs'), args, environment);
+    const child = await startChild(here('./client-child.cjs'), args, environment);
+    return {
+      ask: (count) => child.ask({ client: 0, calls: count }),
+      stop: () => child.stop(),
+    };
   };
   const results = await measure(
     async () =>
@@ -129,9 +132,9 @@ async function endpoints({ world, environment }) {
     const opened = async () => (await world.ask('connections'))[security];
     try {
       const atFirst = await opened();
-      await client.ask({ client: 0, calls: 1 });
+      await client.ask(1);
       const afterOne = await opened();
-      await client.ask({ client: 0, calls: 10 });
+      await client.ask(10);
       const { cpuMs, rssMiB } = client.ready;
       rows.push([security, cpuMs.toFixed(0), rssMiB.toFixed(0), atFirst, afterOne, await opened()]);
     } finally {
