@@ -22,8 +22,7 @@ import { ClusterSubscription } from './cluster-subscription';
 import { planAggregate, planLeaf, planOptions, type LeafPlan } from './child-plan';
 import { CDS, CdsConfig, parseCdsConfig } from './config';
 import { EndpointProxies } from './endpoint-proxies';
-import type * as Failing from './failing-endpoints';
-import type { FailingEndpoints, ReportedCluster } from './failing-endpoints';
+import { FailingEndpoints, type ReportedCluster } from './failing-endpoints';
 import type { StateDetails } from '../tree/policy-state';
 import { SharedPolicy } from './shared-policy';
 import { TransportSecurity, UnusedTlsReports } from './transport-security';
@@ -146,7 +145,7 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
   }
 
   get endpointWatcher(): FailingEndpoints {
-    return (this.failing ??= new (loadFailing().FailingEndpoints)(this.only.host.environment, () =>
+    return (this.failing ??= new FailingEndpoints(this.only.host.environment, () =>
       this.reported(),
     ));
   }
@@ -291,10 +290,4 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     this.only.child.destroy();
     if (this.only.setFailure(text)) this.log.onFailure(cluster, text);
   }
-}
-
-/** Loaded for the first endpoint that fails. */
-function loadFailing(): typeof Failing {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
-  return require('./failing-endpoints');
 }

@@ -188,6 +188,8 @@ function* parseAssignment(
   const value = assemble(message, parts, violations);
   if (violations.count + malformed.count > 0) return { value };
   const record = EndpointsRecord.create(bytes, localities, addresses);
+  // Not with the first update, for which calls wait.
+  if (record !== undefined) loadChangedParser();
   return { value, record, change: before && (yield* compareEndpoints(before.value, value)) };
 }
 
@@ -285,7 +287,7 @@ function parseDrop(
   return { category, perMillion: (dropPercentage && parseFraction(dropPercentage, at)) ?? 0 };
 }
 
-/** Loaded for the second version of an assignment. */
+/** Loaded for the first assignment that has a record; a small one is decoded as a whole. */
 function loadChangedParser(): typeof ChangedEndpoints {
   // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
   return require('./changed-endpoints-parser');

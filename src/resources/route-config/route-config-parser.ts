@@ -3,7 +3,7 @@ import type { Violations } from '../../util/violations';
 import type { ResourceType } from '../../xds-client/resource-type';
 import { createParseContext, type ExtensionPoints, type ParseContext } from '../extension-points';
 import { createResourceType } from '../shared/resource-decoder';
-import type * as ChangedRoutes from './changed-routes-parser';
+import { decodeChangedRoutes } from './changed-routes-parser';
 import { parseClusterSpecifierPlugins } from './cluster-specifier-plugins-parser';
 import type { RouteConfigChange, RouteConfigResource } from './route-config';
 import { RoutesRecord } from './routes-record';
@@ -30,7 +30,7 @@ export function createRouteConfigResourceType(
     parseChange(bytes, { value, record }, { server }) {
       if (!(record instanceof RoutesRecord)) return undefined;
       const context = createParseContext(extensions, server);
-      return loadChangedParser().decodeChangedRoutes(bytes, { value, record }, context);
+      return decodeChangedRoutes(bytes, { value, record }, context);
     },
   });
 }
@@ -49,10 +49,4 @@ export function parseRouteConfig(
     parseVirtualHost(virtualHost, plugins, context, violations.at('virtual_hosts').index(i)),
   );
   return { name: message.name, virtualHosts };
-}
-
-/** Loaded for the second version of a route configuration. */
-function loadChangedParser(): typeof ChangedRoutes {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
-  return require('./changed-routes-parser');
 }
