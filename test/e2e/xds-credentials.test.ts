@@ -230,8 +230,12 @@ describe('a channel with xDS credentials', () => {
     expect(await connect().say({ credentials: token })).toBe('connection 1');
     const before = plain.calls;
     mesh.serve(resources(plain.port));
-    const { code, details } = await connect(composed).failure();
-    expect(code).toBe(Status.UNAUTHENTICATED);
+    const client = connect(composed);
+    // The cluster and its endpoints arrive one after the other.
+    const { details } = await eventually(
+      () => client.failure(),
+      ({ code }) => code === Status.UNAUTHENTICATED,
+    );
     expect(details).toContain('call credentials are not sent over an insecure connection');
     expect(plain.calls).toBe(before);
   });
