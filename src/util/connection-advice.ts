@@ -10,6 +10,11 @@ const ADVICE: readonly (readonly [error: RegExp, advice: string])[] = [
     /wrong version number|packet length too long|does not speak TLS/,
     'this port is not TLS: use its TLS port, or plaintext (insecure) credentials',
   ],
+  // Node.js 26 throws this for the name that the host library gives it.
+  [
+    /ServerName to an IP address is not permitted/,
+    'this version of Node.js refuses TLS to an IP address: name the server by a host name',
+  ],
   // A server of HTTP/1 answers the preface of HTTP/2 with an error, and one of TLS with an alert.
   [/^Protocol error$/, 'this is not a gRPC port, or it requires TLS'],
   [

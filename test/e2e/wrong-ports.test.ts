@@ -9,6 +9,9 @@ const NOT_GRPC = 'this is not a gRPC port, or it requires TLS';
 // A TLS server answers with an alert, or only closes the connection.
 const MAYBE_TLS = 'requires TLS';
 const NOT_TLS = 'this port is not TLS: use its TLS port, or plaintext (insecure) credentials';
+const NO_IP_ADDRESS = 'refuses TLS to an IP address: name the server by a host name';
+// The host library gives Node.js the IP address as the server name, which Node.js 26 refuses.
+const TLS_TO_PLAINTEXT = Number.parseInt(process.versions.node) < 26 ? NOT_TLS : NO_IP_ADDRESS;
 const NOT_HTTP = 'this is not an HTTP/1 port: if it is for gRPC, remove http:// from server_uri';
 
 describe('the error of a connection to a port for something else', () => {
@@ -49,8 +52,8 @@ describe('the error of a connection to a port for something else', () => {
   it.each([
     ['HTTP/1', 'http', 'insecure', NOT_GRPC],
     ['TLS', 'tls', 'insecure', MAYBE_TLS],
-    ['plaintext', 'grpc', 'tls', NOT_TLS],
-    ['HTTP/1 without TLS', 'http', 'tls', NOT_TLS],
+    ['plaintext', 'grpc', 'tls', TLS_TO_PLAINTEXT],
+    ['HTTP/1 without TLS', 'http', 'tls', TLS_TO_PLAINTEXT],
     ['services other than xDS', 'grpc', 'insecure', 'check that server_uri is an xDS management'],
   ] as const)('names a management server for %s', async (_name, kind, creds, advice) => {
     const details = await failureOf(`127.0.0.1:${ports[kind]}`, creds);

@@ -232,10 +232,11 @@ describe('a channel with xDS credentials', () => {
     mesh.serve(resources(plain.port));
     const client = connect(composed);
     // The cluster and its endpoints arrive one after the other.
-    const { details } = await eventually(
+    const { code, details } = await eventually(
       () => client.failure(),
-      ({ code }) => code === Status.UNAUTHENTICATED,
+      (failure) => failure.details.includes('call credentials'),
     );
+    expect(code).toBe(Status.UNAUTHENTICATED);
     expect(details).toContain('call credentials are not sent over an insecure connection');
     expect(plain.calls).toBe(before);
   });
