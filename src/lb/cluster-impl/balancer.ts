@@ -17,7 +17,7 @@ import {
 } from '../tree/single-child';
 import { AuthorityRewriter } from './authority-rewriter';
 import type { CallCounterMap, CallCounterRef } from './call-counter';
-import type * as Loads from './cluster-loads';
+import type * as LoadsModule from './cluster-loads';
 import type { ClusterLoads } from './cluster-loads';
 import {
   CLUSTER_IMPL,
@@ -185,13 +185,13 @@ function createLoads(options: ClusterImplOptions): ClusterLoads | undefined {
   const { cluster, edsServiceName, loadReporting } = options;
   if (loadReporting === undefined) return undefined;
   const { reporter, server, metrics } = loadReporting;
-  return new (loadLoads().ClusterLoads)(
+  return new (loadClusterLoads().ClusterLoads)(
     reporter.acquire({ server, cluster, edsServiceName, metrics }),
   );
 }
 
 /** Loaded for the first cluster whose load is reported. */
-function loadLoads(): typeof Loads {
+function loadClusterLoads(): typeof LoadsModule {
   // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- loads a module on first use, without waiting; the type is that of the module
   return require('./cluster-loads');
 }

@@ -20,7 +20,7 @@ export interface CallCount {
   end(): void;
 }
 
-/** A complete pick of a counted subchannel, without callbacks. */
+/** A complete pick of a counted subchannel. */
 interface CountedPick extends PickResult {
   readonly subchannel: InterceptedSubchannel;
 }
@@ -66,16 +66,11 @@ export class CountedSubchannels<Counter extends CallCount = CallCounter> {
     return this.refuses;
   }
 
-  /** Returns the counted form of a picked subchannel; the same one each time. */
-  get(subchannel: Subchannel): InterceptedSubchannel {
-    return this.pickOf(subchannel).subchannel;
-  }
-
   /**
    * Returns a complete pick with the counted form of its subchannel. Picks without callbacks, which are most, share one
    * object per subchannel.
    */
-  countPick({ onCallStarted, onCallEnded }: PickResult, subchannel: Subchannel): PickResult {
+  countPick({ onCallStarted, onCallEnded }: PickResult, subchannel: Subchannel): CountedPick {
     const shared = this.pickOf(subchannel);
     if (onCallStarted === null && onCallEnded === null) return shared;
     return createPick(shared.subchannel, onCallStarted, onCallEnded);
@@ -104,11 +99,11 @@ export class CountedSubchannels<Counter extends CallCount = CallCounter> {
   }
 }
 
-function createPick<Picked extends Subchannel>(
-  subchannel: Picked,
+function createPick(
+  subchannel: InterceptedSubchannel,
   onCallStarted: PickResult['onCallStarted'],
   onCallEnded: PickResult['onCallEnded'],
-): PickResult & { readonly subchannel: Picked } {
+): CountedPick {
   const pickResultType = PickResultType.COMPLETE;
   return { pickResultType, subchannel, status: null, onCallStarted, onCallEnded };
 }

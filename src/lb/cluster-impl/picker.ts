@@ -109,7 +109,7 @@ export class ClusterImplPicker implements DescribedPicker {
     const credentials = attributes?.callCredentials;
     const rewrite = attributes?.authorityRewrite;
     if (rewrite === undefined && credentials === undefined) return counted;
-    const picked = subchannels.get(subchannel);
+    const picked = counted.subchannel;
     const rewritten = rewrite === undefined ? picked : rewriter.rewrite(picked, rewrite);
     return {
       ...counted,

@@ -118,8 +118,9 @@ export class RingMembers implements RingOwners {
     return member;
   }
 
-  all(): Iterable<RingMember> {
-    return this.members.filter((member) => member !== undefined);
+  /** Does nothing until it is iterated: most updates have no use for it. */
+  *all(): Iterable<RingMember> {
+    for (const member of this.members) if (member !== undefined) yield member;
   }
 
   remove(member: RingMember): void {
