@@ -12,44 +12,55 @@ export function runSteps<T>(steps: Steps<T>): T {
 /** Number of small operations in one step: a yield takes longer than such an operation. */
 export const STEP_SIZE = 256;
 
-/** Sorts a copy, as `Array.prototype.sort` would, in steps. Few items are sorted in one step. */
-export function* sortInSteps<T extends object>(
-  items: readonly T[],
-  compare: (a: T, b: T) => number,
-): Steps<readonly T[]> {
-  let runs: (readonly T[])[] = [];
-  for (let start = 0; start < items.length; start += STEP_SIZE) {
+/**
+ * Returns the indices of items in the order of the items, in steps. Equal items keep their order. Few are sorted in one
+ * step.
+ *
+ * @param compare Compares the items at two indices, as in a sort.
+ */
+export function* sortInSteps(
+  count: number,
+  compare: (a: number, b: number) => number,
+): Steps<Uint32Array> {
+  let sorted = new Uint32Array(count);
+  for (let start = 0; start < count; start += STEP_SIZE) {
     if (start > 0) yield;
-    runs.push(items.slice(start, start + STEP_SIZE).sort(compare));
+    const run = sorted.subarray(start, start + STEP_SIZE);
+    for (let i = 0; i < run.length; i++) run[i] = start + i;
+    run.sort(compare);
   }
-  while (runs.length > 1) {
-    const longer: (readonly T[])[] = [];
-    for (let i = 0; i < runs.length; i += 2) {
+  if (count <= STEP_SIZE) return sorted;
+  let merged = new Uint32Array(count);
+  for (let width = STEP_SIZE; width < count; width *= 2) {
+    for (let start = 0; start < count; start += 2 * width) {
       yield;
-      longer.push(yield* mergeInSteps(runs[i] ?? [], runs[i + 1] ?? [], compare));
+      yield* mergeInSteps(sorted, merged, { start, width }, compare);
     }
-    runs = longer;
+    [sorted, merged] = [merged, sorted];
   }
-  return runs[0] ?? [];
+  return sorted;
 }
 
-function* mergeInSteps<T extends object>(
-  a: readonly T[],
-  b: readonly T[],
-  compare: (a: T, b: T) => number,
-): Steps<readonly T[]> {
-  const [last, first] = [a.at(-1), b[0]];
-  if (last === undefined || first === undefined || compare(last, first) <= 0) return a.concat(b);
-  const merged: T[] = [];
-  let fromB = 0;
-  for (const [fromA, item] of a.entries()) {
-    for (let next = b[fromB]; next !== undefined && compare(next, item) < 0; next = b[fromB]) {
-      merged.push(next);
-      fromB++;
-      if ((fromA + fromB) % STEP_SIZE === 0) yield;
+/** Merges two runs of the same width, of which the second may be cut off, into the same place of `target`. */
+function* mergeInSteps(
+  source: Uint32Array,
+  target: Uint32Array,
+  { start, width }: { readonly start: number; readonly width: number },
+  compare: (a: number, b: number) => number,
+): Steps<void> {
+  const middle = Math.min(source.length, start + width);
+  const end = Math.min(source.length, middle + width);
+  let a = start;
+  let b = middle;
+  for (let place = start; place < end; place++) {
+    const [fromA, fromB] = [source[a] ?? 0, source[b] ?? 0];
+    if (b === end || (a < middle && compare(fromA, fromB) <= 0)) {
+      target[place] = fromA;
+      a++;
+    } else {
+      target[place] = fromB;
+      b++;
     }
-    merged.push(item);
-    if ((fromA + fromB) % STEP_SIZE === 0) yield;
+    if (place % STEP_SIZE === STEP_SIZE - 1) yield;
   }
-  return merged.concat(b.slice(fromB));
 }

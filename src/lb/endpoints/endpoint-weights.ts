@@ -36,8 +36,7 @@ export function* combineWeights(
   let operations = 0;
   for (const { weight, size } of localities) {
     const end = start + size;
-    let sum = 0;
-    for (const ownWeight of own.subarray(start, end)) sum += ownWeight;
+    const sum = sumOf(own, start, end);
     const localityShare = share(weight, localitySum);
     while (start < end) {
       const next = Math.min(end, start + STEP_SIZE);
@@ -50,6 +49,12 @@ export function* combineWeights(
     }
   }
   return combined;
+}
+
+function sumOf(own: Uint32Array, start: number, end: number): number {
+  let sum = 0;
+  for (let i = start; i < end; i++) sum += own[i] ?? 0;
+  return sum;
 }
 
 /** @param of The share of the locality, and the sum of the weights in it. */

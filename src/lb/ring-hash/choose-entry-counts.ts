@@ -27,29 +27,62 @@ export function* chooseEntryCounts(
   limits: RingLimits,
 ): Steps<Uint32Array> {
   const counts = new Uint32Array(weights.length);
-  let total = 0;
-  let lightest = Infinity;
+  const sums: WeightSums = { total: 0, lightest: Infinity };
   for (let start = 0; start < order.length; start += STEP_SIZE) {
     if (start > 0) yield;
-    for (const slot of order.subarray(start, start + STEP_SIZE)) {
-      const weight = weights[slot] ?? 0;
-      total += weight;
-      if (weight < lightest) lightest = weight;
-    }
+    addWeights(sums, weights, order.subarray(start, start + STEP_SIZE));
   }
+  const { total, lightest } = sums;
   if (total === 0) return counts;
   const leastShare = lightest / total;
   const scale = Math.min(Math.ceil(leastShare * limits.min) / leastShare, limits.max);
-  let assigned = 0;
-  let target = 0;
+  const progress: Progress = { total, scale, target: 0, assigned: 0 };
   for (let start = 0; start < order.length; start += STEP_SIZE) {
     if (start > 0) yield;
-    for (const slot of order.subarray(start, start + STEP_SIZE)) {
-      target += scale * ((weights[slot] ?? 0) / total);
-      const next = Math.max(assigned, Math.ceil(target));
-      counts[slot] = next - assigned;
-      assigned = next;
-    }
+    assign(progress, weights, order.subarray(start, start + STEP_SIZE), counts);
   }
   return counts;
+}
+
+interface WeightSums {
+  total: number;
+  lightest: number;
+}
+
+function addWeights(sums: WeightSums, weights: Float64Array, slots: Int32Array): void {
+  let { total, lightest } = sums;
+  for (let i = 0; i < slots.length; i++) {
+    const weight = weights[slots[i] ?? 0] ?? 0;
+    total += weight;
+    if (weight < lightest) lightest = weight;
+  }
+  sums.total = total;
+  sums.lightest = lightest;
+}
+
+interface Progress {
+  readonly total: number;
+  readonly scale: number;
+  /** The sum of the shares up to here, in entries. */
+  target: number;
+  assigned: number;
+}
+
+function assign(
+  progress: Progress,
+  weights: Float64Array,
+  slots: Int32Array,
+  counts: Uint32Array,
+): void {
+  const { total, scale } = progress;
+  let { target, assigned } = progress;
+  for (let i = 0; i < slots.length; i++) {
+    const slot = slots[i] ?? 0;
+    target += scale * ((weights[slot] ?? 0) / total);
+    const next = Math.max(assigned, Math.ceil(target));
+    counts[slot] = next - assigned;
+    assigned = next;
+  }
+  progress.target = target;
+  progress.assigned = assigned;
 }

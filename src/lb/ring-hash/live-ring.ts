@@ -4,6 +4,7 @@ import { Ring } from './ring';
 import type { RingMember } from './ring-members';
 
 const NONE = -1;
+const TAKEN = -2;
 
 /**
  * The current ring with the states of its endpoints. Pickers read it, so that a change of state costs one byte per
@@ -52,8 +53,10 @@ export class LiveRing {
     this.current = ring;
     this.tally = new ConnectivityTally();
     this.memberCount = 0;
-    this.states = new Uint8Array(ring.size);
-    this.nextEntries = new Int32Array(ring.size);
+    if (this.states.length !== ring.size) {
+      this.states = new Uint8Array(ring.size);
+      this.nextEntries = new Int32Array(ring.size);
+    }
     let position = 0;
     for (const owner of ring.owners) {
       if (owner.firstEntry === NONE) {
@@ -64,9 +67,7 @@ export class LiveRing {
       this.nextEntries[position] = owner.firstEntry;
       owner.firstEntry = position++;
     }
-    const removed = new Set<RingMember>();
-    for (const owner of previous) if (owner.firstEntry === NONE) removed.add(owner);
-    return [...removed];
+    return takeOwnersWithoutEntry(previous);
   }
 
   setState(member: RingMember, state: ConnectivityState): void {
@@ -82,6 +83,18 @@ export class LiveRing {
       position = this.nextEntries[position] ?? NONE;
     }
   }
+}
+
+/** Returns each owner once. */
+function takeOwnersWithoutEntry(owners: readonly RingMember[]): readonly RingMember[] {
+  const removed: RingMember[] = [];
+  for (const owner of owners) {
+    if (owner.firstEntry !== NONE) continue;
+    owner.firstEntry = TAKEN;
+    removed.push(owner);
+  }
+  for (const owner of removed) owner.firstEntry = NONE;
+  return removed;
 }
 
 /**

@@ -21,7 +21,7 @@ export interface RingHashPickerOptions {
   readonly describeWait: () => string;
 }
 
-const HASH_RANGE = 2 ** 64;
+const HALF_HASH_RANGE = 2 ** 32;
 const NONE = -1;
 
 const missingHash: Picker = new UnavailablePicker({
@@ -80,7 +80,7 @@ export class RingHashPicker implements DescribedPicker {
     const { connections, live, random } = this.options;
     const { CONNECTING, IDLE, READY } = ConnectivityState;
     const { ring } = live;
-    const start = ring.findNear(random() * HASH_RANGE);
+    const start = ring.findSplit({ high: Math.floor(random() * HALF_HASH_RANGE), low: 0 });
     const ready = live.findState(READY, start);
     if (ready === start) return this.pickOwner(ring.owners[ready], args);
     let isConnecting = connections.isPending || live.count(CONNECTING) > 0;

@@ -38,7 +38,13 @@ export class PlaceOrder {
     let copied = 0;
     let length = 0;
     let inserted = 0;
-    for (const keyed of yield* this.sort(added)) {
+    const entries = yield* this.readKeys(added);
+    const order = yield* sortInSteps(entries.length, (a, b) =>
+      this.compare(entries[a], entries[b]),
+    );
+    for (let i = 0; i < order.length; i++) {
+      const keyed = entries[order[i] ?? 0];
+      if (keyed === undefined) break;
       const position = this.findPosition(kept, copied, keyed);
       slots.set(kept.subarray(copied, position), length);
       length += position - copied;
@@ -80,14 +86,14 @@ export class PlaceOrder {
     return positions;
   }
 
-  /** Returns the slots with their sort keys, in order. */
-  private *sort(slots: readonly number[]): Steps<readonly Keyed[]> {
+  /** Returns slots with their sort keys. */
+  private *readKeys(slots: readonly number[]): Steps<readonly Keyed[]> {
     const keyed: Keyed[] = [];
     for (const slot of slots) {
       keyed.push({ slot, sortKey: this.lookup.sortKeyOf(slot) });
       if (keyed.length % STEP_SIZE === 0) yield;
     }
-    return yield* sortInSteps(keyed, (a, b) => this.compare(a, b));
+    return keyed;
   }
 
   /** Returns the position of the first slot, from `start` on, that is not before the given one. */
@@ -103,7 +109,8 @@ export class PlaceOrder {
     return low;
   }
 
-  private compare(a: Keyed, b: Keyed): number {
+  private compare(a: Keyed | undefined, b: Keyed | undefined): number {
+    if (a === undefined || b === undefined) return 0;
     if (a.sortKey !== b.sortKey) return a.sortKey < b.sortKey ? -1 : 1;
     return this.lookup.keyOf(a.slot) < this.lookup.keyOf(b.slot) ? -1 : 1;
   }

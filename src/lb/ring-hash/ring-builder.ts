@@ -4,13 +4,26 @@ import { STEP_SIZE, type Steps } from '../../util/steps';
 import { firstAddress } from '../endpoints/endpoint-key';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import { chooseEntryCounts, type RingLimits } from './choose-entry-counts';
-import { Ring, type RingEntry } from './ring';
+import { FirstHashes } from './first-hashes';
+import { Ring } from './ring';
+import { RingEntries, splitHash } from './ring-entries';
 import { type MembersChange, type RingMember, RingMembers } from './ring-members';
 
 export interface RingBuilderOptions {
   readonly hash: Pick<XxHash64, 'hash'>;
   /** Whether endpoints are placed by their hash keys if they have any (gRFC A76). */
   readonly usesHashKeys: boolean;
+}
+
+/** The difference of a ring to the one before. */
+interface EntriesChange {
+  /** The number of entries added. */
+  readonly added: number;
+  readonly removed: number;
+  /** The slots with added entries. */
+  readonly grown: readonly number[];
+  /** Returns the number of entries of a slot that stay. */
+  readonly keptOf: (slot: number) => number;
 }
 
 /** The number of entries hashed in a step. */
@@ -22,6 +35,7 @@ export class RingBuilder {
   readonly members: RingMembers;
   private current = Ring.empty<RingMember>();
   private counts: Uint32Array = new Uint32Array();
+  private readonly firstHashes = new FirstHashes();
 
   constructor(private readonly options: RingBuilderOptions) {
     const { usesHashKeys } = options;
@@ -39,24 +53,13 @@ export class RingBuilder {
   /** Updates the ring in steps. Another update must not start before the end of this one. */
   *update(endpoints: EndpointSet, limits: RingLimits): Steps<MembersChange> {
     const change = yield* this.members.update(endpoints);
-    const { moved } = change;
-    const before = this.counts;
     const counts = yield* chooseEntryCounts(this.members, limits);
-    const additions: RingEntry<RingMember>[] = [];
-    let removesAny = false;
-    for (let slot = 0; slot < counts.length; slot++) {
-      if (slot % STEP_SIZE === STEP_SIZE - 1) yield;
-      const had = before[slot] ?? 0;
-      const count = counts[slot] ?? 0;
-      if (had === count && !moved.has(slot)) continue;
-      const kept = moved.has(slot) ? 0 : Math.min(had, count);
-      if (count > kept) yield* this.addEntries(this.members.inSlot(slot), kept, count, additions);
-      removesAny ||= had > kept;
-    }
-    if (removesAny || additions.length > 0) {
+    const entries = yield* compareCounts(this.counts, counts, change.moved);
+    this.updateFirstHashes(change, entries);
+    if (entries.added > 0 || entries.removed > 0) {
       this.current = yield* this.current.change({
-        keeps: ({ slot }, ordinal) => ordinal < (counts[slot] ?? 0) && !moved.has(slot),
-        additions,
+        keeps: ({ slot }, ordinal) => ordinal < entries.keptOf(slot),
+        additions: yield* this.createAdditions(entries, counts),
         compareOwners,
       });
     }
@@ -64,19 +67,58 @@ export class RingBuilder {
     return change;
   }
 
-  private *addEntries(
-    owner: RingMember,
-    start: number,
-    end: number,
-    additions: RingEntry<RingMember>[],
-  ): Steps<void> {
-    const { hash, usesHashKeys } = this.options;
-    const key = ringKey(owner.endpoint, usesHashKeys);
-    for (let ordinal = start; ordinal < end; ordinal++) {
-      additions.push({ hash: hash.hash(entryKey(key, ordinal)), owner, ordinal });
-      if (additions.length % HASHES === 0) yield;
+  private *createAdditions(
+    { added, grown, keptOf }: EntriesChange,
+    counts: Uint32Array,
+  ): Steps<RingEntries<RingMember>> {
+    const additions = new RingEntries<RingMember>(added);
+    for (let i = 0; i < grown.length; i++) {
+      const slot = grown[i] ?? 0;
+      const owner = this.members.inSlot(slot);
+      const end = counts[slot] ?? 0;
+      let key: string | undefined;
+      for (let ordinal = keptOf(slot); ordinal < end; ordinal++) {
+        let hash = ordinal === 0 ? this.firstHashes.get(slot) : undefined;
+        if (hash === undefined) {
+          key ??= ringKey(owner.endpoint, this.options.usesHashKeys);
+          hash = splitHash(this.options.hash.hash(entryKey(key, ordinal)));
+          if (ordinal === 0) this.firstHashes.set(slot, hash);
+        }
+        additions.add(hash, owner, ordinal);
+        if (additions.size % HASHES === 0) yield;
+      }
     }
+    return additions;
   }
+
+  /** Drops hashes that are not those of a slot any more, and keeps others only where they will be needed again. */
+  private updateFirstHashes({ added, moved }: MembersChange, entries: EntriesChange): void {
+    for (const slot of added) this.firstHashes.delete(slot);
+    for (const slot of moved) this.firstHashes.delete(slot);
+    const size = this.current.size + entries.added - entries.removed;
+    if (this.members.size > size) this.firstHashes.reserve(this.members.capacity);
+  }
+}
+
+/** Compares the numbers of entries by slot. The first entries of an owner are kept, unless its place has changed. */
+function* compareCounts(
+  before: Uint32Array,
+  after: Uint32Array,
+  moved: ReadonlySet<number>,
+): Steps<EntriesChange> {
+  const keptOf = (slot: number) =>
+    moved.has(slot) ? 0 : Math.min(before[slot] ?? 0, after[slot] ?? 0);
+  const grown: number[] = [];
+  let [added, removed] = [0, 0];
+  for (let slot = 0; slot < after.length; slot++) {
+    if (slot % STEP_SIZE === STEP_SIZE - 1) yield;
+    const kept = keptOf(slot);
+    const more = (after[slot] ?? 0) - kept;
+    if (more > 0) grown.push(slot);
+    added += more;
+    removed += (before[slot] ?? 0) - kept;
+  }
+  return { added, removed, grown, keptOf };
 }
 
 /** Orders endpoints with the same hash key alike in every process, so that all of them pick the same one. */

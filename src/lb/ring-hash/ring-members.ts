@@ -37,6 +37,8 @@ export interface MembersChange {
   readonly rebound: readonly RingMember[];
   /** Slots of endpoints whose place changed, without those added or removed. */
   readonly moved: ReadonlySet<number>;
+  /** Slots of endpoints that were added. */
+  readonly added: readonly number[];
 }
 
 /** The place of endpoints on the ring. */
@@ -77,8 +79,8 @@ export class RingMembers implements RingOwners {
   private readonly endpoints: (XdsEndpoint | undefined)[] = [];
   /** The position in the last list, by slot. */
   private positions = new Int32Array();
-  /** The update that last listed the endpoint, by slot. */
-  private generations = new Uint32Array();
+  /** The last bit of the number of the update that last listed the endpoint, by slot. */
+  private generations = new Uint8Array();
   private readonly freeSlots: number[] = [];
   private readonly index = new SlotIndex();
   /** The members by slot, for slots with entries. Not a map: up to half of them may change with an update. */
@@ -101,6 +103,11 @@ export class RingMembers implements RingOwners {
   /** The slots in the order of the endpoints' places. */
   get order(): Int32Array {
     return this.places.slots;
+  }
+
+  /** The number of slots there is room for. */
+  get capacity(): number {
+    return this.weights.length;
   }
 
   get size(): number {
@@ -143,12 +150,12 @@ export class RingMembers implements RingOwners {
       size: endpoints.length,
     }));
     yield* this.setWeights(yield* combineWeights(localities, own));
-    return { rebound: change.rebound, moved: change.moved };
+    return change;
   }
 
   /** Assigns a slot to every endpoint. @returns The weights of the endpoints, in their order. */
   private *list(endpoints: readonly XdsEndpoint[], change: MutableChange): Steps<Uint32Array> {
-    this.generation++;
+    this.generation ^= 1;
     this.reserve(endpoints.length);
     const listing: Listing = {
       endpoints,
@@ -234,21 +241,20 @@ export class RingMembers implements RingOwners {
     this.weights.set(weights);
     this.positions = new Int32Array(capacity);
     this.positions.set(positions);
-    this.generations = new Uint32Array(capacity);
+    this.generations = new Uint8Array(capacity);
     this.generations.set(generations);
   }
 
   private *removeUnlisted(previous: Int32Array, removed: Set<number>): Steps<void> {
-    for (let start = 0; start < previous.length; start += STEP_SIZE) {
-      if (start > 0) yield;
-      for (const slot of previous.subarray(start, start + STEP_SIZE)) {
-        if (this.generations[slot] === this.generation || this.endpoints[slot] === undefined)
-          continue;
-        this.index.delete(slot);
-        this.endpoints[slot] = undefined;
-        this.freeSlots.push(slot);
-        removed.add(slot);
-      }
+    for (let i = 0; i < previous.length; i++) {
+      if (i % STEP_SIZE === STEP_SIZE - 1) yield;
+      const slot = previous[i] ?? 0;
+      if (this.generations[slot] === this.generation || this.endpoints[slot] === undefined)
+        continue;
+      this.index.delete(slot);
+      this.endpoints[slot] = undefined;
+      this.freeSlots.push(slot);
+      removed.add(slot);
     }
   }
 

@@ -177,12 +177,13 @@ class SliceWalk {
   }
 
   private copyOffsets(from: number, to: number, shift: number): void {
-    const { offsets } = this;
-    const source = this.previous.offsets.subarray(2 * from, 2 * to);
-    let target = 2 * this.count;
+    const { offsets, previous } = this;
+    const start = 2 * this.count;
     this.count += to - from;
-    if (shift === 0) offsets.set(source, target);
-    else for (const offset of source) offsets[target++] = offset + shift;
+    const end = 2 * this.count;
+    offsets.set(previous.offsets.subarray(2 * from, 2 * to), start);
+    if (shift === 0) return;
+    for (let i = start; i < end; i++) offsets[i] = (offsets[i] ?? 0) + shift;
   }
 
   /** Returns how many elements of the previous version end at or before the place. */

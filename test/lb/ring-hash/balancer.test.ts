@@ -502,7 +502,7 @@ describe('ring_hash by a header', () => {
     await subject.harness.settle();
     expect(subject.attempted).toEqual([first]);
     // From after the first on, the two others come before it.
-    subject.harness.random = (Number(hash.hash(`${first}_0`)) + 2 ** 12) / 2 ** 64;
+    subject.harness.random = (Number(hash.hash(`${first}_0`)) + 2 ** 33) / 2 ** 64;
     expect(subject.pickWith()).toBe(`COMPLETE ${first}`);
     expect(subject.pickWith()).toBe(`COMPLETE ${first}`);
     await subject.harness.settle();
@@ -644,6 +644,7 @@ describe('ring_hash with thousands of new endpoints', () => {
     expect(subject.attempted).toEqual([A]);
     // Nothing of the others is left behind.
     subject.update(singleLocality());
+    finish(subject);
     expect(subject.harness.last.errorMessage).toContain('No endpoints');
   });
 

@@ -4,6 +4,7 @@ import { Ring } from '../../../src/lb/ring-hash/ring';
 import { RingMember } from '../../../src/lb/ring-hash/ring-members';
 import { runSteps } from '../../../src/util/steps';
 import { makeEndpoint } from '../../support/lb-harness';
+import { ringEntriesOf } from '../../support/ring-entries';
 
 const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
 
@@ -13,7 +14,9 @@ function makeMember(address: string): RingMember {
 
 /** A ring with the owners in that order. */
 function ringOf(...owners: readonly RingMember[]): Ring<RingMember> {
-  const additions = owners.map((owner, ordinal) => ({ hash: BigInt(ordinal), owner, ordinal }));
+  const additions = ringEntriesOf(
+    owners.map((owner, ordinal) => ({ hash: BigInt(ordinal), owner, ordinal })),
+  );
   const compareOwners = () => 0;
   return runSteps(Ring.empty<RingMember>().change({ keeps: () => true, additions, compareOwners }));
 }

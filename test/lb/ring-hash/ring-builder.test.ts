@@ -12,6 +12,7 @@ import {
   singleLocality,
 } from '../../support/lb-harness';
 import { createReadyHash } from '../../support/ready-hash';
+import { hashesOf } from '../../support/ring-entries';
 import { seededRandom } from '../../support/seeded-random';
 
 const LIMITS = { min: 1024, max: 4096 };
@@ -70,7 +71,7 @@ describe('the ring of some endpoints', () => {
       .flatMap((key) => [0, 1, 2].map((n) => ({ key, at: hash.hash(`${key}_${n}`) })))
       .sort((a, b) => (a.at < b.at ? -1 : 1));
     expect(keys(ring)).toEqual(expected.map(({ key }) => key));
-    expect([...ring.hashes]).toEqual(expected.map(({ at }) => at));
+    expect(hashesOf(ring)).toEqual(expected.map(({ at }) => at));
   });
 
   it.each([
@@ -134,7 +135,7 @@ describe('the ring of some endpoints', () => {
       }),
     );
     expect(builder.ring.find(hash.hash('10.0.0.1:80_0'))).toBe(0);
-    expect([...builder.ring.hashes]).toEqual([hash.hash('10.0.0.1:80_0')]);
+    expect(hashesOf(builder.ring)).toEqual([hash.hash('10.0.0.1:80_0')]);
   });
 
   it('spreads calls in proportion to the weights', () => {
@@ -216,7 +217,7 @@ describe('the entries of a ring', () => {
     );
     for (const list of [endpoints, [...endpoints].reverse()]) {
       const ring = ringOf(singleLocality(...list), { min, max });
-      const entries = [...ring.hashes].map((at, i) => `${at} ${ring.owners[i]?.key ?? ''}`);
+      const entries = hashesOf(ring).map((at, i) => `${at} ${ring.owners[i]?.key ?? ''}`);
       expect(entries).toEqual(expectedRing(rows, min, max));
     }
   });
@@ -319,7 +320,7 @@ describe('an update of the ring', () => {
       const limits = { min: 50 + Math.floor(random() * 3) * 20, max: 150 };
       runSteps(builder.update(set, limits));
       const fresh = ringOf(set, limits);
-      expect([...builder.ring.hashes]).toEqual([...fresh.hashes]);
+      expect(hashesOf(builder.ring)).toEqual(hashesOf(fresh));
       expect(keys(builder.ring)).toEqual(keys(fresh));
       expect(builder.members.size).toBe(new Set(pool.map((e) => e.addresses[0])).size);
     }
@@ -339,9 +340,47 @@ describe('an update of the ring', () => {
       const set = singleLocality(...pool);
       runSteps(builder.update(set, limits));
       const fresh = ringOf(set, limits);
-      expect(builder.ring.hashes.join()).toBe(fresh.hashes.join());
+      expect(hashesOf(builder.ring).join()).toBe(hashesOf(fresh).join());
       expect(keys(builder.ring).join()).toBe(keys(fresh).join());
     }
+  });
+
+  it('builds the same ring when hash keys of many endpoints change', () => {
+    const random = seededRandom(13);
+    const builder = createBuilder();
+    const pool = makeEndpoints(300);
+    const limits = { min: 100, max: 200 };
+    for (let round = 0; round < 60; round++) {
+      for (let count = Math.floor(random() * 3); count >= 0; count--) {
+        const i = Math.floor(random() * pool.length);
+        const hashKey = random() < 0.7 ? `key ${Math.floor(random() * 200)}` : undefined;
+        pool[i] = makeEndpoint(address(i), { hashKey });
+      }
+      const set = singleLocality(...pool.slice(round % 3));
+      runSteps(builder.update(set, limits));
+      const fresh = ringOf(set, limits);
+      expect(hashesOf(builder.ring).join()).toBe(hashesOf(fresh).join());
+      expect(keys(builder.ring).join()).toBe(keys(fresh).join());
+    }
+  });
+
+  it('hashes an endpoint once, however often its entry goes to another and comes back', () => {
+    const hashed: string[] = [];
+    const counting = {
+      hash: (text: string) => {
+        hashed.push(text);
+        return hash.hash(text);
+      },
+    };
+    const builder = new RingBuilder({ hash: counting, usesHashKeys: true });
+    const pool = makeEndpoints(600);
+    const limits = { min: 200, max: 400 };
+    for (let round = 0; round < 20; round++) {
+      runSteps(builder.update(singleLocality(...pool.slice(round % 2)), limits));
+    }
+    expect(builder.ring.size).toBe(400);
+    expect(hashed.length).toBeGreaterThan(500);
+    expect(new Set(hashed).size).toBeGreaterThan(hashed.length - 20);
   });
 
   it('becomes empty', () => {

@@ -1,5 +1,6 @@
-import { Ring, type RingEntry } from '../../../src/lb/ring-hash/ring';
+import { Ring } from '../../../src/lb/ring-hash/ring';
 import { runSteps } from '../../../src/util/steps';
+import { ringEntriesOf, type RingEntry } from '../../support/ring-entries';
 import { seededRandom } from '../../support/seeded-random';
 
 function entry(hash: bigint, owner: string, ordinal = 0): RingEntry<string> {
@@ -12,11 +13,13 @@ function compareOwners(a: string, b: string): number {
 }
 
 function add(ring: Ring<string>, ...additions: readonly RingEntry<string>[]): Ring<string> {
-  return runSteps(ring.change({ keeps: () => true, additions, compareOwners }));
+  return runSteps(
+    ring.change({ keeps: () => true, additions: ringEntriesOf(additions), compareOwners }),
+  );
 }
 
 function keep(ring: Ring<string>, keeps: (owner: string, ordinal: number) => boolean) {
-  return runSteps(ring.change({ keeps, additions: [], compareOwners }));
+  return runSteps(ring.change({ keeps, additions: ringEntriesOf([]), compareOwners }));
 }
 
 function ringOf(...entries: readonly RingEntry<string>[]): Ring<string> {
@@ -24,7 +27,7 @@ function ringOf(...entries: readonly RingEntry<string>[]): Ring<string> {
 }
 
 const MAX = 2n ** 64n - 1n;
-// Apart by less than a floating-point number of that size can tell.
+// Near it, hashes differ in their lower halves only.
 const NEAR = 2n ** 63n;
 
 describe('Ring', () => {
@@ -43,11 +46,11 @@ describe('Ring', () => {
   it('continues at the start after the last entry', () => {
     const ring = ringOf(entry(20n, 'b'), entry(10n, 'a'));
     expect(ring.find(21n)).toBe(0);
-    expect(ring.findNear(21)).toBe(0);
-    expect(ring.findNear(15)).toBe(1);
+    expect(ring.findSplit({ high: 0, low: 21 })).toBe(0);
+    expect(ring.findSplit({ high: 0, low: 15 })).toBe(1);
   });
 
-  it('distinguishes hashes that round to the same number', () => {
+  it('distinguishes hashes by their lowest bits', () => {
     const ring = ringOf(entry(NEAR + 3n, 'c'), entry(NEAR + 1n, 'a'), entry(NEAR + 2n, 'b'));
     expect(ring.owners).toEqual(['a', 'b', 'c']);
     expect([0n, 1n, 2n, 3n, 4n].map((more) => ring.find(NEAR + more))).toEqual([0, 0, 1, 2, 0]);
@@ -96,9 +99,8 @@ describe('Ring', () => {
         entry(NEAR + BigInt(Math.floor(random() * 300)), `${round}.${i}`),
       );
       const gone = new Set(entries.filter(() => random() < 0.03).map(({ owner }) => owner));
-      ring = runSteps(
-        ring.change({ keeps: (owner) => !gone.has(owner), additions, compareOwners }),
-      );
+      const keeps = (owner: string) => !gone.has(owner);
+      ring = runSteps(ring.change({ keeps, additions: ringEntriesOf(additions), compareOwners }));
       entries = [...entries.filter(({ owner }) => !gone.has(owner)), ...additions];
       expect(ring.owners).toEqual(ringOf(...entries).owners);
     }

@@ -1,0 +1,73 @@
+/** An unsigned hash of 64 bits as two halves: a bigint is an object, and a number would be rounded. */
+export interface SplitHash {
+  readonly high: number;
+  readonly low: number;
+}
+
+/** The entries of a ring as columns: one array per property, which has nothing for the garbage collector to visit. */
+export class RingEntries<Owner> {
+  /** The upper 32 bits of each hash. */
+  readonly highs: Uint32Array;
+  /** The lower 32 bits of each hash. */
+  readonly lows: Uint32Array;
+  /** The number of each entry among those of its owner, from 0. */
+  readonly ordinals: Uint32Array;
+  readonly owners: Owner[];
+  private count = 0;
+
+  constructor(capacity: number) {
+    this.highs = new Uint32Array(capacity);
+    this.lows = new Uint32Array(capacity);
+    this.ordinals = new Uint32Array(capacity);
+    this.owners = new Array<Owner>(capacity);
+  }
+
+  /** The number of entries added so far. */
+  get size(): number {
+    return this.count;
+  }
+
+  /** Adds an entry. There must be capacity left. */
+  add({ high, low }: SplitHash, owner: Owner, ordinal: number): void {
+    const index = this.count++;
+    this.highs[index] = high;
+    this.lows[index] = low;
+    this.ordinals[index] = ordinal;
+    this.owners[index] = owner;
+  }
+
+  /** Adds an entry of other entries. There must be capacity left. */
+  copy(source: RingEntries<Owner>, index: number): void {
+    this.add(source.hashAt(index), source.ownerAt(index), source.ordinals[index] ?? 0);
+  }
+
+  /** Throws if there is no such entry. */
+  ownerAt(index: number): Owner {
+    const owner = this.owners[index];
+    if (owner === undefined) throw new Error(`A ring has no entry ${index}`);
+    return owner;
+  }
+
+  /** Compares the hashes of two entries, as in a sort. @param index One of these. @param other One of `entries`. */
+  compare(index: number, entries: RingEntries<Owner>, other: number): number {
+    return this.compareWith(index, entries.highs[other] ?? 0, entries.lows[other] ?? 0);
+  }
+
+  /** Compares the hash of an entry with another hash. */
+  compareWith(index: number, high: number, low: number): number {
+    return (this.highs[index] ?? 0) - high || (this.lows[index] ?? 0) - low;
+  }
+
+  /** Returns the hash of an entry. */
+  hashAt(index: number): SplitHash {
+    return { high: this.highs[index] ?? 0, low: this.lows[index] ?? 0 };
+  }
+}
+
+const scratch = new DataView(new ArrayBuffer(8));
+
+/** Splits a hash in less time than operators of bigints do, which are calls out of compiled code. */
+export function splitHash(hash: bigint): SplitHash {
+  scratch.setBigUint64(0, hash);
+  return { high: scratch.getUint32(0), low: scratch.getUint32(4) };
+}
