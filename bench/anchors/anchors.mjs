@@ -17,13 +17,14 @@ const FIRST_CALL = 'first call';
 const rowNames = [...Object.keys(rows), FIRST_CALL];
 
 const DEFINITIONS = `
-  CPU ms          per update, of the client's process: that of a window with updates less that of one without, by their number
+  CPU ms          per update, of the client's process: that of a window with updates less that of the one without before it, by their number; median of windows
   push to ACK ms  from the write of the control plane until it has read the acknowledgement (median)
   slowest ms      of the calls of a window, one due every ${CALL_INTERVAL_MS} ms, from the moment it was due (median of windows)
   without updates the same in windows without updates
   first ...       the same of the first update of a process
   RSS, sockets    of the process at the end
-  A window has ${UPDATES_PER_WINDOW} updates, ${UPDATE_INTERVAL_MS} ms apart, or as many as fit into 10 s; there are ${WINDOWS}, after ${WARM_UPS} updates to warm up.
+  A window has ${UPDATES_PER_WINDOW} updates, ${UPDATE_INTERVAL_MS} ms apart, or as many as fit into 10 s; there are ${WINDOWS} of each kind,
+  after pauses of different lengths, and ${WARM_UPS} updates before them to warm up.
   A first call is measured from the start of a process to its answer. "over plain" is against the same program with the
   address of the backend as its target; in Node.js, one that loads @grpc/grpc-js only.`;
 

@@ -10,11 +10,12 @@ export const CALL_INTERVAL_MS = 5;
 export const UPDATE_INTERVAL_MS = 200;
 export const WARM_UPS = 40;
 export const UPDATES_PER_WINDOW = 10;
-export const WINDOWS = 5;
+export const WINDOWS = 9;
 /** For clients that take seconds for an update: so many are made as fit into it, and one at least. */
 const WINDOW_LIMIT_MS = 10_000;
 const WARM_UP_INTERVAL_MS = 60;
 const SETTLE_MS = 1000;
+const PAUSE_LIMIT_MS = 2000;
 
 /** Starts a program and makes its first call. @returns it, and the milliseconds that took. */
 async function startClient(world, { command, env }, target) {
@@ -41,7 +42,10 @@ export async function measureUpdates(row, program) {
     await window.run(WARM_UPS, WARM_UP_INTERVAL_MS);
     const results = [];
     for (let i = 0; i < WINDOWS; i++) {
-      results.push({ idle: await window.idle(), busy: await window.run(UPDATES_PER_WINDOW) });
+      await sleep(pauseMs(2 * i));
+      const idle = await window.idle();
+      await sleep(pauseMs(2 * i + 1));
+      results.push({ idle, busy: await window.run(UPDATES_PER_WINDOW) });
       if (results.at(-1).busy.updates < UPDATES_PER_WINDOW) break;
     }
     const process = processFigures(client.pid);
@@ -50,6 +54,12 @@ export async function measureUpdates(row, program) {
   } finally {
     await world.stop();
   }
+}
+
+/** Of another length each time: otherwise what a process does every few seconds would fall into the same windows. */
+function pauseMs(i) {
+  const goldenRatio = (1 + Math.sqrt(5)) / 2;
+  return ((i * goldenRatio) % 1) * PAUSE_LIMIT_MS;
 }
 
 class Window {
@@ -90,15 +100,18 @@ class Window {
 }
 
 function summarize(first, results) {
-  const idleRate = median(results.map(({ idle }) => idle.cpuMs / idle.lengthMs));
-  const cpuOf = ({ cpuMs, lengthMs, updates }) => (cpuMs - idleRate * lengthMs) / updates;
+  const rateOf = ({ cpuMs, lengthMs }) => cpuMs / lengthMs;
+  const cpuOf = ({ cpuMs, lengthMs, updates }, idleRate) => (cpuMs - idleRate * lengthMs) / updates;
   const of = (value) => median(results.map(value));
   return {
-    cpuMs: of(({ busy }) => cpuOf(busy)),
+    cpuMs: of(({ busy, idle }) => cpuOf(busy, rateOf(idle))),
     ackMs: median(results.flatMap(({ busy }) => busy.acksMs)),
     slowestMs: of(({ busy }) => busy.slowestMs),
     idleSlowestMs: of(({ idle }) => idle.slowestMs),
-    firstCpuMs: cpuOf(first),
+    firstCpuMs: cpuOf(
+      first,
+      of(({ idle }) => rateOf(idle)),
+    ),
     firstSlowestMs: first.slowestMs,
     failed: results.reduce((sum, { idle, busy }) => sum + idle.failed + busy.failed, first.failed),
   };

@@ -6,6 +6,9 @@ import type { RingMember } from './ring-members';
 const NONE = -1;
 const TAKEN = -2;
 
+/** A loop over so many entries is a function of its own, which is compiled for the first ring already. */
+const RANGE = 256;
+
 /**
  * The current ring with the states of its endpoints. Pickers read it, so that a change of state costs one byte per
  * entry of the endpoint, and no picker. Endpoints without an entry, which exist if there are more endpoints than
@@ -49,7 +52,7 @@ export class LiveRing {
   /** Replaces the ring. @returns The owners without an entry in the new ring. */
   replace(ring: Ring<RingMember>): readonly RingMember[] {
     const { owners: previous } = this.current;
-    for (const owner of previous) owner.firstEntry = NONE;
+    for (let position = 0; position < previous.length; position += RANGE) clear(previous, position);
     this.current = ring;
     this.tally = new ConnectivityTally();
     this.memberCount = 0;
@@ -57,17 +60,24 @@ export class LiveRing {
       this.states = new Uint8Array(ring.size);
       this.nextEntries = new Int32Array(ring.size);
     }
-    let position = 0;
-    for (const owner of ring.owners) {
+    for (let position = 0; position < ring.size; position += RANGE) this.link(position);
+    return takeOwnersWithoutEntry(previous);
+  }
+
+  private link(start: number): void {
+    const { owners } = this.current;
+    const end = Math.min(owners.length, start + RANGE);
+    for (let position = start; position < end; position++) {
+      const owner = owners[position];
+      if (owner === undefined) continue;
       if (owner.firstEntry === NONE) {
         this.memberCount++;
         this.tally.add(owner.state);
       }
       this.states[position] = owner.state;
       this.nextEntries[position] = owner.firstEntry;
-      owner.firstEntry = position++;
+      owner.firstEntry = position;
     }
-    return takeOwnersWithoutEntry(previous);
   }
 
   setState(member: RingMember, state: ConnectivityState): void {
@@ -82,6 +92,14 @@ export class LiveRing {
       this.states[position] = state;
       position = this.nextEntries[position] ?? NONE;
     }
+  }
+}
+
+function clear(owners: readonly RingMember[], start: number): void {
+  const end = Math.min(owners.length, start + RANGE);
+  for (let position = start; position < end; position++) {
+    const owner = owners[position];
+    if (owner !== undefined) owner.firstEntry = NONE;
   }
 }
 

@@ -15,17 +15,6 @@ export interface RingBuilderOptions {
   readonly usesHashKeys: boolean;
 }
 
-/** The difference of a ring to the one before. */
-interface EntriesChange {
-  /** The number of entries added. */
-  readonly added: number;
-  readonly removed: number;
-  /** The slots with added entries. */
-  readonly grown: readonly number[];
-  /** Returns the number of entries of a slot that stay. */
-  readonly keptOf: (slot: number) => number;
-}
-
 /** The number of entries hashed in a step. */
 const HASHES = 256;
 
@@ -54,12 +43,18 @@ export class RingBuilder {
   *update(endpoints: EndpointSet, limits: RingLimits): Steps<MembersChange> {
     const change = yield* this.members.update(endpoints);
     const counts = yield* chooseEntryCounts(this.members, limits);
-    const entries = yield* compareCounts(this.counts, counts, change.moved);
-    this.updateFirstHashes(change, entries);
+    const entries = new EntriesChange(this.counts, counts, change.moved);
+    for (let slot = 0; slot < counts.length; slot += STEP_SIZE) {
+      if (slot > 0) yield;
+      entries.compare(slot, Math.min(counts.length, slot + STEP_SIZE));
+    }
+    const size = this.current.size + entries.added - entries.removed;
+    this.updateFirstHashes(change, size);
     if (entries.added > 0 || entries.removed > 0) {
       this.current = yield* this.current.change({
         keeps: ({ slot }, ordinal) => ordinal < entries.keptOf(slot),
-        additions: yield* this.createAdditions(entries, counts),
+        additions: yield* this.createAdditions(entries),
+        size,
         compareOwners,
       });
     }
@@ -67,17 +62,15 @@ export class RingBuilder {
     return change;
   }
 
-  private *createAdditions(
-    { added, grown, keptOf }: EntriesChange,
-    counts: Uint32Array,
-  ): Steps<RingEntries<RingMember>> {
+  private *createAdditions(entries: EntriesChange): Steps<RingEntries<RingMember>> {
+    const { added, grown } = entries;
     const additions = new RingEntries<RingMember>(added);
     for (let i = 0; i < grown.length; i++) {
       const slot = grown[i] ?? 0;
       const owner = this.members.inSlot(slot);
-      const end = counts[slot] ?? 0;
+      const end = entries.countOf(slot);
       let key: string | undefined;
-      for (let ordinal = keptOf(slot); ordinal < end; ordinal++) {
+      for (let ordinal = entries.keptOf(slot); ordinal < end; ordinal++) {
         let hash = ordinal === 0 ? this.firstHashes.get(slot) : undefined;
         if (hash === undefined) {
           key ??= ringKey(owner.endpoint, this.options.usesHashKeys);
@@ -92,33 +85,50 @@ export class RingBuilder {
   }
 
   /** Drops hashes that are not those of a slot any more, and keeps others only where they will be needed again. */
-  private updateFirstHashes({ added, moved }: MembersChange, entries: EntriesChange): void {
+  private updateFirstHashes({ added, moved }: MembersChange, size: number): void {
     for (const slot of added) this.firstHashes.delete(slot);
     for (const slot of moved) this.firstHashes.delete(slot);
-    const size = this.current.size + entries.added - entries.removed;
     if (this.members.size > size) this.firstHashes.reserve(this.members.capacity);
   }
 }
 
-/** Compares the numbers of entries by slot. The first entries of an owner are kept, unless its place has changed. */
-function* compareCounts(
-  before: Uint32Array,
-  after: Uint32Array,
-  moved: ReadonlySet<number>,
-): Steps<EntriesChange> {
-  const keptOf = (slot: number) =>
-    moved.has(slot) ? 0 : Math.min(before[slot] ?? 0, after[slot] ?? 0);
-  const grown: number[] = [];
-  let [added, removed] = [0, 0];
-  for (let slot = 0; slot < after.length; slot++) {
-    if (slot % STEP_SIZE === STEP_SIZE - 1) yield;
-    const kept = keptOf(slot);
-    const more = (after[slot] ?? 0) - kept;
-    if (more > 0) grown.push(slot);
-    added += more;
-    removed += (before[slot] ?? 0) - kept;
+/** The difference of a ring to the one before, from the numbers of entries by slot. */
+class EntriesChange {
+  /** The number of entries added. */
+  added = 0;
+  removed = 0;
+  /** The slots with added entries. */
+  readonly grown: number[] = [];
+
+  constructor(
+    private readonly before: Uint32Array,
+    private readonly after: Uint32Array,
+    /** Slots whose place on the ring changed. */
+    private readonly moved: ReadonlySet<number>,
+  ) {}
+
+  /** Compares the slots from `start` up to, not including, `end`. */
+  compare(start: number, end: number): void {
+    const { after, before, grown } = this;
+    for (let slot = start; slot < end; slot++) {
+      const kept = this.keptOf(slot);
+      const more = (after[slot] ?? 0) - kept;
+      if (more > 0) grown.push(slot);
+      this.added += more;
+      this.removed += (before[slot] ?? 0) - kept;
+    }
   }
-  return { added, removed, grown, keptOf };
+
+  /** Returns the number of entries of a slot that stay: its first ones, unless its place has changed. */
+  keptOf(slot: number): number {
+    if (this.moved.has(slot)) return 0;
+    return Math.min(this.before[slot] ?? 0, this.after[slot] ?? 0);
+  }
+
+  /** Returns the number of entries of a slot after the change. */
+  countOf(slot: number): number {
+    return this.after[slot] ?? 0;
+  }
 }
 
 /** Orders endpoints with the same hash key alike in every process, so that all of them pick the same one. */

@@ -246,32 +246,41 @@ export class RingMembers implements RingOwners {
   }
 
   private *removeUnlisted(previous: Int32Array, removed: Set<number>): Steps<void> {
+    for (let start = 0; start < previous.length; start += STEP_SIZE) {
+      if (start > 0) yield;
+      this.removeUnlistedRange(previous.subarray(start, start + STEP_SIZE), removed);
+    }
+  }
+
+  private removeUnlistedRange(previous: Int32Array, removed: Set<number>): void {
+    const { endpoints, freeSlots, generation, generations, index } = this;
     for (let i = 0; i < previous.length; i++) {
-      if (i % STEP_SIZE === STEP_SIZE - 1) yield;
       const slot = previous[i] ?? 0;
-      if (this.generations[slot] === this.generation || this.endpoints[slot] === undefined)
-        continue;
-      this.index.delete(slot);
-      this.endpoints[slot] = undefined;
-      this.freeSlots.push(slot);
+      if (generations[slot] === generation || endpoints[slot] === undefined) continue;
+      index.delete(slot);
+      endpoints[slot] = undefined;
+      freeSlots.push(slot);
       removed.add(slot);
     }
   }
 
   /** Sets the weights and the positions of all endpoints. */
   private *setWeights(listed: Float64Array): Steps<void> {
-    const { listedSlots, positions } = this;
-    const weights = new Float64Array(this.weights.length);
-    for (let start = 0; start < listedSlots.length; start += STEP_SIZE) {
+    const { length } = this.listedSlots;
+    this.weights.fill(0);
+    for (let start = 0; start < length; start += STEP_SIZE) {
       if (start > 0) yield;
-      const end = Math.min(listedSlots.length, start + STEP_SIZE);
-      for (let position = start; position < end; position++) {
-        const slot = listedSlots[position] ?? 0;
-        positions[slot] = position;
-        weights[slot] = (weights[slot] ?? 0) + (listed[position] ?? 0);
-      }
+      this.addWeights(listed, start, Math.min(length, start + STEP_SIZE));
     }
-    this.weights = weights;
+  }
+
+  private addWeights(listed: Float64Array, start: number, end: number): void {
+    const { listedSlots, positions, weights } = this;
+    for (let position = start; position < end; position++) {
+      const slot = listedSlots[position] ?? 0;
+      positions[slot] = position;
+      weights[slot] = (weights[slot] ?? 0) + (listed[position] ?? 0);
+    }
   }
 
   private endpointIn(slot: number): XdsEndpoint {

@@ -6,6 +6,8 @@ export interface RingChange<Owner> {
   readonly keeps: (owner: Owner, ordinal: number) => boolean;
   /** The added entries, in no particular order. */
   readonly additions: RingEntries<Owner>;
+  /** The number of entries after the change. */
+  readonly size: number;
   /** Compares the owners of entries with the same hash, as in a sort. */
   readonly compareOwners: (a: Owner, b: Owner) => number;
 }
@@ -36,6 +38,11 @@ export class Ring<Owner> {
     return this.entries.hashAt(position);
   }
 
+  /** Returns the number of the entry at a position among those of its owner, from 0. */
+  ordinalAt(position: number): number {
+    return this.entries.ordinals[position] ?? 0;
+  }
+
   /** Returns the position of the first entry at or after the hash, cyclically; 0 if the ring is empty. */
   find(hash: bigint): number {
     return this.findSplit(splitHash(hash));
@@ -55,43 +62,58 @@ export class Ring<Owner> {
     return start === this.size ? 0 : start;
   }
 
-  /** Creates the ring after a change, in steps: the kept entries and the added ones are merged. */
+  /** Creates the ring after a change, in steps. */
   *change(change: RingChange<Owner>): Steps<Ring<Owner>> {
-    const { keeps, additions } = change;
-    const { entries } = this;
-    const { ordinals, owners } = entries;
+    const { additions, size } = change;
     const added = yield* sortInSteps(additions.size, (a, b) =>
       compareEntries(change, a, additions, b),
     );
-    const next = new RingEntries<Owner>((yield* this.countKept(keeps)) + added.length);
-    let merged = 0;
-    for (let position = 0; position < owners.length; position++) {
-      if (position % STEP_SIZE === STEP_SIZE - 1) yield;
-      const owner = owners[position];
-      if (owner === undefined || !keeps(owner, ordinals[position] ?? 0)) continue;
-      for (let index = added[merged]; index !== undefined; index = added[merged]) {
-        if (compareEntries(change, index, entries, position) > 0) break;
-        next.copy(additions, index);
-        if (++merged % STEP_SIZE === 0) yield;
-      }
-      next.copy(entries, position);
-    }
-    for (let index = added[merged]; index !== undefined; index = added[merged]) {
-      next.copy(additions, index);
-      if (++merged % STEP_SIZE === 0) yield;
-    }
-    return new Ring(next);
+    const merge = new RingMerge(this.entries, change, added);
+    while (merge.run(STEP_SIZE)) yield;
+    if (merge.next.size !== size)
+      throw new Error(`A ring has ${merge.next.size} entries, not ${size}`);
+    return new Ring(merge.next);
+  }
+}
+
+/** Merges the kept entries of a ring with the added ones. */
+class RingMerge<Owner> {
+  readonly next: RingEntries<Owner>;
+  /** The number of entries of the ring that were kept or dropped so far, and of those added. */
+  private passed = 0;
+  private merged = 0;
+
+  /** @param added The indices of the additions, in their order. */
+  constructor(
+    private readonly entries: RingEntries<Owner>,
+    private readonly change: RingChange<Owner>,
+    private readonly added: Uint32Array,
+  ) {
+    this.next = new RingEntries(change.size);
   }
 
-  private *countKept(keeps: RingChange<Owner>['keeps']): Steps<number> {
-    const { ordinals, owners } = this.entries;
-    let kept = 0;
-    for (let position = 0; position < owners.length; position++) {
-      if (position % STEP_SIZE === STEP_SIZE - 1) yield;
-      const owner = owners[position];
-      if (owner !== undefined && keeps(owner, ordinals[position] ?? 0)) kept++;
+  /** Merges so many entries, at most. @returns whether there may be more. */
+  run(limit: number): boolean {
+    const { added, change, entries, next } = this;
+    const { additions, keeps } = change;
+    for (let left = limit; left > 0; left--) {
+      const index = added[this.merged];
+      const isPassed = this.passed === entries.size;
+      if (index === undefined && isPassed) return false;
+      if (
+        index !== undefined &&
+        (isPassed || compareEntries(change, index, entries, this.passed) <= 0)
+      ) {
+        next.copy(additions, index);
+        this.merged++;
+      } else {
+        if (keeps(entries.ownerAt(this.passed), entries.ordinals[this.passed] ?? 0)) {
+          next.copy(entries, this.passed);
+        }
+        this.passed++;
+      }
     }
-    return kept;
+    return true;
   }
 }
 

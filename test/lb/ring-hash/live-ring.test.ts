@@ -18,7 +18,9 @@ function ringOf(...owners: readonly RingMember[]): Ring<RingMember> {
     owners.map((owner, ordinal) => ({ hash: BigInt(ordinal), owner, ordinal })),
   );
   const compareOwners = () => 0;
-  return runSteps(Ring.empty<RingMember>().change({ keeps: () => true, additions, compareOwners }));
+  const { size } = additions;
+  const keeps = () => true;
+  return runSteps(Ring.empty<RingMember>().change({ keeps, additions, size, compareOwners }));
 }
 
 function setUp() {

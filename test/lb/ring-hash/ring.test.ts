@@ -12,14 +12,22 @@ function compareOwners(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
+function change(
+  ring: Ring<string>,
+  keeps: (owner: string, ordinal: number) => boolean,
+  additions: readonly RingEntry<string>[],
+): Ring<string> {
+  const kept = ring.owners.filter((owner, position) => keeps(owner, ring.ordinalAt(position)));
+  const size = kept.length + additions.length;
+  return runSteps(ring.change({ keeps, additions: ringEntriesOf(additions), size, compareOwners }));
+}
+
 function add(ring: Ring<string>, ...additions: readonly RingEntry<string>[]): Ring<string> {
-  return runSteps(
-    ring.change({ keeps: () => true, additions: ringEntriesOf(additions), compareOwners }),
-  );
+  return change(ring, () => true, additions);
 }
 
 function keep(ring: Ring<string>, keeps: (owner: string, ordinal: number) => boolean) {
-  return runSteps(ring.change({ keeps, additions: ringEntriesOf([]), compareOwners }));
+  return change(ring, keeps, []);
 }
 
 function ringOf(...entries: readonly RingEntry<string>[]): Ring<string> {
@@ -100,7 +108,7 @@ describe('Ring', () => {
       );
       const gone = new Set(entries.filter(() => random() < 0.03).map(({ owner }) => owner));
       const keeps = (owner: string) => !gone.has(owner);
-      ring = runSteps(ring.change({ keeps, additions: ringEntriesOf(additions), compareOwners }));
+      ring = change(ring, keeps, additions);
       entries = [...entries.filter(({ owner }) => !gone.has(owner)), ...additions];
       expect(ring.owners).toEqual(ringOf(...entries).owners);
     }
