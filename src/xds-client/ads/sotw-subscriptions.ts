@@ -29,7 +29,7 @@ interface TypeState {
   nonce: string;
   nack: Nack | undefined;
   /** The names of the last request, which the server knows; `undefined` before the first request. */
-  sent: ReadonlySet<string> | undefined;
+  sent: SentNames | undefined;
   /** Whether the requested names may differ from those. */
   namesChanged: boolean;
   /** Whether a request is due even if they do not: an ACK, or names that the server may have missed. */
@@ -92,7 +92,7 @@ class SotwSubscriptions implements Subscriptions {
   removeName(typeUrl: string, name: string): void {
     const state = this.stateOf(typeUrl);
     state.namesChanged = true;
-    if (state.sent?.has(name) === true) state.removed.add(name);
+    if (state.sent?.names.has(name) === true) state.removed.add(name);
   }
 
   confirmName(typeUrl: string, name: string): void {
@@ -143,41 +143,43 @@ class SotwSubscriptions implements Subscriptions {
   }
 
   private composeNack(typeUrl: string, state: TypeState): NextRequest | undefined {
-    const { nack, sent, unconfirmed } = state;
+    const { nack, unconfirmed } = state;
     if (nack === undefined || nack.isHeld) return undefined;
     state.nack = undefined;
     if (!unconfirmed.isEmpty) state.mustSend = true;
-    return this.request(typeUrl, state, [...(sent ?? [])], { rejection: nack.rejection });
+    return this.request(typeUrl, state, { rejection: nack.rejection });
   }
 
   private compose(typeUrl: string, state: TypeState): NextRequest | undefined {
     const { sent, namesChanged, mustSend } = state;
     if (!namesChanged && !mustSend) return undefined;
-    // An ACK repeats the names that were sent before.
-    const names = namesChanged ? this.takeNames(typeUrl, state) : [...(sent ?? [])];
-    const newNames = namesChanged ? names.filter((name) => sent?.has(name) !== true) : [];
-    const isNews = newNames.length > 0 || names.length < (sent?.size ?? 0);
+    const names = namesChanged ? this.takeNames(typeUrl, state) : undefined;
+    const newNames = names?.filter((name) => sent?.names.has(name) !== true) ?? [];
+    const hasFewer = names !== undefined && names.length < (sent?.names.size ?? 0);
+    const isNews = newNames.length > 0 || hasFewer;
     if (!isNews && !mustSend) return undefined;
     // A first request without names would be a subscription to everything of the type (wildcard).
-    if (names.length === 0 && sent === undefined) return undefined;
+    if (newNames.length === 0 && sent === undefined) return undefined;
     state.mustSend = false;
-    if (isNews) sendNames(state, names, newNames);
-    return this.request(typeUrl, state, names, { newNames, isFirst: sent === undefined });
+    if (isNews) sendNames(state, names ?? [], newNames);
+    return this.request(typeUrl, state, { newNames, isFirst: sent === undefined });
   }
 
+  /** Composes a request of the names that are noted as sent: an ACK or a NACK repeats them. */
   private request(
     typeUrl: string,
-    { nonce }: TypeState,
-    resourceNames: string[],
+    { nonce, sent }: TypeState,
     content: { rejection?: string; newNames?: readonly string[]; isFirst?: boolean },
   ): NextRequest {
     const { rejection, newNames = [], isFirst = false } = content;
     const versionInfo = this.versions.get(typeUrl) ?? '';
-    const bytes = DiscoveryRequest.encode({
-      ...{ versionInfo, resourceNames, typeUrl, responseNonce: nonce },
+    const head = DiscoveryRequest.encode({
+      ...{ versionInfo, resourceNames: [], typeUrl, responseNonce: nonce },
       node: this.node.take(),
       errorDetail: errorDetail(rejection),
     }).finish();
+    // Two messages in a row are one with the fields of both.
+    const bytes = sent === undefined ? head : Buffer.concat([head, sent.bytes]);
     return { typeUrl, bytes, newNames, isFirst, hasVersions: versionInfo !== '' };
   }
 
@@ -208,16 +210,27 @@ class SotwSubscriptions implements Subscriptions {
   }
 }
 
+/** The names of a request, encoded once: every ACK repeats them, and there may be thousands. */
+class SentNames {
+  readonly bytes: Uint8Array;
+  readonly names: ReadonlySet<string>;
+
+  constructor(resourceNames: string[]) {
+    this.names = new Set(resourceNames);
+    this.bytes = DiscoveryRequest.encode(DiscoveryRequest.create({ resourceNames })).finish();
+  }
+}
+
 /** Notes the names of a request. Every server reads the first request of a stream: no response can cross it. */
-function sendNames(state: TypeState, names: readonly string[], newNames: readonly string[]): void {
+function sendNames(state: TypeState, names: string[], newNames: readonly string[]): void {
   const { sent, unconfirmed } = state;
-  const next = new Set(names);
+  const next = new SentNames(names);
   state.sent = next;
   if (sent === undefined) return;
   for (const name of newNames) unconfirmed.add(name);
-  if (names.length - newNames.length === sent.size) return;
-  for (const name of sent) {
-    if (!next.has(name)) unconfirmed.remove(name);
+  if (names.length - newNames.length === sent.names.size) return;
+  for (const name of sent.names) {
+    if (!next.names.has(name)) unconfirmed.remove(name);
   }
 }
 
