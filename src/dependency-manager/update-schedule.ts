@@ -23,8 +23,8 @@ export interface UpdateScheduleOptions {
 
 /**
  * Decides when changes are applied: all those of one run of the source's queue together, in the same run if they are few
- * and in a later turn of the event loop if they are many, or if it took long to read them. Until then the source sends no requests, as if the run had not
- * ended.
+ * and in a later turn of the event loop if they are many, or if it took long to read them. Until then the source sends no
+ * requests, as if the run had not ended.
  */
 export class UpdateSchedule {
   /** The number of changes that were not applied yet. */
