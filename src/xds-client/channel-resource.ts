@@ -104,7 +104,7 @@ export class ChannelResource implements RequestedResource {
     if (this.isDeletionIgnored) {
       this.options.logger.info(() => `${describeResource(this.id)}: sent again after its removal`);
     }
-    if (event.kind === 'accepted') {
+    if (event.kind === 'accepted' && event.accepted.value !== this.accepted?.value) {
       this.logSkipped(event.accepted);
       this.logUnused(event.accepted);
       this.traceChange(event.accepted.version, event.change);
@@ -207,13 +207,11 @@ export class ChannelResource implements RequestedResource {
   }
 
   /**
-   * Logs what is not used of a resource, once per value: as an error when it differs from what was skipped before,
-   * because nothing less is shown by default.
+   * Logs what is not used of a resource: as an error when it differs from what was skipped before, because nothing less
+   * is shown by default.
    */
   private logSkipped(next: Accepted<unknown>): void {
-    const { type, accepted: before } = this;
-    if (next.value === before?.value) return;
-    const { id } = this;
+    const { type, accepted: before, id } = this;
     const skipped = type.describeSkipped?.(next.value);
     if (skipped === undefined) return;
     const text = () => `${describeResource(id)}: version "${next.version}": ${skipped}`;
@@ -222,11 +220,11 @@ export class ChannelResource implements RequestedResource {
     else this.options.logger.error(text);
   }
 
-  /** Logs the fields that have no effect, once per value. It takes time, so only where the line is shown. */
-  private logUnused({ value, version, bytes }: Accepted<unknown>): void {
+  /** Logs the fields that have no effect. It takes time, so only where the line is shown. */
+  private logUnused({ version, bytes }: Accepted<unknown>): void {
     const { logger } = this.options;
     // Whether the line is shown is asked last, because that reads the environment.
-    if (value === this.accepted?.value || logger.showsInfo !== true) return;
+    if (logger.showsInfo !== true) return;
     const fields = this.type.describeUnusedFields?.(bytes) ?? [];
     if (fields.length === 0) return;
     const { name, type } = this;

@@ -141,9 +141,10 @@ export class ChannelResources {
       if (++applied % STEP === 0) yield;
     }
     if (!read.isComplete) return;
-    for (const [name, resource] of byName) {
+    for (const resource of byName.values()) {
       if (++applied % STEP === 0) yield;
-      if (resource.position > latestPosition) continue;
+      const { name, position } = resource;
+      if (position > latestPosition) continue;
       if (!read.events.has(name) && !read.lost.has(name)) resource.remove(version, false);
     }
   }

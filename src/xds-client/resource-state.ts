@@ -271,10 +271,13 @@ function ambientOf<T>(state: ResourceState<T>): XdsError | undefined {
   return state.kind === 'accepted' ? (state.unreachable ?? state.failure?.error) : undefined;
 }
 
+const NO_NOTIFICATIONS: readonly never[] = [];
+
 function ambientChange<T>(
   before: ResourceState<T>,
   after: ResourceState<T>,
 ): readonly Notification<T>[] {
   const error = ambientOf(after);
-  return ambientOf(before)?.message === error?.message ? [] : [{ kind: 'ambient', error }];
+  const isSame = ambientOf(before)?.message === error?.message;
+  return isSame ? NO_NOTIFICATIONS : [{ kind: 'ambient', error }];
 }

@@ -32,6 +32,17 @@ interface Child {
   generation: number;
 }
 
+/** An update whose endpoints are being listed. */
+interface Listing {
+  readonly channelOptions: ChannelOptions;
+  readonly optionsChanged: boolean;
+  readonly previous: readonly Child[];
+  readonly list: Child[];
+  readonly added: EndpointLeaf[];
+  /** Whether the list differs from the previous one so far. */
+  changed: boolean;
+}
+
 /**
  * The leaves of a policy that balances among endpoints (gRFC A61). Across updates, a leaf stays with its set of
  * addresses. A known endpoint object costs one map lookup; the rest of the work is proportional to what was added or
@@ -68,27 +79,48 @@ export class EndpointChildren {
    * the end of this one. Until then, the leaves are the previous ones; leaves that are not listed are removed last.
    */
   *update(endpoints: EndpointSet, channelOptions: ChannelOptions): Steps<EndpointChildrenChange> {
-    const previous = this.list;
-    const optionsChanged = channelOptions !== this.channelOptions;
+    const listing: Listing = {
+      ...{ channelOptions, optionsChanged: channelOptions !== this.channelOptions },
+      ...{ previous: this.list, list: [], added: [], changed: false },
+    };
     this.channelOptions = channelOptions;
     this.generation++;
-    const list: Child[] = [];
-    const added: EndpointLeaf[] = [];
-    let changed = optionsChanged;
     let operations = 0;
-    for (const endpoint of allEndpoints(endpoints)) {
-      if (++operations % STEP_SIZE === 0) yield;
+    for (const { endpoints: members } of endpoints.localities) {
+      for (let start = 0; start < members.length; start += STEP_SIZE) {
+        const end = Math.min(members.length, start + STEP_SIZE);
+        this.listRange(listing, members, start, end);
+        operations += end - start;
+        if (operations < STEP_SIZE) continue;
+        operations = 0;
+        yield;
+      }
+    }
+    const { added, changed, list, optionsChanged, previous } = listing;
+    this.list = list;
+    yield* this.removeUnlisted(previous);
+    const isShorter = list.length !== previous.length;
+    return { added, changed: changed || optionsChanged || isShorter };
+  }
+
+  private listRange(
+    listing: Listing,
+    endpoints: readonly XdsEndpoint[],
+    start: number,
+    end: number,
+  ): void {
+    const { added, channelOptions, list, optionsChanged, previous } = listing;
+    for (let i = start; i < end; i++) {
+      const endpoint = endpoints[i];
+      if (endpoint === undefined) break;
       const known = this.byEndpoint.get(endpoint);
       const child = known ?? this.bind(endpoint, channelOptions, added);
       if (child.generation === this.generation) continue;
       child.generation = this.generation;
-      if (known === undefined || child !== previous[list.length]) changed = true;
+      if (known === undefined || child !== previous[list.length]) listing.changed = true;
       if (known !== undefined && optionsChanged) child.leaf.update(endpoint, channelOptions);
       list.push(child);
     }
-    this.list = list;
-    yield* this.removeUnlisted(previous);
-    return { added, changed: changed || list.length !== previous.length };
   }
 
   destroy(): void {
@@ -127,10 +159,10 @@ export class EndpointChildren {
 
   private *removeUnlisted(previous: readonly Child[]): Steps<void> {
     let removed = 0;
-    let operations = 0;
-    for (const child of previous) {
-      if (++operations % STEP_SIZE === 0) yield;
-      if (child.generation === this.generation) continue;
+    for (let i = 0; i < previous.length; i++) {
+      if (i % STEP_SIZE === STEP_SIZE - 1) yield;
+      const child = previous[i];
+      if (child === undefined || child.generation === this.generation) continue;
       if (++removed % REMOVALS === 0) yield;
       this.byEndpoint.delete(child.leaf.endpoint);
       this.byKey.delete(child.key);

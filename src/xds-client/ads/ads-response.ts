@@ -69,10 +69,12 @@ export function itemFromWrapper(wrapper: Resource): ResponseItem {
   };
 }
 
+const NO_ALIASES: readonly string[] = [];
+
 function bareItem(resource: Any | undefined, version: string): ResponseItem {
   return {
     name: undefined,
-    aliases: [],
+    aliases: NO_ALIASES,
     version,
     resource,
     ttlMs: undefined,

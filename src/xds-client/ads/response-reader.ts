@@ -59,11 +59,14 @@ export function readResponse(response: AdsResponse, context: ReadContext): ReadR
 export function* readInSteps(response: AdsResponse, context: ReadContext): Steps<ReadResponse> {
   const reader = new ResponseReader(response, context);
   if (!reader.checkSize()) return reader;
-  for (const [index, item] of response.items.entries()) {
+  const { items } = response;
+  for (let index = 0; index < items.length; index++) {
+    const item = items[index];
+    if (item === undefined) break;
     if (!reader.keepInOrder(item, index)) yield* reader.readItem(item, index);
     if (reader.isLarge) yield;
   }
-  context.order.end(response.items.length);
+  context.order.end(items.length);
   for (const name of response.removed) {
     reader.readRemoval(name);
     if (reader.isLarge) yield;

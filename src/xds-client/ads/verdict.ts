@@ -55,11 +55,11 @@ export function decideVerdict(
   };
   const settled: string[] = removed.filter(wasRequested);
   const requestAgain: string[] = [...lost];
-  for (const [name, { kind }] of events) {
+  events.forEach(({ kind }, name) => {
     // The value of a heartbeat may have gone while the response was read.
     const isGone = kind === 'renewed' && resources.get(name)?.accepted === undefined;
     (isGone ? requestAgain : settled).push(name);
-  }
+  });
   const answer: Answer =
     violations.length === 0
       ? { kind: 'acknowledge' }
