@@ -4,7 +4,7 @@ export interface SplitHash {
   readonly low: number;
 }
 
-/** The entries of a ring as columns: one array per property, which has nothing for the garbage collector to visit. */
+/** The entries of a ring as columns, one array per property: the garbage collector has only the owners to visit. */
 export class RingEntries<Owner> {
   /** The upper 32 bits of each hash. */
   readonly highs: Uint32Array;

@@ -70,9 +70,9 @@ export class Ring<Owner> {
     );
     const merge = new RingMerge(this.entries, change, added);
     while (merge.run(STEP_SIZE)) yield;
-    if (merge.next.size !== size)
-      throw new Error(`A ring has ${merge.next.size} entries, not ${size}`);
-    return new Ring(merge.next);
+    const { next } = merge;
+    if (next.size !== size) throw new Error(`A ring has ${next.size} entries, not ${size}`);
+    return new Ring(next);
   }
 }
 
