@@ -13,6 +13,14 @@ import { call, demand, demandShare, demandShares, untilOnly } from './judging.mj
 
 const CLIENTS = ['node', 'node-delta', 'go', 'python', 'java'];
 
+/** The key of an endpoint on a ring: its address and port (gRFC A42). */
+const ringKeyOf = ({ endpoint }) => {
+  const { address, port_value: port } = endpoint.address.socket_address;
+  return `${address}:${port}`;
+};
+
+const byRingKey = (a, b) => (ringKeyOf(a) < ringKeyOf(b) ? -1 : 1);
+
 const headerRoute = (name, matcher, to) =>
   route({ prefix: '', headers: [{ name, ...matcher }] }, to);
 
@@ -191,7 +199,9 @@ const CASES = {
   'ring_hash with weights: a key leads to the same server from everywhere': {
     resources: (servers) => {
       const { clusters, endpoints } = eds({ ring: { groups: [{ servers }], extra: RING_HASH } });
-      endpoints[0].endpoints[0].lb_endpoints.forEach((endpoint, i) => {
+      // C-core rounds the entries in the order of the update, the others in that of the keys (docs/decisions/0013).
+      const ordered = endpoints[0].endpoints[0].lb_endpoints.sort(byRingKey);
+      ordered.forEach((endpoint, i) => {
         endpoint.load_balancing_weight = i + 1;
       });
       return { routes: [hashRoute], clusters, endpoints };
