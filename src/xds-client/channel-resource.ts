@@ -109,6 +109,10 @@ export class ChannelResource implements RequestedResource {
       this.logUnused(event.accepted);
       this.traceChange(event.accepted.version, event.change);
     }
+    if (event.kind === 'accepted') {
+      const { accepted, version } = event;
+      if (version !== undefined) accepted.version = version;
+    }
     this.apply(event);
     this.notify(event);
   }
@@ -195,8 +199,8 @@ export class ChannelResource implements RequestedResource {
   }
 
   private keepFor(ttlMs: number | undefined): void {
-    const endsAtMs = this.options.clock.monotonicMs() + (ttlMs ?? 0);
-    this.lifetime = ttlMs === undefined ? undefined : { ttlMs, endsAtMs };
+    if (ttlMs === undefined) this.lifetime = undefined;
+    else this.lifetime = { ttlMs, endsAtMs: this.options.clock.monotonicMs() + ttlMs };
   }
 
   private count(elements: number): void {

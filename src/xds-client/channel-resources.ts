@@ -51,7 +51,7 @@ export class ChannelResources {
   add(type: ResourceType<unknown>, name: string, subscriber: ResourceSubscriber): ChannelResource {
     let ofType = this.types.get(type.typeUrl);
     if (ofType === undefined) {
-      ofType = { type, byName: new Map(), order: new ResponseOrder() };
+      ofType = { type, byName: new Map(), order: new ResponseOrder(type.typeUrl) };
       this.types.set(type.typeUrl, ofType);
     }
     let resource = ofType.byName.get(name);
@@ -92,7 +92,7 @@ export class ChannelResources {
 
   /** The order of the latest response of a type. The same object at all times. */
   orderOf(typeUrl: string): ResponseOrder {
-    return this.types.get(typeUrl)?.order ?? new ResponseOrder();
+    return this.types.get(typeUrl)?.order ?? new ResponseOrder(typeUrl);
   }
 
   /** The types of which there are resources, as far as they pass the filter. */
@@ -128,24 +128,30 @@ export class ChannelResources {
     read: ReadResponse,
     latestPosition: number,
   ): Steps<void> {
+    const { events, removed, lost, isComplete } = read;
     const byName = this.ofType(typeUrl);
-    let applied = 0;
-    for (const [name, event] of read.events) {
-      byName.get(name)?.receive(event);
-      if (++applied % STEP === 0) yield;
-    }
-    for (const name of read.removed) {
+    yield* forEachInSteps([...events.keys()], (name) => {
+      const event = events.get(name);
+      if (event !== undefined) byName.get(name)?.receive(event);
+    });
+    yield* forEachInSteps(removed, (name) => {
       const resource = byName.get(name);
-      if (resource === undefined || resource.position > latestPosition) continue;
+      if (resource === undefined || resource.position > latestPosition) return;
       resource.remove(version, true);
-      if (++applied % STEP === 0) yield;
-    }
-    if (!read.isComplete) return;
-    for (const resource of byName.values()) {
-      if (++applied % STEP === 0) yield;
+    });
+    if (!isComplete) return;
+    yield* forEachInSteps([...byName.values()], (resource) => {
       const { name, position } = resource;
-      if (position > latestPosition) continue;
-      if (!read.events.has(name) && !read.lost.has(name)) resource.remove(version, false);
-    }
+      if (position > latestPosition) return;
+      if (!events.has(name) && !lost.has(name)) resource.remove(version, false);
+    });
+  }
+}
+
+/** Takes an array: to iterate something else in steps makes an object of each item. */
+function* forEachInSteps<T>(items: readonly T[], act: (item: T) => void): Steps<void> {
+  for (let start = 0; start < items.length; start += STEP) {
+    if (start > 0) yield;
+    for (const item of items.slice(start, start + STEP)) act(item);
   }
 }

@@ -11,7 +11,8 @@ export interface Accepted<T> {
   readonly record?: object | undefined;
   /** The encoded value, to compare the next update with. */
   readonly bytes: Uint8Array;
-  readonly version: string;
+  /** Of the latest response with these bytes. Nobody is notified of another version of the same value. */
+  version: string;
   /** `ServerConfig.key` of the server it came from: the same bytes may mean something else from another. */
   readonly serverKey: string;
   /** Milliseconds since the epoch at which these bytes were first accepted. */
@@ -69,17 +70,21 @@ export type ResourceState<T> =
       readonly deletionIgnored: boolean;
     };
 
+/** A server sent a resource and it is valid. The same value as before means that nothing changed. */
+export interface AcceptedEvent<T> {
+  readonly kind: 'accepted';
+  readonly accepted: Accepted<T>;
+  /** The version that it has from now on. Default: the one it has. */
+  readonly version?: string;
+  /** Default: unknown. */
+  readonly change?: ValueChange | undefined;
+  /** Milliseconds after which the value expires unless it is renewed. Default: never. */
+  readonly ttlMs?: number | undefined;
+}
+
 /** An event of a resource. */
 export type ResourceEvent<T> =
-  /** A server sent it and it is valid. The same value as before means that nothing changed. */
-  | {
-      readonly kind: 'accepted';
-      readonly accepted: Accepted<T>;
-      /** Default: unknown. */
-      readonly change?: ValueChange | undefined;
-      /** Milliseconds after which the value expires unless it is renewed. Default: never. */
-      readonly ttlMs?: number | undefined;
-    }
+  | AcceptedEvent<T>
   /** A heartbeat: the time to live of the value begins anew. Without one, nothing changes. */
   | { readonly kind: 'renewed'; readonly ttlMs: number | undefined }
   /** A server sent something invalid, or said that it cannot supply the resource. */
@@ -122,7 +127,7 @@ export function nextResourceState<T>(
 ): ResourceState<T> {
   switch (event.kind) {
     case 'accepted':
-      return onAccepted(event.accepted);
+      return onAccepted(state, event.accepted);
     case 'failed':
       return onFailed(state, event.failure, event.dropValue);
     case 'deleted':
@@ -188,7 +193,10 @@ export function notificationsBetween<T>(
   return error !== undefined && isNews ? [changed(err(error))] : [];
 }
 
-function onAccepted<T>(accepted: Accepted<T>): ResourceState<T> {
+function onAccepted<T>(before: ResourceState<T>, accepted: Accepted<T>): ResourceState<T> {
+  if (before.kind === 'accepted' && before.accepted === accepted && isUndisturbed(before)) {
+    return before;
+  }
   return {
     kind: 'accepted',
     accepted,
@@ -196,6 +204,13 @@ function onAccepted<T>(accepted: Accepted<T>): ResourceState<T> {
     unreachable: undefined,
     deletionIgnored: false,
   };
+}
+
+function isUndisturbed<T>(
+  state: Extract<ResourceState<T>, { readonly kind: 'accepted' }>,
+): boolean {
+  const { failure, unreachable, deletionIgnored } = state;
+  return failure === undefined && unreachable === undefined && !deletionIgnored;
 }
 
 function onFailed<T>(

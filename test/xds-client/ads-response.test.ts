@@ -29,17 +29,23 @@ function read(
   type: ResourceType<unknown> = new TestResourceType('T', true),
   hasErrors = false,
   resourceErrors: ResourceError[] = [],
-  order = new ResponseOrder(),
+  order = new ResponseOrder(type.typeUrl),
+  versionInfo = '7',
 ): ReadResponse {
-  const response: DiscoveryResponse = {
-    versionInfo: '7',
-    resources,
-    typeUrl: type.typeUrl,
-    nonce: 'n',
-    controlPlane: undefined,
-    resourceErrors,
-  };
-  const parsed = parse(DiscoveryResponse.encode(response).finish());
+  const response = { versionInfo, resources, typeUrl: type.typeUrl, nonce: 'n', resourceErrors };
+  const bytes = DiscoveryResponse.encode({ ...response, controlPlane: undefined }).finish();
+  return readBytes(bytes, requested, cached, type, hasErrors, order);
+}
+
+function readBytes(
+  bytes: Uint8Array,
+  requested: readonly string[],
+  cached: ReadonlyMap<string, Accepted<unknown>> = new Map(),
+  type: ResourceType<unknown> = new TestResourceType('T', true),
+  hasErrors = false,
+  order = new ResponseOrder(type.typeUrl),
+): ReadResponse {
+  const parsed = parse(bytes);
   if (!parsed.ok) throw new Error(parsed.error);
   return readResponse(parsed.value, {
     type,
@@ -89,10 +95,7 @@ describe('readResponse', () => {
       updatedAtMs: 1,
     };
     const { events } = read([type.resource('a', 'one')], ['a'], new Map([['a', before]]));
-    expect(events.get('a')).toEqual({
-      kind: 'accepted',
-      accepted: { ...before, elements: 0, version: '7' },
-    });
+    expect(events.get('a')).toEqual({ kind: 'accepted', accepted: before, version: '7' });
   });
 
   it.each([
@@ -238,11 +241,25 @@ describe('errors about resources (gRFC A88)', () => {
 
 describe('a state-of-the-world response', () => {
   it('reads an empty message as an empty response', () => {
-    expect(parse(new Uint8Array())).toMatchObject({ ok: true, value: { items: [] } });
+    expect(parse(new Uint8Array())).toMatchObject({ ok: true, value: { items: { length: 0 } } });
+  });
+
+  it('rejects a resource that is not even a message, and accepts those beside it', () => {
+    const [before, after] = [type.resource('a', 'one'), type.resource('b', 'two')];
+    const broken = { typeUrl: 'x', value: new Uint8Array() };
+    const response = { typeUrl: type.typeUrl, resources: [before, broken, after] };
+    const message = DiscoveryResponse.encode(DiscoveryResponse.fromPartial(response)).finish();
+    const bytes = Buffer.from(message);
+    // Its only field is one byte shorter than it says.
+    bytes[bytes.indexOf('\x0a\x01x', 0, 'latin1') + 1] = 2;
+    const { events, violations, invalid, isComplete } = readBytes(bytes, ['a', 'b']);
+    expect(violations).toEqual(['resources[1]: wrapper cannot be decoded: premature EOF']);
+    expect([[...events.keys()], invalid, isComplete]).toEqual([['a', 'b'], 1, false]);
   });
 
   it.each([
     [[0x12, 0x05, 0x0a], 'premature EOF'],
+    [[0x12, 0xff], 'premature EOF'],
     [[0x0f], 'illegal tag: field no 1 wire type 7'],
   ])('refuses %j', (bytes, cause) => {
     expect(parse(new Uint8Array(bytes))).toEqual({
@@ -274,16 +291,19 @@ describe('a response with the resources of the previous one in the same places',
   /** Reads responses one after the other. What is accepted is cached. */
   function start(isComplete = true) {
     const counting = new CountingType('T', isComplete);
-    const [order, cached] = [new ResponseOrder(), new Map<string, Accepted<unknown>>()];
-    const next = (...resources: Any[]) => {
+    const order = new ResponseOrder(counting.typeUrl);
+    const cached = new Map<string, Accepted<unknown>>();
+    const nextOf = (version: string, ...resources: Any[]) => {
       counting.namesRead = 0;
-      const result = read(resources, ['a', 'b', 'c'], cached, counting, false, [], order);
+      const names = ['a', 'b', 'c'];
+      const result = read(resources, names, cached, counting, false, [], order, version);
       for (const [name, event] of result.events) {
         if (event.kind === 'accepted') cached.set(name, event.accepted);
       }
       return result;
     };
-    return { cached, counting, next };
+    const next = (...resources: Any[]) => nextOf('7', ...resources);
+    return { cached, counting, next, nextOf };
   }
   const [a, b, c] = [type.resource('a', 'one'), type.resource('b', 'two'), type.resource('c', '3')];
 
@@ -298,6 +318,17 @@ describe('a response with the resources of the previous one in the same places',
     expect(counting.decoded).toEqual(['a', 'b', 'c', 'b']);
     next(a, type.resource('b', 'changed'), c);
     expect(counting.namesRead).toBe(0);
+  });
+
+  it('keeps what is cached of them, with the version of the response', () => {
+    const { cached, nextOf } = start();
+    nextOf('7', a, b, c);
+    const before = cached.get('a');
+    for (const version of ['8', '9']) {
+      const event = nextOf(version, a, b, c).events.get('a');
+      expect(event).toMatchObject({ kind: 'accepted', version });
+      expect(event?.kind === 'accepted' && event.accepted).toBe(before);
+    }
   });
 
   it('finds those that are in other places by their names', () => {

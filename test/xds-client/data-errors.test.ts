@@ -34,6 +34,10 @@ describe('with data error handling (gRFC A88)', () => {
       `ambient Listener "a": no such resource: ${SERVER} has removed it: add it there, or change what refers to it`,
       'ambient over',
     ]);
+    expect(h.client.snapshot().resources[0]).toMatchObject({
+      status: 'ACKED',
+      accepted: { version: '3' },
+    });
   });
 
   it('ignore_resource_deletion means nothing', () => {

@@ -7,11 +7,12 @@ import type { RequestedResource } from '../../src/xds-client/ads/subscriptions';
 import { DeltaProtocol } from '../../src/xds-client/ads/delta-subscriptions';
 import { createNode } from '../../src/xds-client/node';
 import { bootstrap } from './harness';
+import { NO_ITEMS } from './test-resource';
 
 const TYPE = 'type.googleapis.com/test.T';
 
 function response(nonce: string): AdsResponse {
-  const nothing = { version: '', items: [], removed: [], errors: [] };
+  const nothing = { version: '', items: NO_ITEMS, removed: [], errors: [] };
   return { typeUrl: TYPE, isRequested: true, nonce, ...nothing, isComplete: false };
 }
 

@@ -5,7 +5,6 @@ import {
   UPDATES_PER_SECOND,
 } from '../../src/xds-client/limits';
 import { UpdateBudget } from '../../src/xds-client/budgets';
-import type { ResponseItem } from '../../src/xds-client/ads/ads-response';
 import { ResponseOrder } from '../../src/xds-client/ads/response-order';
 import { readResponse } from '../../src/xds-client/ads/response-reader';
 import { parseResourceName } from '../../src/xds-client/resource-name';
@@ -120,7 +119,7 @@ describe('a response with too many resources', () => {
           isRequested: true,
           nonce: 'n',
           version: '1',
-          items: new Array<ResponseItem>(count).fill(item),
+          items: { length: count, at: () => item, consistsOf: () => false },
           removed: [],
           errors: [],
           isComplete: true,
@@ -133,7 +132,7 @@ describe('a response with too many resources', () => {
           origin: { server: 's', policy: serverPolicy(new Set(), true), nowMs: 0 },
           resources: new Map([['a', { accepted: undefined }]]),
           elementsOf: () => 0,
-          order: new ResponseOrder(),
+          order: new ResponseOrder(type.typeUrl),
         },
       );
     const { violations, events, isComplete, invalid } = read(MAX_RESOURCES_PER_RESPONSE + 1);

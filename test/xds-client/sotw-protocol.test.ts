@@ -4,11 +4,12 @@ import type { RequestedResource } from '../../src/xds-client/ads/subscriptions';
 import { createNode } from '../../src/xds-client/node';
 import { SotwProtocol } from '../../src/xds-client/ads/sotw-subscriptions';
 import { bootstrap } from './harness';
+import { NO_ITEMS } from './test-resource';
 
 const TYPE = 'type.googleapis.com/test.T';
 
 function response(nonce: string, version = ''): AdsResponse {
-  const nothing = { items: [], removed: [], errors: [] };
+  const nothing = { items: NO_ITEMS, removed: [], errors: [] };
   return { typeUrl: TYPE, isRequested: true, nonce, version, ...nothing, isComplete: true };
 }
 

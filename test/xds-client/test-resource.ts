@@ -1,12 +1,17 @@
 import { Resource } from '../../src/generated/envoy/service/discovery/v3/discovery';
 import type { Any } from '../../src/generated/google/protobuf/any';
+import { splitMessage } from '../../src/protobuf/encoded-elements';
 import { err, ok } from '../../src/util/result';
+import { itemsOfWrappers, type ResponseItems } from '../../src/xds-client/ads/ads-response';
 import type {
   Decoded,
   DecodeContext,
   DiscoveryService,
   ResourceType,
 } from '../../src/xds-client/resource-type';
+
+/** Those of a response without resources. */
+export const NO_ITEMS: ResponseItems = itemsOfWrappers(splitMessage(new Uint8Array(), 2).elements);
 
 /** What the tests' resources contain. An object, so that identity shows. */
 export interface TestValue {

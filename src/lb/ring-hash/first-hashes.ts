@@ -1,4 +1,4 @@
-import type { SplitHash } from './ring-entries';
+import type { RingEntries, SplitHash } from './ring-entries';
 
 /**
  * The hashes of the first entries of endpoints, by slot. Where there are more endpoints than entries, one endpoint more
@@ -15,10 +15,16 @@ export class FirstHashes {
     this.lows = grow(this.lows, slots);
   }
 
-  /** Returns the hash in a slot, or `undefined` if it is not known. */
-  get(slot: number): SplitHash | undefined {
-    const [high, low] = [this.highs[slot] ?? 0, this.lows[slot] ?? 0];
-    return high === 0 && low === 0 ? undefined : { high, low };
+  /**
+   * Adds the first entry of an endpoint to others, from column to column: there may be thousands in an update.
+   * @returns whether its hash is known. Else nothing is added.
+   */
+  addEntry<Owner>(slot: number, owner: Owner, entries: RingEntries<Owner>): boolean {
+    const high = this.highs[slot] ?? 0;
+    const low = this.lows[slot] ?? 0;
+    if (high === 0 && low === 0) return false;
+    entries.addHalves(high, low, owner, 0);
+    return true;
   }
 
   /** Keeps the hash in a slot, if there is room. */

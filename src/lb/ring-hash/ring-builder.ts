@@ -71,13 +71,12 @@ export class RingBuilder {
       const end = entries.countOf(slot);
       let key: string | undefined;
       for (let ordinal = entries.keptOf(slot); ordinal < end; ordinal++) {
-        let hash = ordinal === 0 ? this.firstHashes.get(slot) : undefined;
-        if (hash === undefined) {
+        if (ordinal > 0 || !this.firstHashes.addEntry(slot, owner, additions)) {
           key ??= ringKey(owner.endpoint, this.options.usesHashKeys);
-          hash = splitHash(this.options.hash.hash(entryKey(key, ordinal)));
+          const hash = splitHash(this.options.hash.hash(entryKey(key, ordinal)));
           if (ordinal === 0) this.firstHashes.set(slot, hash);
+          additions.add(hash, owner, ordinal);
         }
-        additions.add(hash, owner, ordinal);
         if (additions.size % HASHES === 0) yield;
       }
     }

@@ -29,6 +29,11 @@ export class RingEntries<Owner> {
 
   /** Adds an entry. There must be capacity left. */
   add({ high, low }: SplitHash, owner: Owner, ordinal: number): void {
+    this.addHalves(high, low, owner, ordinal);
+  }
+
+  /** Does the same as {@link add}. */
+  addHalves(high: number, low: number, owner: Owner, ordinal: number): void {
     const index = this.count++;
     this.highs[index] = high;
     this.lows[index] = low;
@@ -38,7 +43,8 @@ export class RingEntries<Owner> {
 
   /** Adds an entry of other entries. There must be capacity left. */
   copy(source: RingEntries<Owner>, index: number): void {
-    this.add(source.hashAt(index), source.ownerAt(index), source.ordinals[index] ?? 0);
+    const [high, low] = [source.highs[index] ?? 0, source.lows[index] ?? 0];
+    this.addHalves(high, low, source.ownerAt(index), source.ordinals[index] ?? 0);
   }
 
   /** Throws if there is no such entry. */

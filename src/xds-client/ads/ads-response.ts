@@ -1,5 +1,6 @@
 import { Resource, type ResourceError } from '../../generated/envoy/service/discovery/v3/discovery';
-import type { Any } from '../../generated/google/protobuf/any';
+import { Any } from '../../generated/google/protobuf/any';
+import type { EncodedElements } from '../../protobuf/encoded-elements';
 import { errorMessage } from '../../util/error-message';
 
 /** One resource of a response, taken out of its wrapper. */
@@ -17,6 +18,11 @@ export interface ResponseItem {
   readonly problem: string | undefined;
 }
 
+/** The resources of a response, each of which is taken out when it is read: most are those of the response before. */
+export interface ResponseItems extends Pick<EncodedElements, 'length' | 'consistsOf'> {
+  at(index: number): ResponseItem;
+}
+
 /** A response of either variant of the protocol. Its resources are not decoded. */
 export interface AdsResponse {
   readonly typeUrl: string;
@@ -25,7 +31,7 @@ export interface AdsResponse {
   readonly nonce: string;
   /** Of the response as a whole; for diagnostics only in the incremental variant. */
   readonly version: string;
-  readonly items: readonly ResponseItem[];
+  readonly items: ResponseItems;
   /** Names of resources that do not exist. */
   readonly removed: readonly string[];
   readonly errors: readonly ResourceError[];
@@ -38,22 +44,50 @@ export interface AdsResponse {
 const WRAPPER_TYPE_URL = 'type.googleapis.com/envoy.service.discovery.v3.Resource';
 
 /**
- * Parses one element of a state-of-the-world response, which is a resource or a wrapper around one
- * (`xds.config.resource-in-sotw`).
+ * The items of a state-of-the-world response: resources, or wrappers around them (`xds.config.resource-in-sotw`).
  * @param version The response's, which is the version of its resources in this variant.
  */
-export function itemFromAny(element: Any, version: string): ResponseItem {
-  if (element.typeUrl !== WRAPPER_TYPE_URL) return bareItem(element, version);
-  try {
-    return { ...itemFromWrapper(Resource.decode(element.value)), version };
-  } catch (error) {
-    const problem = `wrapper cannot be decoded: ${errorMessage(error)}`;
-    return { ...bareItem(undefined, version), problem };
+export function itemsOfAny(elements: EncodedElements, version: string): ResponseItems {
+  return new ParsedItems(elements, version, (element) => itemFromAny(element, version));
+}
+
+/** The items of an incremental response: resources in their wrappers. */
+export function itemsOfWrappers(elements: EncodedElements): ResponseItems {
+  return new ParsedItems(elements, '', (element) => itemFromWrapper(Resource.decode(element)));
+}
+
+class ParsedItems implements ResponseItems {
+  constructor(
+    private readonly elements: EncodedElements,
+    private readonly version: string,
+    private readonly parse: (element: Uint8Array) => ResponseItem,
+  ) {}
+
+  get length(): number {
+    return this.elements.length;
+  }
+
+  at(index: number): ResponseItem {
+    try {
+      return this.parse(this.elements.at(index));
+    } catch (error) {
+      const problem = `wrapper cannot be decoded: ${errorMessage(error)}`;
+      return { ...bareItem(undefined, this.version), problem };
+    }
+  }
+
+  consistsOf(index: number, head: Uint8Array, value: Uint8Array): boolean {
+    return this.elements.consistsOf(index, head, value);
   }
 }
 
-/** Parses a resource in its wrapper, the form of the incremental variant. */
-export function itemFromWrapper(wrapper: Resource): ResponseItem {
+function itemFromAny(element: Uint8Array, version: string): ResponseItem {
+  const any = Any.decode(element);
+  if (any.typeUrl !== WRAPPER_TYPE_URL) return bareItem(any, version);
+  return { ...itemFromWrapper(Resource.decode(any.value)), version };
+}
+
+function itemFromWrapper(wrapper: Resource): ResponseItem {
   const { aliases, version, resource, resourceName, ttl } = wrapper;
   const name = (resourceName?.name ?? '') || wrapper.name;
   const ttlMs = ttl === undefined ? 0 : Number(ttl.seconds) * 1000 + ttl.nanos / 1e6;

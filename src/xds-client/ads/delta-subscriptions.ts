@@ -4,7 +4,7 @@ import {
   DeltaDiscoveryResponse,
 } from '../../generated/envoy/service/discovery/v3/discovery';
 import { ok, type Result } from '../../util/result';
-import { itemFromWrapper, type AdsResponse } from './ads-response';
+import { itemsOfWrappers, type AdsResponse } from './ads-response';
 import {
   decodeResponse,
   errorDetail,
@@ -122,13 +122,13 @@ class DeltaSubscriptions implements Subscriptions {
   parse(bytes: Uint8Array): Result<AdsResponse, string> {
     const decoded = decodeResponse(DeltaDiscoveryResponse, bytes);
     if (!decoded.ok) return decoded;
-    const response = decoded.value;
-    const { typeUrl, nonce, systemVersionInfo: version, resourceErrors: errors } = response;
+    const { message, resources } = decoded.value;
+    const { typeUrl, nonce, systemVersionInfo: version, resourceErrors: errors } = message;
     const isRequested = this.types.get(typeUrl)?.sent !== undefined;
-    const items = response.resources.map(itemFromWrapper);
-    const named = response.removedResourceNames.map(({ name }) => name);
-    const removed = [...response.removedResources, ...named];
-    const controlPlane = response.controlPlane?.identifier;
+    const items = itemsOfWrappers(resources);
+    const named = message.removedResourceNames.map(({ name }) => name);
+    const removed = [...message.removedResources, ...named];
+    const controlPlane = message.controlPlane?.identifier;
     const rest = { items, removed, errors, controlPlane, isComplete: false };
     return ok({ typeUrl, isRequested, nonce, version, ...rest });
   }

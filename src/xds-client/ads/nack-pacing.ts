@@ -103,7 +103,8 @@ export class NackPacing {
 /** Returns a short text that is equal for two responses of the same content, whatever their versions and nonces are. */
 export function responseDigest({ items, removed }: AdsResponse): string {
   const hash = createHash('sha256');
-  for (const { name = '', resource } of items) {
+  for (let index = 0; index < items.length; index++) {
+    const { name = '', resource } = items.at(index);
     hash.update(`${name.length} ${name} ${resource?.value.length ?? -1} `);
     if (resource !== undefined) hash.update(resource.typeUrl).update(resource.value);
   }

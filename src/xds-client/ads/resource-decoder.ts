@@ -109,12 +109,7 @@ export class ResourceDecoder {
   }
 }
 
-/** Returns whether a resource has the bytes of the cached one. Compares natively. */
-export function isUnchanged(cached: Accepted<unknown>, bytes: Uint8Array): boolean {
-  return isSame(cached.bytes, bytes);
-}
-
-/** Returns whether two resources have the same bytes. */
+/** Returns whether two resources have the same bytes. Compares natively. */
 export function isSame(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && Buffer.compare(a, b) === 0;
 }
@@ -127,10 +122,4 @@ export function bytesToKeep(bytes: Uint8Array): Uint8Array {
   const { buffer, byteOffset, byteLength } = bytes;
   const isMost = 2 * byteLength > buffer.byteLength;
   return isMost ? new Uint8Array(buffer, byteOffset, byteLength) : new Uint8Array(bytes);
-}
-
-/** Copies a resource, field by field: there may be thousands in a response, and a spread takes several times as long. */
-export function withVersion(cached: Accepted<unknown>, version: string): Accepted<unknown> {
-  const { value, record, bytes, serverKey, updatedAtMs, elements = 0 } = cached;
-  return { value, record, bytes, version, serverKey, updatedAtMs, elements };
 }

@@ -1,36 +1,57 @@
-import type { ResponseItem } from './ads-response';
-import { isSame } from './resource-decoder';
+import { Any } from '../../generated/google/protobuf/any';
+import type { Accepted, AcceptedEvent } from '../resource-state';
+import type { ResponseItem, ResponseItems } from './ads-response';
 
 /** A resource of a response, without a wrapper. */
 interface Element {
   /** Canonical. */
   readonly name: string;
-  /** Those of the value that was accepted. */
-  readonly bytes: Uint8Array;
+  readonly event: RepeatedEvent;
 }
 
-/** In the place of a resource that was not accepted. */
-const NOTHING: Element = { name: '', bytes: new Uint8Array() };
+/** That a value is there again. The same object for each response, because many have thousands of them. */
+interface RepeatedEvent extends AcceptedEvent<unknown> {
+  version: string;
+}
+
+/** The tag of `google.protobuf.Any.value`. */
+const VALUE_TAG = 0x12;
 
 /**
  * The order of the resources in the latest response of a type. Most servers send them in the same order each time, so
- * that an unchanged resource is found by its place, and its name need not be read.
+ * that an unchanged resource is found by its place, and neither it nor its name need be read.
  */
 export class ResponseOrder {
-  private readonly elements: Element[] = [];
+  /** Without an element in the place of a resource that was not accepted. */
+  private readonly elements: (Element | undefined)[] = [];
+  /** What an encoded resource of the type has before the length of its value. */
+  private readonly head: Uint8Array;
 
-  /** Returns what the previous response had in the place of a resource, if the bytes are the same. */
-  unchanged({ resource, name, aliases }: ResponseItem, index: number): Element | undefined {
-    const element = this.elements[index];
-    if (element === undefined || resource === undefined) return undefined;
-    if (name !== undefined || aliases.length > 0) return undefined;
-    return isSame(element.bytes, resource.value) ? element : undefined;
+  constructor(typeUrl: string) {
+    const type = Any.encode({ typeUrl, value: new Uint8Array() }).finish();
+    this.head = Buffer.concat([type, Buffer.of(VALUE_TAG)]);
   }
 
-  /** Notes a resource, and the bytes of its value if it was accepted by its own name. */
-  note(item: ResponseItem, index: number, name: string, bytes: Uint8Array | undefined): void {
-    const hasOwnName = item.name === undefined && item.aliases.length === 0;
-    this.elements[index] = hasOwnName && bytes !== undefined ? { name, bytes } : NOTHING;
+  /** Returns what the previous response had in the place of a resource, if its bytes are the same. */
+  unchanged(items: ResponseItems, index: number, version: string): Element | undefined {
+    const element = this.elements[index];
+    if (element === undefined) return undefined;
+    const { event } = element;
+    if (!items.consistsOf(index, this.head, event.accepted.bytes)) return undefined;
+    event.version = version;
+    return element;
+  }
+
+  /** Notes a resource, and its value if that was accepted by the resource's own name. */
+  note(
+    { name: nameBeside, aliases, version }: ResponseItem,
+    index: number,
+    name: string,
+    accepted: Accepted<unknown> | undefined,
+  ): void {
+    const isKept = nameBeside === undefined && aliases.length === 0 && accepted !== undefined;
+    const element = isKept && { name, event: { kind: 'accepted' as const, accepted, version } };
+    this.elements[index] = element || undefined;
   }
 
   /** Ends the response. @param count The number of its resources. */

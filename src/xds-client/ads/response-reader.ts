@@ -14,10 +14,9 @@ import { describeResource, type ResourceId } from '../xds-errors';
 import type { AdsResponse, ResponseItem } from './ads-response';
 import {
   bytesToKeep,
-  isUnchanged,
   ResourceDecoder,
   type ResourceDecoderOptions,
-  withVersion,
+  isSame,
 } from './resource-decoder';
 import type { ResponseOrder } from './response-order';
 
@@ -61,10 +60,9 @@ export function* readInSteps(response: AdsResponse, context: ReadContext): Steps
   if (!reader.checkSize()) return reader;
   const { items } = response;
   for (let index = 0; index < items.length; index++) {
-    const item = items[index];
-    if (item === undefined) break;
-    if (!reader.keepInOrder(item, index)) yield* reader.readItem(item, index);
-    if (reader.isLarge) yield;
+    const isKept = reader.keepInOrder(index);
+    if (!isKept) yield* reader.readItem(items.at(index), index);
+    if (reader.isLarge && (!isKept || index % KEPT_PER_STEP === 0)) yield;
   }
   context.order.end(items.length);
   for (const name of response.removed) {
@@ -79,6 +77,9 @@ export function* readInSteps(response: AdsResponse, context: ReadContext): Steps
   if (reader.isLarge) yield;
   return reader;
 }
+
+/** Resources that are only compared are read this many at a time: a look at the clock takes longer than one of them. */
+const KEPT_PER_STEP = 16;
 
 const NO_NAMES: readonly string[] = [];
 
@@ -131,19 +132,20 @@ class ResponseReader implements ReadResponse {
   }
 
   /** Keeps a resource that the previous response had in the same place. @returns whether it did, unchanged. */
-  keepInOrder(item: ResponseItem, index: number): boolean {
-    const { order, resources, type } = this.context;
-    const element = order.unchanged(item, index);
-    if (element === undefined || item.resource?.typeUrl !== type.typeUrl) return false;
-    const { name, bytes } = element;
-    const cached = resources.get(name)?.accepted;
+  keepInOrder(index: number): boolean {
+    const { order, resources } = this.context;
+    const { items, version } = this.response;
+    const element = order.unchanged(items, index, version);
+    if (element === undefined) return false;
+    const { name, event } = element;
+    const { accepted } = event;
     // Another value may have been cached since, by another name of it.
-    if (cached?.bytes !== bytes || this.seen.has(name)) return false;
+    if (resources.get(name)?.accepted !== accepted || this.seen.has(name)) return false;
     this.resourcesRead++;
-    this.bytesRead += bytes.length;
+    this.bytesRead += accepted.bytes.length;
     this.hasResource = true;
     this.seen.add(name);
-    this.keep(name, cached, item);
+    this.accept(name, event);
     return true;
   }
 
@@ -224,7 +226,7 @@ class ResponseReader implements ReadResponse {
     this.seen.add(canonical);
     for (const name of this.requestedNames(canonical, item.aliases)) {
       const cached = this.cached(name);
-      if (cached !== undefined && isUnchanged(cached, bytes)) this.keep(name, cached, item);
+      if (cached !== undefined && isSame(cached.bytes, bytes)) this.keep(name, cached, item);
       else yield* this.readChanged(name, bytesToKeep(bytes), item, index);
     }
   }
@@ -235,12 +237,11 @@ class ResponseReader implements ReadResponse {
     if (!this.response.isComplete || !type.allResourcesRequiredInSotw) return;
     const name = this.canonical(ownName);
     const event = this.events.get(name);
-    order.note(item, index, name, event?.kind === 'accepted' ? event.accepted.bytes : undefined);
+    order.note(item, index, name, event?.kind === 'accepted' ? event.accepted : undefined);
   }
 
-  private keep(name: string, cached: Accepted<unknown>, { version, ttlMs }: ResponseItem): void {
-    const accepted = version === cached.version ? cached : withVersion(cached, version);
-    this.accept(name, { kind: 'accepted', accepted, change: undefined, ttlMs });
+  private keep(name: string, accepted: Accepted<unknown>, { version, ttlMs }: ResponseItem): void {
+    this.accept(name, { kind: 'accepted', accepted, version, ttlMs });
   }
 
   private *readChanged(

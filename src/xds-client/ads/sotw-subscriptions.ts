@@ -5,7 +5,7 @@ import {
 } from '../../generated/envoy/service/discovery/v3/discovery';
 import { ok, type Result } from '../../util/result';
 import { MAX_NAME_REPEATS } from '../limits';
-import { itemFromAny, type AdsResponse } from './ads-response';
+import { itemsOfAny, type AdsResponse } from './ads-response';
 import {
   decodeResponse,
   errorDetail,
@@ -102,10 +102,10 @@ class SotwSubscriptions implements Subscriptions {
   parse(bytes: Uint8Array): Result<AdsResponse, string> {
     const decoded = decodeResponse(DiscoveryResponse, bytes);
     if (!decoded.ok) return decoded;
-    const response = decoded.value;
-    const { typeUrl, nonce, versionInfo: version, resources, resourceErrors: errors } = response;
+    const { message, resources } = decoded.value;
+    const { typeUrl, nonce, versionInfo: version, resourceErrors: errors } = message;
     const isRequested = this.types.get(typeUrl)?.sent !== undefined;
-    const items = resources.map((element) => itemFromAny(element, version));
+    const items = itemsOfAny(resources, version);
     const rest = { items, removed: [], errors, isComplete: true };
     return ok({ typeUrl, isRequested, nonce, version, ...rest });
   }

@@ -1,5 +1,6 @@
 import type { Node } from '../../generated/envoy/config/core/v3/base';
 import type { Status } from '../../generated/google/rpc/status';
+import { splitMessage, type EncodedElements } from '../../protobuf/encoded-elements';
 import { errorMessage } from '../../util/error-message';
 import { err, ok, type Result } from '../../util/result';
 import { StatusCode } from '../../util/status-code';
@@ -87,13 +88,23 @@ export class NodeOnce {
   }
 }
 
+/** The number of the field `resources` in the responses of both variants. */
+const RESOURCES = 2;
+
+/** A response whose resources are not decoded. */
+export interface DecodedResponse<T> {
+  readonly message: Omit<T, 'resources'>;
+  readonly resources: EncodedElements;
+}
+
 /** Decodes a response. @returns the message, or why the stream must end, to follow the name of the server. */
 export function decodeResponse<T>(
   codec: { decode(bytes: Uint8Array): T },
   bytes: Uint8Array,
-): Result<T, string> {
+): Result<DecodedResponse<T>, string> {
   try {
-    return ok(codec.decode(bytes));
+    const { elements: resources, rest } = splitMessage(bytes, RESOURCES);
+    return ok({ message: codec.decode(rest), resources });
   } catch (error) {
     return err(`sent a response that cannot be decoded: ${errorMessage(error)}`);
   }
