@@ -17,8 +17,5 @@ export function ringEntriesOf<Owner>(entries: readonly RingEntry<Owner>[]): Ring
 
 /** Returns the hashes of all entries of a ring, in order. */
 export function hashesOf<Owner>(ring: Ring<Owner>): readonly bigint[] {
-  return ring.owners.map((_, position) => {
-    const { high, low } = ring.hashAt(position);
-    return (BigInt(high) << 32n) | BigInt(low);
-  });
+  return ring.owners.map((_, position) => ring.hashAt(position));
 }

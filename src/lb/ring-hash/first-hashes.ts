@@ -5,8 +5,8 @@ import type { RingEntries, SplitHash } from './ring-entries';
  * or less gives half of all entries to other endpoints, many of which have had one before.
  */
 export class FirstHashes {
-  private highs = new Uint32Array();
-  private lows = new Uint32Array();
+  private highs = new Int32Array();
+  private lows = new Int32Array();
 
   /** Provides room for slots. */
   reserve(slots: number): void {
@@ -39,8 +39,8 @@ export class FirstHashes {
   }
 }
 
-function grow(column: Uint32Array, length: number): Uint32Array<ArrayBuffer> {
-  const grown = new Uint32Array(length);
+function grow(column: Int32Array, length: number): Int32Array<ArrayBuffer> {
+  const grown = new Int32Array(length);
   grown.set(column);
   return grown;
 }

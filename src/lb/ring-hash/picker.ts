@@ -80,7 +80,8 @@ export class RingHashPicker implements DescribedPicker {
     const { connections, live, random } = this.options;
     const { CONNECTING, IDLE, READY } = ConnectivityState;
     const { ring } = live;
-    const start = ring.findSplit({ high: Math.floor(random() * HALF_HASH_RANGE), low: 0 });
+    const high = Math.floor((random() - 0.5) * HALF_HASH_RANGE);
+    const start = ring.findSplit({ high, low: 0 });
     const ready = live.findState(READY, start);
     if (ready === start) return this.pickOwner(ring.owners[ready], args);
     let isConnecting = connections.isPending || live.count(CONNECTING) > 0;

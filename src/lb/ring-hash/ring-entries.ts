@@ -1,23 +1,28 @@
-/** An unsigned hash of 64 bits as two halves: a bigint is an object, and a number would be rounded. */
+/**
+ * An unsigned hash of 64 bits as two halves: a bigint is an object, and a number would be rounded. Each half is less by
+ * 2 ** 31, and so a signed number: only of those V8 never makes objects.
+ */
 export interface SplitHash {
+  /** From -(2 ** 31). */
   readonly high: number;
+  /** From -(2 ** 31). */
   readonly low: number;
 }
 
 /** The entries of a ring as columns, one array per property: the garbage collector has only the owners to visit. */
 export class RingEntries<Owner> {
-  /** The upper 32 bits of each hash. */
-  readonly highs: Uint32Array;
-  /** The lower 32 bits of each hash. */
-  readonly lows: Uint32Array;
+  /** See `SplitHash.high`. */
+  readonly highs: Int32Array;
+  /** See `SplitHash.low`. */
+  readonly lows: Int32Array;
   /** The number of each entry among those of its owner, from 0. */
   readonly ordinals: Uint32Array;
   readonly owners: Owner[];
   private count = 0;
 
   constructor(capacity: number) {
-    this.highs = new Uint32Array(capacity);
-    this.lows = new Uint32Array(capacity);
+    this.highs = new Int32Array(capacity);
+    this.lows = new Int32Array(capacity);
     this.ordinals = new Uint32Array(capacity);
     this.owners = new Array<Owner>(capacity);
   }
@@ -43,7 +48,8 @@ export class RingEntries<Owner> {
 
   /** Adds an entry of other entries. There must be capacity left. */
   copy(source: RingEntries<Owner>, index: number): void {
-    const [high, low] = [source.highs[index] ?? 0, source.lows[index] ?? 0];
+    const high = source.highs[index] ?? 0;
+    const low = source.lows[index] ?? 0;
     this.addHalves(high, low, source.ownerAt(index), source.ordinals[index] ?? 0);
   }
 
@@ -61,19 +67,30 @@ export class RingEntries<Owner> {
 
   /** Compares the hash of an entry with another hash. */
   compareWith(index: number, high: number, low: number): number {
-    return (this.highs[index] ?? 0) - high || (this.lows[index] ?? 0) - low;
+    return compareHalves(this.highs[index] ?? 0, high) || compareHalves(this.lows[index] ?? 0, low);
   }
 
   /** Returns the hash of an entry. */
-  hashAt(index: number): SplitHash {
-    return { high: this.highs[index] ?? 0, low: this.lows[index] ?? 0 };
+  hashAt(index: number): bigint {
+    scratch.setInt32(0, (this.highs[index] ?? 0) ^ TOP_BIT);
+    scratch.setInt32(4, (this.lows[index] ?? 0) ^ TOP_BIT);
+    return scratch.getBigUint64(0);
   }
 }
+
+/** Does not subtract: the difference may have 33 bits. */
+function compareHalves(a: number, b: number): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+/** To flip it is to subtract 2 ** 31. */
+const TOP_BIT = 1 << 31;
 
 const scratch = new DataView(new ArrayBuffer(8));
 
 /** Splits a hash in less time than operators of bigints do, which are calls out of compiled code. */
 export function splitHash(hash: bigint): SplitHash {
   scratch.setBigUint64(0, hash);
-  return { high: scratch.getUint32(0), low: scratch.getUint32(4) };
+  return { high: scratch.getInt32(0) ^ TOP_BIT, low: scratch.getInt32(4) ^ TOP_BIT };
 }

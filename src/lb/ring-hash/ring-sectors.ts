@@ -1,19 +1,21 @@
-const RANGE = 2 ** 32;
-
 /**
  * A division of a ring into sectors of the same size, at least as many as entries. Hashes are evenly distributed, so that
  * little is left to search in a sector; otherwise sectors just have more entries.
  */
 export class RingSectors {
-  private readonly perHash: number;
+  /** The number of bits that hashes of the same sector differ in. */
+  private readonly bits: number;
   /** The position of the first entry in or after each sector; last, the number of entries. */
   private readonly starts: Uint32Array;
 
-  /** @param highs The upper 32 bits of the hashes of all entries, in order. */
-  constructor(highs: Uint32Array) {
+  /** @param highs See `SplitHash.high`; those of all entries, in order. */
+  constructor(highs: Int32Array) {
     let count = 1;
-    while (count < highs.length) count *= 2;
-    this.perHash = count / RANGE;
+    this.bits = 32;
+    while (count < highs.length) {
+      count *= 2;
+      this.bits--;
+    }
     this.starts = new Uint32Array(count + 1);
     let sector = 0;
     for (let position = 0; position < highs.length; position++) {
@@ -23,9 +25,10 @@ export class RingSectors {
     this.starts.fill(highs.length, sector);
   }
 
-  /** Returns the sector of a hash by its upper 32 bits, from 0. A greater hash is never in a lower sector. */
+  /** Returns the sector of a hash, from 0. A greater hash is never in a lower sector. @param high See `SplitHash.high`. */
   indexOf(high: number): number {
-    return Math.floor(high * this.perHash);
+    // The top bit makes it an unsigned number again. One shift by 32 would be none.
+    return ((high ^ (1 << 31)) >>> 1) >>> (this.bits - 1);
   }
 
   /** Returns the position of the start of a sector; for the number of sectors, the end of the last. */

@@ -34,7 +34,7 @@ export class Ring<Owner> {
   }
 
   /** Returns the hash of the entry at a position. */
-  hashAt(position: number): SplitHash {
+  hashAt(position: number): bigint {
     return this.entries.hashAt(position);
   }
 

@@ -2,14 +2,15 @@ import { RingSectors } from '../../../src/lb/ring-hash/ring-sectors';
 import { seededRandom } from '../../support/seeded-random';
 
 const RANGE = 2 ** 32;
-const MAX = RANGE - 1;
+const MAX = RANGE / 2 - 1;
+const MIN = -RANGE / 2;
 const random = seededRandom(6);
 
 /** Whether every hash is in the sector it is said to be in, and all others are before or after it. */
 function checkAll(hashes: readonly number[]): void {
-  const sorted = Uint32Array.from(hashes).sort();
+  const sorted = Int32Array.from(hashes).sort();
   const sectors = new RingSectors(sorted);
-  for (const hash of [...sorted, 0, RANGE / 2, MAX]) {
+  for (const hash of [...sorted, MIN, 0, MAX]) {
     const sector = sectors.indexOf(hash);
     const [start, end] = [sectors.startOf(sector), sectors.startOf(sector + 1)];
     expect(start).toBeLessThanOrEqual(end);
@@ -24,8 +25,8 @@ describe('the sectors of a ring', () => {
   it.each([
     ['none', []],
     ['one', [RANGE / 3]],
-    ['the lowest and the highest', [0, MAX]],
-    ['many', Array.from({ length: 200 }, () => random() * RANGE)],
+    ['the lowest and the highest', [MIN, MAX]],
+    ['many', Array.from({ length: 200 }, () => (random() - 0.5) * RANGE)],
     ['many in one place', Array.from({ length: 200 }, () => RANGE / 3)],
     ['many at the end', Array.from({ length: 200 }, (_, i) => MAX - i * 1000)],
   ])('contain the entries that a search has to look at: %s', (_case, hashes) => {
@@ -33,8 +34,8 @@ describe('the sectors of a ring', () => {
   });
 
   it('are short where hashes are evenly spread', () => {
-    const hashes = Array.from({ length: 4096 }, () => random() * RANGE);
-    const sectors = new RingSectors(Uint32Array.from(hashes).sort());
+    const hashes = Array.from({ length: 4096 }, () => (random() - 0.5) * RANGE);
+    const sectors = new RingSectors(Int32Array.from(hashes).sort());
     const lengths = Array.from(
       { length: 4096 },
       (_, i) => sectors.startOf(i + 1) - sectors.startOf(i),

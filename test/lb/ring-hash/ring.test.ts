@@ -1,4 +1,5 @@
 import { Ring } from '../../../src/lb/ring-hash/ring';
+import { splitHash } from '../../../src/lb/ring-hash/ring-entries';
 import { runSteps } from '../../../src/util/steps';
 import { ringEntriesOf, type RingEntry } from '../../support/ring-entries';
 import { seededRandom } from '../../support/seeded-random';
@@ -54,8 +55,8 @@ describe('Ring', () => {
   it('continues at the start after the last entry', () => {
     const ring = ringOf(entry(20n, 'b'), entry(10n, 'a'));
     expect(ring.find(21n)).toBe(0);
-    expect(ring.findSplit({ high: 0, low: 21 })).toBe(0);
-    expect(ring.findSplit({ high: 0, low: 15 })).toBe(1);
+    expect(ring.findSplit(splitHash(21n))).toBe(0);
+    expect(ring.findSplit(splitHash(15n))).toBe(1);
   });
 
   it('distinguishes hashes by their lowest bits', () => {
