@@ -1,5 +1,4 @@
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
-import { asBuffer } from '../util/as-buffer';
 
 /** The elements of a repeated field, encoded, where they are in the message: there is no object for each. */
 export class EncodedElements {
@@ -65,8 +64,7 @@ export interface SplitMessage {
  *
  * @throws when a value does not end within the message.
  */
-export function splitMessage(bytes: Uint8Array, fieldNumber: number): SplitMessage {
-  const message = asBuffer(bytes);
+export function splitMessage(message: Buffer, fieldNumber: number): SplitMessage {
   const reader = new BinaryReader(message);
   const elementTag = (fieldNumber << 3) | WireType.LengthDelimited;
   const bounds: number[] = [];

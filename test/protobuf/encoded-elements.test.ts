@@ -4,13 +4,13 @@ import { splitMessage } from '../../src/protobuf/encoded-elements';
 const FIELD = 2;
 
 /** A message that has other fields around its elements. */
-function encode(...elements: Uint8Array[]): Uint8Array {
+function encode(...elements: Uint8Array[]): Buffer {
   const writer = new BinaryWriter().tag(1, 2).string('before');
   for (const [index, element] of elements.entries()) {
     writer.tag(FIELD, 2).bytes(element);
     if (index === 0) writer.tag(3, 0).uint32(300).tag(FIELD, 0).uint32(7);
   }
-  return writer.tag(9, 5).fixed32(1).finish();
+  return Buffer.from(writer.tag(9, 5).fixed32(1).finish());
 }
 
 describe('splitMessage', () => {
@@ -32,7 +32,7 @@ describe('splitMessage', () => {
     ['has a length that is cut off', [0x12, 0x80]],
     ['follows a field that is cut off', [0x0a, 3, 1]],
   ])('throws for an element that %s', (_case, bytes) => {
-    expect(() => splitMessage(new Uint8Array(bytes), FIELD)).toThrow('premature EOF');
+    expect(() => splitMessage(Buffer.from(bytes), FIELD)).toThrow('premature EOF');
   });
 });
 

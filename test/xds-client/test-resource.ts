@@ -11,7 +11,7 @@ import type {
 } from '../../src/xds-client/resource-type';
 
 /** Those of a response without resources. */
-export const NO_ITEMS: ResponseItems = itemsOfWrappers(splitMessage(new Uint8Array(), 2).elements);
+export const NO_ITEMS: ResponseItems = itemsOfWrappers(splitMessage(Buffer.of(), 2).elements);
 
 /** What the tests' resources contain. An object, so that identity shows. */
 export interface TestValue {

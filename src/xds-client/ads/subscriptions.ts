@@ -1,6 +1,7 @@
 import type { Node } from '../../generated/envoy/config/core/v3/base';
 import type { Status } from '../../generated/google/rpc/status';
 import { splitMessage, type EncodedElements } from '../../protobuf/encoded-elements';
+import { asBuffer } from '../../util/as-buffer';
 import { errorMessage } from '../../util/error-message';
 import { err, ok, type Result } from '../../util/result';
 import { StatusCode } from '../../util/status-code';
@@ -103,7 +104,7 @@ export function decodeResponse<T>(
   bytes: Uint8Array,
 ): Result<DecodedResponse<T>, string> {
   try {
-    const { elements: resources, rest } = splitMessage(bytes, RESOURCES);
+    const { elements: resources, rest } = splitMessage(asBuffer(bytes), RESOURCES);
     return ok({ message: codec.decode(rest), resources });
   } catch (error) {
     return err(`sent a response that cannot be decoded: ${errorMessage(error)}`);
