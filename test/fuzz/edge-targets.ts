@@ -172,7 +172,9 @@ function statusTarget({ wire }: EdgeTargetOptions): FuzzTarget {
         ...{ typeUrl: TYPE, name: bytes.toString(), status: 'ACKED', accepted },
         ...{ failure: undefined, watchers: 1, waitingSinceMs: undefined },
       };
-      const resources = new Array<ResourceSnapshot>(1 + (bytes.length % 600)).fill(one);
+      // Many or large ones: what is shown is as long as they are.
+      const count = 1 + Math.min(bytes.length % 600, Math.floor(2 ** 19 / (bytes.length + 1)));
+      const resources = new Array<ResourceSnapshot>(count).fill(one);
       const client = { node: Node.create(), scope: bytes.toString(), resources };
       return checkStatus(client, resources.length, bytes);
     },
