@@ -19,6 +19,8 @@ export interface Accepted<T> {
   readonly updatedAtMs: number;
   /** How many elements count against the limit of its type. Default: none. */
   readonly elements?: number;
+  /** See {@link repeatedEvent}. */
+  repeated?: RepeatedEvent<T>;
 }
 
 /** How an accepted value differs from an earlier one. */
@@ -80,6 +82,17 @@ export interface AcceptedEvent<T> {
   readonly change?: ValueChange | undefined;
   /** Milliseconds after which the value expires unless it is renewed. Default: never. */
   readonly ttlMs?: number | undefined;
+}
+
+interface RepeatedEvent<T> extends AcceptedEvent<T> {
+  version: string;
+}
+
+/** Returns the event that a value was sent again. It is the same object each time: a response may repeat thousands. */
+export function repeatedEvent<T>(accepted: Accepted<T>, version: string): AcceptedEvent<T> {
+  accepted.repeated ??= { kind: 'accepted', accepted, version };
+  accepted.repeated.version = version;
+  return accepted.repeated;
 }
 
 /** An event of a resource. */

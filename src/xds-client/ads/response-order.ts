@@ -1,17 +1,12 @@
 import { Any } from '../../generated/google/protobuf/any';
-import type { Accepted, AcceptedEvent } from '../resource-state';
 import type { ResponseItem, ResponseItems } from './ads-response';
 
 /** A resource of a response, without a wrapper. */
 interface Element {
   /** Canonical. */
   readonly name: string;
-  readonly event: RepeatedEvent;
-}
-
-/** That a value is there again. The same object for each response, because many have thousands of them. */
-interface RepeatedEvent extends AcceptedEvent<unknown> {
-  version: string;
+  /** Those of the value that was accepted. */
+  readonly bytes: Uint8Array;
 }
 
 /** The tag of `google.protobuf.Any.value`. */
@@ -33,25 +28,16 @@ export class ResponseOrder {
   }
 
   /** Returns what the previous response had in the place of a resource, if its bytes are the same. */
-  unchanged(items: ResponseItems, index: number, version: string): Element | undefined {
+  unchanged(items: ResponseItems, index: number): Element | undefined {
     const element = this.elements[index];
     if (element === undefined) return undefined;
-    const { event } = element;
-    if (!items.consistsOf(index, this.head, event.accepted.bytes)) return undefined;
-    event.version = version;
-    return element;
+    return items.consistsOf(index, this.head, element.bytes) ? element : undefined;
   }
 
-  /** Notes a resource, and its value if that was accepted by the resource's own name. */
-  note(
-    { name: nameBeside, aliases, version }: ResponseItem,
-    index: number,
-    name: string,
-    accepted: Accepted<unknown> | undefined,
-  ): void {
-    const isKept = nameBeside === undefined && aliases.length === 0 && accepted !== undefined;
-    const element = isKept && { name, event: { kind: 'accepted' as const, accepted, version } };
-    this.elements[index] = element || undefined;
+  /** Notes a resource, and the bytes of its value if it was accepted by its own name. */
+  note(item: ResponseItem, index: number, name: string, bytes: Uint8Array | undefined): void {
+    const hasOwnName = item.name === undefined && item.aliases.length === 0;
+    this.elements[index] = hasOwnName && bytes !== undefined ? { name, bytes } : undefined;
   }
 
   /** Ends the response. @param count The number of its resources. */

@@ -9,7 +9,7 @@ import {
 } from '../limits';
 import { rejectedEvent, serverErrorEvent, type EventOrigin } from '../resource-events';
 import type { ParseResourceName } from '../resource-name';
-import type { Accepted, ResourceEvent } from '../resource-state';
+import { repeatedEvent, type Accepted, type ResourceEvent } from '../resource-state';
 import { describeResource, type ResourceId } from '../xds-errors';
 import type { AdsResponse, ResponseItem } from './ads-response';
 import {
@@ -135,17 +135,17 @@ class ResponseReader implements ReadResponse {
   keepInOrder(index: number): boolean {
     const { order, resources } = this.context;
     const { items, version } = this.response;
-    const element = order.unchanged(items, index, version);
+    const element = order.unchanged(items, index);
     if (element === undefined) return false;
-    const { name, event } = element;
-    const { accepted } = event;
+    const { name, bytes } = element;
+    const cached = resources.get(name)?.accepted;
     // Another value may have been cached since, by another name of it.
-    if (resources.get(name)?.accepted !== accepted || this.seen.has(name)) return false;
+    if (cached?.bytes !== bytes || this.seen.has(name)) return false;
     this.resourcesRead++;
-    this.bytesRead += accepted.bytes.length;
+    this.bytesRead += bytes.length;
     this.hasResource = true;
     this.seen.add(name);
-    this.accept(name, event);
+    this.accept(name, repeatedEvent(cached, version));
     return true;
   }
 
@@ -237,7 +237,7 @@ class ResponseReader implements ReadResponse {
     if (!this.response.isComplete || !type.allResourcesRequiredInSotw) return;
     const name = this.canonical(ownName);
     const event = this.events.get(name);
-    order.note(item, index, name, event?.kind === 'accepted' ? event.accepted : undefined);
+    order.note(item, index, name, event?.kind === 'accepted' ? event.accepted.bytes : undefined);
   }
 
   private keep(name: string, accepted: Accepted<unknown>, { version, ttlMs }: ResponseItem): void {
