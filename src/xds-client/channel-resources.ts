@@ -134,16 +134,16 @@ export class ChannelResources {
       const event = events.get(name);
       if (event !== undefined) byName.get(name)?.receive(event);
     });
-    yield* forEachInSteps(removed, (name) => {
+    const remove = (name: string, isExplicit: boolean) => {
+      // It may have been released between two steps.
       const resource = byName.get(name);
       if (resource === undefined || resource.position > latestPosition) return;
-      resource.remove(version, true);
-    });
+      resource.remove(version, isExplicit);
+    };
+    yield* forEachInSteps(removed, (name) => remove(name, true));
     if (!isComplete) return;
-    yield* forEachInSteps([...byName.values()], (resource) => {
-      const { name, position } = resource;
-      if (position > latestPosition) return;
-      if (!events.has(name) && !lost.has(name)) resource.remove(version, false);
+    yield* forEachInSteps([...byName.keys()], (name) => {
+      if (!events.has(name) && !lost.has(name)) remove(name, false);
     });
   }
 }

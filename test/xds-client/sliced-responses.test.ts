@@ -6,7 +6,7 @@ import {
   READ_SLICE_MS,
 } from '../../src/xds-client/limits';
 import type { DecodeContext, Decoded } from '../../src/xds-client/resource-type';
-import { DeltaHarness, Harness, RecordingWatcher } from './harness';
+import { DeltaHarness, Harness, RecordingWatcher, serverConfig } from './harness';
 import { seconds, TestResourceType, wrapper, type TestValue } from './test-resource';
 
 /** A turn of the event loop on a fake clock. */
@@ -412,8 +412,7 @@ class SlowToApply extends TestResourceType {
 const SLOW = 'slow ';
 
 /** A client that watches so many resources of a type, the first of which makes a turn long. */
-function startApplying(count: number) {
-  const h = new Harness();
+function startApplying(count: number, h = new Harness()) {
   const type = new SlowToApply(h.clock);
   const names = Array.from({ length: count }, (_, i) => `r${i}`);
   const watchers = names.map((name) => h.watch(type, name));
@@ -483,5 +482,22 @@ describe('a response that takes long to apply', () => {
     expect(watchers[149]?.told).toEqual([
       expect.stringContaining('error Many "r149": no such resource'),
     ]);
+  });
+
+  it('does not remove what is released between two steps of its removals', () => {
+    const servers = [serverConfig('xds.test:1', ['ignore_resource_deletion'])];
+    const { h, watchers, send, next } = startApplying(150, new Harness({ servers }));
+    send('1');
+    next();
+    const { errors } = h.logger;
+    jest.spyOn(h.logger, 'error').mockImplementation((text) => {
+      if (errors.push(text()) === 1) h.clock.advance(READ_SLICE_MS);
+    });
+    send('2', []);
+    expect(errors).toHaveLength(64);
+    watchers[100]?.release();
+    next();
+    expect(errors).toHaveLength(149);
+    expect(errors.filter((text) => text.includes('"r100"'))).toEqual([]);
   });
 });

@@ -84,8 +84,8 @@ function compareHalves(a: number, b: number): number {
   return a < b ? -1 : 1;
 }
 
-/** To flip it is to subtract 2 ** 31. */
-const TOP_BIT = 1 << 31;
+/** To flip it in half a hash makes an unsigned number a signed one, less by 2 ** 31, and the reverse. */
+export const TOP_BIT = 1 << 31;
 
 const scratch = new DataView(new ArrayBuffer(8));
 

@@ -1,3 +1,5 @@
+import { TOP_BIT } from './ring-entries';
+
 /**
  * A division of a ring into sectors of the same size, at least as many as entries. Hashes are evenly distributed, so that
  * little is left to search in a sector; otherwise sectors just have more entries.
@@ -27,8 +29,8 @@ export class RingSectors {
 
   /** Returns the sector of a hash, from 0. A greater hash is never in a lower sector. @param high See `SplitHash.high`. */
   indexOf(high: number): number {
-    // The top bit makes it an unsigned number again. One shift by 32 would be none.
-    return ((high ^ (1 << 31)) >>> 1) >>> (this.bits - 1);
+    // Two shifts: one by 32 would be none.
+    return ((high ^ TOP_BIT) >>> 1) >>> (this.bits - 1);
   }
 
   /** Returns the position of the start of a sector; for the number of sectors, the end of the last. */

@@ -14,9 +14,9 @@ import { describeResource, type ResourceId } from '../xds-errors';
 import type { AdsResponse, ResponseItem } from './ads-response';
 import {
   bytesToKeep,
+  isSame,
   ResourceDecoder,
   type ResourceDecoderOptions,
-  isSame,
 } from './resource-decoder';
 import type { ResponseOrder } from './response-order';
 
