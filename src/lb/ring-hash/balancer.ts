@@ -23,7 +23,7 @@ import { LiveRing } from './live-ring';
 import { RingHashPicker } from './picker';
 import { RingBuilder } from './ring-builder';
 import { RingConnections } from './ring-connections';
-import type { RingMember } from './ring-members';
+import type { RingMembers } from './ring-members';
 
 /** The options that all ring_hash policies of a process share. */
 export interface RingHashPolicyOptions {
@@ -89,6 +89,7 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     this.connections = new RingConnections({
       host,
       live: this.live,
+      members: this.members,
       onConnecting: () => this.publication.request(),
       onChanged: (leaf, previous) => this.onLeafChanged(leaf, previous),
     });
@@ -123,14 +124,19 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     this.publication.cancel();
     this.hashWait?.release();
     this.updates.cancel();
-    this.connections.destroy(this.builder.members.all());
+    this.connections.destroy();
   }
 
   describe(): PolicyParts {
-    const { members, ring } = this.builder;
-    const endpoints = Array.from(members.all(), ({ endpoint, leaf, state }) =>
-      describeEndpoint(endpoint, state, leaf?.errorMessage ?? null),
-    );
+    const { connections, live, members } = this;
+    const { ring } = this.builder;
+    const slots = Array.from({ length: members.capacity }, (_, slot) => slot);
+    const endpoints = slots
+      .filter((slot) => live.has(slot) && members.has(slot))
+      .map((slot) => {
+        const error = connections.leafOf(slot)?.errorMessage ?? null;
+        return describeEndpoint(members.endpointIn(slot), live.stateOf(slot), error);
+      });
     return { details: { endpoints: members.size, ringSize: ring.size }, endpoints };
   }
 
@@ -163,16 +169,15 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
 
   /** Calls use the previous ring until the next one is complete. */
   private *applyInSteps(accepted: Accepted): Steps<void> {
-    const { builder, connections } = this;
-    const { members } = builder;
+    const { builder, connections, members } = this;
     const previous = this.applied;
-    let rebound: readonly RingMember[] = [];
+    let rebound: readonly number[] = [];
     if (previous === undefined || changesRing(previous, accepted)) {
       ({ rebound } = yield* builder.update(accepted.endpoints, this.ringLimits(accepted.config)));
     }
     this.applied = accepted;
-    connections.setChannelOptions(accepted.channelOptions, members.all());
-    for (const member of rebound) connections.rebind(member);
+    connections.setChannelOptions(accepted.channelOptions);
+    for (const slot of rebound) connections.rebind(slot);
     this.useRing();
     const { requestHashHeader } = accepted.config;
     if (previous?.config.requestHashHeader !== requestHashHeader) this.isPickerDue = true;
@@ -186,13 +191,11 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
   }
 
   private useRing(): void {
-    const { members, ring } = this.builder;
+    const { members } = this;
+    const { ring } = this.builder;
     if (ring === this.live.ring) return;
-    for (const member of this.live.replace(ring)) {
-      if (member.leaf !== undefined) this.errors.remove(member.leaf);
-      this.connections.release(member);
-      members.remove(member);
-    }
+    this.live.replace(ring, members.capacity);
+    this.connections.releaseUnused((leaf) => this.errors.remove(leaf));
     // A call that waits for an endpoint may belong to another one now.
     if (this.live.hasQueued) this.isPickerDue = true;
     this.host.environment.logger.trace(
@@ -264,25 +267,28 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     });
   }
 
+  private get members(): RingMembers {
+    return this.builder.members;
+  }
+
   private get endpoints(): EndpointSet {
     return this.applied?.endpoints ?? emptyEndpointSet;
   }
 
   /** Returns the error of calls whose endpoint has failed, as all others have. */
-  private describeMember({ endpoint, leaf }: RingMember): string {
+  private describeMember(slot: number): string {
+    const leaf = this.connections.leafOf(slot);
     const error = leaf?.errorMessage ?? undefined;
     return this.describeFailure(
-      error === undefined
+      leaf === undefined || error === undefined
         ? this.errors.describe(this.endpoints)
-        : describeEndpointError(endpoint, error, this.endpoints),
+        : describeEndpointError(leaf.endpoint, error, this.endpoints),
     );
   }
 
   private describeWait(): string {
-    const { members } = this.builder;
-    const leaves: EndpointLeaf[] = [];
-    for (const { leaf } of members.all()) if (leaf !== undefined) leaves.push(leaf);
-    return describeConnecting(leaves, members.size, this.endpoints, this.errors);
+    const { connections, errors, members } = this;
+    return describeConnecting(connections.all(), members.size, this.endpoints, errors);
   }
 
   private describeFailure(reason: string): string {

@@ -19,11 +19,11 @@ export class FirstHashes {
    * Adds the first entry of an endpoint to others, from column to column: there may be thousands in an update.
    * @returns whether its hash is known. Else nothing is added.
    */
-  addEntry<Owner>(slot: number, owner: Owner, entries: RingEntries<Owner>): boolean {
+  addEntry(slot: number, entries: RingEntries): boolean {
     const high = this.highs[slot] ?? 0;
     const low = this.lows[slot] ?? 0;
     if (high === 0 && low === 0) return false;
-    entries.addHalves(high, low, owner, 0);
+    entries.addHalves(high, low, slot, 0);
     return true;
   }
 

@@ -6,7 +6,6 @@ import { callAttributes } from '../call-attributes';
 import { createFailurePicker, WaitPicker, type DescribedPicker } from '../connectivity';
 import type { LiveRing } from './live-ring';
 import type { RingConnections } from './ring-connections';
-import type { RingMember } from './ring-members';
 
 export interface RingHashPickerOptions {
   readonly live: LiveRing;
@@ -14,9 +13,9 @@ export interface RingHashPickerOptions {
   readonly requestHashHeader: string;
   readonly hash: Pick<XxHash64, 'hash'>;
   readonly random: Random;
-  readonly connections: Pick<RingConnections, 'request' | 'isPending'>;
-  /** Returns the error of a failed pick. @param failed The endpoint of the call. */
-  readonly describeFailure: (failed: RingMember) => string;
+  readonly connections: Pick<RingConnections, 'request' | 'isPending' | 'leafOf'>;
+  /** Returns the error of a failed pick. @param failed The slot of the endpoint of the call. */
+  readonly describeFailure: (failed: number) => string;
   /** Returns why calls are queued, as a sentence. */
   readonly describeWait: () => string;
 }
@@ -63,10 +62,12 @@ export class RingHashPicker implements DescribedPicker {
     const { owners, size } = live.ring;
     const { IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
     for (let i = 0; i < size; i++) {
-      const owner = owners[start + i < size ? start + i : start + i - size];
-      if (owner === undefined || owner.state === TRANSIENT_FAILURE) continue;
-      if (owner.state === READY) return this.pickOwner(owner, args);
-      if (owner.state === IDLE) connections.request(owner);
+      const position = start + i < size ? start + i : start + i - size;
+      const state = live.stateAt(position);
+      if (state === TRANSIENT_FAILURE) continue;
+      const owner = owners[position] ?? 0;
+      if (state === READY) return this.pickOwner(owner, args);
+      if (state === IDLE) connections.request(owner);
       return this.queue();
     }
     return this.fail(start, args);
@@ -101,8 +102,9 @@ export class RingHashPicker implements DescribedPicker {
     return (position - start + size) % size < (other - start + size) % size;
   }
 
-  private pickOwner(owner: RingMember | undefined, args: PickArgs): PickResult {
-    return owner?.leaf?.picker.pick(args) ?? this.queue();
+  private pickOwner(owner: number | undefined, args: PickArgs): PickResult {
+    const leaf = owner === undefined ? undefined : this.options.connections.leafOf(owner);
+    return leaf?.picker.pick(args) ?? this.queue();
   }
 
   private queue(): PickResult {

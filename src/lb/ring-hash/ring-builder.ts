@@ -7,7 +7,7 @@ import { chooseEntryCounts, type RingLimits } from './choose-entry-counts';
 import { FirstHashes } from './first-hashes';
 import { Ring } from './ring';
 import { RingEntries, splitHash } from './ring-entries';
-import { type MembersChange, type RingMember, RingMembers } from './ring-members';
+import { type MembersChange, RingMembers } from './ring-members';
 
 export interface RingBuilderOptions {
   readonly hash: Pick<XxHash64, 'hash'>;
@@ -22,7 +22,7 @@ const HASHES = 256;
 export class RingBuilder {
   /** The endpoints as last updated. */
   readonly members: RingMembers;
-  private current = Ring.empty<RingMember>();
+  private current = Ring.empty();
   private counts: Uint32Array = new Uint32Array();
   private readonly firstHashes = new FirstHashes();
 
@@ -35,7 +35,7 @@ export class RingBuilder {
   }
 
   /** The ring of the endpoints as last updated; the same object as long as it has the same entries. */
-  get ring(): Ring<RingMember> {
+  get ring(): Ring {
     return this.current;
   }
 
@@ -52,30 +52,28 @@ export class RingBuilder {
     this.updateFirstHashes(change, size);
     if (entries.added > 0 || entries.removed > 0) {
       this.current = yield* this.current.change({
-        keeps: ({ slot }, ordinal) => ordinal < entries.keptOf(slot),
+        keeps: (slot, ordinal) => ordinal < entries.keptOf(slot),
         additions: yield* this.createAdditions(entries),
         size,
-        compareOwners,
+        compareOwners: (a, b) => this.members.compareKeys(a, b),
       });
     }
     this.counts = counts;
     return change;
   }
 
-  private *createAdditions(entries: EntriesChange): Steps<RingEntries<RingMember>> {
-    const { added, grown } = entries;
-    const additions = new RingEntries<RingMember>(added);
-    for (let i = 0; i < grown.length; i++) {
-      const slot = grown[i] ?? 0;
-      const owner = this.members.inSlot(slot);
+  private *createAdditions(entries: EntriesChange): Steps<RingEntries> {
+    const additions = new RingEntries(entries.added);
+    for (let slot = 0; additions.size < entries.added; slot++) {
+      if (slot % STEP_SIZE === STEP_SIZE - 1) yield;
       const end = entries.countOf(slot);
       let key: string | undefined;
       for (let ordinal = entries.keptOf(slot); ordinal < end; ordinal++) {
-        if (ordinal > 0 || !this.firstHashes.addEntry(slot, owner, additions)) {
-          key ??= ringKey(owner.endpoint, this.options.usesHashKeys);
+        if (ordinal > 0 || !this.firstHashes.addEntry(slot, additions)) {
+          key ??= ringKey(this.members.endpointIn(slot), this.options.usesHashKeys);
           const hash = splitHash(this.options.hash.hash(entryKey(key, ordinal)));
           if (ordinal === 0) this.firstHashes.set(slot, hash);
-          additions.add(hash, owner, ordinal);
+          additions.add(hash, slot, ordinal);
         }
         if (additions.size % HASHES === 0) yield;
       }
@@ -96,8 +94,6 @@ class EntriesChange {
   /** The number of entries added. */
   added = 0;
   removed = 0;
-  /** The slots with added entries. */
-  readonly grown: number[] = [];
 
   constructor(
     private readonly before: Uint32Array,
@@ -108,12 +104,10 @@ class EntriesChange {
 
   /** Compares the slots from `start` up to, not including, `end`. */
   compare(start: number, end: number): void {
-    const { after, before, grown } = this;
+    const { after, before } = this;
     for (let slot = start; slot < end; slot++) {
       const kept = this.keptOf(slot);
-      const more = (after[slot] ?? 0) - kept;
-      if (more > 0) grown.push(slot);
-      this.added += more;
+      this.added += (after[slot] ?? 0) - kept;
       this.removed += (before[slot] ?? 0) - kept;
     }
   }
@@ -128,12 +122,6 @@ class EntriesChange {
   countOf(slot: number): number {
     return this.after[slot] ?? 0;
   }
-}
-
-/** Orders endpoints with the same hash key alike in every process, so that all of them pick the same one. */
-function compareOwners(a: RingMember, b: RingMember): number {
-  if (a.key === b.key) return 0;
-  return a.key < b.key ? -1 : 1;
 }
 
 /**

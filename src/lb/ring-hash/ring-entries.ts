@@ -9,22 +9,23 @@ export interface SplitHash {
   readonly low: number;
 }
 
-/** The entries of a ring as columns, one array per property: the garbage collector has only the owners to visit. */
-export class RingEntries<Owner> {
+/** The entries of a ring as columns of numbers, one array per property: the garbage collector has nothing to visit. */
+export class RingEntries {
   /** See `SplitHash.high`. */
   readonly highs: Int32Array;
   /** See `SplitHash.low`. */
   readonly lows: Int32Array;
+  /** The slot of the endpoint of each entry: its owner. See `RingMembers`. */
+  readonly owners: Int32Array;
   /** The number of each entry among those of its owner, from 0. */
   readonly ordinals: Uint32Array;
-  readonly owners: Owner[];
   private count = 0;
 
   constructor(capacity: number) {
     this.highs = new Int32Array(capacity);
     this.lows = new Int32Array(capacity);
+    this.owners = new Int32Array(capacity);
     this.ordinals = new Uint32Array(capacity);
-    this.owners = new Array<Owner>(capacity);
   }
 
   /** The number of entries added so far. */
@@ -33,35 +34,28 @@ export class RingEntries<Owner> {
   }
 
   /** Adds an entry. There must be capacity left. */
-  add({ high, low }: SplitHash, owner: Owner, ordinal: number): void {
+  add({ high, low }: SplitHash, owner: number, ordinal: number): void {
     this.addHalves(high, low, owner, ordinal);
   }
 
   /** Does the same as {@link add}. */
-  addHalves(high: number, low: number, owner: Owner, ordinal: number): void {
+  addHalves(high: number, low: number, owner: number, ordinal: number): void {
     const index = this.count++;
     this.highs[index] = high;
     this.lows[index] = low;
-    this.ordinals[index] = ordinal;
     this.owners[index] = owner;
+    this.ordinals[index] = ordinal;
   }
 
   /** Adds an entry of other entries. There must be capacity left. */
-  copy(source: RingEntries<Owner>, index: number): void {
+  copy(source: RingEntries, index: number): void {
     const high = source.highs[index] ?? 0;
     const low = source.lows[index] ?? 0;
-    this.addHalves(high, low, source.ownerAt(index), source.ordinals[index] ?? 0);
-  }
-
-  /** Throws if there is no such entry. */
-  ownerAt(index: number): Owner {
-    const owner = this.owners[index];
-    if (owner === undefined) throw new Error(`A ring has no entry ${index}`);
-    return owner;
+    this.addHalves(high, low, source.owners[index] ?? 0, source.ordinals[index] ?? 0);
   }
 
   /** Compares the hashes of two entries, as in a sort. @param index One of these. @param other One of `entries`. */
-  compare(index: number, entries: RingEntries<Owner>, other: number): number {
+  compare(index: number, entries: RingEntries, other: number): number {
     return this.compareWith(index, entries.highs[other] ?? 0, entries.lows[other] ?? 0);
   }
 

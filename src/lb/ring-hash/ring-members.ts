@@ -1,40 +1,16 @@
-import { ConnectivityState } from '../../grpc-js';
 import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import { STEP_SIZE, type Steps } from '../../util/steps';
 import { endpointKey, hashKey, haveEqualKeys } from '../endpoints/endpoint-key';
-import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import { combineWeights } from '../endpoints/endpoint-weights';
 import type { RingOwners } from './choose-entry-counts';
 import { PlaceOrder } from './place-order';
 import { SlotIndex } from './slot-index';
 
-/** An endpoint with entries in the ring. */
-export class RingMember {
-  /** Its connection; created for the first call that needs it. */
-  leaf: EndpointLeaf | undefined;
-  /** The state of the leaf; CONNECTING as soon as it was requested to connect. */
-  state = ConnectivityState.IDLE;
-  /** The position of one of its entries in the ring; -1 if it has none. See `LiveRing`. */
-  firstEntry = -1;
-
-  private ownKey: string | undefined;
-
-  constructor(
-    readonly slot: number,
-    public endpoint: XdsEndpoint,
-  ) {}
-
-  /** Its identity: the set of its addresses. */
-  get key(): string {
-    return (this.ownKey ??= endpointKey(this.endpoint));
-  }
-}
-
 /** The changes of the endpoints by an update. */
 export interface MembersChange {
-  /** Members with another endpoint object. */
-  readonly rebound: readonly RingMember[];
+  /** Slots of endpoints with another object. */
+  readonly rebound: readonly number[];
   /** Slots of endpoints whose place changed, without those added or removed. */
   readonly moved: ReadonlySet<number>;
   /** Slots of endpoints that were added. */
@@ -50,7 +26,7 @@ export interface Placement {
 }
 
 interface MutableChange {
-  readonly rebound: RingMember[];
+  readonly rebound: number[];
   readonly moved: Set<number>;
   readonly added: number[];
 }
@@ -83,8 +59,8 @@ export class RingMembers implements RingOwners {
   private generations = new Uint8Array();
   private readonly freeSlots: number[] = [];
   private readonly index = new SlotIndex();
-  /** The members by slot, for slots with entries. Not a map: up to half of them may change with an update. */
-  private readonly members: (RingMember | undefined)[] = [];
+  /** The identities of endpoints that were compared with others, by slot. */
+  private readonly keys = new Map<number, string>();
   private readonly places: PlaceOrder;
   /** The last list. */
   private listed: readonly XdsEndpoint[] = [];
@@ -114,29 +90,40 @@ export class RingMembers implements RingOwners {
     return this.endpoints.length - this.freeSlots.length;
   }
 
-  /** Returns the member in a slot with an endpoint; it is created at the first use. */
-  inSlot(slot: number): RingMember {
-    const { members } = this;
-    const known = members[slot];
-    if (known !== undefined) return known;
-    const member = new RingMember(slot, this.endpointIn(slot));
-    while (members.length <= slot) members.push(undefined);
-    members[slot] = member;
-    return member;
+  /** Whether there is an endpoint in a slot. */
+  has(slot: number): boolean {
+    return this.endpoints[slot] !== undefined;
   }
 
-  /** Does nothing until it is iterated: most updates have no use for it. */
-  *all(): Iterable<RingMember> {
-    for (const member of this.members) if (member !== undefined) yield member;
-  }
-
-  remove(member: RingMember): void {
-    if (this.members[member.slot] === member) this.members[member.slot] = undefined;
+  /** Throws if the slot is empty. */
+  endpointIn(slot: number): XdsEndpoint {
+    const endpoint = this.endpoints[slot];
+    if (endpoint === undefined) throw new Error(`Slot ${slot} of a ring is empty`);
+    return endpoint;
   }
 
   /**
-   * Applies a set of endpoints, in steps. Another update must not start before the end of this one. A member whose
-   * endpoint is not listed any more is kept until it is removed, since calls may still use it.
+   * Compares two endpoints by their identities, as in a sort: those with the same hash are ordered alike in every
+   * process, so that all of them pick the same one.
+   */
+  compareKeys(slot: number, other: number): number {
+    const [a, b] = [this.keyOf(slot), this.keyOf(other)];
+    if (a === b) return 0;
+    return a < b ? -1 : 1;
+  }
+
+  private keyOf(slot: number): string {
+    let key = this.keys.get(slot);
+    if (key === undefined) {
+      key = endpointKey(this.endpointIn(slot));
+      this.keys.set(slot, key);
+    }
+    return key;
+  }
+
+  /**
+   * Applies a set of endpoints, in steps. Another update must not start before the ring is that of this one: only then
+   * no entry has the slot of an endpoint that is not listed any more.
    */
   *update(set: EndpointSet): Steps<MembersChange> {
     const change: MutableChange = { rebound: [], moved: new Set(), added: [] };
@@ -209,10 +196,7 @@ export class RingMembers implements RingOwners {
     const { placeOf } = this.placement;
     if (placeOf(endpoint) !== placeOf(known)) moved.add(slot);
     this.endpoints[slot] = endpoint;
-    const member = this.members[slot];
-    if (member === undefined) return slot;
-    member.endpoint = endpoint;
-    rebound.push(member);
+    rebound.push(slot);
     return slot;
   }
 
@@ -222,7 +206,6 @@ export class RingMembers implements RingOwners {
 
   private add(endpoint: XdsEndpoint, hash: number): number {
     const slot = this.freeSlots.pop() ?? this.endpoints.length;
-    if (slot < this.members.length) this.members[slot] = undefined;
     this.endpoints[slot] = endpoint;
     this.index.add(hash, slot);
     this.reserve(slot + 1);
@@ -253,11 +236,12 @@ export class RingMembers implements RingOwners {
   }
 
   private removeUnlistedRange(previous: Int32Array, removed: Set<number>): void {
-    const { endpoints, freeSlots, generation, generations, index } = this;
+    const { endpoints, freeSlots, generation, generations, index, keys } = this;
     for (let i = 0; i < previous.length; i++) {
       const slot = previous[i] ?? 0;
       if (generations[slot] === generation || endpoints[slot] === undefined) continue;
       index.delete(slot);
+      keys.delete(slot);
       endpoints[slot] = undefined;
       freeSlots.push(slot);
       removed.add(slot);
@@ -281,12 +265,6 @@ export class RingMembers implements RingOwners {
       positions[slot] = position;
       weights[slot] = (weights[slot] ?? 0) + (listed[position] ?? 0);
     }
-  }
-
-  private endpointIn(slot: number): XdsEndpoint {
-    const endpoint = this.endpoints[slot];
-    if (endpoint === undefined) throw new Error(`Slot ${slot} of a ring is empty`);
-    return endpoint;
   }
 }
 

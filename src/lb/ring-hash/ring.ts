@@ -2,34 +2,34 @@ import { sortInSteps, STEP_SIZE, type Steps } from '../../util/steps';
 import { RingEntries, splitHash, type SplitHash } from './ring-entries';
 import { RingSectors } from './ring-sectors';
 
-export interface RingChange<Owner> {
-  readonly keeps: (owner: Owner, ordinal: number) => boolean;
+export interface RingChange {
+  readonly keeps: (owner: number, ordinal: number) => boolean;
   /** The added entries, in no particular order. */
-  readonly additions: RingEntries<Owner>;
+  readonly additions: RingEntries;
   /** The number of entries after the change. */
   readonly size: number;
-  /** Compares the owners of entries with the same hash, as in a sort. */
-  readonly compareOwners: (a: Owner, b: Owner) => number;
+  /** Compares the owners of entries with the same hash, which stay on the ring, as in a sort. */
+  readonly compareOwners: (a: number, b: number) => number;
 }
 
 /** Entries in the order of their hashes. Immutable; the next ring is created from it and a change. */
-export class Ring<Owner> {
+export class Ring {
   private readonly sectors: RingSectors;
 
-  private constructor(private readonly entries: RingEntries<Owner>) {
+  private constructor(private readonly entries: RingEntries) {
     this.sectors = new RingSectors(entries.highs);
   }
 
-  static empty<Owner>(): Ring<Owner> {
-    return new Ring(new RingEntries<Owner>(0));
+  static empty(): Ring {
+    return new Ring(new RingEntries(0));
   }
 
   get size(): number {
     return this.entries.size;
   }
 
-  /** The owner of each entry, in order. */
-  get owners(): readonly Owner[] {
+  /** See `RingEntries.owners`; in order. Must not be modified. */
+  get owners(): Int32Array {
     return this.entries.owners;
   }
 
@@ -63,7 +63,7 @@ export class Ring<Owner> {
   }
 
   /** Creates the ring after a change, in steps. */
-  *change(change: RingChange<Owner>): Steps<Ring<Owner>> {
+  *change(change: RingChange): Steps<Ring> {
     const { additions, size } = change;
     const added = yield* sortInSteps(additions.size, (a, b) =>
       compareEntries(change, a, additions, b),
@@ -77,16 +77,16 @@ export class Ring<Owner> {
 }
 
 /** Merges the kept entries of a ring with the added ones. */
-class RingMerge<Owner> {
-  readonly next: RingEntries<Owner>;
+class RingMerge {
+  readonly next: RingEntries;
   /** The number of entries of the ring that were kept or dropped so far, and of those added. */
   private passed = 0;
   private merged = 0;
 
   /** @param added The indices of the additions, in their order. */
   constructor(
-    private readonly entries: RingEntries<Owner>,
-    private readonly change: RingChange<Owner>,
+    private readonly entries: RingEntries,
+    private readonly change: RingChange,
     private readonly added: Uint32Array,
   ) {
     this.next = new RingEntries(change.size);
@@ -97,19 +97,21 @@ class RingMerge<Owner> {
     const { added, change, entries, next } = this;
     const { additions, keeps } = change;
     for (let left = limit; left > 0; left--) {
+      const { passed } = this;
+      const isPassed = passed === entries.size;
       const index = added[this.merged];
-      const isPassed = this.passed === entries.size;
-      if (index === undefined && isPassed) return false;
-      if (
+      if (!isPassed && !keeps(entries.owners[passed] ?? 0, entries.ordinals[passed] ?? 0)) {
+        this.passed++;
+      } else if (
         index !== undefined &&
-        (isPassed || compareEntries(change, index, entries, this.passed) <= 0)
+        (isPassed || compareEntries(change, index, entries, passed) <= 0)
       ) {
         next.copy(additions, index);
         this.merged++;
+      } else if (isPassed) {
+        return false;
       } else {
-        if (keeps(entries.ownerAt(this.passed), entries.ordinals[this.passed] ?? 0)) {
-          next.copy(entries, this.passed);
-        }
+        next.copy(entries, passed);
         this.passed++;
       }
     }
@@ -118,13 +120,13 @@ class RingMerge<Owner> {
 }
 
 /** Compares an added entry with one of `entries`. */
-function compareEntries<Owner>(
-  { additions, compareOwners }: RingChange<Owner>,
+function compareEntries(
+  { additions, compareOwners }: RingChange,
   added: number,
-  entries: RingEntries<Owner>,
+  entries: RingEntries,
   other: number,
 ): number {
   const order = additions.compare(added, entries, other);
   if (order !== 0) return order;
-  return compareOwners(additions.ownerAt(added), entries.ownerAt(other));
+  return compareOwners(additions.owners[added] ?? 0, entries.owners[other] ?? 0);
 }

@@ -66,12 +66,39 @@ function join(
   previous: readonly Slot[],
   decoded: readonly Slot[],
 ): readonly Slot[] {
+  if (keepPositions(parts, previous.length)) return exchange(parts, previous, decoded);
   let next = 0;
   const pieces = parts.map((part) =>
     part.kind === 'kept' ? previous.slice(part.from, part.to) : decoded.slice(next, ++next),
   );
   const none: Slot[] = [];
   return pieces.length <= MAX_ARGUMENTS ? none.concat(...pieces) : pieces.flat();
+}
+
+/** Whether every endpoint that is kept stays at its position: others are replaced by as many, as in most updates. */
+function keepPositions(parts: readonly SlicePart[], count: number): boolean {
+  let position = 0;
+  for (const part of parts) {
+    if (part.kind === 'kept' && part.from !== position) return false;
+    position = part.kind === 'kept' ? part.to : position + 1;
+  }
+  return position === count;
+}
+
+/** Copies the endpoints once, not as pieces that are then joined. */
+function exchange(
+  parts: readonly SlicePart[],
+  previous: readonly Slot[],
+  decoded: readonly Slot[],
+): readonly Slot[] {
+  const endpoints = previous.slice();
+  let next = 0;
+  let position = 0;
+  for (const part of parts) {
+    if (part.kind === 'kept') position = part.to;
+    else endpoints[position++] = decoded[next++];
+  }
+  return endpoints;
 }
 
 /** Whether an endpoint is not left out. */

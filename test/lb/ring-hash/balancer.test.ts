@@ -699,15 +699,31 @@ describe('ring_hash with thousands of new endpoints', () => {
     expect(subject.attempted.length).toBeGreaterThan(10);
   });
 
-  it('connects to an endpoint of the ring in use while the next one is built without it', async () => {
+  it('does not connect to an endpoint that is gone while the next ring is built, whose calls are picked again', async () => {
     const subject = setUp();
     subject.update(singleLocality(A, B));
     await subject.connect(A);
+    subject.update(singleLocality(A, ...many));
+    subject.harness.clock.advance(1);
+    const { picker } = subject.harness.last;
+    expect(subject.pickFor(B)).toBe('QUEUE');
+    expect(subject.pickFor(A)).toBe(`COMPLETE ${A}`);
+    subject.harness.clock.flush();
+    expect(subject.attempted).toEqual([A]);
+    finish(subject);
+    expect(subject.harness.last.picker).not.toBe(picker);
+    expect(subject.pickFor(B)).toBe('QUEUE');
+    subject.harness.clock.flush();
+    expect(subject.attempted).toEqual([A, expect.stringMatching(/^10\.1\./)]);
+  });
+
+  it('keeps the connection to an endpoint that is gone until the next ring is complete', async () => {
+    const subject = setUp();
+    subject.update(singleLocality(A, B));
+    await subject.connect(A, B);
     subject.update(singleLocality(...many));
     subject.harness.clock.advance(1);
-    subject.pickFor(B);
-    subject.harness.clock.flush();
-    expect(subject.attempted).toEqual([A, B]);
+    expect(subject.pickFor(B)).toBe(`COMPLETE ${B}`);
     finish(subject);
     expect(subject.harness.host.subchannels.map(({ closed }) => closed)).toEqual([true, true]);
   });

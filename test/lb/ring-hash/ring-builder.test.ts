@@ -1,7 +1,6 @@
 import type { XxHash64 } from '../../../src/hash/xx-hash';
+import { endpointKey } from '../../../src/lb/endpoints/endpoint-key';
 import { RingBuilder } from '../../../src/lb/ring-hash/ring-builder';
-import type { Ring } from '../../../src/lb/ring-hash/ring';
-import type { RingMember } from '../../../src/lb/ring-hash/ring-members';
 import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import type { XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
 import { runSteps } from '../../../src/util/steps';
@@ -41,37 +40,43 @@ function makeEndpoints(count: number): XdsEndpoint[] {
   return Array.from({ length: count }, (_, i) => makeEndpoint(address(i)));
 }
 
-function ringOf(set: EndpointSet, limits = LIMITS): Ring<RingMember> {
+/** A ring, and the endpoints that its entries belong to. */
+type BuiltRing = Pick<RingBuilder, 'ring' | 'members'>;
+
+function build(set: EndpointSet, limits = LIMITS): BuiltRing {
   const builder = createBuilder();
   runSteps(builder.update(set, limits));
-  return builder.ring;
+  return builder;
 }
 
-function keys(ring: Ring<RingMember>): string[] {
-  return ring.owners.map(({ key }) => key);
+/** The endpoint of each entry, in order. */
+function endpointsOf({ ring, members }: BuiltRing): XdsEndpoint[] {
+  return Array.from(ring.owners, (slot) => members.endpointIn(slot));
+}
+
+function keys(built: BuiltRing): string[] {
+  return endpointsOf(built).map((endpoint) => endpointKey(endpoint));
 }
 
 /** Where 2,000 calls with hashes all round the ring go. */
-function placesOfCalls(ring: Ring<RingMember>): (string | undefined)[] {
-  return Array.from(
-    { length: 2000 },
-    (_, i) => ring.owners[ring.find(hash.hash(`call ${i}`))]?.key,
-  );
+function placesOfCalls(built: BuiltRing): (string | undefined)[] {
+  const owners = keys(built);
+  return Array.from({ length: 2000 }, (_, i) => owners[built.ring.find(hash.hash(`call ${i}`))]);
 }
 
-function countMoved(a: Ring<RingMember>, b: Ring<RingMember>): number {
+function countMoved(a: BuiltRing, b: BuiltRing): number {
   const after = placesOfCalls(b);
   return placesOfCalls(a).filter((place, i) => place !== after[i]).length;
 }
 
 describe('the ring of some endpoints', () => {
   it('has the entries of gRFC A42', () => {
-    const ring = ringOf(singleLocality('10.0.0.1:80', '10.0.0.2:80'), { min: 6, max: 6 });
+    const built = build(singleLocality('10.0.0.1:80', '10.0.0.2:80'), { min: 6, max: 6 });
     const expected = ['10.0.0.1:80', '10.0.0.2:80']
       .flatMap((key) => [0, 1, 2].map((n) => ({ key, at: hash.hash(`${key}_${n}`) })))
       .sort((a, b) => (a.at < b.at ? -1 : 1));
-    expect(keys(ring)).toEqual(expected.map(({ key }) => key));
-    expect(hashesOf(ring)).toEqual(expected.map(({ at }) => at));
+    expect(keys(built)).toEqual(expected.map(({ key }) => key));
+    expect(hashesOf(built.ring)).toEqual(expected.map(({ at }) => at));
   });
 
   it.each([
@@ -83,14 +88,14 @@ describe('the ring of some endpoints', () => {
     [4096, 4096],
     [10_000, 4096],
   ])('has for %s endpoints %s entries', (count, size) => {
-    expect(ringOf(singleLocality(...makeEndpoints(count))).size).toBe(size);
+    expect(build(singleLocality(...makeEndpoints(count))).ring.size).toBe(size);
   });
 
   it('does not depend on the order of the endpoints', () => {
     const endpoints = makeEndpoints(5000);
     const reversed = [...endpoints].reverse();
-    expect(keys(ringOf(singleLocality(...reversed)))).toEqual(
-      keys(ringOf(singleLocality(...endpoints))),
+    expect(keys(build(singleLocality(...reversed)))).toEqual(
+      keys(build(singleLocality(...endpoints))),
     );
   });
 
@@ -101,8 +106,8 @@ describe('the ring of some endpoints', () => {
       [makeEndpoint('10.0.0.2:80', { weight: 1 }), makeEndpoint('10.0.0.3:80', { weight: 3 })],
       4,
     );
-    const ring = ringOf(makeEndpointSet(light, heavy), { min: 10, max: 100 });
-    const count = (key: string) => keys(ring).filter((other) => other === key).length;
+    const built = build(makeEndpointSet(light, heavy), { min: 10, max: 100 });
+    const count = (key: string) => keys(built).filter((other) => other === key).length;
     // 2, 2 and 6 of 10, but for the rounding of gRFC A113, which makes the lightest a little less than a fifth.
     expect([1, 2, 3].map((i) => count(`10.0.0.${i}:80`))).toEqual([2, 2, 7]);
   });
@@ -112,8 +117,8 @@ describe('the ring of some endpoints', () => {
       makeLocality('x', ['10.0.0.1:80', '10.0.0.2:80']),
       makeLocality('y', ['10.0.0.2:80', '10.0.0.3:80']),
     );
-    const ring = ringOf(twice, { min: 4, max: 4 });
-    expect(keys(ring).sort()).toEqual([1, 2, 2, 3].map((i) => `10.0.0.${i}:80`));
+    const built = build(twice, { min: 4, max: 4 });
+    expect(keys(built).sort()).toEqual([1, 2, 2, 3].map((i) => `10.0.0.${i}:80`));
   });
 
   it('picks the same of two endpoints with one hash key, in any order', () => {
@@ -121,8 +126,8 @@ describe('the ring of some endpoints', () => {
     const b = makeEndpoint('10.0.0.2:80', { hashKey: 'k' });
     const at = hash.hash('k_0');
     for (const set of [singleLocality(a, b), singleLocality(b, a)]) {
-      const ring = ringOf(set, { min: 2, max: 2 });
-      expect(ring.owners[ring.find(at)]?.key).toBe('10.0.0.1:80');
+      const built = build(set, { min: 2, max: 2 });
+      expect(keys(built)[built.ring.find(at)]).toBe('10.0.0.1:80');
     }
   });
 
@@ -140,10 +145,11 @@ describe('the ring of some endpoints', () => {
 
   it('spreads calls in proportion to the weights', () => {
     const endpoints = [1, 2, 3, 4].map((weight) => makeEndpoint(`10.0.0.${weight}:80`, { weight }));
-    const ring = ringOf(singleLocality(...endpoints), { min: 4096, max: 4096 });
+    const built = build(singleLocality(...endpoints), { min: 4096, max: 4096 });
+    const owners = endpointsOf(built);
     const places = Array.from(
       { length: 20_000 },
-      (_, i) => ring.owners[ring.find(hash.hash(`key ${i}`))]?.endpoint.weight ?? 0,
+      (_, i) => owners[built.ring.find(hash.hash(`key ${i}`))]?.weight ?? 0,
     );
     for (const weight of [1, 2, 3, 4]) {
       const share = places.filter((place) => place === weight).length / places.length;
@@ -216,8 +222,9 @@ describe('the entries of a ring', () => {
       makeEndpoint(own, { hashKey, weight }),
     );
     for (const list of [endpoints, [...endpoints].reverse()]) {
-      const ring = ringOf(singleLocality(...list), { min, max });
-      const entries = hashesOf(ring).map((at, i) => `${at} ${ring.owners[i]?.key ?? ''}`);
+      const built = build(singleLocality(...list), { min, max });
+      const owners = keys(built);
+      const entries = hashesOf(built.ring).map((at, i) => `${at} ${owners[i] ?? ''}`);
       expect(entries).toEqual(expectedRing(rows, min, max));
     }
   });
@@ -256,10 +263,10 @@ describe('an update of the ring', () => {
     [1000, 'joins'],
   ])('moves one in %s calls when one of as many endpoints %s', (count, event) => {
     const endpoints = makeEndpoints(count);
-    const more = ringOf(singleLocality(...endpoints));
+    const more = build(singleLocality(...endpoints));
     let moved = 0;
     for (let gone = 0; gone < 10; gone++) {
-      const fewer = ringOf(singleLocality(...endpoints.filter((_, i) => i !== gone)));
+      const fewer = build(singleLocality(...endpoints.filter((_, i) => i !== gone)));
       moved += event === 'leaves' ? countMoved(more, fewer) : countMoved(fewer, more);
     }
     // Among few endpoints, each of the others has to get entries for the ring to be big enough: that is as much again.
@@ -270,11 +277,11 @@ describe('an update of the ring', () => {
   it('moves few calls among very many endpoints, if each has an entry', () => {
     const endpoints = makeEndpoints(10_000);
     const limits = { min: 1024, max: 10_000 };
-    const all = ringOf(singleLocality(...endpoints), limits);
+    const all = build(singleLocality(...endpoints), limits);
     let moved = 0;
     for (let gone = 0; gone < 10; gone++) {
       const set = singleLocality(...endpoints.filter((_, i) => i !== gone * 1000));
-      moved += countMoved(all, ringOf(set, limits));
+      moved += countMoved(all, build(set, limits));
     }
     expect(moved / 20_000).toBeLessThan(3 / 10_000);
   });
@@ -288,12 +295,12 @@ describe('an update of the ring', () => {
     const { moved } = runSteps(
       builder.update(singleLocality(changed, ...others), { min: 4, max: 4 }),
     );
-    expect([...moved].map((slot) => builder.members.inSlot(slot).key)).toEqual([address(0)]);
-    const ring = builder.ring;
-    expect(ring.owners[ring.find(hash.hash('pod-1_0'))]?.endpoint).toBe(changed);
+    const { ring, members } = builder;
+    expect([...moved].map((slot) => members.endpointIn(slot))).toEqual([changed]);
+    expect(endpointsOf(builder)[ring.find(hash.hash('pod-1_0'))]).toBe(changed);
     expect(ring.size).toBe(4);
-    expect(keys(ring)).toEqual(
-      keys(ringOf(singleLocality(changed, ...others), { min: 4, max: 4 })),
+    expect(keys(builder)).toEqual(
+      keys(build(singleLocality(changed, ...others), { min: 4, max: 4 })),
     );
   });
 
@@ -319,9 +326,9 @@ describe('an update of the ring', () => {
       );
       const limits = { min: 50 + Math.floor(random() * 3) * 20, max: 150 };
       runSteps(builder.update(set, limits));
-      const fresh = ringOf(set, limits);
-      expect(hashesOf(builder.ring)).toEqual(hashesOf(fresh));
-      expect(keys(builder.ring)).toEqual(keys(fresh));
+      const fresh = build(set, limits);
+      expect(hashesOf(builder.ring)).toEqual(hashesOf(fresh.ring));
+      expect(keys(builder)).toEqual(keys(fresh));
       expect(builder.members.size).toBe(new Set(pool.map((e) => e.addresses[0])).size);
     }
   });
@@ -339,9 +346,9 @@ describe('an update of the ring', () => {
       }
       const set = singleLocality(...pool);
       runSteps(builder.update(set, limits));
-      const fresh = ringOf(set, limits);
-      expect(hashesOf(builder.ring).join()).toBe(hashesOf(fresh).join());
-      expect(keys(builder.ring).join()).toBe(keys(fresh).join());
+      const fresh = build(set, limits);
+      expect(hashesOf(builder.ring).join()).toBe(hashesOf(fresh.ring).join());
+      expect(keys(builder).join()).toBe(keys(fresh).join());
     }
   });
 
@@ -358,9 +365,9 @@ describe('an update of the ring', () => {
       }
       const set = singleLocality(...pool.slice(round % 3));
       runSteps(builder.update(set, limits));
-      const fresh = ringOf(set, limits);
-      expect(hashesOf(builder.ring).join()).toBe(hashesOf(fresh).join());
-      expect(keys(builder.ring).join()).toBe(keys(fresh).join());
+      const fresh = build(set, limits);
+      expect(hashesOf(builder.ring).join()).toBe(hashesOf(fresh.ring).join());
+      expect(keys(builder).join()).toBe(keys(fresh).join());
     }
   });
 
