@@ -4,6 +4,7 @@ import { printTable } from '../support/table.mjs';
 import { clientNames, prepareClients } from './clients.mjs';
 import {
   CALL_INTERVAL_MS,
+  CPU_WINDOWS,
   FIRST_UPDATES,
   measureFirstCalls,
   measureUpdates,
@@ -18,11 +19,11 @@ const FIRST_CALL = 'first call';
 const rowNames = [...Object.keys(rows), FIRST_CALL];
 
 const DEFINITIONS = `
-  CPU ms          per update, of the client's process: that of a window with updates less that of the one without before it, by their number; median of windows
+  CPU ms          per update, of a process that makes no calls: that of a window with updates less that of the one without before it, by their number; median of ${CPU_WINDOWS} windows
   push to ACK ms  from the write of the control plane until it has read the acknowledgement (median)
   slowest ms      of the calls of a window, one due every ${CALL_INTERVAL_MS} ms, from the moment it was due (median of windows)
   without updates the same in windows without updates
-  first ...       the same of the first update of a process (median of ${FIRST_UPDATES} processes)
+  first ...       CPU and slowest call of the first update of a process that makes calls (median of ${FIRST_UPDATES} processes)
   RSS, sockets    of the process at the end
   A window has ${UPDATES_PER_WINDOW} updates, ${UPDATE_INTERVAL_MS} ms apart, or as many as fit into 10 s; there are ${WINDOWS} of each kind,
   after pauses of different lengths, and ${WARM_UPS} updates before them to warm up.

@@ -11,6 +11,10 @@ export const UPDATE_INTERVAL_MS = 200;
 export const WARM_UPS = 40;
 export const UPDATES_PER_WINDOW = 10;
 export const WINDOWS = 9;
+/** The number of windows without calls, in which CPU is measured. */
+export const CPU_WINDOWS = 5;
+/** Such that a client makes one call, and no other. */
+const NO_CALLS_MS = 3_600_000;
 /** Processes of which the first update is measured; the last of them goes on. */
 export const FIRST_UPDATES = 5;
 /** For clients that take seconds for an update: so many are made as fit into it, and one at least. */
@@ -30,7 +34,11 @@ async function startClient(world, { command, env }, target) {
   return { client, ms: performance.now() - startedAt };
 }
 
-/** Measures updates. @returns the medians of the windows, the first update, and what the process has at the end. */
+/**
+ * Measures updates: those of a client that makes calls all the time, then the CPU of those of another, which makes none.
+ *
+ * @returns the medians of the windows, the first update, and what the process has at the end.
+ */
 export async function measureUpdates(row, program) {
   const world = await LeanWorld.start(row);
   try {
@@ -44,28 +52,45 @@ export async function measureUpdates(row, program) {
     }
     const window = new Window(world, client);
     await window.run(WARM_UPS, WARM_UP_INTERVAL_MS);
-    const results = [];
-    for (let i = 0; i < WINDOWS; i++) {
-      await sleep(pauseMs(2 * i));
-      const idle = await window.idle();
-      await sleep(pauseMs(2 * i + 1));
-      results.push({ idle, busy: await window.run(UPDATES_PER_WINDOW) });
-      if (results.at(-1).busy.updates < UPDATES_PER_WINDOW) break;
-    }
+    const results = await runWindows(window, WINDOWS);
     const process = processFigures(client.pid);
     await client.stop();
-    return { ...summarize(firsts, results), ...process };
+    const cpuMs = await measureCpu(world, row, program);
+    return { cpuMs, ...summarize(firsts, results), ...process };
   } finally {
     await world.stop();
   }
 }
 
-/** Starts a program that makes calls all the time. */
-async function startProbes(world, row, program) {
+/** Measures the CPU of an update while there are no calls, which take a hundred times as much. */
+async function measureCpu(world, row, program) {
+  const client = await startProbes(world, row, program, NO_CALLS_MS);
+  const window = new Window(world, client);
+  await window.run(WARM_UPS, WARM_UP_INTERVAL_MS);
+  const results = await runWindows(window, CPU_WINDOWS);
+  await client.stop();
+  return median(results.map(({ idle, busy }) => cpuOf(busy, rateOf(idle))));
+}
+
+/** Runs windows with and without updates in turn; fewer if not all updates fit into one. */
+async function runWindows(window, count) {
+  const results = [];
+  for (let i = 0; i < count; i++) {
+    await sleep(pauseMs(2 * i));
+    const idle = await window.idle();
+    await sleep(pauseMs(2 * i + 1));
+    results.push({ idle, busy: await window.run(UPDATES_PER_WINDOW) });
+    if (results.at(-1).busy.updates < UPDATES_PER_WINDOW) break;
+  }
+  return results;
+}
+
+/** Starts a program that makes a call every so many milliseconds. */
+async function startProbes(world, row, program, intervalMs = CALL_INTERVAL_MS) {
   const { client } = await startClient(world, program, TARGET);
   await world.waitForConnections(row.connections);
   await sleep(SETTLE_MS);
-  await client.ask({ do: 'probe', target: TARGET, intervalMs: CALL_INTERVAL_MS });
+  await client.ask({ do: 'probe', target: TARGET, intervalMs });
   return client;
 }
 
@@ -112,14 +137,14 @@ class Window {
   }
 }
 
+const rateOf = ({ cpuMs, lengthMs }) => cpuMs / lengthMs;
+const cpuOf = ({ cpuMs, lengthMs, updates }, idleRate) => (cpuMs - idleRate * lengthMs) / updates;
+
 function summarize(firsts, results) {
-  const rateOf = ({ cpuMs, lengthMs }) => cpuMs / lengthMs;
-  const cpuOf = ({ cpuMs, lengthMs, updates }, idleRate) => (cpuMs - idleRate * lengthMs) / updates;
   const of = (value) => median(results.map(value));
   const idleRate = of(({ idle }) => rateOf(idle));
   const failedIn = (windows) => windows.reduce((sum, { failed }) => sum + failed, 0);
   return {
-    cpuMs: of(({ busy, idle }) => cpuOf(busy, rateOf(idle))),
     ackMs: median(results.flatMap(({ busy }) => busy.acksMs)),
     slowestMs: of(({ busy }) => busy.slowestMs),
     idleSlowestMs: of(({ idle }) => idle.slowestMs),
