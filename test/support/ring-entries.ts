@@ -1,3 +1,4 @@
+import { ColumnPool } from '../../src/lb/ring-hash/column-pool';
 import type { Ring } from '../../src/lb/ring-hash/ring';
 import { RingEntries, splitHash } from '../../src/lb/ring-hash/ring-entries';
 
@@ -10,7 +11,7 @@ export interface RingEntry {
 
 /** Returns entries as columns. */
 export function ringEntriesOf(entries: readonly RingEntry[]): RingEntries {
-  const columns = new RingEntries(entries.length);
+  const columns = new RingEntries(new ColumnPool(), entries.length);
   for (const { hash, owner, ordinal } of entries) columns.add(splitHash(hash), owner, ordinal);
   return columns;
 }

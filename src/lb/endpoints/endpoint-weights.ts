@@ -14,33 +14,35 @@ export interface WeighedLocality {
  * Returns the weight of each endpoint among all of them, in the order of `allEndpoints`: its share of its locality
  * times the share of the locality (gRFC A113). At least 1; a share of 1 is 2^31.
  */
-export function combinedWeights({ localities }: EndpointSet): Float64Array {
+export function combinedWeights({ localities }: EndpointSet): Uint32Array {
   const weights = localities.flatMap(({ endpoints }) => endpoints.map(({ weight }) => weight));
   const sizes = localities.map(({ endpoints, weight }) => ({ weight, size: endpoints.length }));
-  return runSteps(combineWeights(sizes, Uint32Array.from(weights)));
+  const combined = Uint32Array.from(weights);
+  runSteps(combineWeights(sizes, combined));
+  return combined;
 }
 
 /**
- * Returns the same from numbers, in steps.
+ * Does the same with numbers, in steps.
  *
- * @param own The weight of each endpoint within its locality; those of the first locality first.
+ * @param weights The weight of each endpoint within its locality, those of the first locality first. Replaced by its
+ *   weight among all.
  */
 export function* combineWeights(
   localities: readonly WeighedLocality[],
-  own: Uint32Array,
-): Steps<Float64Array> {
+  weights: Uint32Array,
+): Steps<void> {
   let localitySum = 0;
   for (const { weight } of localities) localitySum += weight;
-  const combined = new Float64Array(own.length);
   let start = 0;
   let operations = 0;
   for (const { weight, size } of localities) {
     const end = start + size;
-    const sum = sumOf(own, start, end);
+    const sum = sumOf(weights, start, end);
     const localityShare = share(weight, localitySum);
     while (start < end) {
       const next = Math.min(end, start + STEP_SIZE);
-      combineRange(own, { localityShare, sum }, combined, start, next);
+      combineRange(weights, { localityShare, sum }, start, next);
       operations += next - start;
       start = next;
       if (operations < STEP_SIZE) continue;
@@ -48,20 +50,18 @@ export function* combineWeights(
       yield;
     }
   }
-  return combined;
 }
 
-function sumOf(own: Uint32Array, start: number, end: number): number {
+function sumOf(weights: Uint32Array, start: number, end: number): number {
   let sum = 0;
-  for (let i = start; i < end; i++) sum += own[i] ?? 0;
+  for (let i = start; i < end; i++) sum += weights[i] ?? 0;
   return sum;
 }
 
 /** @param of The share of the locality, and the sum of the weights in it. */
 function combineRange(
-  own: Uint32Array,
+  weights: Uint32Array,
   of: { readonly localityShare: number; readonly sum: number },
-  combined: Float64Array,
   start: number,
   end: number,
 ): void {
@@ -69,13 +69,13 @@ function combineRange(
   let last = -1;
   let result = 0;
   for (let i = start; i < end; i++) {
-    const weight = own[i] ?? 0;
+    const weight = weights[i] ?? 0;
     // Most endpoints weigh as much as the one before.
     if (weight !== last) {
       last = weight;
       result = Math.max(1, Math.floor((localityShare * share(weight, sum)) / ONE));
     }
-    combined[i] = result;
+    weights[i] = result;
   }
 }
 

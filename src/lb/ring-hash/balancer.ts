@@ -19,6 +19,7 @@ import type { Publication } from '../tree/lb-batch';
 import { describeEndpoint, type PolicyParts } from '../tree/policy-state';
 import type { RingLimits } from './choose-entry-counts';
 import { parseRingHashConfig, RING_HASH, RingHashConfig } from './config';
+import { ColumnPool } from './column-pool';
 import { LiveRing } from './live-ring';
 import { RingHashPicker } from './picker';
 import { RingBuilder } from './ring-builder';
@@ -33,11 +34,16 @@ export interface RingHashPolicyOptions {
   readonly limits: Pick<Limits, 'maxRingSize'>;
 }
 
+interface PolicyOptions extends RingHashPolicyOptions {
+  readonly columns: ColumnPool;
+}
+
 /**
  * Creates the policy that sends calls with the same hash to the same endpoint, few of which change when endpoints are
  * added or removed (gRFCs A42, A61, A76). It connects to an endpoint when a call needs it.
  */
-export function createRingHashPolicyType(options: RingHashPolicyOptions): LbPolicyType {
+export function createRingHashPolicyType(shared: RingHashPolicyOptions): LbPolicyType {
+  const options = { ...shared, columns: new ColumnPool() };
   return createPolicyType({
     name: RING_HASH,
     connectsOnDemand: true,
@@ -65,7 +71,7 @@ interface Published {
 class RingHashPolicy implements LbPolicy<RingHashConfig> {
   private readonly publication: Publication;
   private readonly builder: RingBuilder;
-  private readonly live = new LiveRing();
+  private readonly live: LiveRing;
   private readonly connections: RingConnections;
   private readonly updates: SteppedUpdates<Accepted>;
   private accepted: Accepted | undefined;
@@ -82,10 +88,12 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
 
   constructor(
     private readonly host: LbHost,
-    private readonly options: RingHashPolicyOptions,
+    private readonly options: PolicyOptions,
   ) {
-    const { hash, flags } = options;
-    this.builder = new RingBuilder({ hash, usesHashKeys: !flags.endpointHashKeyBackwardCompat });
+    const { columns, flags, hash } = options;
+    const usesHashKeys = !flags.endpointHashKeyBackwardCompat;
+    this.builder = new RingBuilder({ columns, hash, usesHashKeys });
+    this.live = new LiveRing(this.builder.ring);
     this.connections = new RingConnections({
       host,
       live: this.live,
@@ -195,6 +203,7 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     const { ring } = this.builder;
     if (ring === this.live.ring) return;
     this.live.replace(ring, members.capacity);
+    this.builder.releaseReplaced();
     this.connections.releaseUnused((leaf) => this.errors.remove(leaf));
     // A call that waits for an endpoint may belong to another one now.
     if (this.live.hasQueued) this.isPickerDue = true;

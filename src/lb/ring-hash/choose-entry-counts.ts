@@ -1,4 +1,5 @@
 import { STEP_SIZE, type Steps } from '../../util/steps';
+import type { ColumnPool } from './column-pool';
 
 /** The bounds of the number of entries of a ring. */
 export interface RingLimits {
@@ -25,8 +26,9 @@ export interface RingOwners {
 export function* chooseEntryCounts(
   { weights, order }: RingOwners,
   limits: RingLimits,
-): Steps<Uint32Array> {
-  const counts = new Uint32Array(weights.length);
+  columns: ColumnPool,
+): Steps<Uint32Array<ArrayBuffer>> {
+  const counts = columns.uint32(weights.length);
   const sums: WeightSums = { total: 0, lightest: Infinity };
   for (let start = 0; start < order.length; start += STEP_SIZE) {
     if (start > 0) yield;

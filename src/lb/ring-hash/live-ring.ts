@@ -1,6 +1,6 @@
 import { ConnectivityState } from '../../grpc-js';
 import { ConnectivityTally } from '../connectivity';
-import { Ring } from './ring';
+import type { Ring } from './ring';
 
 const { CONNECTING, IDLE, READY, SHUTDOWN, TRANSIENT_FAILURE } = ConnectivityState;
 /** By their numbers, which is what columns have. */
@@ -16,7 +16,6 @@ const RANGE = 256;
  * exist if there are more endpoints than entries, are not included.
  */
 export class LiveRing {
-  private current = Ring.empty();
   private tally = new ConnectivityTally();
   private endpointCount = 0;
   /** The state of the owner, by position. */
@@ -29,6 +28,9 @@ export class LiveRing {
   private firstEntries = new Int32Array();
   /** Whether a call was queued since this was last set to `false`, and needs another picker. */
   hasQueued = false;
+
+  /** @param current Without entries. */
+  constructor(private current: Ring) {}
 
   get ring(): Ring {
     return this.current;

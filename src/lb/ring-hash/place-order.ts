@@ -21,59 +21,72 @@ interface Keyed {
 
 /** Slots in the order of their sort keys. An update costs one pass over the slots, and a sort of the added ones. */
 export class PlaceOrder {
-  private sorted = new Int32Array();
+  /** The first of these are in order. */
+  private column = new Int32Array();
+  private count = 0;
 
   constructor(private readonly lookup: PlaceLookup) {}
 
   /** The slots in order. Must not be modified. */
   get slots(): Int32Array {
-    return this.sorted;
+    return this.column.subarray(0, this.count);
   }
 
-  /** Removes slots, then inserts others. A slot whose key changed is in both lists. The order changes at the end. */
+  /**
+   * Removes slots, then inserts others. A slot whose key changed is in both lists. Between the steps, there is no order.
+   */
   *update(removed: ReadonlySet<number>, added: readonly number[]): Steps<void> {
-    if (removed.size === 0 && added.length === 0) return;
-    const kept = yield* this.without(removed);
-    const slots = new Int32Array(kept.length + added.length);
-    let copied = 0;
-    let length = 0;
-    let inserted = 0;
     const entries = yield* this.readKeys(added);
     const order = yield* sortInSteps(entries.length, (a, b) =>
       this.compare(entries[a], entries[b]),
     );
-    for (let i = 0; i < order.length; i++) {
-      const keyed = entries[order[i] ?? 0];
-      if (keyed === undefined) break;
-      const position = this.findPosition(kept, copied, keyed);
-      slots.set(kept.subarray(copied, position), length);
-      length += position - copied;
-      copied = position;
-      slots[length++] = keyed.slot;
-      if (++inserted % INSERTIONS === 0) yield;
-    }
-    slots.set(kept.subarray(copied), length);
-    this.sorted = slots;
+    if (removed.size > 0) yield* this.remove(removed);
+    this.reserve(this.count + added.length);
+    yield* this.insert(entries, order);
   }
 
-  private *without(removed: ReadonlySet<number>): Steps<Int32Array> {
-    const { sorted } = this;
-    if (removed.size === 0) return sorted;
-    const kept = new Int32Array(sorted.length);
+  private *remove(slots: ReadonlySet<number>): Steps<void> {
+    const positions = yield* this.findAll(slots);
+    const { column, count } = this;
+    let kept = 0;
     let copied = 0;
-    let length = 0;
-    for (const position of yield* this.findAll(removed)) {
-      kept.set(sorted.subarray(copied, position), length);
-      length += position - copied;
+    for (const position of positions) {
+      column.copyWithin(kept, copied, position);
+      kept += position - copied;
       copied = position + 1;
     }
-    kept.set(sorted.subarray(copied), length);
-    return kept.subarray(0, length + sorted.length - copied);
+    column.copyWithin(kept, copied, count);
+    this.count = kept + count - copied;
+  }
+
+  /** Inserts from the last one on, so that each slot is moved once. @param order The indices of the entries in order. */
+  private *insert(entries: readonly Keyed[], order: Uint32Array): Steps<void> {
+    const { column } = this;
+    let place = this.count + order.length;
+    let unmoved = this.count;
+    for (let i = order.length - 1; i >= 0; i--) {
+      const keyed = entries[order[i] ?? 0];
+      if (keyed === undefined) break;
+      const position = this.findPosition(unmoved, keyed);
+      place -= unmoved - position;
+      column.copyWithin(place, position, unmoved);
+      unmoved = position;
+      column[--place] = keyed.slot;
+      if (i % INSERTIONS === 0) yield;
+    }
+    this.count += order.length;
+  }
+
+  private reserve(count: number): void {
+    const { column } = this;
+    if (count <= column.length) return;
+    this.column = new Int32Array(count + (this.count >> 3));
+    this.column.set(column);
   }
 
   /** Returns the positions of slots, in order. A few are found by `indexOf`, which V8 vectorizes. */
   private *findAll(slots: ReadonlySet<number>): Steps<readonly number[]> {
-    const { sorted } = this;
+    const { slots: sorted } = this;
     if (slots.size <= FEW) {
       const positions = Array.from(slots, (slot) => sorted.indexOf(slot));
       return positions.filter((position) => position >= 0).sort((a, b) => a - b);
@@ -96,13 +109,13 @@ export class PlaceOrder {
     return keyed;
   }
 
-  /** Returns the position of the first slot, from `start` on, that is not before the given one. */
-  private findPosition(slots: Int32Array, start: number, keyed: Keyed): number {
-    let low = start;
-    let high = slots.length;
+  /** Returns the position of the first slot that is not before the given one, up to `end`. */
+  private findPosition(end: number, keyed: Keyed): number {
+    let low = 0;
+    let high = end;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      const slot = slots[middle] ?? 0;
+      const slot = this.column[middle] ?? 0;
       if (this.compare({ slot, sortKey: this.lookup.sortKeyOf(slot) }, keyed) < 0) low = middle + 1;
       else high = middle;
     }

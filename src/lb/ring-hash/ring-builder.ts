@@ -4,6 +4,7 @@ import { STEP_SIZE, type Steps } from '../../util/steps';
 import { firstAddress } from '../endpoints/endpoint-key';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import { chooseEntryCounts, type RingLimits } from './choose-entry-counts';
+import type { ColumnPool } from './column-pool';
 import { FirstHashes } from './first-hashes';
 import { Ring } from './ring';
 import { RingEntries, splitHash } from './ring-entries';
@@ -13,6 +14,7 @@ export interface RingBuilderOptions {
   readonly hash: Pick<XxHash64, 'hash'>;
   /** Whether endpoints are placed by their hash keys if they have any (gRFC A76). */
   readonly usesHashKeys: boolean;
+  readonly columns: ColumnPool;
 }
 
 /** The number of entries hashed in a step. */
@@ -22,13 +24,17 @@ const HASHES = 256;
 export class RingBuilder {
   /** The endpoints as last updated. */
   readonly members: RingMembers;
-  private current = Ring.empty();
-  private counts: Uint32Array = new Uint32Array();
+  private current: Ring;
+  /** The ring before the current one. */
+  private replaced: Ring | undefined;
+  private counts: Uint32Array<ArrayBuffer> = new Uint32Array();
   private readonly firstHashes = new FirstHashes();
 
   constructor(private readonly options: RingBuilderOptions) {
-    const { usesHashKeys } = options;
+    const { columns, usesHashKeys } = options;
+    this.current = Ring.empty(columns);
     this.members = new RingMembers({
+      columns,
       placeOf: (endpoint) => ringKey(endpoint, usesHashKeys),
       sortKeyOf: ringSortKey,
     });
@@ -42,7 +48,8 @@ export class RingBuilder {
   /** Updates the ring in steps. Another update must not start before the end of this one. */
   *update(endpoints: EndpointSet, limits: RingLimits): Steps<MembersChange> {
     const change = yield* this.members.update(endpoints);
-    const counts = yield* chooseEntryCounts(this.members, limits);
+    const { columns } = this.options;
+    const counts = yield* chooseEntryCounts(this.members, limits, columns);
     const entries = new EntriesChange(this.counts, counts, change.moved);
     for (let slot = 0; slot < counts.length; slot += STEP_SIZE) {
       if (slot > 0) yield;
@@ -50,20 +57,33 @@ export class RingBuilder {
     }
     const size = this.current.size + entries.added - entries.removed;
     this.updateFirstHashes(change, size);
-    if (entries.added > 0 || entries.removed > 0) {
-      this.current = yield* this.current.change({
-        keeps: (slot, ordinal) => ordinal < entries.keptOf(slot),
-        additions: yield* this.createAdditions(entries),
-        size,
-        compareOwners: (a, b) => this.members.compareKeys(a, b),
-      });
-    }
+    if (entries.added > 0 || entries.removed > 0) yield* this.changeRing(entries, size);
+    columns.release(this.counts);
     this.counts = counts;
     return change;
   }
 
+  /** Gives the memory of the ring before the current one to the next: it must not be used any more. */
+  releaseReplaced(): void {
+    this.replaced?.release();
+    this.replaced = undefined;
+  }
+
+  private *changeRing(entries: EntriesChange, size: number): Steps<void> {
+    const additions = yield* this.createAdditions(entries);
+    const next = yield* this.current.change({
+      keeps: (slot, ordinal) => ordinal < entries.keptOf(slot),
+      additions,
+      size,
+      compareOwners: (a, b) => this.members.compareKeys(a, b),
+    });
+    additions.release();
+    this.replaced = this.current;
+    this.current = next;
+  }
+
   private *createAdditions(entries: EntriesChange): Steps<RingEntries> {
-    const additions = new RingEntries(entries.added);
+    const additions = new RingEntries(this.options.columns, entries.added);
     for (let slot = 0; additions.size < entries.added; slot++) {
       if (slot % STEP_SIZE === STEP_SIZE - 1) yield;
       const end = entries.countOf(slot);

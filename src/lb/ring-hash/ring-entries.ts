@@ -1,3 +1,5 @@
+import type { ColumnPool } from './column-pool';
+
 /**
  * An unsigned hash of 64 bits as two halves: a bigint is an object, and a number would be rounded. Each half is less by
  * 2 ** 31, and so a signed number: only of those V8 never makes objects.
@@ -12,20 +14,31 @@ export interface SplitHash {
 /** The entries of a ring as columns of numbers, one array per property: the garbage collector has nothing to visit. */
 export class RingEntries {
   /** See `SplitHash.high`. */
-  readonly highs: Int32Array;
+  readonly highs: Int32Array<ArrayBuffer>;
   /** See `SplitHash.low`. */
-  readonly lows: Int32Array;
+  readonly lows: Int32Array<ArrayBuffer>;
   /** The slot of the endpoint of each entry: its owner. See `RingMembers`. */
-  readonly owners: Int32Array;
+  readonly owners: Int32Array<ArrayBuffer>;
   /** The number of each entry among those of its owner, from 0. */
-  readonly ordinals: Uint32Array;
+  readonly ordinals: Uint32Array<ArrayBuffer>;
   private count = 0;
 
-  constructor(capacity: number) {
-    this.highs = new Int32Array(capacity);
-    this.lows = new Int32Array(capacity);
-    this.owners = new Int32Array(capacity);
-    this.ordinals = new Uint32Array(capacity);
+  constructor(
+    private readonly columns: ColumnPool,
+    capacity: number,
+  ) {
+    this.highs = columns.int32(capacity);
+    this.lows = columns.int32(capacity);
+    this.owners = columns.int32(capacity);
+    this.ordinals = columns.uint32(capacity);
+  }
+
+  /** Gives the columns back: the entries must not be used any more. */
+  release(): void {
+    const { columns } = this;
+    for (const column of [this.highs, this.lows, this.owners, this.ordinals]) {
+      columns.release(column);
+    }
   }
 
   /** The number of entries added so far. */

@@ -4,6 +4,7 @@ import { endpointKey, hashKey, haveEqualKeys } from '../endpoints/endpoint-key';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import { combineWeights } from '../endpoints/endpoint-weights';
 import type { RingOwners } from './choose-entry-counts';
+import type { ColumnPool } from './column-pool';
 import { PlaceOrder } from './place-order';
 import { SlotIndex } from './slot-index';
 
@@ -18,7 +19,8 @@ export interface MembersChange {
 }
 
 /** The place of endpoints on the ring. */
-export interface Placement {
+export interface RingMembersOptions {
+  readonly columns: ColumnPool;
   /** Returns the text that is hashed for the place of an endpoint. */
   readonly placeOf: (endpoint: XdsEndpoint) => string;
   /** Returns the key by which places are ordered. */
@@ -35,9 +37,9 @@ interface MutableChange {
 interface Listing {
   readonly endpoints: readonly XdsEndpoint[];
   /** The slots found so far, in the order of the endpoints. */
-  readonly slots: Int32Array;
+  readonly slots: Int32Array<ArrayBuffer>;
   /** The weights within the localities, in the same order. */
-  readonly own: Uint32Array;
+  readonly weights: Uint32Array<ArrayBuffer>;
   /** The position of the next endpoint in the previous list, if nothing changed. */
   expected: number;
 }
@@ -65,11 +67,11 @@ export class RingMembers implements RingOwners {
   /** The last list. */
   private listed: readonly XdsEndpoint[] = [];
   /** The slots of the last list. */
-  private listedSlots: Int32Array = new Int32Array();
+  private listedSlots: Int32Array<ArrayBuffer> = new Int32Array();
   private generation = 0;
 
-  constructor(private readonly placement: Placement) {
-    const { placeOf, sortKeyOf } = placement;
+  constructor(private readonly options: RingMembersOptions) {
+    const { placeOf, sortKeyOf } = options;
     this.places = new PlaceOrder({
       sortKeyOf: (slot) => sortKeyOf(placeOf(this.endpointIn(slot))),
       keyOf: (slot) => endpointKey(this.endpointIn(slot)),
@@ -127,27 +129,35 @@ export class RingMembers implements RingOwners {
    */
   *update(set: EndpointSet): Steps<MembersChange> {
     const change: MutableChange = { rebound: [], moved: new Set(), added: [] };
+    const { columns } = this.options;
     const previous = this.listedSlots;
-    const own = yield* this.list(yield* joinLists(set), change);
+    const weights = yield* this.list(yield* joinLists(set), change);
     const removed = new Set(change.moved);
     yield* this.removeUnlisted(previous, removed);
+    columns.release(previous);
     yield* this.places.update(removed, [...change.added, ...change.moved]);
     const localities = set.localities.map(({ weight, endpoints }) => ({
       weight,
       size: endpoints.length,
     }));
-    yield* this.setWeights(yield* combineWeights(localities, own));
+    yield* combineWeights(localities, weights);
+    yield* this.setWeights(weights);
+    columns.release(weights);
     return change;
   }
 
-  /** Assigns a slot to every endpoint. @returns The weights of the endpoints, in their order. */
-  private *list(endpoints: readonly XdsEndpoint[], change: MutableChange): Steps<Uint32Array> {
+  /** Assigns a slot to every endpoint. @returns The weights of the endpoints within their localities, in their order. */
+  private *list(
+    endpoints: readonly XdsEndpoint[],
+    change: MutableChange,
+  ): Steps<Uint32Array<ArrayBuffer>> {
+    const { columns } = this.options;
     this.generation ^= 1;
     this.reserve(endpoints.length);
     const listing: Listing = {
       endpoints,
-      slots: new Int32Array(endpoints.length),
-      own: new Uint32Array(endpoints.length),
+      slots: columns.int32(endpoints.length),
+      weights: columns.uint32(endpoints.length),
       expected: 0,
     };
     for (let start = 0; start < endpoints.length; start += STEP_SIZE) {
@@ -156,17 +166,17 @@ export class RingMembers implements RingOwners {
     }
     this.listed = endpoints;
     this.listedSlots = listing.slots;
-    return listing.own;
+    return listing.weights;
   }
 
   private listRange(listing: Listing, start: number, end: number, change: MutableChange): void {
     const { listed: previousListed, listedSlots: previousSlots, generation } = this;
-    const { endpoints, slots, own } = listing;
+    const { endpoints, slots, weights } = listing;
     let { expected } = listing;
     for (let position = start; position < end; position++) {
       const endpoint = endpoints[position];
       if (endpoint === undefined) break;
-      own[position] = endpoint.weight;
+      weights[position] = endpoint.weight;
       let slot = previousSlots[expected] ?? 0;
       if (previousListed[expected] === endpoint) {
         expected++;
@@ -193,7 +203,7 @@ export class RingMembers implements RingOwners {
     const known = this.endpointIn(slot);
     // Listed twice in this update: the first one is used.
     if (known === endpoint || this.generations[slot] === this.generation) return slot;
-    const { placeOf } = this.placement;
+    const { placeOf } = this.options;
     if (placeOf(endpoint) !== placeOf(known)) moved.add(slot);
     this.endpoints[slot] = endpoint;
     rebound.push(slot);
@@ -249,7 +259,7 @@ export class RingMembers implements RingOwners {
   }
 
   /** Sets the weights and the positions of all endpoints. */
-  private *setWeights(listed: Float64Array): Steps<void> {
+  private *setWeights(listed: Uint32Array): Steps<void> {
     const { length } = this.listedSlots;
     this.weights.fill(0);
     for (let start = 0; start < length; start += STEP_SIZE) {
@@ -258,7 +268,7 @@ export class RingMembers implements RingOwners {
     }
   }
 
-  private addWeights(listed: Float64Array, start: number, end: number): void {
+  private addWeights(listed: Uint32Array, start: number, end: number): void {
     const { listedSlots, positions, weights } = this;
     for (let position = start; position < end; position++) {
       const slot = listedSlots[position] ?? 0;

@@ -1,3 +1,4 @@
+import type { ColumnPool } from './column-pool';
 import { TOP_BIT } from './ring-entries';
 
 /**
@@ -8,23 +9,31 @@ export class RingSectors {
   /** The number of bits that hashes of the same sector differ in. */
   private readonly bits: number;
   /** The position of the first entry in or after each sector; last, the number of entries. */
-  private readonly starts: Uint32Array;
+  private readonly starts: Uint32Array<ArrayBuffer>;
 
   /** @param highs See `SplitHash.high`; those of all entries, in order. */
-  constructor(highs: Int32Array) {
+  constructor(
+    private readonly columns: ColumnPool,
+    highs: Int32Array,
+  ) {
     let count = 1;
     this.bits = 32;
     while (count < highs.length) {
       count *= 2;
       this.bits--;
     }
-    this.starts = new Uint32Array(count + 1);
+    this.starts = columns.uint32(count + 1);
     let sector = 0;
     for (let position = 0; position < highs.length; position++) {
       const last = this.indexOf(highs[position] ?? 0);
       while (sector <= last) this.starts[sector++] = position;
     }
     this.starts.fill(highs.length, sector);
+  }
+
+  /** See `RingEntries.release`. */
+  release(): void {
+    this.columns.release(this.starts);
   }
 
   /** Returns the sector of a hash, from 0. A greater hash is never in a lower sector. @param high See `SplitHash.high`. */

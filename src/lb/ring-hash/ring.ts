@@ -1,4 +1,5 @@
 import { sortInSteps, STEP_SIZE, type Steps } from '../../util/steps';
+import type { ColumnPool } from './column-pool';
 import { RingEntries, splitHash, type SplitHash } from './ring-entries';
 import { RingSectors } from './ring-sectors';
 
@@ -12,16 +13,20 @@ export interface RingChange {
   readonly compareOwners: (a: number, b: number) => number;
 }
 
-/** Entries in the order of their hashes. Immutable; the next ring is created from it and a change. */
+/** Entries in the order of their hashes. Immutable until its release; the next ring is created from it and a change. */
 export class Ring {
   private readonly sectors: RingSectors;
 
-  private constructor(private readonly entries: RingEntries) {
-    this.sectors = new RingSectors(entries.highs);
+  private constructor(
+    private readonly columns: ColumnPool,
+    private readonly entries: RingEntries,
+  ) {
+    this.sectors = new RingSectors(columns, entries.highs);
   }
 
-  static empty(): Ring {
-    return new Ring(new RingEntries(0));
+  /** @param columns For this ring and those created from it. */
+  static empty(columns: ColumnPool): Ring {
+    return new Ring(columns, new RingEntries(columns, 0));
   }
 
   get size(): number {
@@ -68,17 +73,23 @@ export class Ring {
     const added = yield* sortInSteps(additions.size, (a, b) =>
       compareEntries(change, a, additions, b),
     );
-    const merge = new RingMerge(this.entries, change, added);
+    const { columns } = this;
+    const next = new RingEntries(columns, size);
+    const merge = new RingMerge(this.entries, change, added, next);
     while (merge.run(STEP_SIZE)) yield;
-    const { next } = merge;
     if (next.size !== size) throw new Error(`A ring has ${next.size} entries, not ${size}`);
-    return new Ring(next);
+    return new Ring(columns, next);
+  }
+
+  /** Gives the memory to the next ring: this one must not be used any more. */
+  release(): void {
+    this.entries.release();
+    this.sectors.release();
   }
 }
 
 /** Merges the kept entries of a ring with the added ones. */
 class RingMerge {
-  readonly next: RingEntries;
   /** The number of entries of the ring that were kept or dropped so far, and of those added. */
   private passed = 0;
   private merged = 0;
@@ -88,9 +99,8 @@ class RingMerge {
     private readonly entries: RingEntries,
     private readonly change: RingChange,
     private readonly added: Uint32Array,
-  ) {
-    this.next = new RingEntries(change.size);
-  }
+    private readonly next: RingEntries,
+  ) {}
 
   /** Merges so many entries, at most. @returns whether there may be more. */
   run(limit: number): boolean {

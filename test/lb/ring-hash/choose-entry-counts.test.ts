@@ -1,3 +1,4 @@
+import { ColumnPool } from '../../../src/lb/ring-hash/column-pool';
 import { chooseEntryCounts } from '../../../src/lb/ring-hash/choose-entry-counts';
 import { runSteps } from '../../../src/util/steps';
 import { seededRandom } from '../../support/seeded-random';
@@ -5,7 +6,7 @@ import { seededRandom } from '../../support/seeded-random';
 function counts(weights: readonly number[], min: number, max: number): number[] {
   const slots = weights.map((_, slot) => slot).filter((slot) => (weights[slot] ?? 0) > 0);
   const owners = { weights: Float64Array.from(weights), order: Int32Array.from(slots) };
-  return [...runSteps(chooseEntryCounts(owners, { min, max }))];
+  return [...runSteps(chooseEntryCounts(owners, { min, max }, new ColumnPool()))];
 }
 
 function sum(list: Iterable<number>): number {
@@ -55,7 +56,9 @@ describe('the number of entries of an owner', () => {
 
   it('follows the order, not the slot', () => {
     const owners = { weights: Float64Array.of(1, 1, 1), order: Int32Array.of(2, 0, 1) };
-    expect([...runSteps(chooseEntryCounts(owners, { min: 1, max: 1 }))]).toEqual([0, 0, 1]);
+    expect([...runSteps(chooseEntryCounts(owners, { min: 1, max: 1 }, new ColumnPool()))]).toEqual([
+      0, 0, 1,
+    ]);
   });
 
   it('equals a count entry by entry', () => {

@@ -1,3 +1,4 @@
+import { ColumnPool } from '../../../src/lb/ring-hash/column-pool';
 import { ConnectivityState } from '../../../src/grpc-js';
 import { LiveRing } from '../../../src/lb/ring-hash/live-ring';
 import { Ring } from '../../../src/lb/ring-hash/ring';
@@ -17,18 +18,18 @@ function ringOf(...owners: readonly number[]): Ring {
   const compareOwners = () => 0;
   const { size } = additions;
   const keeps = () => true;
-  return runSteps(Ring.empty().change({ keeps, additions, size, compareOwners }));
+  return runSteps(Ring.empty(new ColumnPool()).change({ keeps, additions, size, compareOwners }));
 }
 
 function setUp() {
-  const live = new LiveRing();
+  const live = new LiveRing(Ring.empty(new ColumnPool()));
   live.replace(ringOf(a, b, a, c), 3);
   return live;
 }
 
 describe('LiveRing', () => {
   it('is empty at first', () => {
-    const live = new LiveRing();
+    const live = new LiveRing(Ring.empty(new ColumnPool()));
     expect(live.size).toBe(0);
     expect(live.ring.size).toBe(0);
     expect(live.findState(IDLE, 0)).toBe(-1);

@@ -1,3 +1,4 @@
+import { ColumnPool } from '../../../src/lb/ring-hash/column-pool';
 import type { XxHash64 } from '../../../src/hash/xx-hash';
 import { endpointKey } from '../../../src/lb/endpoints/endpoint-key';
 import { RingBuilder } from '../../../src/lb/ring-hash/ring-builder';
@@ -16,6 +17,9 @@ import { seededRandom } from '../../support/seeded-random';
 
 const LIMITS = { min: 1024, max: 4096 };
 
+/** Of all builders, as in a process. */
+const columns = new ColumnPool();
+
 let hash: XxHash64;
 let hashed = 0;
 beforeAll(async () => {
@@ -29,7 +33,7 @@ function createBuilder(usesHashKeys = true): RingBuilder {
       return hash.hash(text);
     },
   };
-  return new RingBuilder({ hash: counting, usesHashKeys });
+  return new RingBuilder({ columns, hash: counting, usesHashKeys });
 }
 
 function address(i: number): string {
@@ -326,6 +330,7 @@ describe('an update of the ring', () => {
       );
       const limits = { min: 50 + Math.floor(random() * 3) * 20, max: 150 };
       runSteps(builder.update(set, limits));
+      builder.releaseReplaced();
       const fresh = build(set, limits);
       expect(hashesOf(builder.ring)).toEqual(hashesOf(fresh.ring));
       expect(keys(builder)).toEqual(keys(fresh));
@@ -346,6 +351,7 @@ describe('an update of the ring', () => {
       }
       const set = singleLocality(...pool);
       runSteps(builder.update(set, limits));
+      builder.releaseReplaced();
       const fresh = build(set, limits);
       expect(hashesOf(builder.ring).join()).toBe(hashesOf(fresh.ring).join());
       expect(keys(builder).join()).toBe(keys(fresh).join());
@@ -365,6 +371,7 @@ describe('an update of the ring', () => {
       }
       const set = singleLocality(...pool.slice(round % 3));
       runSteps(builder.update(set, limits));
+      builder.releaseReplaced();
       const fresh = build(set, limits);
       expect(hashesOf(builder.ring).join()).toBe(hashesOf(fresh.ring).join());
       expect(keys(builder).join()).toBe(keys(fresh).join());
@@ -379,7 +386,11 @@ describe('an update of the ring', () => {
         return hash.hash(text);
       },
     };
-    const builder = new RingBuilder({ hash: counting, usesHashKeys: true });
+    const builder = new RingBuilder({
+      columns: new ColumnPool(),
+      hash: counting,
+      usesHashKeys: true,
+    });
     const pool = makeEndpoints(600);
     const limits = { min: 200, max: 400 };
     for (let round = 0; round < 20; round++) {

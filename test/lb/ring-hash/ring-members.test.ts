@@ -1,3 +1,4 @@
+import { ColumnPool } from '../../../src/lb/ring-hash/column-pool';
 import { addressKey, endpointKey } from '../../../src/lb/endpoints/endpoint-key';
 import { combinedWeights } from '../../../src/lb/endpoints/endpoint-weights';
 import { RingMembers } from '../../../src/lb/ring-hash/ring-members';
@@ -16,6 +17,7 @@ const [A, B, C] = ['10.0.0.1:80', '10.0.0.2:80', '10.0.0.3:80'] as const;
 
 function createMembers(): RingMembers {
   return new RingMembers({
+    columns: new ColumnPool(),
     placeOf: (endpoint) => ringKey(endpoint, true),
     sortKeyOf: ringSortKey,
   });

@@ -1,3 +1,4 @@
+import { ColumnPool } from '../../../src/lb/ring-hash/column-pool';
 import { RingSectors } from '../../../src/lb/ring-hash/ring-sectors';
 import { seededRandom } from '../../support/seeded-random';
 
@@ -9,7 +10,7 @@ const random = seededRandom(6);
 /** Whether every hash is in the sector it is said to be in, and all others are before or after it. */
 function checkAll(hashes: readonly number[]): void {
   const sorted = Int32Array.from(hashes).sort();
-  const sectors = new RingSectors(sorted);
+  const sectors = new RingSectors(new ColumnPool(), sorted);
   for (const hash of [...sorted, MIN, 0, MAX]) {
     const sector = sectors.indexOf(hash);
     const [start, end] = [sectors.startOf(sector), sectors.startOf(sector + 1)];
@@ -35,7 +36,7 @@ describe('the sectors of a ring', () => {
 
   it('are short where hashes are evenly spread', () => {
     const hashes = Array.from({ length: 4096 }, () => (random() - 0.5) * RANGE);
-    const sectors = new RingSectors(Int32Array.from(hashes).sort());
+    const sectors = new RingSectors(new ColumnPool(), Int32Array.from(hashes).sort());
     const lengths = Array.from(
       { length: 4096 },
       (_, i) => sectors.startOf(i + 1) - sectors.startOf(i),

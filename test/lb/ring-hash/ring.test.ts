@@ -1,3 +1,4 @@
+import { ColumnPool } from '../../../src/lb/ring-hash/column-pool';
 import { Ring } from '../../../src/lb/ring-hash/ring';
 import { splitHash } from '../../../src/lb/ring-hash/ring-entries';
 import { runSteps } from '../../../src/util/steps';
@@ -35,7 +36,7 @@ function keep(ring: Ring, keeps: Keeps) {
 }
 
 function ringOf(...entries: readonly RingEntry[]): Ring {
-  return add(Ring.empty(), ...entries);
+  return add(Ring.empty(new ColumnPool()), ...entries);
 }
 
 const MAX = 2n ** 64n - 1n;
@@ -96,15 +97,15 @@ describe('Ring', () => {
   });
 
   it('can be empty', () => {
-    expect(Ring.empty().size).toBe(0);
-    expect(Ring.empty().find(5n)).toBe(0);
+    expect(Ring.empty(new ColumnPool()).size).toBe(0);
+    expect(Ring.empty(new ColumnPool()).find(5n)).toBe(0);
     expect(keep(ringOf(entry(1n, 'a')), () => false).find(1n)).toBe(0);
   });
 
   it('is the same by many small changes as by a big one', () => {
     const random = seededRandom(3);
     let entries: readonly RingEntry[] = [];
-    let ring = Ring.empty();
+    let ring = Ring.empty(new ColumnPool());
     for (let round = 0; round < 200; round++) {
       const additions = Array.from({ length: Math.floor(random() * 4) }, (_, i) =>
         // From few values, so that there are equal ones.
