@@ -18,7 +18,7 @@ export interface MembersChange {
   readonly added: readonly number[];
 }
 
-/** The place of endpoints on the ring. */
+/** What decides about the places of endpoints on the ring, and the memory for what is known of them. */
 export interface RingMembersOptions {
   readonly columns: ColumnPool;
   /** Returns the text that is hashed for the place of an endpoint. */
