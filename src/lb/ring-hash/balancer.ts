@@ -184,9 +184,10 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
       ({ rebound } = yield* builder.update(accepted.endpoints, this.ringLimits(accepted.config)));
     }
     this.applied = accepted;
+    // First: from here on, no entry has a slot that another endpoint may get.
+    this.useRing();
     connections.setChannelOptions(accepted.channelOptions);
     for (const slot of rebound) connections.rebind(slot);
-    this.useRing();
     const { requestHashHeader } = accepted.config;
     if (previous?.config.requestHashHeader !== requestHashHeader) this.isPickerDue = true;
     this.failure = members.size === 0 ? NO_ENDPOINTS : undefined;

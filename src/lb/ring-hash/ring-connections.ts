@@ -75,10 +75,10 @@ export class RingConnections {
     for (let slot = 0; slot < leaves.length; slot++) {
       const leaf = leaves[slot];
       if (leaf === undefined || live.has(slot)) continue;
-      onRelease(leaf);
-      leaf.destroy();
       leaves[slot] = undefined;
       live.setState(slot, ConnectivityState.IDLE);
+      onRelease(leaf);
+      leaf.destroy();
     }
   }
 
