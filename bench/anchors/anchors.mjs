@@ -4,6 +4,7 @@ import { printTable } from '../support/table.mjs';
 import { clientNames, prepareClients } from './clients.mjs';
 import {
   CALL_INTERVAL_MS,
+  CPU_WARM_UPS,
   CPU_WINDOWS,
   FIRST_UPDATES,
   measureFirstCalls,
@@ -19,7 +20,7 @@ const FIRST_CALL = 'first call';
 const rowNames = [...Object.keys(rows), FIRST_CALL];
 
 const DEFINITIONS = `
-  CPU ms          per update, of a process that makes no calls: that of a window with updates less that of the one without before it, by their number; median of ${CPU_WINDOWS} windows
+  CPU ms          per update, of a process that makes no calls: that of a window with updates less that of the one without before it, by their number; median of ${CPU_WINDOWS} windows after ${CPU_WARM_UPS} updates
   push to ACK ms  from the write of the control plane until it has read the acknowledgement (median)
   slowest ms      of the calls of a window, one due every ${CALL_INTERVAL_MS} ms, from the moment it was due (median of windows)
   without updates the same in windows without updates

@@ -13,6 +13,8 @@ export const UPDATES_PER_WINDOW = 10;
 export const WINDOWS = 9;
 /** The number of windows without calls, in which CPU is measured. */
 export const CPU_WINDOWS = 5;
+/** Before them: compiling goes on in the background for that long. */
+export const CPU_WARM_UPS = 150;
 /** Such that a client makes one call, and no other. */
 const NO_CALLS_MS = 3_600_000;
 /** Processes of which the first update is measured; the last of them goes on. */
@@ -66,7 +68,7 @@ export async function measureUpdates(row, program) {
 async function measureCpu(world, row, program) {
   const client = await startProbes(world, row, program, NO_CALLS_MS);
   const window = new Window(world, client);
-  await window.run(WARM_UPS, WARM_UP_INTERVAL_MS);
+  await window.run(CPU_WARM_UPS, WARM_UP_INTERVAL_MS);
   const results = await runWindows(window, CPU_WINDOWS);
   await client.stop();
   return median(results.map(({ idle, busy }) => cpuOf(busy, rateOf(idle))));
