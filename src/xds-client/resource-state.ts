@@ -11,7 +11,7 @@ export interface Accepted<T> {
   readonly record?: object | undefined;
   /** The encoded value, to compare the next update with. */
   readonly bytes: Uint8Array;
-  /** Of the latest response with these bytes. Another version of the same value is not notified. */
+  /** Of the latest response with these bytes. Watchers are not notified of another version of a value. */
   version: string;
   /** `ServerConfig.key` of the server it came from: the same bytes may mean something else from another. */
   readonly serverKey: string;

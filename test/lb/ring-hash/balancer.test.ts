@@ -23,10 +23,10 @@ import { seededRandom } from '../../support/seeded-random';
 
 const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
 
-const A = '10.0.0.1:80';
-const B = '10.0.0.2:80';
-const C = '10.0.0.3:80';
-const D = '10.0.0.4:80';
+const A = '127.0.0.1:80';
+const B = '127.0.0.2:80';
+const C = '127.0.0.3:80';
+const D = '127.0.0.4:80';
 
 let hash: XxHash64;
 beforeAll(async () => {
@@ -455,7 +455,7 @@ describe('ring_hash by a header', () => {
 
   it('joins several values', async () => {
     const subject = new Subject(byHeader);
-    subject.update(singleLocality(...Array.from({ length: 50 }, (_, i) => `10.1.0.${i}:80`)));
+    subject.update(singleLocality(...Array.from({ length: 50 }, (_, i) => `127.1.0.${i}:80`)));
     const metadata = new Metadata();
     metadata.add('user', 'a');
     metadata.add('user', 'b');
@@ -586,7 +586,7 @@ describe('ring_hash before its hash function is ready', () => {
 });
 
 describe('ring_hash with thousands of new endpoints', () => {
-  const many = Array.from({ length: 6000 }, (_, i) => `10.1.${i >> 8}.${i & 255}:80`);
+  const many = Array.from({ length: 6000 }, (_, i) => `127.1.${i >> 8}.${i & 255}:80`);
 
   /** Every look at the clock takes some of a slice, as a few hundred endpoints might. */
   function setUp() {
@@ -714,7 +714,7 @@ describe('ring_hash with thousands of new endpoints', () => {
     expect(subject.harness.last.picker).not.toBe(picker);
     expect(subject.pickFor(B)).toBe('QUEUE');
     subject.harness.clock.flush();
-    expect(subject.attempted).toEqual([A, expect.stringMatching(/^10\.1\./)]);
+    expect(subject.attempted).toEqual([A, expect.stringMatching(/^127\.1\./)]);
   });
 
   it('keeps the connection to an endpoint that is gone until the next ring is complete', async () => {

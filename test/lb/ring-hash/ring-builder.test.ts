@@ -37,7 +37,7 @@ function createBuilder(usesHashKeys = true): RingBuilder {
 }
 
 function address(i: number): string {
-  return `10.${(i >> 16) & 255}.${(i >> 8) & 255}.${i & 255}:80`;
+  return `127.1.${(i >> 8) & 255}.${i & 255}:80`;
 }
 
 function makeEndpoints(count: number): XdsEndpoint[] {
@@ -75,8 +75,8 @@ function countMoved(a: BuiltRing, b: BuiltRing): number {
 
 describe('the ring of some endpoints', () => {
   it('has the entries of gRFC A42', () => {
-    const built = build(singleLocality('10.0.0.1:80', '10.0.0.2:80'), { min: 6, max: 6 });
-    const expected = ['10.0.0.1:80', '10.0.0.2:80']
+    const built = build(singleLocality('127.0.0.1:80', '127.0.0.2:80'), { min: 6, max: 6 });
+    const expected = ['127.0.0.1:80', '127.0.0.2:80']
       .flatMap((key) => [0, 1, 2].map((n) => ({ key, at: hash.hash(`${key}_${n}`) })))
       .sort((a, b) => (a.at < b.at ? -1 : 1));
     expect(keys(built)).toEqual(expected.map(({ key }) => key));
@@ -104,51 +104,53 @@ describe('the ring of some endpoints', () => {
   });
 
   it('weighs locality and endpoint', () => {
-    const light = makeLocality('light', ['10.0.0.1:80'], 1);
+    const light = makeLocality('light', ['127.0.0.1:80'], 1);
     const heavy = makeLocality(
       'heavy',
-      [makeEndpoint('10.0.0.2:80', { weight: 1 }), makeEndpoint('10.0.0.3:80', { weight: 3 })],
+      [makeEndpoint('127.0.0.2:80', { weight: 1 }), makeEndpoint('127.0.0.3:80', { weight: 3 })],
       4,
     );
     const built = build(makeEndpointSet(light, heavy), { min: 10, max: 100 });
     const count = (key: string) => keys(built).filter((other) => other === key).length;
     // 2, 2 and 6 of 10, but for the rounding of gRFC A113, which makes the lightest a little less than a fifth.
-    expect([1, 2, 3].map((i) => count(`10.0.0.${i}:80`))).toEqual([2, 2, 7]);
+    expect([1, 2, 3].map((i) => count(`127.0.0.${i}:80`))).toEqual([2, 2, 7]);
   });
 
   it('gives an endpoint that is listed twice both weights', () => {
     const twice = makeEndpointSet(
-      makeLocality('x', ['10.0.0.1:80', '10.0.0.2:80']),
-      makeLocality('y', ['10.0.0.2:80', '10.0.0.3:80']),
+      makeLocality('x', ['127.0.0.1:80', '127.0.0.2:80']),
+      makeLocality('y', ['127.0.0.2:80', '127.0.0.3:80']),
     );
     const built = build(twice, { min: 4, max: 4 });
-    expect(keys(built).sort()).toEqual([1, 2, 2, 3].map((i) => `10.0.0.${i}:80`));
+    expect(keys(built).sort()).toEqual([1, 2, 2, 3].map((i) => `127.0.0.${i}:80`));
   });
 
   it('picks the same of two endpoints with one hash key, in any order', () => {
-    const a = makeEndpoint('10.0.0.1:80', { hashKey: 'k' });
-    const b = makeEndpoint('10.0.0.2:80', { hashKey: 'k' });
+    const a = makeEndpoint('127.0.0.1:80', { hashKey: 'k' });
+    const b = makeEndpoint('127.0.0.2:80', { hashKey: 'k' });
     const at = hash.hash('k_0');
     for (const set of [singleLocality(a, b), singleLocality(b, a)]) {
       const built = build(set, { min: 2, max: 2 });
-      expect(keys(built)[built.ring.find(at)]).toBe('10.0.0.1:80');
+      expect(keys(built)[built.ring.find(at)]).toBe('127.0.0.1:80');
     }
   });
 
   it('does not use hash keys if they are disabled', () => {
     const builder = createBuilder(false);
     runSteps(
-      builder.update(singleLocality(makeEndpoint('10.0.0.1:80', { hashKey: 'k' })), {
+      builder.update(singleLocality(makeEndpoint('127.0.0.1:80', { hashKey: 'k' })), {
         min: 1,
         max: 1,
       }),
     );
-    expect(builder.ring.find(hash.hash('10.0.0.1:80_0'))).toBe(0);
-    expect(hashesOf(builder.ring)).toEqual([hash.hash('10.0.0.1:80_0')]);
+    expect(builder.ring.find(hash.hash('127.0.0.1:80_0'))).toBe(0);
+    expect(hashesOf(builder.ring)).toEqual([hash.hash('127.0.0.1:80_0')]);
   });
 
   it('spreads calls in proportion to the weights', () => {
-    const endpoints = [1, 2, 3, 4].map((weight) => makeEndpoint(`10.0.0.${weight}:80`, { weight }));
+    const endpoints = [1, 2, 3, 4].map((weight) =>
+      makeEndpoint(`127.0.0.${weight}:80`, { weight }),
+    );
     const built = build(singleLocality(...endpoints), { min: 4096, max: 4096 });
     const owners = endpointsOf(built);
     const places = Array.from(
@@ -252,7 +254,7 @@ describe('an update of the ring', () => {
     runSteps(builder.update(singleLocality(...endpoints), LIMITS));
     hashed = 0;
     runSteps(
-      builder.update(singleLocality(...endpoints.slice(1), makeEndpoint('10.9.9.9:80')), LIMITS),
+      builder.update(singleLocality(...endpoints.slice(1), makeEndpoint('127.9.9.9:80')), LIMITS),
     );
     // Its entries, and the few that others gain or lose.
     expect(hashed).toBeLessThanOrEqual(Math.ceil(1024 / count) + 3);

@@ -13,7 +13,7 @@ import {
 } from '../../support/lb-harness';
 import { seededRandom } from '../../support/seeded-random';
 
-const [A, B, C] = ['10.0.0.1:80', '10.0.0.2:80', '10.0.0.3:80'] as const;
+const [A, B, C] = ['127.0.0.1:80', '127.0.0.2:80', '127.0.0.3:80'] as const;
 
 function createMembers(): RingMembers {
   return new RingMembers({
@@ -95,7 +95,7 @@ describe('the members of a ring', () => {
   it('leave their slots to others', () => {
     const members = createMembers();
     for (let round = 0; round < 50; round++) {
-      runSteps(members.update(singleLocality(`10.1.0.${round}:80`, `10.2.0.${round}:80`)));
+      runSteps(members.update(singleLocality(`127.1.0.${round}:80`, `127.2.0.${round}:80`)));
     }
     expect(members.size).toBe(2);
     expect(members.weights.length).toBe(16);
@@ -112,7 +112,7 @@ describe('the members of a ring', () => {
     const members = createMembers();
     const endpoints: XdsEndpoint[] = [];
     for (let i = 0; i < 100; i++) {
-      endpoints.push(makeEndpoint(`10.1.0.${i}:80`, { weight: i + 1 }));
+      endpoints.push(makeEndpoint(`127.1.0.${i}:80`, { weight: i + 1 }));
       runSteps(members.update(singleLocality(...endpoints)));
     }
     expect(members.size).toBe(100);
@@ -138,7 +138,7 @@ describe('the members of a ring', () => {
     for (let round = 0; round < 200; round++) {
       const endpoints = Array.from({ length: Math.floor(random() * 12) }, () => {
         const hashKey = random() < 0.3 ? `key ${Math.floor(random() * 4)}` : undefined;
-        return makeEndpoint(`10.1.0.${Math.floor(random() * 20)}:80`, { hashKey });
+        return makeEndpoint(`127.1.0.${Math.floor(random() * 20)}:80`, { hashKey });
       });
       runSteps(members.update(singleLocality(...endpoints)));
       const places = Array.from(members.order, (slot) => {
@@ -174,7 +174,7 @@ describe('the members of a ring', () => {
     for (let round = 0; round < 5; round++) {
       const chosen = Array.from({ length: 9000 }, () => Math.floor(random() * 15_000));
       const endpoints = [...new Set(chosen)].map((i) =>
-        makeEndpoint(`10.1.${i >> 8}.${i & 255}:80`),
+        makeEndpoint(`127.1.${i >> 8}.${i & 255}:80`),
       );
       const third = Math.floor(endpoints.length / 3);
       const set = makeEndpointSet(
@@ -201,7 +201,7 @@ describe('the members of a ring', () => {
   it('may come from more localities than a function has arguments', () => {
     const members = createMembers();
     const localities = Array.from({ length: 200_000 }, (_, i) =>
-      makeLocality(`l${i}`, [makeEndpoint(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}:80`)]),
+      makeLocality(`l${i}`, [makeEndpoint(`127.${i >> 16}.${(i >> 8) & 255}.${i & 255}:80`)]),
     );
     runSteps(members.update({ localities, children: undefined }));
     expect(members.size).toBe(200_000);
