@@ -24,8 +24,8 @@ const inFolders = (names) => `^src/${any(names)}/`;
 /** A package, however it is installed; `subpath` limits it to one file of its exports. */
 const inPackage = (name) => `(^|/)node_modules/${name}/`;
 
-/** The one import within a rank: the tables of generated code are read by the codec. */
-const siblings = { generated: ['protobuf'] };
+/** The imports within a rank: the tables of generated code are read by the codec, and the codec has the budgets of util. */
+const siblings = { generated: ['protobuf'], protobuf: ['util'] };
 
 /** One rule per folder: neither its own rank's other folders nor any higher one. */
 const rankRules = ranks.flatMap((folders, rank) =>

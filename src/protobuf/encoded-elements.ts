@@ -1,4 +1,5 @@
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
+import { DEFAULT_LIMIT, ReadBudget, ReadLimitError } from '../util/read-budget';
 
 /** The elements of a repeated field, encoded, where they are in the message: there is no object for each. */
 export class EncodedElements {
@@ -62,9 +63,17 @@ export interface SplitMessage {
 /**
  * Takes the elements of a repeated field, which are messages, out of a message.
  *
+ * @param budget From which the fields of the message are taken. Default: 4,000,000 fields.
+ * @throws ReadLimitError when it has more.
  * @throws when a value does not end within the message.
  */
-export function splitMessage(message: Buffer, fieldNumber: number): SplitMessage {
+export function splitMessage(
+  message: Buffer,
+  fieldNumber: number,
+  budget = new ReadBudget(DEFAULT_LIMIT),
+): SplitMessage {
+  let { left } = budget;
+  const allowed = left;
   const reader = new BinaryReader(message);
   const elementTag = (fieldNumber << 3) | WireType.LengthDelimited;
   const bounds: number[] = [];
@@ -72,6 +81,7 @@ export function splitMessage(message: Buffer, fieldNumber: number): SplitMessage
   let restAt = 0;
   while (reader.pos < reader.len) {
     const at = reader.pos;
+    if (--left < 0) throw new ReadLimitError('', budget.describeLimit());
     if (reader.uint32() !== elementTag) {
       skipField(reader, at);
       continue;
@@ -85,6 +95,7 @@ export function splitMessage(message: Buffer, fieldNumber: number): SplitMessage
     bounds.push(start, reader.pos);
   }
   rest.push(message.subarray(restAt));
+  budget.spend(allowed - left);
   return { elements: new EncodedElements(message, bounds), rest: Buffer.concat(rest) };
 }
 

@@ -1,4 +1,5 @@
 import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
+import type { ReadBudget } from '../util/read-budget';
 import { copyMessage } from './copy-message';
 import { parseFieldTable } from './field-table';
 import type { MessageLayout, MessageType } from './field-table';
@@ -48,11 +49,14 @@ export class MessageCodec<T> implements MessageType<T> {
 
   /**
    * @param length Of the message, which begins at the position of the reader. Default: all there is.
+   * @param budget From which its fields are taken. Default: 4,000,000 fields.
+   * @throws ReadLimitError when it has more fields than that, or a text that is too long.
    * @throws when the message is malformed.
    */
-  decode(input: BinaryReader | Uint8Array, length?: number): T {
+  decode(input: BinaryReader | Uint8Array, length?: number, budget?: ReadBudget): T {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    return readMessage(reader, this, length === undefined ? reader.len : reader.pos + length);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    return readMessage(reader, this, end, budget);
   }
 
   /** Creates a message with defaults for what is left out. */

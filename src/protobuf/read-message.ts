@@ -1,4 +1,5 @@
 import type { BinaryReader } from '@bufbuild/protobuf/wire';
+import { DEFAULT_LIMIT, MAX_TEXT_BYTES, ReadBudget, ReadLimitError } from '../util/read-budget';
 import type { Field, MessageLayout, MessageType, ValueKind } from './field-table';
 
 /** How many messages may be within one another. */
@@ -10,13 +11,27 @@ const INITIAL_CAPACITY = 32;
 /**
  * Reads a message that ends at an index. A field that occurs again replaces the value; unknown fields are skipped.
  *
+ * @param budget From which the fields that are read are taken.
+ * @throws ReadLimitError before an object is made of a field for which the budget has nothing left, or of a text that is too
+ * long.
  * @throws when a value is malformed, or does not end where its length says.
  */
-export function readMessage<T>(reader: BinaryReader, type: MessageType<T>, end: number): T {
-  return new MessageReader(reader).read(type, end, 1, 0);
+export function readMessage<T>(
+  reader: BinaryReader,
+  type: MessageType<T>,
+  end: number,
+  budget: ReadBudget = new ReadBudget(DEFAULT_LIMIT),
+): T {
+  return new MessageReader(reader, budget).readRoot(type, end);
 }
 
 class MessageReader {
+  /** What the budget had left when reading began. */
+  private readonly allowed: number;
+  /** Number of fields that may still be read. */
+  private left: number;
+  /** The fields that are being read, by depth: each is in the message that is the value of the one before. */
+  private readonly path: Field[] = [];
   /**
    * The values of the messages that are being read, those of an inner one after those of the outer one; all others are
    * `undefined`. A message is created when all its values are known: then all of a type have the same hidden class, and
@@ -24,7 +39,21 @@ class MessageReader {
    */
   private readonly values = new Array<unknown>(INITIAL_CAPACITY);
 
-  constructor(private readonly reader: BinaryReader) {}
+  constructor(
+    private readonly reader: BinaryReader,
+    private readonly budget: ReadBudget,
+  ) {
+    this.allowed = budget.left;
+    this.left = this.allowed;
+  }
+
+  readRoot<T>(type: MessageType<T>, end: number): T {
+    try {
+      return this.read(type, end, 1, 0);
+    } finally {
+      this.budget.spend(this.allowed - Math.max(0, this.left));
+    }
+  }
 
   /** @param start Index of the first of the values of the message. */
   read<T>(type: MessageType<T>, end: number, depth: number, start: number): T {
@@ -63,8 +92,9 @@ class MessageReader {
       const tag = reader.uint32();
       const number = tag >>> 3;
       const field = number < byNumber.length ? byNumber[number] : undefined;
+      if (--this.left < 0) throw this.exceeded(depth, field);
       if (field?.tag === tag) this.readField(field, depth, start + field.position, next);
-      else if (field?.packedTag === tag) this.readPacked(field.kind, start + field.position);
+      else if (field?.packedTag === tag) this.readPacked(field, depth, start + field.position);
       else this.skip(at);
     }
     if (reader.pos !== end) throw new RangeError('message does not end where it should');
@@ -77,9 +107,11 @@ class MessageReader {
   private readField(field: Field, depth: number, index: number, next: number): void {
     const { occurrence, type } = field;
     if (type === undefined) {
+      if (field.kind === 'string') this.checkText(field, depth);
       this.store(field, index, readValue(this.reader, field.kind));
       return;
     }
+    this.path[depth] = field;
     const length = this.reader.uint32();
     const end = this.reader.pos + length;
     if (end > this.reader.len) throw new RangeError('premature EOF');
@@ -119,11 +151,41 @@ class MessageReader {
     else this.values[index] = new Map([[key, value]]);
   }
 
-  private readPacked(kind: ValueKind, index: number): void {
+  private readPacked(field: Field, depth: number, index: number): void {
     const length = this.reader.uint32();
     const end = this.reader.pos + length;
-    while (this.reader.pos < end) this.append(index, readValue(this.reader, kind));
+    while (this.reader.pos < end) {
+      if (--this.left < 0) throw this.exceeded(depth, field);
+      this.append(index, readValue(this.reader, field.kind));
+    }
   }
+
+  /** Checks the length of the text that begins at the position of the reader, before it is decoded. */
+  private checkText(field: Field, depth: number): void {
+    const { reader } = this;
+    const start = reader.pos;
+    const length = reader.uint32();
+    reader.pos = start;
+    if (length <= MAX_TEXT_BYTES) return;
+    const reason = `a text of ${length} bytes exceeds the limit of ${MAX_TEXT_BYTES}`;
+    throw new ReadLimitError(this.pathTo(depth, field), reason);
+  }
+
+  private exceeded(depth: number, field: Field | undefined): ReadLimitError {
+    return new ReadLimitError(this.pathTo(depth, field), this.budget.describeLimit());
+  }
+
+  /** @param field At the depth, `undefined` for one that is not known. */
+  private pathTo(depth: number, field: Field | undefined): string {
+    const fields = this.path.slice(1, depth);
+    if (field !== undefined) fields.push(field);
+    return fields.map(({ name, oneofCase }) => schemaName(oneofCase ?? name)).join('.');
+  }
+}
+
+/** Returns the name of a property as in the schema. */
+function schemaName(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 function readValue(reader: BinaryReader, kind: ValueKind): unknown {

@@ -1,3 +1,14 @@
+import { MESSAGE_LIMIT, ReadBudget } from './read-budget';
+
+/** Violations of one input of which the texts are kept; further ones are counted. */
+export const MAX_VIOLATION_TEXTS = 100;
+
+/** The violations of one input. */
+interface Findings {
+  readonly texts: string[];
+  count: number;
+}
+
 /** A place in an input, with all violations found so far. Cursors are immutable and share one list. */
 export class Violations {
   private constructor(
@@ -5,39 +16,55 @@ export class Violations {
     /** The name of a field, or the position or quoted key of an element. */
     private readonly step: string | number,
     private readonly isField: boolean,
-    private readonly list: string[],
+    private readonly findings: Findings,
+    /** How many fields of encoded messages may still be read here. */
+    readonly budget: ReadBudget,
   ) {}
 
-  /** Returns a cursor at the root of an input without violations. */
-  static root(): Violations {
-    return new Violations(undefined, '', true, []);
+  /**
+   * Returns a cursor at the root of an input without violations.
+   * @param budget Default: that of one message.
+   */
+  static root(budget = new ReadBudget(MESSAGE_LIMIT)): Violations {
+    return new Violations(undefined, '', true, { texts: [], count: 0 }, budget);
+  }
+
+  /** Returns a cursor at the same place, from which on another budget applies. */
+  within(budget: ReadBudget): Violations {
+    return new Violations(this.parent, this.step, this.isField, this.findings, budget);
   }
 
   /** Returns the cursor of a field. */
   at(field: string): Violations {
-    return new Violations(this, field, true, this.list);
+    return new Violations(this, field, true, this.findings, this.budget);
   }
 
   /** Returns the cursor of a list element. */
   index(position: number): Violations {
-    return new Violations(this, position, false, this.list);
+    return new Violations(this, position, false, this.findings, this.budget);
   }
 
   /** Returns the cursor of a map value. */
   key(name: string): Violations {
-    return new Violations(this, JSON.stringify(name), false, this.list);
+    return new Violations(this, JSON.stringify(name), false, this.findings, this.budget);
   }
 
   /** Adds a violation at this place. Returns `undefined`, which parsers return for an invalid input. */
   add(reason: string): undefined {
+    const { findings } = this;
+    findings.count++;
+    if (findings.texts.length >= MAX_VIOLATION_TEXTS) return undefined;
     const path = this.path();
-    this.list.push(path === '' ? reason : `${path}: ${reason}`);
+    findings.texts.push(path === '' ? reason : `${path}: ${reason}`);
     return undefined;
   }
 
   /** Adds all violations of another input with the same root. */
   addAll(other: Violations): void {
-    for (const violation of other.all) this.list.push(violation);
+    const { findings } = this;
+    const room = MAX_VIOLATION_TEXTS - findings.texts.length;
+    for (const text of other.findings.texts.slice(0, room)) findings.texts.push(text);
+    findings.count += other.count;
   }
 
   // Built only for a violation: most inputs have none.
@@ -49,11 +76,17 @@ export class Violations {
 
   /** Number of violations of the whole input so far; a comparison before and after validates one part. */
   get count(): number {
-    return this.list.length;
+    return this.findings.count;
   }
 
-  /** All violations of the whole input, in the order found; each is `path: reason`. */
+  /**
+   * The violations of the whole input, in the order found, each `path: reason`: the first {@link MAX_VIOLATION_TEXTS}, and how many
+   * more there are.
+   */
   get all(): readonly string[] {
-    return this.list;
+    const { texts, count } = this.findings;
+    return count === texts.length
+      ? texts
+      : [...texts, `and ${count - texts.length} more violations`];
   }
 }

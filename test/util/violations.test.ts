@@ -36,4 +36,24 @@ describe('Violations', () => {
     Violations.root().add('one');
     expect(Violations.root().all).toEqual([]);
   });
+
+  it('keeps a hundred texts and counts the others', () => {
+    const root = Violations.root();
+    for (let i = 0; i < 130_000; i++) root.index(i).add('missing');
+    expect(root.count).toBe(130_000);
+    expect(root.all).toHaveLength(101);
+    expect(root.all.slice(-2)).toEqual(['[99]: missing', 'and 129900 more violations']);
+  });
+
+  it('adds those of another input up to the same number', () => {
+    const [root, other] = [Violations.root(), Violations.root()];
+    for (let i = 0; i < 60; i++) root.add('one');
+    for (let i = 0; i < 130; i++) other.add('other');
+    root.addAll(other);
+    expect([root.count, root.all.length, root.all.at(-1)]).toEqual([
+      190,
+      101,
+      'and 90 more violations',
+    ]);
+  });
 });

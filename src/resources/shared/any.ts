@@ -1,12 +1,13 @@
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { errorMessage } from '../../util/error-message';
+import { ReadLimitError, type ReadBudget } from '../../util/read-budget';
 import type { Violations } from '../../util/violations';
 import type { TypedBytes } from '../extension-points';
 
 /** The reading half of a generated message codec. */
 export interface MessageDecoder<T> {
-  /** @throws when the bytes up to the length are not a message. */
-  decode(input: BinaryReader, length: number): T;
+  /** @throws when the bytes up to the length are not a message, or the budget is exceeded. */
+  decode(input: BinaryReader, length: number, budget: ReadBudget): T;
 }
 
 /** A message type that an Any may hold. */
@@ -26,7 +27,7 @@ function createReader(bytes: Uint8Array): BinaryReader {
   return new BinaryReader(bytes, (text) => utf8.decode(text));
 }
 
-/** Decodes a message. @returns `undefined` after adding a violation. */
+/** Decodes a message within the budget of the cursor. @returns `undefined` after adding a violation. */
 export function decodeMessage<T>(
   decoder: MessageDecoder<T>,
   bytes: Uint8Array,
@@ -34,8 +35,11 @@ export function decodeMessage<T>(
 ): T | undefined {
   try {
     const reader = createReader(bytes);
-    return decoder.decode(reader, reader.len);
+    return decoder.decode(reader, reader.len, violations.budget);
   } catch (error) {
+    if (error instanceof ReadLimitError) {
+      return (error.path === '' ? violations : violations.at(error.path)).add(error.reason);
+    }
     return violations.add(`malformed message: ${errorMessage(error)}`);
   }
 }
