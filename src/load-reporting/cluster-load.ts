@@ -1,5 +1,5 @@
 import { createHandle, type Handle } from '../util/handle';
-import { MetricSums, type MetricTotals } from './metrics';
+import { MetricSums, NameRoom, type MetricTotals } from './metrics';
 
 /** The cluster of a load. */
 export interface ClusterId {
@@ -38,6 +38,7 @@ export interface ClusterOwner {
 
 /** The calls to one cluster, counted until a report takes them (gRFC A27). */
 export class ClusterLoad implements LocalityOwner {
+  readonly names = new NameRoom();
   private readonly busy = new Set<LocalityLoad>();
   private drops = new Map<string, number>();
   private uncategorizedDrops = 0;
@@ -82,6 +83,7 @@ export class ClusterLoad implements LocalityOwner {
   take(nowMs: number): TakenClusterCounts | undefined {
     const { id, drops, uncategorizedDrops, sinceMs } = this;
     const localities = this.takeLocalities();
+    this.names.clear();
     this.sinceMs = nowMs;
     if (localities.length + drops.size + uncategorizedDrops === 0) return undefined;
     this.drops = new Map();
@@ -154,6 +156,8 @@ export interface LocalityCounts {
 
 /** Notified of the changes of a locality that its cluster must know. */
 export interface LocalityOwner {
+  /** The room for names of metrics, which all localities of the cluster share. */
+  readonly names: NameRoom;
   /** There is something to report after there was nothing. */
   onBusy(load: LocalityLoad): void;
   /** The last call in progress has ended. */
@@ -184,7 +188,7 @@ export class LocalityLoad {
 
   /** The metrics that backends report with calls of this locality. Added to before the call is ended. */
   get metrics(): MetricSums {
-    return (this.sums ??= new MetricSums());
+    return (this.sums ??= new MetricSums(this.owner.names));
   }
 
   /** Counts the start of a call. */

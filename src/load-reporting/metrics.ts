@@ -24,15 +24,39 @@ interface Sum {
 }
 
 /**
- * Names kept between two reports. Backends choose them, and one with a new name for every call must not fill the memory
- * while no report can be sent.
+ * Names of one locality that are kept between two reports. Backends choose them, and one with a new name for every call
+ * must not fill the memory while no report can be sent.
  */
 const MAX_NAMES = 1000;
+/** The same of all localities of one cluster. */
+export const MAX_NAMES_OF_CLUSTER = 5000;
+/** Characters of such a name. */
+const MAX_NAME_LENGTH = 256;
+
+/** How many more names the localities of one cluster may have until the next report. */
+export class NameRoom {
+  private left = MAX_NAMES_OF_CLUSTER;
+
+  /** @returns Whether there was room for one more. */
+  take(): boolean {
+    if (this.left === 0) return false;
+    this.left--;
+    return true;
+  }
+
+  /** Makes all room free again. */
+  clear(): void {
+    this.left = MAX_NAMES_OF_CLUSTER;
+  }
+}
 
 /** Adds up the metrics that backends send with calls (gRFCs A64, A85). */
 export class MetricSums {
   private readonly unnamed = new Map<MetricField, Sum>();
   private readonly named = new Map<string, Sum>();
+
+  /** @param room Default: that of a cluster with one locality. */
+  constructor(private readonly room = new NameRoom()) {}
 
   /** Every metric. */
   get totals(): MetricTotals {
@@ -41,9 +65,11 @@ export class MetricSums {
 
   /**
    * Adds the metric of a call. A value that is not finite is left out: it would make the sum useless for all calls.
+   *
+   * @returns Whether there was room for its name.
    */
-  add(field: MetricField, name: string, value: number): void {
-    if (Number.isFinite(value)) this.addTotal({ field, name, calls: 1, sum: value });
+  add(field: MetricField, name: string, value: number): boolean {
+    return !Number.isFinite(value) || this.addTotal({ field, name, calls: 1, sum: value });
   }
 
   /** Adds the totals of other sums. */
@@ -51,16 +77,22 @@ export class MetricSums {
     for (const total of totals) this.addTotal(total);
   }
 
-  private addTotal({ field, name, calls, sum }: MetricTotal): void {
-    const known = field === 'load_metric_stats' ? this.named.get(name) : this.unnamed.get(field);
+  private addTotal({ field, name, calls, sum }: MetricTotal): boolean {
+    const isNamed = field === 'load_metric_stats';
+    const known = isNamed ? this.named.get(name) : this.unnamed.get(field);
     if (known !== undefined) {
+      // Two values may be finite, and their sum not.
+      if (!Number.isFinite(known.sum + sum)) return true;
       known.calls += calls;
       known.sum += sum;
-    } else if (field !== 'load_metric_stats') {
+    } else if (!isNamed) {
       this.unnamed.set(field, { field, name, calls, sum });
-    } else if (this.named.size < MAX_NAMES) {
+    } else {
+      if (name.length > MAX_NAME_LENGTH || this.named.size >= MAX_NAMES) return false;
+      if (!this.room.take()) return false;
       this.named.set(name, { field, name, calls, sum });
     }
+    return true;
   }
 }
 
@@ -121,16 +153,20 @@ export function parseMetricRules(
 /**
  * Adds the metrics that the rules select. A utilization of 0 counts as not reported: on the wire the two are the same,
  * and as a value it would lower the mean of backends that report another one.
+ *
+ * @returns Whether there was room for all names.
  */
-export function addMetrics(sums: MetricSums, rules: MetricRules, metrics: BackendMetrics): void {
+export function addMetrics(sums: MetricSums, rules: MetricRules, metrics: BackendMetrics): boolean {
   const { cpuUtilization, memUtilization, applicationUtilization, namedMetrics } = metrics;
   if (rules.cpu && cpuUtilization > 0) sums.add('cpu_utilization', '', cpuUtilization);
   if (rules.memory && memUtilization > 0) sums.add('mem_utilization', '', memUtilization);
   if (rules.application && applicationUtilization > 0) {
     sums.add('application_utilization', '', applicationUtilization);
   }
+  let hadRoom = true;
   for (const [key, value] of namedMetrics) {
     if (rules.named !== 'all' && !rules.named.has(key)) continue;
-    sums.add('load_metric_stats', rules.prefix + key, value);
+    if (!sums.add('load_metric_stats', rules.prefix + key, value)) hadRoom = false;
   }
+  return hadRoom;
 }

@@ -1,6 +1,7 @@
 import { LoadStatsRequest } from '../../src/generated/envoy/service/load_stats/v3/lrs';
 import {
   addMetrics,
+  MAX_NAMES_OF_CLUSTER,
   MetricSums,
   parseMetricRules,
   type BackendMetrics,
@@ -98,6 +99,36 @@ describe('sums of metrics', () => {
     ]);
     addMetrics(sums, rules, { ...nothing, cpuUtilization: Infinity, namedMetrics });
     expect(sums.totals).toEqual([]);
+  });
+
+  it('stay finite whatever finite values are added', () => {
+    const sums = new MetricSums();
+    for (const value of [1e308, 1e308, -1e308]) sums.add('load_metric_stats', 'm', value);
+    expect(sums.totals).toEqual([{ field: 'load_metric_stats', name: 'm', calls: 2, sum: 0 }]);
+  });
+
+  it('leave out names that are too long', () => {
+    const sums = new MetricSums();
+    expect(sums.add('load_metric_stats', 'm'.repeat(257), 1)).toBe(false);
+    expect(sums.add('load_metric_stats', 'm'.repeat(256), 1)).toBe(true);
+    expect(sums.totals).toHaveLength(1);
+  });
+
+  it('of all localities of a cluster have a bounded number of names until the next report', () => {
+    const lrs = new LrsHarness();
+    const { load } = lrs.acquire({ metrics: ['named_metrics.*'] });
+    const countNames = () => {
+      for (let zones = 0; zones < 10; zones++) {
+        const locality = load.createLocality(zone(String(zones)));
+        locality.start();
+        for (let i = 0; i < 2000; i++) locality.metrics.add('load_metric_stats', `m${i}`, 1);
+        locality.end(true);
+      }
+      const { localities = [] } = load.take(0)?.counts ?? {};
+      return localities.reduce((sum, { metrics }) => sum + metrics.length, 0);
+    };
+    expect(countNames()).toBe(MAX_NAMES_OF_CLUSTER);
+    expect(countNames()).toBe(MAX_NAMES_OF_CLUSTER);
   });
 
   it('do not grow with what backends make up', () => {

@@ -9,6 +9,13 @@ export interface SessionHost {
   readonly cluster: string;
 }
 
+/** Characters of the value of a session cookie: a browser keeps a cookie of 4096 bytes (RFC 6265, section 6.1). */
+export const MAX_VALUE_LENGTH = 4096;
+/** Bytes of a host that fit in a value, as base64. */
+const MAX_HOST_BYTES = (MAX_VALUE_LENGTH / 4) * 3;
+/** Characters of the `cookie` headers of a call that are searched. */
+export const MAX_SEARCHED_LENGTH = 65_536;
+
 const SECOND_MS = 1000;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[\dA-Fa-f:.]+\]):\d{1,5}$/;
@@ -19,21 +26,34 @@ export function matchesCookiePath(method: string, path: string): boolean {
   return method.length === path.length || path.endsWith('/') || method[path.length] === '/';
 }
 
-/** Finds the value of the first cookie of this name in the headers of a call. */
+/**
+ * Finds the value of the first cookie of this name in the headers of a call. Beyond `MAX_SEARCHED_LENGTH` characters,
+ * the headers are not searched.
+ */
 export function findCookie(headers: Metadata, name: string): string | undefined {
-  for (const header of headers.get('cookie')) {
-    for (const pair of String(header).split(';')) {
-      const equals = pair.indexOf('=');
-      if (equals >= 0 && pair.slice(0, equals).trim() === name)
-        return unquote(pair.slice(equals + 1));
-    }
+  let left = MAX_SEARCHED_LENGTH;
+  for (const value of headers.get('cookie')) {
+    if (left <= 0) return undefined;
+    const header = String(value);
+    const found = findInHeader(header.slice(0, left), name);
+    if (found !== undefined) return found;
+    left -= header.length;
+  }
+  return undefined;
+}
+
+function findInHeader(header: string, name: string): string | undefined {
+  for (const pair of header.split(';')) {
+    const equals = pair.indexOf('=');
+    if (equals >= 0 && pair.slice(0, equals).trim() === name)
+      return unquote(pair.slice(equals + 1));
   }
   return undefined;
 }
 
 /** Decodes the value of a cookie; `undefined` if {@link encodeSessionHost} could not have made it. */
 export function decodeSessionHost(value: string): SessionHost | undefined {
-  if (!BASE64.test(value)) return undefined;
+  if (value.length > MAX_VALUE_LENGTH || !BASE64.test(value)) return undefined;
   const text = Buffer.from(value, 'base64').toString('utf8');
   const semicolon = text.indexOf(';');
   const addresses = (semicolon < 0 ? text : text.slice(0, semicolon)).split(',');
@@ -41,9 +61,23 @@ export function decodeSessionHost(value: string): SessionHost | undefined {
   return { addresses, cluster: semicolon < 0 ? '' : text.slice(semicolon + 1) };
 }
 
-/** Encodes a host as the value of a cookie: addresses, semicolon, cluster, in base64 (gRFCs A60, A61). */
-export function encodeSessionHost({ addresses, cluster }: SessionHost): string {
-  return Buffer.from(`${addresses.join(',')};${cluster}`).toString('base64');
+/**
+ * Encodes a host as the value of a cookie: addresses, semicolon, cluster, in base64 (gRFCs A60, A61). Addresses that do
+ * not fit in it are left out, the first ones are kept.
+ *
+ * @returns `undefined` if not even one address fits.
+ */
+export function encodeSessionHost({ addresses, cluster }: SessionHost): string | undefined {
+  let left = MAX_HOST_BYTES - Buffer.byteLength(cluster);
+  const kept: string[] = [];
+  for (const address of addresses) {
+    // With the comma or semicolon after it.
+    left -= address.length + 1;
+    if (left < 0) break;
+    kept.push(address);
+  }
+  if (kept.length === 0) return undefined;
+  return Buffer.from(`${kept.join(',')};${cluster}`).toString('base64');
 }
 
 /** Formats the `set-cookie` header for a value. */

@@ -45,6 +45,9 @@ const cookieBasedSessionState = {
   decoder: CookieBasedSessionState,
 };
 
+/** Characters of the name of a cookie, and of its path: both are in the header of each response. */
+const MAX_LENGTH = 1024;
+
 // The characters of a `set-cookie` header without its separator. Any other would break every response.
 const NAME = /^[!-:<>-~]+$/;
 const PATH = /^[ -:<-~]*$/;
@@ -97,14 +100,16 @@ function parseCookie(
   violations: Violations,
 ): SessionCookie | undefined {
   if (name === '') violations.at('name').add('must not be empty');
-  else if (!NAME.test(name))
-    violations.at('name').add(`cannot be that of a cookie: ${quote(name)}`);
-  if (!PATH.test(path)) violations.at('path').add(`cannot be that of a cookie: ${quote(path)}`);
+  else checkText(name, NAME, violations.at('name'));
+  checkText(path, PATH, violations.at('path'));
   const ttlMs = ttl === undefined ? 0 : durationToMs(ttl, violations.at('ttl'));
   if (ttlMs === undefined) return undefined;
   return { name, path: path === '' ? '/' : path, ttlMs };
 }
 
-function quote(text: string): string {
-  return JSON.stringify(text);
+function checkText(text: string, pattern: RegExp, violations: Violations): void {
+  if (text.length > MAX_LENGTH) violations.add(`must have at most ${MAX_LENGTH} characters`);
+  else if (!pattern.test(text)) {
+    violations.add(`cannot be that of a cookie: ${JSON.stringify(text)}`);
+  }
 }

@@ -97,7 +97,8 @@ class SessionCall implements CallFilter {
     const { picked: addresses, cluster } = this.affinity;
     if (addresses === undefined) return;
     const value = encodeSessionHost({ addresses, cluster });
-    if (value !== this.known) metadata.add('set-cookie', formatSetCookie(this.cookie, value));
+    if (value === undefined || value === this.known) return;
+    metadata.add('set-cookie', formatSetCookie(this.cookie, value));
   }
 }
 

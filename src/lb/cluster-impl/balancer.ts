@@ -6,6 +6,7 @@ import {
   type SubchannelAddress,
 } from '../../grpc-js';
 import { securityOf } from '../../security/connection-security';
+import type { Logger } from '../../util/logger';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { childUpdate, labelledUpdate } from '../tree/lb-update';
@@ -141,7 +142,7 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
       return { ...applied, config, limits };
     }
     const counterRef = this.dependencies.counters.acquire(options.cluster, options.edsServiceName);
-    const loads = createLoads(options);
+    const loads = createLoads(options, this.only.host.environment.logger);
     applied?.counterRef.release();
     applied?.loads?.release();
     const { stats, clock, callTiming } = this.only.host.environment;
@@ -181,12 +182,13 @@ function isCountedAlike(a: ClusterImplOptions, b: ClusterImplOptions): boolean {
   );
 }
 
-function createLoads(options: ClusterImplOptions): ClusterLoads | undefined {
+function createLoads(options: ClusterImplOptions, logger: Logger): ClusterLoads | undefined {
   const { cluster, edsServiceName, loadReporting } = options;
   if (loadReporting === undefined) return undefined;
   const { reporter, server, metrics } = loadReporting;
   return new (loadClusterLoads().ClusterLoads)(
     reporter.acquire({ server, cluster, edsServiceName, metrics }),
+    logger,
   );
 }
 

@@ -1,13 +1,14 @@
-import { Status, type Subchannel } from '../../grpc-js';
+import { Status, type Metadata, type Subchannel } from '../../grpc-js';
 import type { CallListener } from '../../grpc-js/subchannel-wrappers';
 import type { LocalityLoad } from '../../load-reporting/cluster-load';
 import type { LoadReporter, LoadSource, LoadReference } from '../../load-reporting/load-reporter';
 import { addMetrics, type MetricRules } from '../../load-reporting/metrics';
 import { localityName } from '../../resources/endpoints/endpoints';
 import type { Handle } from '../../util/handle';
+import type { Logger } from '../../util/logger';
 import { createLocalityIndex } from '../endpoints/address-index';
 import type { EndpointSet } from '../endpoints/endpoint-set';
-import { readCallLoadReport } from '../orca/call-load-report';
+import { describeUnusable, readCallLoadReport } from '../orca/call-load-report';
 
 type CallStatus = Parameters<CallListener['onReceiveStatus']>[0];
 
@@ -24,7 +25,10 @@ export class ClusterLoads implements Handle {
   private readonly index = createLocalityIndex();
   private readonly byLocality = new Map<string, LocalityLoad>();
 
-  constructor(private readonly reference: LoadReference) {}
+  constructor(
+    private readonly reference: LoadReference,
+    private readonly logger: Logger,
+  ) {}
 
   /**
    * Applies the endpoints of the cluster.
@@ -42,14 +46,15 @@ export class ClusterLoads implements Handle {
 
   /** Returns the counts of the calls on a subchannel. */
   of(subchannel: Subchannel): CallLoad {
-    const locality = this.index.get(subchannel.getAddress()) ?? NOWHERE;
+    const address = subchannel.getAddress();
+    const locality = this.index.get(address) ?? NOWHERE;
     const name = localityName(locality);
     let load = this.byLocality.get(name);
     if (load === undefined) {
       load = this.reference.load.createLocality(locality);
       this.byLocality.set(name, load);
     }
-    return new CallLoad(load, this.reference.metrics);
+    return new CallLoad(load, this.reference.metrics, address, this.logger);
   }
 
   /** Ends the counting of new calls; those in flight are counted to their end. */
@@ -61,11 +66,16 @@ export class ClusterLoads implements Handle {
 /** Counts dropped calls. */
 export type DropCounter = Pick<ClusterLoads, 'countDrop'>;
 
-/** Counts the calls to one locality. */
+/** Counts the calls to one address. */
 export class CallLoad {
+  private hasLoggedNames = false;
+
+  /** @param load The counts of its locality. */
   constructor(
     private readonly load: LocalityLoad,
     private readonly metrics: MetricRules | undefined,
+    private readonly address: string,
+    private readonly logger: Logger,
   ) {}
 
   start(): void {
@@ -78,10 +88,21 @@ export class CallLoad {
   }
 
   end({ code, metadata }: CallStatus): void {
-    if (this.metrics !== undefined) {
-      const report = readCallLoadReport(metadata);
-      if (report !== undefined) addMetrics(this.load.metrics, this.metrics, report);
-    }
+    if (this.metrics !== undefined) this.addMetrics(metadata, this.metrics);
     this.load.end(code === Status.OK);
   }
+
+  private addMetrics(trailers: Metadata, rules: MetricRules): void {
+    const report = readCallLoadReport(trailers, this.onUnusable);
+    if (report === undefined || addMetrics(this.load.metrics, rules, report)) return;
+    if (this.hasLoggedNames) return;
+    this.hasLoggedNames = true;
+    this.logger.error(
+      () =>
+        `Backend ${this.address}: some of its named_metrics are left out of the load reports of its cluster: too many names, or too long`,
+    );
+  }
+
+  private readonly onUnusable = (reason: string): void =>
+    this.logger.error(() => describeUnusable(this.address, reason));
 }

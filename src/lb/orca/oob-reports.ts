@@ -6,7 +6,8 @@ import { createHandle, type Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import type { Random } from '../../util/random';
 import { StatusCode } from '../../util/status-code';
-import type { OobStreamStatus, OpenOobStream } from './oob-stream';
+import { describeUnusable } from './call-load-report';
+import type { OobStreamListener, OobStreamStatus, OpenOobStream } from './oob-stream';
 
 export interface OobReportsOptions {
   readonly openStream: OpenOobStream;
@@ -110,14 +111,18 @@ class OobProducer {
   /** Opens a stream, replacing the open one: the interval of a stream cannot change. */
   private open(): void {
     const intervalMs = this.requestedIntervalMs();
-    const openedAtMs = this.options.clock.monotonicMs();
-    const handle = this.options.openStream(this.subchannel, intervalMs, {
+    const { clock, logger, openStream } = this.options;
+    const openedAtMs = clock.monotonicMs();
+    const listener: OobStreamListener = {
       onReport: (report) => {
         this.backoff = undefined;
         for (const { onReport } of [...this.subscribers]) onReport(report);
       },
+      onUnusable: (reason) =>
+        logger.error(() => describeUnusable(this.subchannel.getAddress(), reason)),
       onEnd: (status) => this.onEnd(status, openedAtMs),
-    });
+    };
+    const handle = openStream(this.subchannel, intervalMs, listener, clock);
     this.setState({ kind: 'open', intervalMs, handle });
   }
 

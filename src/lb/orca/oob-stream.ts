@@ -3,9 +3,11 @@ import { OrcaLoadReportRequest } from '../../generated/xds/service/orca/v3/orca'
 import { Status, type Metadata, type Subchannel } from '../../grpc-js';
 import { putCallInBackground } from '../../grpc-js/host-internals';
 import type { CallListener, CreateCall } from '../../grpc-js/subchannel-wrappers';
+import type { Clock } from '../../util/clock';
 import { msToDuration } from '../../util/duration';
 import { errorMessage } from '../../util/error-message';
 import type { Handle } from '../../util/handle';
+import { err, type Result } from '../../util/result';
 import { decodeLoadReport } from './call-load-report';
 
 /** The status with which a stream ended. */
@@ -19,6 +21,8 @@ export interface OobStreamListener {
   onReport(report: OrcaLoadReport): void;
   /** The stream has ended without being released. There are no more events. */
   onEnd(status: OobStreamStatus): void;
+  /** A report cannot be used, for this reason. The stream ends. */
+  onUnusable(reason: string): void;
 }
 
 /**
@@ -31,11 +35,15 @@ export type OpenOobStream = (
   subchannel: Subchannel,
   intervalMs: number,
   listener: OobStreamListener,
+  clock: Clock,
 ) => Handle;
 
 /** Opens a real stream. */
-export const openOobStream: OpenOobStream = (subchannel, intervalMs, listener) =>
-  new OobStream(subchannel, intervalMs, listener);
+export const openOobStream: OpenOobStream = (subchannel, intervalMs, listener, clock) =>
+  new OobStream(subchannel, intervalMs, listener, clock);
+
+/** Milliseconds between the reading of two reports, however many a backend sends. */
+const MIN_READ_INTERVAL_MS = 100;
 
 type Call = ReturnType<CreateCall>;
 
@@ -52,11 +60,15 @@ const NOT_COMPRESSED = 0;
 class OobStream implements Handle {
   private call: Call | undefined;
   private isOpen = true;
+  private lastReadMs = -Infinity;
+  /** Runs until the next report is read. */
+  private readTimer: Handle | undefined;
 
   constructor(
     private readonly subchannel: Subchannel,
     private readonly intervalMs: number,
     private readonly listener: OobStreamListener,
+    private readonly clock: Clock,
   ) {
     const authority = readAuthority(subchannel);
     subchannel
@@ -74,6 +86,7 @@ class OobStream implements Handle {
   release(): void {
     if (!this.isOpen) return;
     this.isOpen = false;
+    this.readTimer?.release();
     this.call?.cancelWithStatus(Status.CANCELLED, 'No longer needed');
   }
 
@@ -92,7 +105,7 @@ class OobStream implements Handle {
       this.end({ code: Status.UNAVAILABLE, details: errorMessage(error) });
       return;
     }
-    this.call.startRead();
+    this.read();
     this.call.sendMessageWithContext({}, encodeRequest(this.intervalMs));
     this.call.halfClose();
   }
@@ -100,19 +113,29 @@ class OobStream implements Handle {
   private onMessage(message: unknown): void {
     if (!this.isOpen) return;
     const report = decodeFrame(message);
-    if (report === undefined) {
-      const details = 'The backend sent a malformed load report';
+    if (!report.ok) {
+      const details = 'The backend sent an unusable load report';
       this.call?.cancelWithStatus(Status.CANCELLED, details);
+      this.listener.onUnusable(report.error);
       this.end({ code: Status.INTERNAL, details });
       return;
     }
+    const waitMs = this.lastReadMs + MIN_READ_INTERVAL_MS - this.clock.monotonicMs();
+    if (waitMs <= 0) this.read();
+    else this.readTimer = this.clock.setTimer(() => this.read(), waitMs);
+    this.listener.onReport(report.value);
+  }
+
+  /** Reads the next report. Until then, flow control stops the backend. */
+  private read(): void {
+    this.lastReadMs = this.clock.monotonicMs();
     this.call?.startRead();
-    this.listener.onReport(report);
   }
 
   private end(status: OobStreamStatus): void {
     if (!this.isOpen) return;
     this.isOpen = false;
+    this.readTimer?.release();
     this.listener.onEnd(status);
   }
 }
@@ -129,9 +152,10 @@ function encodeRequest(intervalMs: number): Buffer {
   return frame;
 }
 
-/** Returns the report in a framed message; `undefined` if it is malformed, or compressed, which was not requested. */
-function decodeFrame(message: unknown): OrcaLoadReport | undefined {
-  if (!(message instanceof Uint8Array) || message[0] !== NOT_COMPRESSED) return undefined;
+/** Returns the report in a framed message; an error if it cannot be used. Compression was not requested. */
+function decodeFrame(message: unknown): Result<OrcaLoadReport, string> {
+  if (!(message instanceof Uint8Array)) return err('it is no message');
+  if (message[0] !== NOT_COMPRESSED) return err('it is compressed');
   return decodeLoadReport(message.subarray(FRAME_HEADER_BYTES));
 }
 

@@ -7,6 +7,8 @@ import {
   type ConnectedEndpointsDelegate,
 } from '../endpoints/connected-endpoints';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
+import { formatAddress } from '../endpoints/endpoint-key';
+import { describeUnusable } from '../orca/call-load-report';
 import type { LbHost, LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import type { StateDetails } from '../tree/policy-state';
@@ -91,7 +93,14 @@ class WeightedRoundRobin implements ConnectedEndpointsDelegate<
   }
 
   createEndpoint(leaf: EndpointLeaf): WeightedEndpoint {
-    return new WeightedEndpoint(leaf, (endpoint, report) => this.onReport(endpoint, report));
+    return new WeightedEndpoint(
+      leaf,
+      (endpoint, report) => this.onReport(endpoint, report),
+      (reason) =>
+        this.host.environment.logger.error(() =>
+          describeUnusable(leaf.endpoint.addresses.slice(0, 1).map(formatAddress).join(), reason),
+        ),
+    );
   }
 
   onReady(endpoint: WeightedEndpoint): void {

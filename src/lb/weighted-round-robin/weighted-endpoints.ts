@@ -19,10 +19,14 @@ export class WeightedEndpoint implements ReadyItem {
   /** The subscription to out-of-band reports. */
   oobWatch: Handle | undefined;
 
-  /** @param onReport Called with every report that came with a call. */
+  /**
+   * @param onReport Called with every report that came with a call.
+   * @param onUnusable Called with the reason if a report cannot be used.
+   */
   constructor(
     readonly leaf: EndpointLeaf,
     private readonly onReport: (endpoint: WeightedEndpoint, report: LoadReport) => void,
+    private readonly onUnusable: (reason: string) => void = () => {},
   ) {}
 
   /** Returns the listener that reads the report at the end of a call, then calls the next one. */
@@ -35,7 +39,7 @@ export class WeightedEndpoint implements ReadyItem {
   }
 
   private readonly onCallEnded: CallEndedListener = (_status, _details, trailers) => {
-    const report = readCallLoadReport(trailers);
+    const report = readCallLoadReport(trailers, this.onUnusable);
     if (report !== undefined) this.onReport(this, report);
   };
 }

@@ -4,6 +4,8 @@ import {
   findCookie,
   formatSetCookie,
   matchesCookiePath,
+  MAX_SEARCHED_LENGTH,
+  MAX_VALUE_LENGTH,
 } from '../../../src/http-filters/stateful-session/cookie';
 import { headersOf } from '../calls';
 
@@ -42,6 +44,16 @@ describe('findCookie', () => {
     expect(findCookie(headersOf({ cookie }), 'c')).toBe(expected);
   });
 
+  it.each<[string, readonly string[], string | undefined]>([
+    ['a megabyte of separators in front', [';'.repeat(2 ** 20), 'c=v'], undefined],
+    ['separators up to the limit in front', [';'.repeat(MAX_SEARCHED_LENGTH - 3), 'c=v'], 'v'],
+    ['a header that crosses the limit', [`${';'.repeat(MAX_SEARCHED_LENGTH - 3)}c=vwx`], 'v'],
+    ['ten thousand of the name', Array<string>(10_000).fill('c=v'), 'v'],
+    ['ten thousand empty headers', [...Array<string>(10_000).fill(''), 'c=v'], 'v'],
+  ])('searches a bounded part of headers with %s', (_case, cookie, expected) => {
+    expect(findCookie(headersOf({ cookie }), 'c')).toBe(expected);
+  });
+
   it('finds nothing in a call without cookies', () => {
     expect(findCookie(headersOf(), 'c')).toBeUndefined();
   });
@@ -70,13 +82,34 @@ describe('the value of a session cookie', () => {
     ['names a host', base64('localhost:80;cluster:a')],
     ['names one address too few', base64('10.0.0.1:80,;cluster:a')],
     ['has an IPv6 address without brackets', base64('::1:80')],
+    ['has an IPv6 zone', base64('[fe80::1%eth0]:80')],
+    ['has a port of six digits', base64('10.0.0.1:100000')],
+    ['has a megabyte of addresses', base64('10.0.0.1:80,'.repeat(90_000).slice(0, -1))],
+    ['is a megabyte of base64 of zeros', Buffer.alloc(2 ** 20).toString('base64')],
   ])('is not taken when it %s', (_case, value) => {
     expect(decodeSessionHost(value)).toBeUndefined();
   });
 
   it('decodes to the encoded host', () => {
     const host = { addresses: ['[fe80::1]:443', '10.0.0.1:443'], cluster: 'cluster:a' };
-    expect(decodeSessionHost(encodeSessionHost(host))).toEqual(host);
+    expect(decodeSessionHost(encodeSessionHost(host) ?? '')).toEqual(host);
+  });
+});
+
+describe('a session cookie of an endpoint with many addresses', () => {
+  const addresses = Array.from({ length: 10_000 }, (_, i) => `10.0.${i >> 8}.${i & 255}:80`);
+
+  it('has the first of them, in the length that browsers keep', () => {
+    const value = encodeSessionHost({ addresses, cluster: 'cluster:a' });
+    expect(value?.length).toBeLessThanOrEqual(MAX_VALUE_LENGTH);
+    expect(value?.length).toBeGreaterThan(MAX_VALUE_LENGTH - 40);
+    const decoded = decodeSessionHost(value ?? '');
+    expect(decoded?.addresses).toEqual(addresses.slice(0, decoded?.addresses.length));
+    expect(decoded?.cluster).toBe('cluster:a');
+  });
+
+  it('does not exist if the cluster leaves no room for one address', () => {
+    expect(encodeSessionHost({ addresses, cluster: 'c'.repeat(8192) })).toBeUndefined();
   });
 });
 

@@ -75,6 +75,14 @@ describe('a config of stateful sessions', () => {
       ],
     ],
     [
+      'a name and a path of 1025 characters',
+      sessionWith({ name: 'n'.repeat(1025), path: '/'.repeat(1025) }),
+      [
+        `${place}.cookie.name: must have at most 1024 characters`,
+        `${place}.cookie.path: must have at most 1024 characters`,
+      ],
+    ],
+    [
       'a lifetime before it began, and no name',
       sessionWith({ ttl: '-1s' }),
       [

@@ -37,6 +37,27 @@ describe('readCallLoadReport', () => {
     expect(readCallLoadReport(trailers)).toBeUndefined();
   });
 
+  it.each<[string, Uint8Array, RegExp]>([
+    ['a megabyte', new Uint8Array(2 ** 20), /^it has more than 16384 bytes$/],
+    ['8,000 empty metrics', Buffer.alloc(16_000, Buffer.of(0x42, 0)), /^named_metrics: more than/],
+    ['names that are no UTF-8', Buffer.of(0x42, 3, 0x0a, 1, 0xff), /^malformed message/],
+    ['a metric that is cut off', Buffer.of(0x42, 5, 0x0a), /^malformed message/],
+  ])('ignores a report of %s, and says why once', (_case, bytes, reason) => {
+    const trailers = trailersWith(bytes);
+    const reasons: string[] = [];
+    for (let i = 0; i < 2; i++) {
+      expect(readCallLoadReport(trailers, (text) => reasons.push(text))).toBeUndefined();
+    }
+    expect(reasons).toEqual([expect.stringMatching(reason)]);
+  });
+
+  it('reads a report up to the limit', () => {
+    const namedMetrics = new Map(Array.from({ length: 999 }, (_, i) => [String(i), i]));
+    expect(readCallLoadReport(trailersWith(encode({ namedMetrics })))).toMatchObject({
+      namedMetrics,
+    });
+  });
+
   it('takes the first of several', () => {
     const trailers = trailersWith(encode({ rpsFractional: 1 }), encode({ rpsFractional: 2 }));
     expect(readCallLoadReport(trailers)?.rpsFractional).toBe(1);

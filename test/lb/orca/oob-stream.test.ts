@@ -5,15 +5,21 @@ import type { AddressInfo } from 'node:net';
 import { CallCredentials, Metadata, Status } from '../../../src/grpc-js';
 import type { Subchannel } from '../../../src/grpc-js';
 import { LbPolicyRegistry } from '../../../src/lb/registry/lb-policy-registry';
-import { authorityOf, openOobStream, type OobStreamStatus } from '../../../src/lb/orca/oob-stream';
+import {
+  authorityOf,
+  openOobStream,
+  type OobStreamListener,
+  type OobStreamStatus,
+} from '../../../src/lb/orca/oob-stream';
 import { registerRegistry } from '../../support/register-registry';
 import { createWeightedRoundRobinPolicyTypes } from '../../../src/lb/weighted-round-robin/balancer';
-import { systemClock } from '../../../src/util/clock';
+import { systemClock, type Clock } from '../../../src/util/clock';
 import { createHandle, type Handle } from '../../../src/util/handle';
 import { silentLogger } from '../../../src/util/logger';
 import { systemRandom } from '../../../src/util/random';
 import { EchoClient } from '../../support/echo-backend';
 import { eventually } from '../../support/eventually';
+import { FakeClock } from '../../support/fake-clock';
 import { encodeReport, ReportingBackend, type ReportStream } from './reporting-backend';
 
 // A policy that does nothing with its connections but to show them here.
@@ -41,17 +47,25 @@ const serviceConfig = JSON.stringify({
   loadBalancingConfig: [{ weighted_round_robin_experimental: { enableOobLoadReport: true } }],
 });
 
+/** Metrics with the shortest names. */
+function namesUpTo(count: number): Map<string, number> {
+  return new Map(Array.from({ length: count }, (_, i) => [i.toString(36), 1]));
+}
+
 /** What a stream tells. */
 class Recording {
   readonly reports: number[] = [];
   readonly ends: OobStreamStatus[] = [];
+  readonly unusable: string[] = [];
   private readonly stream: Handle;
 
-  constructor(subchannel: Subchannel, intervalMs = 10_000) {
-    this.stream = openOobStream(subchannel, intervalMs, {
+  constructor(subchannel: Subchannel, intervalMs = 10_000, clock: Clock = systemClock) {
+    const listener: OobStreamListener = {
       onReport: ({ rpsFractional }) => this.reports.push(rpsFractional),
+      onUnusable: (reason) => this.unusable.push(reason),
       onEnd: (status) => this.ends.push(status),
-    });
+    };
+    this.stream = openOobStream(subchannel, intervalMs, listener, clock);
   }
 
   close(): void {
@@ -130,6 +144,50 @@ describe('an out-of-band stream', () => {
     expect(recording.ends).toEqual([]);
   });
 
+  it('reads ten reports of a flood in a second, and the backend is stopped by flow control', async () => {
+    const sent = 20_000;
+    let isBlocked = false;
+    const { subchannel, client } = await startBackend((stream) => {
+      for (let i = 1; i <= sent; i++) stream.write(encodeReport({ rpsFractional: i }));
+      isBlocked = stream.writableNeedDrain;
+    });
+    const clock = new FakeClock();
+    const recording = new Recording(subchannel, 10_000, clock);
+    await eventually(
+      () => recording.reports.length,
+      (count) => count === 1,
+    );
+    for (let second = 0; second < 2; second++) {
+      for (let i = 0; i < 10; i++) {
+        const before = recording.reports.length;
+        clock.advance(100);
+        await eventually(
+          () => recording.reports.length,
+          (count) => count > before,
+        );
+      }
+      await client.say();
+    }
+    expect(recording.reports).toEqual(Array.from({ length: 21 }, (_, i) => i + 1));
+    expect(isBlocked).toBe(true);
+    recording.close();
+  });
+
+  it.each([
+    [
+      'of a megabyte',
+      { namedMetrics: new Map([['n'.repeat(2 ** 20), 1]]) },
+      /more than 16384 bytes/,
+    ],
+    ['of too many metrics', { utilization: namesUpTo(1001) }, /more than 3000 fields/],
+  ])('ends with a report %s, and says why', async (_case, load, reason) => {
+    const { subchannel } = await startBackend((stream) => stream.write(encodeReport(load)));
+    const recording = new Recording(subchannel);
+    expect((await recording.ended()).code).toBe(Status.INTERNAL);
+    expect(recording.unusable).toEqual([expect.stringMatching(reason)]);
+    expect(recording.reports).toEqual([]);
+  });
+
   it('leaves nothing behind when it is closed at once', async () => {
     const { subchannel, backend, client } = await startBackend(() => {});
     const recording = new Recording(subchannel);
@@ -206,7 +264,7 @@ describe('an out-of-band stream', () => {
     const { subchannel } = await connect((server.address() as AddressInfo).port);
     expect(await new Recording(subchannel).ended()).toEqual({
       code: Status.INTERNAL,
-      details: 'The backend sent a malformed load report',
+      details: 'The backend sent an unusable load report',
     });
     const path = '/xds.service.orca.v3.OpenRcaService/StreamCoreMetrics';
     await eventually(
