@@ -505,8 +505,8 @@ describe('an assignment is refused', () => {
         locality('a', [], { priority: 4_294_967_295 }),
       ],
       [
+        'endpoints[2].priority: 4294967295 is not below the limit of 1000',
         'endpoints: priority 1 is used, but priority 0 is not',
-        'endpoints: priority 4294967295 is used, but priority 4294967294 is not',
       ],
     ],
     [

@@ -183,8 +183,9 @@ function planPriorities(
   previous: readonly PlannedPriority[],
 ): readonly PlannedPriority[] {
   const names = nextPriorityNames(previous, priorities);
+  const unchanged = new Map(previous.map((planned) => [planned.priority, planned]));
   return priorities.map((priority, i) => {
-    const known = previous.find((planned) => planned.priority === priority);
+    const known = unchanged.get(priority);
     if (known !== undefined) return known;
     const endpoints = { localities: priority.localities, children: undefined };
     return { name: names[i] ?? '', priority, endpoints };

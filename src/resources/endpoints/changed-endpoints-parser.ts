@@ -13,7 +13,13 @@ import { elementStart, splitMessage } from '../wire/sliced-message';
 import { LB_ENDPOINTS_FIELD, LOCALITIES_FIELD } from './assignment-pieces-parser';
 import { shareLocality, type PreviousEndpoints } from './endpoint-reuse';
 import { applyComparison, isPresent } from './endpoint-slices';
-import type { EndpointsChange, LocalityEndpoints, XdsEndpoint } from './endpoints';
+import {
+  localityKey,
+  type EndpointsChange,
+  type Locality,
+  type LocalityEndpoints,
+  type XdsEndpoint,
+} from './endpoints';
 import { EndpointsDifference } from './endpoints-change';
 import { EndpointsRecord, type EndpointSlices, type ParsedLocality } from './endpoints-record';
 import { LbEndpointParser, type EndpointReading } from './lb-endpoint-parser';
@@ -56,6 +62,12 @@ interface KnownLocality {
   readonly known: EndpointSlices;
 }
 
+/**
+ * Versions of a locality that are compared with the next one, of those that are left: a locality may be in every priority.
+ * Most updates keep the order, in which the first is the right one.
+ */
+const MAX_CANDIDATES = 8;
+
 class ChangeDecoder {
   /** Any violation makes the result `undefined`: see `decodeChangedAssignment`. */
   private readonly violations = Violations.root();
@@ -65,6 +77,8 @@ class ChangeDecoder {
   private readonly slices = new Map<LocalityEndpoints, EndpointSlices>();
   /** Previous localities whose endpoints have been taken over: each may serve once. */
   private readonly used = new Set<LocalityEndpoints>();
+  /** The others, of the localities that occurred, by `localityKey`. */
+  private readonly unused = new Map<string, Set<LocalityEndpoints>>();
   private readonly previous: PreviousEndpoints;
   private readonly record: EndpointsRecord;
 
@@ -117,6 +131,7 @@ class ChangeDecoder {
       return undefined;
     }
     this.used.add(before);
+    this.unusedOf(locality).delete(before);
     const proxy = this.parser.parseProxy(message.metadata, this.violations);
     const value = this.takeOver(found, change, { weight, ...(proxy && { proxy }) });
     return value && { priority, value };
@@ -128,11 +143,21 @@ class ChangeDecoder {
     const message = decodeMessage(LocalityLbEndpoints, head, this.violations);
     if (message?.locality === undefined) return undefined;
     const candidates: KnownLocality[] = [];
-    for (const before of this.previous.named(message.locality)) {
+    for (const before of this.unusedOf(message.locality)) {
+      if (candidates.length === MAX_CANDIDATES) break;
       const known = this.record.slices.get(before);
-      if (known !== undefined && !this.used.has(before)) candidates.push({ before, known });
+      if (known !== undefined) candidates.push({ before, known });
     }
     return candidates.find(({ known }) => endsAs(slice, known)) ?? candidates[0];
+  }
+
+  private unusedOf(locality: Locality): Set<LocalityEndpoints> {
+    const key = localityKey(locality);
+    const known = this.unused.get(key);
+    if (known !== undefined) return known;
+    const unused = new Set(this.previous.versionsOf(locality));
+    this.unused.set(key, unused);
+    return unused;
   }
 
   /** Whether a locality gets no calls. Counts it if it has endpoints and no weight. */

@@ -2,7 +2,7 @@ import { shareFields, shareList } from '../../util/share';
 import type { TypedBytes } from '../extension-points';
 import type { JsonObject } from '../shared/struct-json-parser';
 import {
-  localityName,
+  localityKey,
   type EndpointMetadata,
   type EndpointsResource,
   type Locality,
@@ -16,33 +16,36 @@ import {
  * compares endpoints by identity then does work in proportion to the change.
  */
 export class PreviousEndpoints {
-  /** By name within each priority. */
-  private readonly priorities: readonly ReadonlyMap<string, LocalityEndpoints>[];
+  /** By `localityKey`, then by priority. */
+  private readonly byKey = new Map<string, Map<number, LocalityEndpoints>>();
 
   constructor(private readonly previous: EndpointsResource | undefined) {
-    const priorities = previous?.priorities ?? [];
-    this.priorities = priorities.map(
-      ({ localities }) => new Map(localities.map((entry) => [localityName(entry.locality), entry])),
-    );
+    for (const [priority, { localities }] of previous?.priorities.entries() ?? []) {
+      for (const entry of localities) {
+        const key = localityKey(entry.locality);
+        const known = this.byKey.get(key);
+        if (known === undefined) this.byKey.set(key, new Map([[priority, entry]]));
+        else known.set(priority, entry);
+      }
+    }
   }
 
-  /** Returns the previous version of a locality: that in this priority or else in any. */
+  /** Returns the previous version of a locality: that in this priority or else in the first one that has it. */
   find(priority: number, locality: Locality): LocalityEndpoints | undefined {
-    const name = localityName(locality);
-    const inPriority = this.priorities[priority]?.get(name);
-    if (inPriority !== undefined) return inPriority;
-    return this.priorities.find((localities) => localities.has(name))?.get(name);
+    const byPriority = this.byKey.get(localityKey(locality));
+    if (byPriority === undefined) return undefined;
+    const [first] = byPriority.values();
+    return byPriority.get(priority) ?? first;
   }
 
   /** Returns all localities. */
   *localities(): IterableIterator<LocalityEndpoints> {
-    for (const byName of this.priorities) yield* byName.values();
+    for (const { localities } of this.previous?.priorities ?? []) yield* localities;
   }
 
-  /** Returns the localities of a name, one for each priority it is in. */
-  named(locality: Locality): readonly LocalityEndpoints[] {
-    const name = localityName(locality);
-    return this.priorities.map((byName) => byName.get(name)).filter((found) => found !== undefined);
+  /** Returns the versions of a locality, one for each priority it is in. */
+  versionsOf(locality: Locality): Iterable<LocalityEndpoints> {
+    return this.byKey.get(localityKey(locality))?.values() ?? [];
   }
 
   /** Returns the previous object of an assignment that has not changed, otherwise the next one with the shared parts. */

@@ -1,7 +1,7 @@
 import type { Steps } from '../../util/steps';
 import { firstAddress, shareEndpoint } from './endpoint-reuse';
 import {
-  localityName,
+  localityKey,
   type EndpointsChange,
   type EndpointsResource,
   type LocalityChange,
@@ -22,7 +22,8 @@ export interface LocalityDifference {
 
 /** Collects how two versions of an assignment differ. */
 export class EndpointsDifference {
-  private readonly byName = new Map<string, LocalityDifference>();
+  /** By `localityKey`. */
+  private readonly byKey = new Map<string, LocalityDifference>();
 
   /** Includes endpoints of a locality. */
   include(
@@ -37,24 +38,24 @@ export class EndpointsDifference {
 
   /** Returns the difference of a locality, to whose lists endpoints may be added. */
   of(locality: Locality): LocalityDifference {
-    const name = localityName(locality);
-    let difference = this.byName.get(name);
+    const key = localityKey(locality);
+    let difference = this.byKey.get(key);
     if (difference === undefined) {
       difference = { locality, added: [], removed: [] };
-      this.byName.set(name, difference);
+      this.byKey.set(key, difference);
     }
     return difference;
   }
 
   /** Returns the difference of every locality. */
   all(): readonly LocalityDifference[] {
-    return [...this.byName.values()];
+    return [...this.byKey.values()];
   }
 
   /** Returns the change: an endpoint that is in both versions of its locality was updated, or only moved. */
   *toChange(): Steps<EndpointsChange> {
     const localities: LocalityChange[] = [];
-    for (const { locality, added: after, removed: before } of this.byName.values()) {
+    for (const { locality, added: after, removed: before } of this.byKey.values()) {
       const removed = new Map<string, XdsEndpoint>();
       for (const [i, endpoint] of before.entries()) {
         if (i % ENDPOINTS_PER_STEP === ENDPOINTS_PER_STEP - 1) yield;

@@ -2,7 +2,7 @@ import {
   ClusterLoadAssignment,
   type ClusterLoadAssignment_Policy_DropOverload,
 } from '../../generated/envoy/config/endpoint/v3/endpoint';
-import { runSteps, type Steps } from '../../util/steps';
+import { runSteps, STEP_SIZE, type Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';
 import type {
   DecodeContext,
@@ -22,10 +22,12 @@ import {
   type LocalityPiece,
 } from './assignment-pieces-parser';
 import type * as ChangedEndpoints from './changed-endpoints-parser';
+import { checkAssignmentSize } from './assignment-limits';
 import { AddressSet } from './endpoint-addresses';
 import { checkEndpointCount } from './endpoint-count';
 import { PreviousEndpoints } from './endpoint-reuse';
 import {
+  localityKey,
   localityName,
   describeSkippedEndpoints,
   type DropCategory,
@@ -41,6 +43,9 @@ import {
   parseLocalityEndpoints,
   type LocalityContext,
 } from './locality-endpoints-parser';
+
+/** How many localities are parsed in one step. */
+const LOCALITIES_PER_STEP = 16;
 
 /** Bytes of an assignment that is decoded in steps: some 2,000 endpoints, which take a few milliseconds. */
 const MIN_BYTES_IN_STEPS = 2 ** 16;
@@ -65,7 +70,7 @@ function describeEndpointsChange({ localities }: EndpointsChange): string {
   return `endpoints: ${counts.join(', ')}`;
 }
 
-/** Localities by name, by priority. */
+/** Localities by `localityKey`, by priority. */
 type Priorities = ReadonlyMap<number, ReadonlyMap<string, LocalityEndpoints>>;
 
 /** EDS. An update keeps the identity of everything that did not change. */
@@ -91,6 +96,7 @@ export function createEndpointsResourceType(
     },
     checkSize(bytes, violations) {
       checkEndpointCount(bytes, { paths: ENDPOINT_PATHS, max }, violations.at('endpoints'));
+      checkAssignmentSize(bytes, violations);
     },
     elementLimit,
     countElements: countEndpoints,
@@ -124,7 +130,7 @@ function parseChange(
   if (changed === undefined) return undefined;
   const violations = Violations.root();
   const { message, record: next, change, ...parts } = changed;
-  const value = assemble(message, { ...parts, previous }, violations);
+  const value = runSteps(assemble(message, { ...parts, previous }, violations));
   return violations.count > 0 ? undefined : { value, record: next, change };
 }
 
@@ -185,7 +191,7 @@ function* parseAssignment(
   const { localities, ...without } = yield* parseLocalities(pieces, context, at);
   const { unusableEndpoints } = parser;
   const parts = { localities, previous, unusableEndpoints, ...without };
-  const value = assemble(message, parts, violations);
+  const value = yield* assemble(message, parts, violations);
   if (violations.count + malformed.count > 0) return { value };
   const record = EndpointsRecord.create(bytes, localities, addresses);
   // Not with the first update, for which calls wait.
@@ -204,6 +210,7 @@ function* parseLocalities(
   let withoutWeight = 0;
   const localities: (ParsedLocality | undefined)[] = [];
   for (const piece of pieces) {
+    if (localities.length % LOCALITIES_PER_STEP === LOCALITIES_PER_STEP - 1) yield;
     const at = violations.index(localities.length);
     localities.push(yield* parseLocalityEndpoints(piece, context, at));
     const count = yield* skipEndpoints(piece);
@@ -223,41 +230,44 @@ function* skipEndpoints({ endpoints }: LocalityPiece): Steps<number> {
 }
 
 /** Creates an assignment from its parts, and validates what concerns more than one of them. */
-function assemble(
+function* assemble(
   { clusterName, policy }: ClusterLoadAssignment,
   { localities, previous, unusableEndpoints, localitiesWithoutWeight }: AssignmentParts,
   violations: Violations,
-): EndpointsResource {
+): Steps<EndpointsResource> {
   const at = violations.at('endpoints');
-  const priorities = groupByPriority(localities, at);
+  const priorities = yield* groupByPriority(localities, at);
   checkPriorities(priorities, at);
   const dropsAt = violations.at('policy').at('drop_overloads');
   const drops = (policy?.dropOverloads ?? []).map((drop, i) => parseDrop(drop, dropsAt.index(i)));
   const inOrder = [...priorities].sort(([a], [b]) => a - b);
+  yield;
   return previous.share({
     clusterName,
-    priorities: inOrder.map(([, byName]) => ({ localities: [...byName.values()] })),
+    priorities: inOrder.map(([, byKey]) => ({ localities: [...byKey.values()] })),
     drops,
     ...(unusableEndpoints !== undefined && { unusableEndpoints }),
     ...(localitiesWithoutWeight !== undefined && { localitiesWithoutWeight }),
   });
 }
 
-function groupByPriority(
+function* groupByPriority(
   localities: readonly PlacedLocality[],
   violations: Violations,
-): Priorities {
+): Steps<Priorities> {
   const priorities = new Map<number, Map<string, LocalityEndpoints>>();
   for (const [i, placed] of localities.entries()) {
+    if (i % STEP_SIZE === STEP_SIZE - 1) yield;
     if (placed === undefined) continue;
     const { priority, value } = placed;
-    const byName = priorities.get(priority) ?? new Map<string, LocalityEndpoints>();
-    priorities.set(priority, byName);
-    const name = localityName(value.locality);
-    if (byName.has(name)) {
+    const byKey = priorities.get(priority) ?? new Map<string, LocalityEndpoints>();
+    priorities.set(priority, byKey);
+    const key = localityKey(value.locality);
+    if (byKey.has(key)) {
+      const name = localityName(value.locality);
       violations.index(i).add(`duplicate locality ${name} in priority ${priority}`);
     }
-    byName.set(name, value);
+    byKey.set(key, value);
   }
   return priorities;
 }

@@ -113,6 +113,11 @@ export function localityName(locality: Locality): string {
   return `{region=${quote(locality.region)}, zone=${quote(locality.zone)}, sub_zone=${quote(locality.subZone)}}`;
 }
 
+/** Returns a text that is the same for equal localities only. Takes a fraction of the time of `localityName`. */
+export function localityKey({ region, zone, subZone }: Locality): string {
+  return `${region.length} ${zone.length} ${region}${zone}${subZone}`;
+}
+
 /** Endpoints of one locality, as a resource of their own (gRFC A95). */
 export interface EndpointCollection {
   /** Empty: the locality is unreachable. */

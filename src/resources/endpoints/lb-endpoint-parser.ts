@@ -8,6 +8,7 @@ import type { Violations } from '../../util/violations';
 import { parseAddress } from '../shared/address-parser';
 import { parseTypedMetadata, type MetadataTypes } from '../shared/metadata-parser';
 import { structToJson } from '../shared/struct-json-parser';
+import { MAX_ADDITIONAL_ADDRESSES, MAX_HASH_KEY_LENGTH } from './assignment-limits';
 import { shareMetadata } from './endpoint-reuse';
 import {
   noMetadata,
@@ -58,7 +59,7 @@ export class LbEndpointParser {
       return violations.at('endpoint').add('field not present');
     const endpoint = hostIdentifier.value;
     const addresses = this.parseAddresses(endpoint, violations.at('endpoint'));
-    const hashKey = message.metadata && readHashKey(message.metadata);
+    const hashKey = message.metadata && readHashKey(message.metadata, violations);
     const metadata = this.readMetadata(message.metadata);
     const proxy = this.parseProxy(message.metadata, violations.at('metadata'));
     const { hostname } = endpoint;
@@ -83,6 +84,10 @@ export class LbEndpointParser {
   ): readonly SocketAddress[] | undefined {
     const first = parseAddress(address, violations.at('address'));
     const additionalAddresses = this.reading.additionalAddresses ? listed : [];
+    if (additionalAddresses.length > MAX_ADDITIONAL_ADDRESSES) {
+      const at = violations.at('additional_addresses');
+      return at.add(`${listed.length} addresses, more than ${MAX_ADDITIONAL_ADDRESSES}`);
+    }
     if (additionalAddresses.length === 0 && first !== 'unusable') return first && [first];
     const others = additionalAddresses.map(({ address: additional }, i) =>
       parseAddress(additional, violations.at('additional_addresses').index(i).at('address')),
@@ -116,8 +121,13 @@ export class LbEndpointParser {
   }
 }
 
-function readHashKey({ filterMetadata }: Metadata): string | undefined {
+function readHashKey({ filterMetadata }: Metadata, violations: Violations): string | undefined {
   const kind = filterMetadata.get(HASH_KEY_METADATA)?.fields.get('hash_key')?.kind;
+  if (kind?.$case === 'stringValue' && kind.value.length > MAX_HASH_KEY_LENGTH) {
+    const at = violations.at('metadata').at('filter_metadata').key(HASH_KEY_METADATA);
+    const { length } = kind.value;
+    return at.at('hash_key').add(`${length} characters, more than ${MAX_HASH_KEY_LENGTH}`);
+  }
   // An empty key would place all such endpoints at the same position of the ring.
   return kind?.$case === 'stringValue' && kind.value !== '' ? kind.value : undefined;
 }

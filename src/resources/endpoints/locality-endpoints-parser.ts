@@ -5,6 +5,7 @@ import type {
 import type { Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import { MAX_TOTAL_WEIGHT } from '../shared/fraction-parser';
+import { MAX_PRIORITIES } from './assignment-limits';
 import type { LocalityPiece } from './assignment-pieces-parser';
 import type { AddressSet } from './endpoint-addresses';
 import { EndpointReuse, shareLocality, type PreviousEndpoints } from './endpoint-reuse';
@@ -36,6 +37,9 @@ export function* parseLocalityEndpoints(
   const { locality, loadBalancingWeight: weight, priority, lbConfig } = message;
   if (weight === undefined || weight === 0) return undefined;
   if (locality === undefined) return violations.at('locality').add('field not present');
+  if (priority >= MAX_PRIORITIES) {
+    return violations.at('priority').add(`${priority} is not below the limit of ${MAX_PRIORITIES}`);
+  }
   const previous = context.previous.find(priority, locality);
   const proxy = context.parser.parseProxy(message.metadata, violations.at('metadata'));
   const own = { locality, weight, ...(proxy && { proxy }) };

@@ -1,5 +1,6 @@
 import { nextPriorityNames, type NamedPriority } from '../../../src/lb/cds/priority-names';
 import type { PriorityEndpoints } from '../../../src/resources/endpoints/endpoints';
+import { workRatio } from '../../support/count-work';
 import { makeLocality } from '../../support/lb-harness';
 
 /** Priorities of localities, written `ab c` for two: the first with the localities a and b. */
@@ -47,5 +48,37 @@ describe('nextPriorityNames', () => {
     const kept = previous[1]?.priority ?? { localities: [] };
     const next = [...priorities('ab'), kept];
     expect(nextPriorityNames(previous, next)).toEqual(['child0', 'child1']);
+  });
+});
+
+describe('the work of nextPriorityNames', () => {
+  type Case = readonly [string, (i: number) => string, (i: number, size: number) => string];
+  it.each<Case>([
+    ['stay', (i) => `${i}`, (i) => `${i}`],
+    ['are others', (i) => `${i}`, (i) => `other${i}`],
+    ['move', (i) => `${i}`, (i, size) => `${size - 1 - i}`],
+    ['are the same in each', () => 'a', () => 'a'],
+  ])('grows with the number of priorities whose localities %s', (_, before, after) => {
+    const ratio = workRatio(300, (size) => {
+      const list = (zoneOf: (i: number, of: number) => string) =>
+        Array.from({ length: size }, (__, i) => ({
+          localities: [makeLocality(zoneOf(i, size), [])],
+        }));
+      const previous = list(before).map((priority, i) => ({ name: `child${i}`, priority }));
+      const next = list(after);
+      return () => void nextPriorityNames(previous, next);
+    });
+    expect(ratio).toBeLessThan(2.5);
+  });
+
+  it('grows with the number of priorities that are unchanged', () => {
+    const ratio = workRatio(300, (size) => {
+      const all = Array.from({ length: size }, (_, i) => ({
+        localities: [makeLocality(`${i}`, [])],
+      }));
+      const previous = all.map((priority, i) => ({ name: `child${i}`, priority }));
+      return () => void nextPriorityNames(previous, all);
+    });
+    expect(ratio).toBeLessThan(2.5);
   });
 });
