@@ -3,9 +3,10 @@ import {
   type EndpointSet,
   shareEndpointSet,
 } from '../../src/lb/endpoints/endpoint-set';
-import { makeEndpointSet, makeLocality } from '../support/lb-harness';
+import { makeEndpoint, makeEndpointSet, makeLocality } from '../support/lb-harness';
 
 const a = makeLocality('a', ['10.0.0.1:80']);
+const ends = [makeEndpoint('127.0.0.1:80'), makeEndpoint('127.0.0.2:80')];
 const b = makeLocality('b', ['10.0.0.2:80']);
 
 function withChildren(...children: readonly (readonly [string, EndpointSet])[]): EndpointSet {
@@ -36,6 +37,19 @@ describe('shareEndpointSet', () => {
       withChildren(['y', makeEndpointSet(a)]),
       false,
     ],
+    [
+      'the same order',
+      { ...makeEndpointSet(a), order: ends },
+      { ...makeEndpointSet(a), order: [...ends] },
+      true,
+    ],
+    [
+      'the endpoints in another order',
+      { ...makeEndpointSet(a), order: ends },
+      { ...makeEndpointSet(a), order: [...ends].reverse() },
+      false,
+    ],
+    ['an order and none', { ...makeEndpointSet(a), order: ends }, makeEndpointSet(a), false],
     ['one more child', withChildren(), withChildren(['x', makeEndpointSet(a)]), false],
     ['children and none', withChildren(), emptyEndpointSet, false],
   ])('with %s', (_case, left, right, expected) => {

@@ -86,7 +86,9 @@ export class EndpointChildren {
     this.channelOptions = channelOptions;
     this.generation++;
     let operations = 0;
-    for (const { endpoints: members } of endpoints.localities) {
+    const { localities, order } = endpoints;
+    const lists = order === undefined ? localities.map((locality) => locality.endpoints) : [order];
+    for (const members of lists) {
       for (let start = 0; start < members.length; start += STEP_SIZE) {
         const end = Math.min(members.length, start + STEP_SIZE);
         this.listRange(listing, members, start, end);
@@ -170,9 +172,4 @@ export class EndpointChildren {
       this.listener.onRemoved(child.leaf);
     }
   }
-}
-
-/** Returns all endpoints of a set, locality by locality. */
-export function* allEndpoints(set: EndpointSet): IterableIterator<XdsEndpoint> {
-  for (const { endpoints } of set.localities) yield* endpoints;
 }

@@ -1,4 +1,4 @@
-import type { LocalityEndpoints } from '../../resources/endpoints/endpoints';
+import type { LocalityEndpoints, XdsEndpoint } from '../../resources/endpoints/endpoints';
 import { shareList, shareMap } from '../../util/share';
 
 /**
@@ -8,6 +8,8 @@ import { shareList, shareMap } from '../../util/share';
  */
 export interface EndpointSet {
   readonly localities: readonly LocalityEndpoints[];
+  /** All endpoints of the localities in the order to use them in; absent if that is locality by locality. */
+  readonly order?: readonly XdsEndpoint[] | undefined;
   /** The sets of named children; `undefined` if there are none. */
   readonly children: ReadonlyMap<string, EndpointSet> | undefined;
 }
@@ -23,9 +25,21 @@ export function shareEndpointSet(
   if (previous === next) return previous;
   const localities = shareList(previous?.localities, next.localities);
   const children = next.children && shareChildren(previous?.children, next.children);
-  if (previous?.localities === localities && previous.children === children) return previous;
-  const isNew = localities === next.localities && children === next.children;
-  return isNew ? next : { localities, children };
+  const order = next.order && shareList(previous?.order, next.order);
+  const isSame = (set: EndpointSet | undefined) =>
+    set?.localities === localities && set.children === children && set.order === order;
+  if (previous !== undefined && isSame(previous)) return previous;
+  return isSame(next) ? next : { localities, children, order };
+}
+
+/** Returns all endpoints of a set, in the order to use them in. */
+export function* allEndpoints(set: EndpointSet): IterableIterator<XdsEndpoint> {
+  yield* set.order ?? endpointsByLocality(set);
+}
+
+/** Returns all endpoints of a set, locality by locality. */
+export function* endpointsByLocality({ localities }: EndpointSet): IterableIterator<XdsEndpoint> {
+  for (const { endpoints } of localities) yield* endpoints;
 }
 
 function shareChildren(

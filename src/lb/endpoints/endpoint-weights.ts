@@ -11,7 +11,7 @@ export interface WeighedLocality {
 }
 
 /**
- * Returns the weight of each endpoint among all of them, in the order of `allEndpoints`: its share of its locality
+ * Returns the weight of each endpoint among all of them, in the order of `endpointsByLocality`: its share of its locality
  * times the share of the locality (gRFC A113). At least 1; a share of 1 is 2^31.
  */
 export function combinedWeights({ localities }: EndpointSet): Uint32Array {

@@ -17,14 +17,18 @@ import {
   WaitPicker,
   withoutResolutionNote,
 } from '../connectivity';
-import { allEndpoints } from '../endpoints/endpoint-children';
 import { formatAddress } from '../endpoints/endpoint-key';
 import {
   CHECK_ENDPOINT,
   describeAddresses,
   describeEndpointError,
 } from '../endpoints/endpoint-errors';
-import { emptyEndpointSet, type EndpointSet } from '../endpoints/endpoint-set';
+import {
+  allEndpoints,
+  emptyEndpointSet,
+  endpointsByLocality,
+  type EndpointSet,
+} from '../endpoints/endpoint-set';
 import { combinedWeights } from '../endpoints/endpoint-weights';
 import { GrpcJsChild } from '../grpc-js-policy/grpc-js-child';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
@@ -135,9 +139,7 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
     if (isSameOrder && options === attempt.options) return;
     this.attempt = attempt;
     this.attemptMs = this.host.environment.clock.monotonicMs();
-    const order = attempt.shuffled
-      ? this.shuffle(attempt.endpoints, attempt.set)
-      : attempt.endpoints;
+    const order = attempt.shuffled ? this.shuffle(attempt.set) : attempt.endpoints;
     this.child ??= this.createChild();
     this.child.update({
       config: this.hostConfig,
@@ -159,9 +161,12 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
   }
 
   /** Shuffles by the weight of each endpoint among all of the set, not only within its locality (gRFC A113). */
-  private shuffle(endpoints: readonly XdsEndpoint[], set: EndpointSet): readonly XdsEndpoint[] {
+  private shuffle(set: EndpointSet): readonly XdsEndpoint[] {
     const weights = this.weightedShuffling ? combinedWeights(set) : undefined;
-    const weighted = endpoints.map((endpoint, i) => ({ endpoint, weight: weights?.[i] ?? 1 }));
+    const weighted = Array.from(endpointsByLocality(set), (endpoint, i) => ({
+      endpoint,
+      weight: weights?.[i] ?? 1,
+    }));
     return shuffleByWeight(weighted, this.host.environment.random).map(({ endpoint }) => endpoint);
   }
 

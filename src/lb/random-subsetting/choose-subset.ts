@@ -1,14 +1,13 @@
-import type { LocalityEndpoints, XdsEndpoint, Locality } from '../../resources/endpoints/endpoints';
-import { allEndpoints } from '../endpoints/endpoint-children';
-import { shareList } from '../../util/share';
-import { type EndpointSet, shareEndpointSet } from '../endpoints/endpoint-set';
+import type { Locality, LocalityEndpoints, XdsEndpoint } from '../../resources/endpoints/endpoints';
+import { shareFields, shareList } from '../../util/share';
+import { endpointsByLocality, type EndpointSet, shareEndpointSet } from '../endpoints/endpoint-set';
 
 /**
- * Chooses the endpoints of lowest rank, and leaves out localities without any. Unchanged parts are the objects of
- * `previous`, up to the set as a whole.
+ * Chooses the endpoints of lowest rank, in the order of their ranks (gRFC A68), and leaves out localities without any.
+ * Unchanged parts are the objects of `previous`, up to the set as a whole.
  *
- * @param ranks In the order of `allEndpoints`.
- * @param size The number of endpoints to choose.
+ * @param ranks In the order of `endpointsByLocality`.
+ * @param size The number of endpoints to choose. A set that has no more stays as it is.
  */
 export function chooseSubset(
   set: EndpointSet,
@@ -21,15 +20,30 @@ export function chooseSubset(
   for (const entry of previous?.localities ?? []) known.set(entry.locality, entry);
   const isChosen = createFilter(ranks, size);
   const localities: LocalityEndpoints[] = [];
+  const chosen: RankedEndpoint[] = [];
   let position = 0;
   for (const entry of set.localities) {
-    const endpoints: XdsEndpoint[] = [];
-    for (const endpoint of entry.endpoints) if (isChosen(position++)) endpoints.push(endpoint);
-    if (endpoints.length > 0) {
-      localities.push(reuse({ ...entry, endpoints }, known.get(entry.locality)));
+    const members: RankedEndpoint[] = [];
+    for (const endpoint of entry.endpoints) {
+      if (isChosen(position)) members.push({ endpoint, rank: ranks[position] ?? 0 });
+      position++;
     }
+    if (members.length === 0) continue;
+    localities.push(reuse({ ...entry, endpoints: inOrder(members) }, known.get(entry.locality)));
+    for (const member of members) chosen.push(member);
   }
-  return shareEndpointSet(previous, { localities, children: set.children });
+  const order = localities.length === 1 ? undefined : inOrder(chosen);
+  return shareEndpointSet(previous, { localities, children: set.children, order });
+}
+
+interface RankedEndpoint {
+  readonly endpoint: XdsEndpoint;
+  readonly rank: number;
+}
+
+/** Returns the endpoints in the order of their ranks; those of equal rank stay in theirs. */
+function inOrder(endpoints: readonly RankedEndpoint[]): readonly XdsEndpoint[] {
+  return [...endpoints].sort((a, b) => a.rank - b.rank).map(({ endpoint }) => endpoint);
 }
 
 /** Returns a filter to be called with each position in order: of equal ranks, the first ones pass. */
@@ -44,9 +58,7 @@ function createFilter(ranks: Float64Array, size: number): (position: number) => 
 }
 
 function reuse(next: LocalityEndpoints, known: LocalityEndpoints | undefined): LocalityEndpoints {
-  const isSame =
-    known?.weight === next.weight && shareList(known.endpoints, next.endpoints) === known.endpoints;
-  return isSame ? known : next;
+  return shareFields(known, { ...next, endpoints: shareList(known?.endpoints, next.endpoints) });
 }
 
 /** The number of removed endpoints in a row that are skipped; after more, the following endpoints are ranked again. */
@@ -59,9 +71,9 @@ export class EndpointRanks {
 
   constructor(private readonly rank: (endpoint: XdsEndpoint) => number) {}
 
-  /** Returns the ranks of the endpoints, in the order of `allEndpoints`. */
+  /** Returns the ranks of the endpoints, in the order of `endpointsByLocality`. */
   update(set: EndpointSet): Float64Array {
-    const endpoints = [...allEndpoints(set)];
+    const endpoints = [...endpointsByLocality(set)];
     const ranks = new Float64Array(endpoints.length);
     let expected = 0;
     let position = 0;

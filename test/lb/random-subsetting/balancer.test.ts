@@ -1,8 +1,11 @@
 import { ConnectivityState } from '../../../src/grpc-js';
 import { XxHash64 } from '../../../src/hash/xx-hash';
-import { allEndpoints } from '../../../src/lb/endpoints/endpoint-children';
+import { allEndpoints } from '../../../src/lb/endpoints/endpoint-set';
+import { firstAddress } from '../../../src/lb/endpoints/endpoint-key';
 import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import type { LbPolicy } from '../../../src/lb/lb-policy';
+import { createPickFirstPolicyType } from '../../../src/lb/pick-first/balancer';
+import { PickFirstConfig } from '../../../src/lb/pick-first/config';
 import { createRandomSubsettingPolicyType } from '../../../src/lb/random-subsetting/balancer';
 import { RandomSubsettingConfig } from '../../../src/lb/random-subsetting/config';
 import type { XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
@@ -12,6 +15,7 @@ import {
   LbHarness,
   makeEndpoint,
   makeEndpointSet,
+  makeLocality,
   pickError,
   singleLocality,
 } from '../../support/lb-harness';
@@ -64,6 +68,15 @@ function makeEndpoints(count: number): XdsEndpoint[] {
   return Array.from({ length: count }, (_, i) => makeEndpoint(`10.0.${i >> 8}.${i & 255}:80`));
 }
 
+/** The addresses in the order of a policy whose random numbers have a seed. */
+function byRank(addresses: readonly string[], seedOfRandom: number): readonly string[] {
+  const random = seededRandom(seedOfRandom);
+  const half = () => BigInt(Math.floor(random() * 2 ** 32));
+  const seed = (half() << 32n) | half();
+  const ranked = addresses.map((address) => ({ address, rank: hash.hash(address, seed) }));
+  return ranked.sort((a, b) => (a.rank < b.rank ? -1 : 1)).map(({ address }) => address);
+}
+
 function countMissing(from: ReadonlySet<unknown>, other: ReadonlySet<unknown>): number {
   return [...from].filter((member) => !other.has(member)).length;
 }
@@ -89,15 +102,30 @@ describe('random_subsetting', () => {
     const subject = new Subject(9);
     const endpoints = makeEndpoints(50);
     subject.update(endpoints, 7);
-    const random = seededRandom(9);
-    const half = () => BigInt(Math.floor(random() * 2 ** 32));
-    const seed = (half() << 32n) | half();
-    const expected = endpoints
-      .map((endpoint, i) => ({ endpoint, rank: hash.hash(`10.0.0.${i}:80`, seed) }))
-      .sort((a, b) => (a.rank < b.rank ? -1 : 1))
-      .slice(0, 7);
-    expect(subject.members).toEqual(new Set(expected.map(({ endpoint }) => endpoint)));
+    const expected = byRank(endpoints.map(firstAddress), 9).slice(0, 7);
+    expect(Array.from(allEndpoints(subject.subset), firstAddress)).toEqual(expected);
   });
+
+  it.each([1, 2, 3])(
+    'has pick_first try the endpoint of lowest rank first, with seed %s',
+    async (seed) => {
+      const harness = new LbHarness([
+        createPickFirstPolicyType({ flags: { weightedShuffling: true } }),
+      ]);
+      harness.random = seededRandom(seed);
+      const policy = harness.create(createRandomSubsettingPolicyType({ hash }));
+      const addresses = Array.from({ length: 20 }, (_, i) => `127.0.0.${i + 1}:80`);
+      const set = makeEndpointSet(
+        makeLocality('x', addresses.slice(0, 10)),
+        makeLocality('y', addresses.slice(10)),
+      );
+      const config = new RandomSubsettingConfig(5, new PickFirstConfig(false));
+      harness.updateEndpoints(policy, config, set);
+      await harness.settle();
+      const [first = ''] = byRank(addresses, seed);
+      expect(harness.subchannel(first).connectRequests).toBe(1);
+    },
+  );
 
   it('does not update the child when an unused endpoint is removed', () => {
     const subject = new Subject(2);

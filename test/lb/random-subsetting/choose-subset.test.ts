@@ -1,5 +1,5 @@
 import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
-import { allEndpoints } from '../../../src/lb/endpoints/endpoint-children';
+import { allEndpoints } from '../../../src/lb/endpoints/endpoint-set';
 import { chooseSubset } from '../../../src/lb/random-subsetting/choose-subset';
 import { makeEndpoint, makeEndpointSet, makeLocality } from '../../support/lb-harness';
 
@@ -30,14 +30,27 @@ function listed(set: EndpointSet): number[][] {
 
 describe('the subset', () => {
   it.each([
-    [[[5, 3, 9, 1]], 2, [[3, 1]]],
+    [[[5, 3, 9, 1]], 2, [1, 3], [[1, 3]]],
     [
       [
         [5, 3],
         [9, 1],
       ],
       3,
-      [[5, 3], [1]],
+      [1, 3, 5],
+      [[3, 5], [1]],
+    ],
+    [
+      [
+        [5, 2],
+        [9, 3, 1],
+      ],
+      4,
+      [1, 2, 3, 5],
+      [
+        [2, 5],
+        [1, 3],
+      ],
     ],
     [
       [
@@ -45,20 +58,30 @@ describe('the subset', () => {
         [9, 8],
       ],
       2,
-      [[5, 3]],
+      [3, 5],
+      [[3, 5]],
     ],
-    [[[4, 4, 4, 1]], 2, [[4, 1]]],
+    [[[4, 4, 4, 1]], 2, [1, 4], [[1, 4]]],
     [
       [
         [4, 4],
         [4, 4],
       ],
       3,
+      [4, 4, 4],
       [[4, 4], [4]],
     ],
-    [[[1]], 1, [[1]]],
-  ])('of %j, %s at most, is %j', (localities, size, expected) => {
-    expect(listed(choose(ranked(...localities), size))).toEqual(expected);
+    [[[1]], 1, [1], [[1]]],
+  ])('of %j, %s at most, is %j, and by locality %j', (localities, size, ordered, grouped) => {
+    const subset = choose(ranked(...localities), size);
+    expect(Array.from(allEndpoints(subset), ({ weight }) => weight)).toEqual(ordered);
+    expect(listed(subset)).toEqual(grouped);
+  });
+
+  it('keeps the order of the endpoints of equal rank', () => {
+    const set = ranked([4, 4], [4, 1, 4]);
+    const [a, b, c, first] = allEndpoints(set);
+    expect([...allEndpoints(choose(set, 4))]).toEqual([first, a, b, c]);
   });
 
   it('is the set itself if that is not too big', () => {
@@ -90,7 +113,7 @@ describe('the subset', () => {
     if (first === undefined || second === undefined) throw new Error('A locality is missing');
     const fewer = { ...second, endpoints: second.endpoints.filter(({ weight }) => weight !== 4) };
     const changed = choose(makeEndpointSet(first, fewer), 3, subset);
-    expect(listed(changed)).toEqual([[5, 3], [8]]);
+    expect(listed(changed)).toEqual([[3, 5], [8]]);
     expect(changed.localities[0]).toBe(subset.localities[0]);
     const heavier = { ...first, weight: 50 };
     const reweighed = choose(makeEndpointSet(heavier, second), 3, subset);
