@@ -1,13 +1,17 @@
 import { ConnectivityState, type Picker } from '../../grpc-js';
 import type { FeatureFlags } from '../../util/feature-flags';
-import { createFailurePicker, describeWait, failureText } from '../connectivity';
+import type { Handle } from '../../util/handle';
+import type { Steps } from '../../util/steps';
+import { SteppedUpdates } from '../../util/time-slices';
+import { createFailurePicker, describeWait, failureText, queuePicker } from '../connectivity';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import type { Publication } from '../tree/lb-batch';
 import type { ChildState, PolicyParts } from '../tree/policy-state';
 import { PriorityChild } from './child';
-import { choosePriority } from './choose-priority';
+import type { PriorityChoice } from './choose-priority';
 import { parsePriorityConfig, PRIORITY, PriorityConfig } from './config';
+import { PriorityOrder } from './priority-order';
 
 export interface PriorityPolicyOptions {
   readonly flags: Pick<FeatureFlags, 'priorityChildCache'>;
@@ -30,6 +34,9 @@ export const priorityPolicy: LbPolicyType = createPriorityPolicyType({
 
 const TRACER = 'priority';
 
+/** Children that are updated in one step, and that are created in one turn of the event loop: each may be a tree. */
+const CHILDREN_AT_ONCE = 8;
+
 interface Published {
   readonly state: ConnectivityState;
   readonly picker: Picker;
@@ -38,11 +45,18 @@ interface Published {
 
 /**
  * Creates children in order, each when all before it have failed or used up the failover time. The priority is chosen when
- * the picker is published, at the end of the batch: once per batch, and never while an update is being applied.
+ * the picker is published, at the end of the batch: once per batch, and never while an update is being applied. Many children
+ * are updated, and created, in several turns of the event loop.
  */
 class PriorityPolicy implements LbPolicy<PriorityConfig> {
   private readonly children = new Map<string, PriorityChild>();
   private readonly publication: Publication;
+  private readonly updates: SteppedUpdates<LbUpdate<PriorityConfig>>;
+  private order = new PriorityOrder([], this.children);
+  /** Children created since others waited for another turn. */
+  private created = 0;
+  /** Set while a child waits for another turn to be created. */
+  private creation: Handle | undefined;
   private lastUpdate: LbUpdate<PriorityConfig> | undefined;
   /** The name of the child in use. */
   private chosen: string | undefined;
@@ -55,21 +69,13 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
     private readonly host: LbHost,
     private readonly keepsRemoved: boolean,
   ) {
-    this.publication = host.environment.batch.createPublication(host.depth, this);
+    const { environment } = host;
+    this.publication = environment.batch.createPublication(host.depth, this);
+    this.updates = new SteppedUpdates({ environment, apply: (update) => this.apply(update) });
   }
 
   update(update: LbUpdate<PriorityConfig>): void {
-    const { config } = update;
-    this.publication.request();
-    this.lastUpdate = update;
-    this.failure = describeEmptiness(update);
-    for (const [name, child] of this.children) {
-      const childConfig = config.priorities.get(name);
-      if (childConfig !== undefined) child.update(childConfig, update);
-      // Kept for a while by gRFC A56, destroyed at once by gRFC A115.
-      else if (this.keepsRemoved) child.deactivate();
-      else this.destroyChild(name, child);
-    }
+    this.updates.add(update);
   }
 
   exitIdle(): void {
@@ -82,6 +88,8 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
 
   destroy(): void {
     this.publication.cancel();
+    this.updates.cancel();
+    this.creation?.release();
     for (const child of this.children.values()) child.destroy();
     this.children.clear();
   }
@@ -96,32 +104,72 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
   }
 
   publish(): void {
-    const { lastUpdate } = this;
-    const choice = lastUpdate && choosePriority(this.prioritiesOf(lastUpdate.config));
+    const { lastUpdate, order } = this;
+    // Requested again at the end of the update.
+    if (this.updates.isBusy) return;
+    const choice = order.choose();
     if (lastUpdate === undefined || choice === undefined) {
       this.choose(undefined);
       this.publishFailure();
-      return;
+    } else {
+      this.use(choice, lastUpdate);
     }
-    const { name, config, child } = choice.chosen;
+  }
+
+  private *apply(update: LbUpdate<PriorityConfig>): Steps<void> {
+    const { config } = update;
+    const isOther = config !== this.lastUpdate?.config;
+    this.lastUpdate = update;
+    this.failure = describeEmptiness(update);
+    if (isOther) this.order = new PriorityOrder([...config.priorities.keys()], this.children);
+    let count = 0;
+    for (const [name, child] of this.children) {
+      if (++count % CHILDREN_AT_ONCE === 0) yield;
+      const childConfig = config.priorities.get(name);
+      if (childConfig !== undefined) child.update(childConfig, update);
+      // Kept for a while by gRFC A56, destroyed at once by gRFC A115.
+      else if (this.keepsRemoved) child.deactivate();
+      else this.destroyChild(name, child);
+      this.order.note(name);
+    }
+    this.publication.request();
+  }
+
+  private use(choice: PriorityChoice, update: LbUpdate<PriorityConfig>): void {
+    const { order } = this;
+    const name = order.names[choice.chosen] ?? '';
     this.choose(name);
-    for (const priority of choice.active) priority.child?.activate();
-    for (const priority of choice.unneeded) priority.child?.deactivate();
+    order.apply(choice);
+    const child = this.children.get(name);
+    const config = update.config.priorities.get(name);
     if (child !== undefined) {
       this.publishState(child);
-    } else {
-      this.createChild(name).update(config, lastUpdate);
+    } else if (this.created === CHILDREN_AT_ONCE) {
+      this.createLater();
+    } else if (config !== undefined) {
+      this.created++;
+      this.createChild(name).update(config, update);
+      order.note(name);
       // The child reports its state in this batch; the picker is published then.
       this.publication.request();
     }
   }
 
-  private prioritiesOf({ priorities }: PriorityConfig) {
-    return [...priorities].map(([name, config]) => ({
-      name,
-      config,
-      child: this.children.get(name),
-    }));
+  /** Calls wait until the child is created in another turn: those before it may all have failed in this one. */
+  private createLater(): void {
+    const { batch, timeSlices } = this.host.environment;
+    this.creation ??= timeSlices.startLater({ batch, steps: this.createInStep() });
+    const { CONNECTING } = ConnectivityState;
+    if (this.published?.picker === queuePicker) return;
+    this.published = { state: CONNECTING, picker: queuePicker, errorMessage: null };
+    this.host.updateState(CONNECTING, queuePicker, null);
+  }
+
+  // eslint-disable-next-line require-yield -- one step
+  private *createInStep(): Steps<void> {
+    this.creation = undefined;
+    this.created = 0;
+    this.publication.request();
   }
 
   private choose(name: string | undefined): void {
@@ -133,10 +181,10 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
 
   /** Logs a failover, and the return from it; nothing if an update has removed the previous priority. */
   private logChange(previous: string, name: string): void {
-    const order = [...(this.lastUpdate?.config.priorities.keys() ?? [])];
-    const [from, to] = [order.indexOf(previous), order.indexOf(name)];
+    const { order } = this;
+    const [from, to] = [order.positionOf(previous), order.positionOf(name)];
     const policy = this.children.get(previous)?.policy;
-    if (from === -1 || policy === undefined) return;
+    if (from === undefined || to === undefined || policy === undefined) return;
     const { logger } = this.host.environment;
     const where = (position: number, child: string) => `priority ${position} (${child})`;
     logger.error(() => {
@@ -151,7 +199,10 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
     const child: PriorityChild = new PriorityChild({
       name,
       host: this.host,
-      onChanged: () => this.publication.request(),
+      onChanged: () => {
+        this.order.note(name);
+        this.publication.request();
+      },
       onExpired: () => this.destroyChild(name, child),
     });
     this.children.set(name, child);
@@ -161,6 +212,7 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
   private destroyChild(name: string, child: PriorityChild): void {
     this.trace(() => `destroying ${name}`);
     this.children.delete(name);
+    this.order.note(name);
     child.destroy();
   }
 

@@ -7,42 +7,70 @@ export interface PriorityState {
   readonly failoverPending: boolean;
 }
 
-/** A priority; `child` is `undefined` if none was created for it yet. */
-export interface Priority {
-  readonly child: PriorityState | undefined;
-}
-
-/** The priority to use, and the changes of the others. */
-export interface PriorityChoice<P extends Priority> {
+/** The priority to use, and the changes of the others. All are positions, best first. */
+export interface PriorityChoice {
   /** The priority to use. Its child is created if it has none. */
-  readonly chosen: P;
-  /** The priorities to activate, including the chosen one. */
-  readonly active: readonly P[];
-  /** The priorities to deactivate. Those in neither list do not change. */
-  readonly unneeded: readonly P[];
+  readonly chosen: number;
+  /** The priorities before this one are activated, including the chosen one. */
+  readonly activeEnd: number;
+  /** The priorities from this one on are deactivated. Those in between do not change. */
+  readonly unneededStart: number;
 }
 
-/**
- * Chooses the priority to use (gRFC A56): the first whose child is READY or IDLE, has its failover timer running, or is not
- * created yet; else the first that is CONNECTING; else the last.
- *
- * @param priorities Best first.
- * @returns `undefined` when there are none.
- */
-export function choosePriority<P extends Priority>(
-  priorities: readonly P[],
-): PriorityChoice<P> | undefined {
-  for (const [i, chosen] of priorities.entries()) {
-    const { child } = chosen;
-    const active = priorities.slice(0, i + 1);
-    // An idle child connects as soon as it is picked from.
-    if (child?.state === ConnectivityState.READY || child?.state === ConnectivityState.IDLE) {
-      return { chosen, active, unneeded: priorities.slice(i + 1) };
-    }
-    if (child === undefined || child.failoverPending) return { chosen, active, unneeded: [] };
+const FAILED = 0;
+/** CONNECTING, and out of time. */
+const LATE = 1;
+/** Not created yet, or CONNECTING in time. */
+const PENDING = 2;
+/** READY or IDLE: an idle child connects as soon as it is picked from. */
+const SERVING = 3;
+
+/** @param child `undefined` if none was created yet. */
+function standingOf(child: PriorityState | undefined): number {
+  const { CONNECTING, IDLE, READY } = ConnectivityState;
+  if (child === undefined) return PENDING;
+  if (child.state === READY || child.state === IDLE) return SERVING;
+  if (child.failoverPending) return PENDING;
+  return child.state === CONNECTING ? LATE : FAILED;
+}
+
+/** The states of priorities in one byte each: an aggregate cluster may have thousands, of which each may fail in its turn. */
+export class PriorityStandings {
+  private readonly standings: Uint8Array;
+
+  /** None has a child yet. */
+  constructor(readonly size: number) {
+    this.standings = new Uint8Array(size).fill(PENDING);
   }
-  const chosen =
-    priorities.find(({ child }) => child?.state === ConnectivityState.CONNECTING) ??
-    priorities.at(-1);
-  return chosen === undefined ? undefined : { chosen, active: priorities, unneeded: [] };
+
+  /** @param child `undefined` if none was created yet. */
+  set(position: number, child: PriorityState | undefined): void {
+    this.standings[position] = standingOf(child);
+  }
+
+  /**
+   * Chooses the priority to use (gRFC A56): the first whose child is READY or IDLE, has its failover timer running, or is not
+   * created yet; else the first that is CONNECTING; else the last.
+   *
+   * @returns `undefined` when there are none.
+   */
+  choose(): PriorityChoice | undefined {
+    const { size, standings } = this;
+    if (size === 0) return undefined;
+    const pending = this.find(PENDING);
+    const serving = this.find(SERVING);
+    const chosen = Math.min(pending, serving);
+    if (chosen < size) {
+      const activeEnd = chosen + 1;
+      return { chosen, activeEnd, unneededStart: serving < pending ? activeEnd : size };
+    }
+    const late = standings.indexOf(LATE);
+    return { chosen: late === -1 ? size - 1 : late, activeEnd: size, unneededStart: size };
+  }
+
+  /** Returns the first position with a standing; the size if there is none. */
+  private find(standing: number): number {
+    const position = this.standings.indexOf(standing);
+    return position === -1 ? this.size : position;
+  }
 }

@@ -1,28 +1,25 @@
 import { ConnectivityState } from '../../../src/grpc-js';
-import { choosePriority, type Priority } from '../../../src/lb/priority/choose-priority';
+import { PriorityStandings, type PriorityState } from '../../../src/lb/priority/choose-priority';
 
 const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
 
-interface Named extends Priority {
-  readonly name: string;
-}
-
 /** `-` no child, `R` READY, `I` IDLE, `F` failed, `C` CONNECTING in time, `c` CONNECTING and out of time. */
-function priorities(pattern: string): readonly Named[] {
-  const states: ReadonlyMap<string, Priority['child']> = new Map([
-    ['-', undefined],
-    ['R', { state: READY, failoverPending: false }],
-    ['I', { state: IDLE, failoverPending: false }],
-    ['F', { state: TRANSIENT_FAILURE, failoverPending: false }],
-    ['C', { state: CONNECTING, failoverPending: true }],
-    ['c', { state: CONNECTING, failoverPending: false }],
-  ]);
-  return Array.from(pattern, (letter, i) => ({ name: `${i}`, child: states.get(letter) }));
+const CHILDREN: ReadonlyMap<string, PriorityState | undefined> = new Map([
+  ['-', undefined],
+  ['R', { state: READY, failoverPending: false }],
+  ['I', { state: IDLE, failoverPending: false }],
+  ['F', { state: TRANSIENT_FAILURE, failoverPending: false }],
+  ['C', { state: CONNECTING, failoverPending: true }],
+  ['c', { state: CONNECTING, failoverPending: false }],
+]);
+
+function standings(pattern: string): PriorityStandings {
+  const result = new PriorityStandings(pattern.length);
+  for (const [i, letter] of Array.from(pattern).entries()) result.set(i, CHILDREN.get(letter));
+  return result;
 }
 
-const names = (list: readonly Named[]) => list.map(({ name }) => name).join('');
-
-describe('choosePriority', () => {
+describe('PriorityStandings', () => {
   it.each([
     ['-', '0', '0', '', 'creates the first'],
     ['C-', '0', '0', '', 'gives the first one time'],
@@ -41,13 +38,14 @@ describe('choosePriority', () => {
     ['FF', '1', '01', '', 'is left with the last when all have failed'],
     ['FFI', '2', '012', '', 'uses an idle one when all before it have failed'],
   ])('%s: %s', (pattern, chosen, active, unneeded) => {
-    const choice = choosePriority(priorities(pattern));
-    expect(choice?.chosen.name).toBe(chosen);
-    expect(names(choice?.active ?? [])).toBe(active);
-    expect(names(choice?.unneeded ?? [])).toBe(unneeded);
+    const choice = standings(pattern).choose();
+    const positions = Array.from(pattern, (_, i) => `${i}`);
+    expect(`${choice?.chosen}`).toBe(chosen);
+    expect(positions.slice(0, choice?.activeEnd).join('')).toBe(active);
+    expect(positions.slice(choice?.unneededStart).join('')).toBe(unneeded);
   });
 
   it('chooses nothing when there is nothing', () => {
-    expect(choosePriority([])).toBeUndefined();
+    expect(standings('').choose()).toBeUndefined();
   });
 });
