@@ -1,5 +1,5 @@
-import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
-import { DEFAULT_LIMIT, ReadBudget, ReadLimitError } from '../util/read-budget';
+import { DEFAULT_LIMIT, ReadBudget } from '../util/read-budget';
+import { FieldScanner } from './field-scanner';
 
 /** The elements of a repeated field, encoded, where they are in the message: there is no object for each. */
 export class EncodedElements {
@@ -55,9 +55,12 @@ export class EncodedElements {
 
 /** A message whose elements of one repeated field are taken out. */
 export interface SplitMessage {
-  readonly elements: EncodedElements;
+  /** Where each element begins, and where it ends: pairs, in order. */
+  readonly bounds: readonly number[];
   /** The message without them. */
-  readonly rest: Uint8Array;
+  readonly rest: Buffer;
+  /** How much of the rest comes before the first element; all of it if there is none. */
+  readonly headLength: number;
 }
 
 /**
@@ -65,43 +68,42 @@ export interface SplitMessage {
  *
  * @param budget From which the fields of the message are taken. Default: 4,000,000 fields.
  * @throws ReadLimitError when it has more.
- * @throws when a value does not end within the message.
+ * @throws RangeError when a value does not end within the message.
  */
 export function splitMessage(
-  message: Buffer,
-  fieldNumber: number,
+  message: Uint8Array,
+  field: number,
   budget = new ReadBudget(DEFAULT_LIMIT),
 ): SplitMessage {
-  let { left } = budget;
-  const allowed = left;
-  const reader = new BinaryReader(message);
-  const elementTag = (fieldNumber << 3) | WireType.LengthDelimited;
+  const scanner = new FieldScanner(message, budget);
   const bounds: number[] = [];
-  const rest: Buffer[] = [];
-  let restAt = 0;
-  while (reader.pos < reader.len) {
-    const at = reader.pos;
-    if (--left < 0) throw new ReadLimitError('', budget.describeLimit());
-    if (reader.uint32() !== elementTag) {
-      skipField(reader, at);
-      continue;
-    }
-    const length = reader.uint32();
-    const start = reader.pos;
-    if (start + length > reader.len) throw new RangeError('premature EOF');
-    reader.pos = start + length;
-    if (restAt < at) rest.push(message.subarray(restAt, at));
-    restAt = reader.pos;
-    bounds.push(start, reader.pos);
+  /** Start and end of each part of the rest but the last one. */
+  const others: number[] = [];
+  let headLength = message.length;
+  let restStart = 0;
+  while (scanner.next()) {
+    if (!scanner.isDelimited(field)) continue;
+    const { tagStart, start, end } = scanner;
+    if (bounds.length === 0) headLength = tagStart;
+    if (restStart < tagStart) others.push(restStart, tagStart);
+    restStart = end;
+    bounds.push(start, end);
   }
-  rest.push(message.subarray(restAt));
-  budget.spend(allowed - left);
-  return { elements: new EncodedElements(message, bounds), rest: Buffer.concat(rest) };
+  budget.spend(scanner.count);
+  others.push(restStart, message.length);
+  return { bounds, rest: join(message, others), headLength };
 }
 
-/** @param at Where its tag is. */
-function skipField(reader: BinaryReader, at: number): void {
-  reader.pos = at;
-  const [number, wireType] = reader.tag();
-  reader.skip(wireType, number);
+/** Copies parts of a message into one. */
+function join(message: Uint8Array, bounds: readonly number[]): Buffer {
+  let length = 0;
+  for (let i = 0; i < bounds.length; i += 2) length += (bounds[i + 1] ?? 0) - (bounds[i] ?? 0);
+  const joined = Buffer.allocUnsafe(length);
+  let at = 0;
+  for (let i = 0; i < bounds.length; i += 2) {
+    const part = message.subarray(bounds[i], bounds[i + 1]);
+    joined.set(part, at);
+    at += part.length;
+  }
+  return joined;
 }

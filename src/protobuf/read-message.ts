@@ -1,4 +1,4 @@
-import type { BinaryReader } from '@bufbuild/protobuf/wire';
+import { WireType, type BinaryReader } from '@bufbuild/protobuf/wire';
 import { DEFAULT_LIMIT, MAX_TEXT_BYTES, ReadBudget, ReadLimitError } from '../util/read-budget';
 import type { Field, MessageLayout, MessageType, ValueKind } from './field-table';
 
@@ -65,11 +65,26 @@ class MessageReader {
   }
 
   /** Passes over a field that is not known. @param start Index of its tag, which must be valid. */
-  private skip(start: number): void {
+  private skip(start: number, depth: number): void {
     const { reader } = this;
     reader.pos = start;
     const [number, wireType] = reader.tag();
-    reader.skip(wireType, number);
+    if (wireType === WireType.StartGroup) this.skipGroup(number, depth + 1);
+    else reader.skip(wireType, number);
+  }
+
+  /** Passes over a group, each field of which counts: it has no length. */
+  private skipGroup(group: number, depth: number): void {
+    if (depth > MAX_DEPTH) throw new Error('protobuf decode recursion limit exceeded');
+    const { reader } = this;
+    for (;;) {
+      if (--this.left < 0) throw this.exceeded(depth, undefined);
+      const [number, wireType] = reader.tag();
+      if (wireType === WireType.StartGroup) this.skipGroup(number, depth + 1);
+      else if (wireType !== WireType.EndGroup) reader.skip(wireType, number);
+      else if (number === group) return;
+      else throw new RangeError('a group does not end as it begins');
+    }
   }
 
   private clear({ size }: MessageLayout, start: number): void {
@@ -95,7 +110,7 @@ class MessageReader {
       if (--this.left < 0) throw this.exceeded(depth, field);
       if (field?.tag === tag) this.readField(field, depth, start + field.position, next);
       else if (field?.packedTag === tag) this.readPacked(field, depth, start + field.position);
-      else this.skip(at);
+      else this.skip(at, depth);
     }
     if (reader.pos !== end) throw new RangeError('message does not end where it should');
   }

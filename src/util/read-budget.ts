@@ -36,6 +36,11 @@ export class ReadBudget {
     return this.parent === undefined ? left : Math.min(left, this.parent.left);
   }
 
+  /** The budget around this one; this one if there is none. */
+  get whole(): ReadBudget {
+    return this.parent ?? this;
+  }
+
   /** Takes a number of fields that were read, at most as many as are left. */
   spend(fields: number): void {
     this.spent += fields;

@@ -1,4 +1,5 @@
 import type { BackoffOptions } from '../util/backoff';
+import type { ReadLimit } from '../util/read-budget';
 import type { ElementLimit } from './resource-type';
 
 // Bounds on what a management server can make this process spend. A response that exceeds one is rejected (NACK), and
@@ -7,6 +8,9 @@ import type { ElementLimit } from './resource-type';
 
 /** Resources in one response. */
 export const MAX_RESOURCES_PER_RESPONSE = 250_000;
+
+/** Fields of all resources of a response, those that are not decoded left out. */
+export const RESPONSE_LIMIT: ReadLimit = { maxFields: 8_000_000, scope: 'response' };
 
 /** Characters in the name of a resource. */
 export const MAX_NAME_LENGTH = 8192;

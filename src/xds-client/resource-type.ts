@@ -1,4 +1,5 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
+import type { ReadBudget } from '../util/read-budget';
 import type { Steps } from '../util/steps';
 
 /** The certificate provider instances of a bootstrap, by name (gRFC A29). */
@@ -32,6 +33,8 @@ export interface DecodeContext<T> {
    * `undefined` when nothing is cached under that name.
    */
   previous(name: string): PreviousVersion<T> | undefined;
+  /** How many fields the resources of the response may still have. Default: each has its own limit only. */
+  readonly budget?: ReadBudget | undefined;
 }
 
 /** A valid resource, or everything wrong with it: violations are `path: reason`, at least one. */

@@ -1,5 +1,5 @@
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
-import { splitMessage } from '../../src/protobuf/encoded-elements';
+import { EncodedElements, splitMessage } from '../../src/protobuf/encoded-elements';
 
 const FIELD = 2;
 
@@ -13,10 +13,17 @@ function encode(...elements: Uint8Array[]): Buffer {
   return Buffer.from(writer.tag(9, 5).fixed32(1).finish());
 }
 
+/** The elements of a message. */
+function elementsOf(message: Buffer): EncodedElements {
+  return new EncodedElements(message, splitMessage(message, FIELD).bounds);
+}
+
 describe('splitMessage', () => {
   it('takes the elements of a field out, and leaves every other field', () => {
     const [one, two] = [Buffer.from('one'), Buffer.from('two')];
-    const { elements, rest } = splitMessage(encode(one, two), FIELD);
+    const message = encode(one, two);
+    const elements = elementsOf(message);
+    const { rest } = splitMessage(message, FIELD);
     expect([elements.length, elements.at(0), elements.at(1)]).toEqual([2, one, two]);
     // The number of the field with another wire type is a field that is not known.
     const expected = new BinaryWriter().tag(1, 2).string('before').tag(3, 0).uint32(300);
@@ -46,7 +53,7 @@ describe('an encoded element', () => {
     (length) => {
       const value = Buffer.alloc(length, 'x');
       const longer = Buffer.alloc(length + 1, 'x');
-      const { elements } = splitMessage(
+      const elements = elementsOf(
         encode(
           element(value),
           element(longer),
@@ -55,7 +62,6 @@ describe('an encoded element', () => {
           element(Buffer.alloc(length, 'y')),
           Buffer.concat([Buffer.from('heat'), element(value).subarray(head.length)]),
         ),
-        FIELD,
       );
       const consists = [0, 1, 2, 3, 4, 5].map((i) => elements.consistsOf(i, head, value));
       expect(consists).toEqual([true, false, false, false, false, false]);
@@ -63,7 +69,7 @@ describe('an encoded element', () => {
   );
 
   it('does not consist of what is outside of it', () => {
-    const { elements } = splitMessage(encode(Buffer.from('x'), Buffer.of()), FIELD);
+    const elements = elementsOf(encode(Buffer.from('x'), Buffer.of()));
     expect(elements.consistsOf(1, Buffer.of(), Buffer.from('x'))).toBe(false);
     expect(elements.consistsOf(0, head, Buffer.alloc(100))).toBe(false);
     expect(elements.consistsOf(2, Buffer.of(), Buffer.of())).toBe(false);

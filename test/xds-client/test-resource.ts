@@ -1,6 +1,6 @@
 import { Resource } from '../../src/generated/envoy/service/discovery/v3/discovery';
 import type { Any } from '../../src/generated/google/protobuf/any';
-import { splitMessage } from '../../src/protobuf/encoded-elements';
+import { EncodedElements } from '../../src/protobuf/encoded-elements';
 import { err, ok } from '../../src/util/result';
 import { itemsOfWrappers, type ResponseItems } from '../../src/xds-client/ads/ads-response';
 import type {
@@ -11,7 +11,7 @@ import type {
 } from '../../src/xds-client/resource-type';
 
 /** Those of a response without resources. */
-export const NO_ITEMS: ResponseItems = itemsOfWrappers(splitMessage(Buffer.of(), 2).elements);
+export const NO_ITEMS: ResponseItems = itemsOfWrappers(new EncodedElements(Buffer.of(), []));
 
 /** What the tests' resources contain. An object, so that identity shows. */
 export interface TestValue {

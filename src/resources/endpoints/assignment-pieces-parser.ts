@@ -4,13 +4,12 @@ import {
   LocalityLbEndpoints,
 } from '../../generated/envoy/config/endpoint/v3/endpoint_components';
 import { Violations } from '../../util/violations';
-import { decodeMessage } from '../shared/any';
-import { splitMessage, type SplitMessage } from '../wire/sliced-message';
+import { decodeEach, decodePieces, type PieceField } from '../shared/any';
 
 /** The field of the localities of an assignment. */
-export const LOCALITIES_FIELD = 2;
+export const LOCALITIES: PieceField = { number: 2, name: 'endpoints' };
 /** The field of the endpoints of a locality. */
-export const LB_ENDPOINTS_FIELD = 2;
+export const LB_ENDPOINTS: PieceField = { number: 2, name: 'lb_endpoints' };
 
 /** A locality of an assignment. */
 export interface LocalityPiece {
@@ -45,44 +44,29 @@ export function piecesOf(message: ClusterLoadAssignment): AssignmentPieces {
  *
  * @returns `undefined` after adding a violation.
  */
-export function decodePieces(
+export function decodeAssignment(
   bytes: Uint8Array,
   violations: Violations,
 ): AssignmentPieces | undefined {
-  const split = splitMessage(bytes, LOCALITIES_FIELD);
-  // Decoding reports why bytes cannot be split.
-  const message = decodeMessage(ClusterLoadAssignment, split?.rest ?? bytes, violations);
-  if (split === undefined || message === undefined) return undefined;
-  const malformed = Violations.root();
-  return { message, localities: decodeLocalities(bytes, split, malformed), malformed };
+  const pieces = decodePieces(ClusterLoadAssignment, bytes, LOCALITIES, violations);
+  if (pieces === undefined) return undefined;
+  const malformed = Violations.root(violations.budget);
+  const localities = decodeLocalities(bytes, pieces.bounds, malformed);
+  return { message: pieces.message, localities, malformed };
 }
 
 function* decodeLocalities(
   bytes: Uint8Array,
-  split: SplitMessage,
+  bounds: readonly number[],
   malformed: Violations,
 ): IterableIterator<LocalityPiece> {
-  for (const slice of elementsOf(bytes, split)) {
-    const inner = splitMessage(slice, LB_ENDPOINTS_FIELD);
-    const message = decodeMessage(LocalityLbEndpoints, inner?.rest ?? slice, malformed);
-    if (inner === undefined || message === undefined) return;
-    yield { message, endpoints: decodeEndpoints(slice, inner, malformed) };
+  for (let i = 0; i < bounds.length; i += 2) {
+    const slice = bytes.subarray(bounds[i], bounds[i + 1]);
+    malformed.budget.renew();
+    const inner = decodePieces(LocalityLbEndpoints, slice, LB_ENDPOINTS, malformed);
+    if (inner === undefined) return;
+    const endpoints = decodeEach(LbEndpoint, slice, inner.bounds, malformed);
+    yield { message: inner.message, endpoints };
     if (malformed.count > 0) return;
   }
-}
-
-function* decodeEndpoints(
-  bytes: Uint8Array,
-  split: SplitMessage,
-  malformed: Violations,
-): IterableIterator<LbEndpoint> {
-  for (const slice of elementsOf(bytes, split)) {
-    const message = decodeMessage(LbEndpoint, slice, malformed);
-    if (message === undefined) return;
-    yield message;
-  }
-}
-
-function* elementsOf(bytes: Uint8Array, { offsets }: SplitMessage): IterableIterator<Uint8Array> {
-  for (let i = 0; i < offsets.length; i += 2) yield bytes.subarray(offsets[i], offsets[i + 1]);
 }

@@ -4,13 +4,15 @@ import {
   LocalityLbEndpoints,
 } from '../../generated/envoy/config/endpoint/v3/endpoint_components';
 import { asBuffer } from '../../util/as-buffer';
+import { ReadBudget } from '../../util/read-budget';
 import { runSteps } from '../../util/steps';
 import { Violations } from '../../util/violations';
-import { decodeMessage } from '../shared/any';
+import { decodeMessage, decodePieces } from '../shared/any';
 import { MAX_TOTAL_WEIGHT } from '../shared/fraction-parser';
 import { compareSlices, readHeadLength, type SliceComparison } from '../wire/slice-comparison';
-import { elementStart, splitMessage } from '../wire/sliced-message';
-import { LB_ENDPOINTS_FIELD, LOCALITIES_FIELD } from './assignment-pieces-parser';
+import { ENDPOINTS_LIMIT } from '../shared/read-limits';
+import { elementStart } from '../wire/sliced-message';
+import { LB_ENDPOINTS, LOCALITIES } from './assignment-pieces-parser';
 import { shareLocality, type PreviousEndpoints } from './endpoint-reuse';
 import { applyComparison, isPresent } from './endpoint-slices';
 import {
@@ -70,7 +72,7 @@ const MAX_CANDIDATES = 8;
 
 class ChangeDecoder {
   /** Any violation makes the result `undefined`: see `decodeChangedAssignment`. */
-  private readonly violations = Violations.root();
+  private readonly violations = Violations.root(new ReadBudget(ENDPOINTS_LIMIT));
   private readonly parser: LbEndpointParser;
   private readonly difference = new EndpointsDifference();
   private withoutWeight = 0;
@@ -89,13 +91,12 @@ class ChangeDecoder {
   }
 
   decode(bytes: Buffer): ChangedAssignment | undefined {
-    const split = splitMessage(bytes, LOCALITIES_FIELD);
-    if (split === undefined) return undefined;
-    const message = decodeMessage(ClusterLoadAssignment, split.rest, this.violations);
-    if (message === undefined) return undefined;
+    const pieces = decodePieces(ClusterLoadAssignment, bytes, LOCALITIES, this.violations);
+    if (pieces === undefined) return undefined;
+    const { message, bounds } = pieces;
     const localities: ChangedAssignment['localities'][number][] = [];
-    for (let i = 0; i < split.offsets.length; i += 2) {
-      const slice = bytes.subarray(split.offsets[i], split.offsets[i + 1]);
+    for (let i = 0; i < bounds.length; i += 2) {
+      const slice = bytes.subarray(bounds[i], bounds[i + 1]);
       const locality = this.decodeLocality(slice);
       if (locality === undefined) return undefined;
       if (locality !== 'unused') localities.push(locality);
@@ -118,7 +119,7 @@ class ChangeDecoder {
   ): ChangedAssignment['localities'][number] | 'unused' | undefined {
     const found = this.findPrevious(slice);
     if (found === undefined) return this.isUnused(slice) ? 'unused' : undefined;
-    const change = compareSlices(slice, LB_ENDPOINTS_FIELD, found.known);
+    const change = compareSlices(slice, LB_ENDPOINTS.number, found.known);
     const message = change && decodeMessage(LocalityLbEndpoints, change.rest, this.violations);
     if (change === undefined || message === undefined) return undefined;
     const { locality, loadBalancingWeight: weight, priority, lbConfig } = message;
@@ -139,7 +140,7 @@ class ChangeDecoder {
 
   /** Guesses the previous version of a locality: one of its name, if possible one that ends in the same way. */
   private findPrevious(slice: Buffer): KnownLocality | undefined {
-    const head = slice.subarray(0, readHeadLength(slice, LB_ENDPOINTS_FIELD) ?? 0);
+    const head = slice.subarray(0, readHeadLength(slice, LB_ENDPOINTS.number) ?? 0);
     const message = decodeMessage(LocalityLbEndpoints, head, this.violations);
     if (message?.locality === undefined) return undefined;
     const candidates: KnownLocality[] = [];
@@ -162,11 +163,11 @@ class ChangeDecoder {
 
   /** Whether a locality gets no calls. Counts it if it has endpoints and no weight. */
   private isUnused(slice: Buffer): boolean {
-    const split = splitMessage(slice, LB_ENDPOINTS_FIELD);
-    const message = split && decodeMessage(LocalityLbEndpoints, split.rest, this.violations);
-    if (split === undefined || message === undefined) return false;
+    const pieces = decodePieces(LocalityLbEndpoints, slice, LB_ENDPOINTS, this.violations);
+    if (pieces === undefined) return false;
+    const { bounds, message } = pieces;
     const { loadBalancingWeight: weight } = message;
-    if (weight === undefined && split.offsets.length > 0) this.withoutWeight++;
+    if (weight === undefined && bounds.length > 0) this.withoutWeight++;
     return weight === undefined || weight === 0;
   }
 

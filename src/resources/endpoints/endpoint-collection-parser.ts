@@ -3,14 +3,15 @@ import {
   LbEndpointCollection,
 } from '../../generated/envoy/config/endpoint/v3/endpoint_components';
 import { CollectionEntry } from '../../generated/xds/core/v3/collection_entry';
+import { MESSAGE_LIMIT, ReadBudget } from '../../util/read-budget';
 import { err, ok } from '../../util/result';
 import { runSteps, type Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';
 import type { Decoded, ElementLimit, ResourceType } from '../../xds-client/resource-type';
 import type { ExtensionPoints } from '../extension-points';
-import { decodeMessage, unpackAny, type AnyType } from '../shared/any';
+import { decodeEach, decodePieces, unpackAny, type AnyType, type PieceField } from '../shared/any';
+import { ENDPOINTS_LIMIT } from '../shared/read-limits';
 import { metadataTypesOf } from '../shared/metadata-parser';
-import { splitMessage, type SplitMessage } from '../wire/sliced-message';
 import { AddressSet } from './endpoint-addresses';
 import { checkEndpointCount } from './endpoint-count';
 import { EndpointReuse } from './endpoint-reuse';
@@ -23,7 +24,7 @@ const LB_ENDPOINT: AnyType<LbEndpoint> = {
   decoder: LbEndpoint,
 };
 
-const ENTRIES_FIELD = 1;
+const ENTRIES: PieceField = { number: 1, name: 'entries' };
 
 /** LEDS list collections (gRFC A95). Their name is not in the message, only beside it. */
 export function createEndpointCollectionResourceType(
@@ -45,49 +46,38 @@ export function createEndpointCollectionResourceType(
     describeSkipped: ({ unusableEndpoints }) => describeUnusable(unusableEndpoints),
     elementLimit,
     countElements: ({ endpoints }) => endpoints.length,
-    decode(bytes): Decoded<EndpointCollection> {
-      return runSteps(decodeCollection(bytes, { max, reading }));
+    decode(bytes, { budget }): Decoded<EndpointCollection> {
+      return runSteps(decodeCollection(bytes, { max, reading, budget }));
     },
-    decodeInSteps: (bytes) => decodeCollection(bytes, { max, reading }),
+    decodeInSteps: (bytes, { budget }) => decodeCollection(bytes, { max, reading, budget }),
   };
 }
 
 interface CollectionReading {
   readonly max: number | undefined;
   readonly reading: EndpointReading;
+  readonly budget: ReadBudget | undefined;
 }
 
 /** Decodes the entries one by one. If one is malformed, that is the only violation. */
 function* decodeCollection(
   bytes: Uint8Array,
-  { max, reading }: CollectionReading,
+  { max, reading, budget }: CollectionReading,
 ): Steps<Decoded<EndpointCollection>> {
   const rejected = ({ all }: Violations) => ({ name: undefined, result: err(all) });
-  const violations = Violations.root();
-  checkEndpointCount(bytes, { paths: [[ENTRIES_FIELD]], max }, violations.at('entries'));
+  const violations = Violations.root(
+    new ReadBudget(MESSAGE_LIMIT, new ReadBudget(ENDPOINTS_LIMIT, budget)),
+  );
+  checkEndpointCount(bytes, { paths: [[ENTRIES.number]], max }, violations.at('entries'));
   if (violations.count > 0) return rejected(violations);
-  const split = splitMessage(bytes, ENTRIES_FIELD);
-  decodeMessage(LbEndpointCollection, split?.rest ?? bytes, violations);
-  if (split === undefined || violations.count > 0) return rejected(violations);
-  const malformed = Violations.root();
-  const entries = decodeEntries(bytes, split, malformed);
+  const pieces = decodePieces(LbEndpointCollection, bytes, ENTRIES, violations);
+  if (pieces === undefined) return rejected(violations);
+  const malformed = Violations.root(violations.budget);
+  const entries = decodeEach(CollectionEntry, bytes, pieces.bounds, malformed);
   const value = yield* parseCollection(entries, reading, violations);
   if (malformed.count > 0) return rejected(malformed);
   if (violations.count > 0) return rejected(violations);
   return { name: undefined, result: ok(value) };
-}
-
-function* decodeEntries(
-  bytes: Uint8Array,
-  { offsets }: SplitMessage,
-  malformed: Violations,
-): IterableIterator<CollectionEntry> {
-  for (let i = 0; i < offsets.length; i += 2) {
-    const slice = bytes.subarray(offsets[i], offsets[i + 1]);
-    const entry = decodeMessage(CollectionEntry, slice, malformed);
-    if (entry === undefined) return;
-    yield entry;
-  }
 }
 
 function* parseCollection(

@@ -12,11 +12,13 @@ import type {
   ResourceType,
 } from '../../xds-client/resource-type';
 import type { ExtensionPoints } from '../extension-points';
+import { decodeMessage } from '../shared/any';
 import { parseFraction, MAX_TOTAL_WEIGHT } from '../shared/fraction-parser';
+import { ENDPOINTS_LIMIT } from '../shared/read-limits';
 import { metadataTypesOf } from '../shared/metadata-parser';
 import { createResourceType } from '../shared/resource-decoder';
 import {
-  decodePieces,
+  decodeAssignment,
   piecesOf,
   type AssignmentPieces,
   type LocalityPiece,
@@ -102,16 +104,13 @@ export function createEndpointsResourceType(
     countElements: countEndpoints,
     describeSkipped: (value: EndpointsResource) => describeSkippedEndpoints(value),
     describeChange: describeEndpointsChange,
-    parse(message, context, violations, bytes) {
-      const previous = context.previous(message.clusterName);
-      const shared = { previous, reading, endpointCollections, bytes };
-      return runSteps(parseAssignment(piecesOf(message), shared, violations));
+    limit: ENDPOINTS_LIMIT,
+    parseInSteps: (bytes, context, violations) =>
+      parseEncoded(bytes, { context, reading, endpointCollections }, violations),
+    // eslint-disable-next-line require-yield -- few changes take little time
+    *parseChange(bytes, before) {
+      return parseChange(bytes, before, reading);
     },
-    parseInSteps(bytes, context, violations) {
-      if (bytes.length < MIN_BYTES_IN_STEPS) return undefined;
-      return parsePieces(bytes, { context, reading, endpointCollections }, violations);
-    },
-    parseChange: (bytes, before) => parseChange(bytes, before, reading),
   });
 }
 
@@ -161,17 +160,26 @@ interface AssignmentParts {
 /** A valid assignment. */
 type DecodedEndpoints = DecodedValue<EndpointsResource, EndpointsChange>;
 
-/** Decodes and parses an assignment piece by piece. If a piece is malformed, that is the only violation. */
-function* parsePieces(
+/** Decodes a small assignment as a whole. */
+function readWhole(bytes: Uint8Array, violations: Violations): AssignmentPieces | undefined {
+  const message = decodeMessage(ClusterLoadAssignment, bytes, violations);
+  return message && piecesOf(message);
+}
+
+/** Decodes and parses an assignment, a large one piece by piece. If a piece is malformed, that is the only violation. */
+function* parseEncoded(
   bytes: Uint8Array,
   { context, ...options }: PiecesContext,
   violations: Violations,
 ): Steps<DecodedEndpoints | undefined> {
-  const pieces = decodePieces(bytes, violations);
+  const isSmall = bytes.length < MIN_BYTES_IN_STEPS;
+  const pieces = (isSmall ? readWhole : decodeAssignment)(bytes, violations);
   if (pieces === undefined) return undefined;
+  if (!isSmall) yield;
   const previous = context.previous(pieces.message.clusterName);
-  const found = Violations.root();
-  const decoded = yield* parseAssignment(pieces, { ...options, previous, bytes }, found);
+  const found = Violations.root(violations.budget);
+  const steps = parseAssignment(pieces, { ...options, previous, bytes }, found);
+  const decoded = isSmall ? runSteps(steps) : yield* steps;
   const { malformed } = pieces;
   violations.addAll(malformed.count > 0 ? malformed : found);
   return decoded;

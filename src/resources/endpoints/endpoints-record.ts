@@ -1,6 +1,7 @@
 import { asBuffer } from '../../util/as-buffer';
-import { sliceMessage, splitMessage, type SlicedMessage } from '../wire/sliced-message';
-import { LB_ENDPOINTS_FIELD, LOCALITIES_FIELD } from './assignment-pieces-parser';
+import { splitMessage } from '../../protobuf/encoded-elements';
+import { sliceMessage, type SlicedMessage } from '../wire/sliced-message';
+import { LB_ENDPOINTS, LOCALITIES } from './assignment-pieces-parser';
 import { AddressHashes, type AddressSet } from './endpoint-addresses';
 import type { LocalityEndpoints, XdsEndpoint } from './endpoints';
 
@@ -45,13 +46,13 @@ export class EndpointsRecord {
   ): EndpointsRecord | undefined {
     if (bytes.length < MIN_BYTES_RECORDED) return undefined;
     const slices = new Map<LocalityEndpoints, EndpointSlices>();
-    const split = splitMessage(bytes, LOCALITIES_FIELD);
+    const { bounds } = splitMessage(bytes, LOCALITIES.number);
     const buffer = asBuffer(bytes);
     for (const [i, locality] of parsed.entries()) {
-      if (locality === undefined || split === undefined) continue;
+      if (locality === undefined) continue;
       const { value, slots } = locality;
-      const slice = buffer.subarray(split.offsets[2 * i], split.offsets[2 * i + 1]);
-      const sliced = sliceMessage(slice, LB_ENDPOINTS_FIELD);
+      const slice = buffer.subarray(bounds[2 * i], bounds[2 * i + 1]);
+      const sliced = sliceMessage(slice, LB_ENDPOINTS.number);
       if (sliced?.offsets.length !== 2 * slots.length) continue;
       const isComplete = slots.length === value.endpoints.length;
       slices.set(value, { ...sliced, ...summarize(isComplete ? value.endpoints : slots) });

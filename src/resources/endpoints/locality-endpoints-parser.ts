@@ -70,6 +70,7 @@ export function* parseEndpoints(
     const i = endpoints.length;
     if (i % ENDPOINTS_PER_STEP === ENDPOINTS_PER_STEP - 1) yield;
     const at = violations.index(i);
+    at.budget.renew();
     const endpoint = parser.parse(message, at);
     endpoints.push(endpoint && reuse.share(endpoint));
     if (endpoint === undefined) continue;

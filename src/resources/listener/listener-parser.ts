@@ -5,11 +5,13 @@ import {
 } from '../../generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager';
 import { assertNever } from '../../util/assert-never';
 import { durationToMs } from '../../util/duration';
+import type { Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import type { ResourceType } from '../../xds-client/resource-type';
 import { createParseContext, type ExtensionPoints, type ParseContext } from '../extension-points';
-import { parseRouteConfig } from '../route-config/route-config-parser';
-import { unpackAny } from '../shared/any';
+import { decodeRouteConfig } from '../route-config/route-config-parser';
+import { checkAny, decodeMessage, decodePieces, type PieceField } from '../shared/any';
+import { ROUTES_LIMIT } from '../shared/read-limits';
 import { checkConfigSource } from '../shared/config-source-parser';
 import { createResourceType } from '../shared/resource-decoder';
 import { parseHttpFilters } from './http-filters-parser';
@@ -32,35 +34,66 @@ export function createListenerResourceType(
       service: 'envoy.service.listener.v3.ListenerDiscoveryService',
       noun: 'Listeners',
     },
-    parse(message, { server }, violations) {
-      const value = parseListener(message, createParseContext(extensions, server), violations);
+    limit: ROUTES_LIMIT,
+    *parseInSteps(bytes, { server }, violations) {
+      const message = decodeMessage(Listener, bytes, violations);
+      if (message === undefined) return undefined;
+      const context = createParseContext(extensions, server);
+      const value = yield* parseListener(message, context, violations);
       return value && { value };
     },
   });
 }
 
 /** Parses a listener. One with both an API listener and an address, as Istio sends it, is for clients (gRFC A27). */
-function parseListener(
+function* parseListener(
   { name, address, apiListener }: Listener,
   context: ParseContext,
   violations: Violations,
-): ListenerResource | undefined {
+): Steps<ListenerResource | undefined> {
   if (apiListener === undefined) {
     if (address !== undefined) return { kind: 'socket-listener', name };
     return violations.add('must have api_listener, as a listener for clients, or address');
   }
   const at = violations.at('api_listener').at('api_listener');
-  const message = unpackAny(apiListener.apiListener, httpConnectionManagerType, at);
-  const httpConnectionManager = message && parseHttpConnectionManager(message, context, at);
+  const bytes = checkAny(apiListener.apiListener, httpConnectionManagerType, at);
+  const manager = bytes && decodeHttpConnectionManager(bytes, at);
+  const httpConnectionManager =
+    manager && (yield* parseHttpConnectionManager(manager, context, at));
   return httpConnectionManager && { kind: 'api-listener', name, httpConnectionManager };
 }
 
+/** A connection manager, and its inline route configuration, encoded. */
+interface EncodedManager {
+  readonly message: HttpConnectionManagerMessage;
+  readonly routeConfig: Uint8Array | undefined;
+}
+
+const ROUTE_CONFIG: PieceField = { number: 4, name: 'route_config' };
+
+/** Leaves the inline route configuration encoded: it may be large. */
+function decodeHttpConnectionManager(
+  bytes: Uint8Array,
+  violations: Violations,
+): EncodedManager | undefined {
+  const pieces = decodePieces(HttpConnectionManagerMessage, bytes, ROUTE_CONFIG, violations);
+  if (pieces === undefined) return undefined;
+  const { message, bounds } = pieces;
+  if (bounds.length === 0) return { message, routeConfig: undefined };
+  const routeConfig = bytes.subarray(bounds.at(-2), bounds.at(-1));
+  if (message.routeSpecifier === undefined) return { message, routeConfig };
+  // Of several members of a oneof the last one applies, which only the whole message tells.
+  const whole = decodeMessage(HttpConnectionManagerMessage, bytes, violations);
+  const isLast = whole?.routeSpecifier?.$case === 'routeConfig';
+  return whole && { message: whole, routeConfig: isLast ? routeConfig : undefined };
+}
+
 /** Parses the fields that concern a client (gRFCs A27, A31, A39, A41); `undefined` after adding a violation. */
-function parseHttpConnectionManager(
-  message: HttpConnectionManagerMessage,
+function* parseHttpConnectionManager(
+  { message, routeConfig }: EncodedManager,
   context: ParseContext,
   violations: Violations,
-): HttpConnectionManager | undefined {
+): Steps<HttpConnectionManager | undefined> {
   checkClientAddress(message, violations);
   const maxStreamDuration = message.commonHttpProtocolOptions?.maxStreamDuration;
   const maxStreamDurationMs =
@@ -74,7 +107,10 @@ function parseHttpConnectionManager(
     context.extensions.httpFilters,
     violations.at('http_filters'),
   );
-  const routes = parseRoutes(message.routeSpecifier, context, violations);
+  const routes =
+    routeConfig === undefined
+      ? parseRoutes(message.routeSpecifier, violations)
+      : yield* parseInlineRoutes(routeConfig, context, violations.at(ROUTE_CONFIG.name));
   return routes && { routes, httpFilters, maxStreamDurationMs };
 }
 
@@ -89,20 +125,27 @@ function checkClientAddress(message: HttpConnectionManagerMessage, violations: V
   }
 }
 
+function* parseInlineRoutes(
+  bytes: Uint8Array,
+  context: ParseContext,
+  violations: Violations,
+): Steps<RouteSource | undefined> {
+  const routeConfig = yield* decodeRouteConfig(bytes, context, violations);
+  return routeConfig && { kind: 'inline', routeConfig };
+}
+
+/** Parses the source of routes that are not inline. */
 function parseRoutes(
   specifier: HttpConnectionManagerMessage['routeSpecifier'],
-  context: ParseContext,
   violations: Violations,
 ): RouteSource | undefined {
   switch (specifier?.$case) {
     case 'rds':
       return parseRds(specifier.value, violations.at('rds'));
-    case 'routeConfig': {
-      const at = violations.at('route_config');
-      return { kind: 'inline', routeConfig: parseRouteConfig(specifier.value, context, at) };
-    }
     case 'scopedRoutes':
       return violations.at('scoped_routes').add('unsupported: use rds or route_config');
+    // One that is inline is not among the fields that are decoded here.
+    case 'routeConfig':
     case undefined:
       return violations.add('must have rds or route_config');
     default:

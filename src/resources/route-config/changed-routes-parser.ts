@@ -1,16 +1,18 @@
 import { RouteConfiguration } from '../../generated/envoy/config/route/v3/route';
-import { VirtualHost as VirtualHostMessage } from '../../generated/envoy/config/route/v3/route_components';
 import { asBuffer } from '../../util/as-buffer';
+import { MESSAGE_LIMIT, ReadBudget } from '../../util/read-budget';
+import type { Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';
 import type { DecodedValue } from '../../xds-client/resource-type';
 import { isTrusted, type ParseContext } from '../extension-points';
 import { decodeMessage } from '../shared/any';
+import { ROUTES_LIMIT } from '../shared/read-limits';
 import { compareSlices, type SlicePart } from '../wire/slice-comparison';
 import { restOf } from '../wire/sliced-message';
 import { parseClusterSpecifierPlugins } from './cluster-specifier-plugins-parser';
 import type { RouteConfigChange, RouteConfigResource, VirtualHost } from './route-config';
-import { VIRTUAL_HOSTS_FIELD, type RoutesRecord } from './routes-record';
-import { parseVirtualHost } from './virtual-host-parser';
+import { VIRTUAL_HOSTS, type RoutesRecord } from './routes-record';
+import { decodeVirtualHost } from './virtual-host-parser';
 
 /** A valid route configuration. */
 type DecodedRoutes = DecodedValue<RouteConfigResource, RouteConfigChange>;
@@ -21,6 +23,11 @@ interface KnownRoutes {
   readonly record: RoutesRecord;
 }
 
+/** The context of the parsers, with what the response leaves of its budget. */
+interface ChangeContext extends ParseContext {
+  readonly budget: ReadBudget | undefined;
+}
+
 /**
  * Decodes a route configuration that differs little from the previous version: only the virtual hosts whose bytes
  * changed. Control planes put all services into one, so most changes do not concern a target.
@@ -28,19 +35,20 @@ interface KnownRoutes {
  * @returns `undefined` for one that differs too much, and for an invalid one, which is then decoded as a whole to report
  * its violations.
  */
-export function decodeChangedRoutes(
+export function* decodeChangedRoutes(
   bytes: Uint8Array,
   { value: previous, record }: KnownRoutes,
-  context: ParseContext,
-): DecodedRoutes | undefined {
+  context: ChangeContext,
+): Steps<DecodedRoutes | undefined> {
   if (record.isTrusted !== isTrusted(context.server)) return undefined;
-  const comparison = compareSlices(asBuffer(bytes), VIRTUAL_HOSTS_FIELD, record.slices);
+  const comparison = compareSlices(asBuffer(bytes), VIRTUAL_HOSTS.number, record.slices);
   if (comparison === undefined) return undefined;
   const { parts, slices, rest } = comparison;
   if (Buffer.compare(rest, restOf(record.slices)) !== 0) return undefined;
-  const violations = Violations.root();
-  const parse = createSliceParser(slices.bytes, rest, context, violations);
-  const { virtualHosts, change } = join(parts, previous.virtualHosts, parse);
+  const budget = new ReadBudget(MESSAGE_LIMIT, new ReadBudget(ROUTES_LIMIT, context.budget));
+  const violations = Violations.root(budget);
+  const decode = createSliceDecoder(slices.bytes, rest, context, violations);
+  const { virtualHosts, change } = yield* join(parts, previous.virtualHosts, decode);
   if (violations.count > 0 || !areRegexesWithinLimit(virtualHosts, context)) return undefined;
   return { value: { name: previous.name, virtualHosts }, record: record.next(slices), change };
 }
@@ -53,28 +61,28 @@ function areRegexesWithinLimit(
   return virtualHosts.every((host) => host.regexes.every((regex) => regexes.keep(regex)));
 }
 
-type SliceParser = (start: number, end: number) => VirtualHost | undefined;
+type SliceDecoder = (start: number, end: number) => Steps<VirtualHost | undefined>;
 
-function createSliceParser(
+function createSliceDecoder(
   bytes: Buffer,
   rest: Uint8Array,
   context: ParseContext,
   violations: Violations,
-): SliceParser {
+): SliceDecoder {
   const message = decodeMessage(RouteConfiguration, rest, violations);
   const plugins = parseClusterSpecifierPlugins(message?.clusterSpecifierPlugins ?? [], violations);
   return (start, end) => {
-    const host = decodeMessage(VirtualHostMessage, bytes.subarray(start, end), violations);
-    return host && parseVirtualHost(host, plugins, context, violations);
+    violations.budget.renew();
+    return decodeVirtualHost(bytes.subarray(start, end), plugins, context, violations);
   };
 }
 
 /** Joins the virtual hosts: those kept from the previous version, and the new ones. */
-function join(
+function* join(
   parts: readonly SlicePart[],
   previous: readonly VirtualHost[],
-  parse: SliceParser,
-): Pick<RouteConfigResource, 'virtualHosts'> & { readonly change: RouteConfigChange } {
+  decode: SliceDecoder,
+): Steps<Pick<RouteConfigResource, 'virtualHosts'> & { readonly change: RouteConfigChange }> {
   const virtualHosts: VirtualHost[] = [];
   const changed = new Set<string>();
   const present: VirtualHost[] = [];
@@ -86,7 +94,7 @@ function join(
       next = part.to;
       continue;
     }
-    const parsed = parse(part.start, part.end);
+    const parsed = yield* decode(part.start, part.end);
     if (parsed === undefined) continue;
     changed.add(parsed.name);
     present.push(parsed);

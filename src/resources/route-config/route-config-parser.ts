@@ -1,13 +1,19 @@
 import { RouteConfiguration } from '../../generated/envoy/config/route/v3/route';
+import type { Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import type { ResourceType } from '../../xds-client/resource-type';
 import { createParseContext, type ExtensionPoints, type ParseContext } from '../extension-points';
+import { decodePieces } from '../shared/any';
+import { ROUTES_LIMIT } from '../shared/read-limits';
 import { createResourceType } from '../shared/resource-decoder';
 import { decodeChangedRoutes } from './changed-routes-parser';
 import { parseClusterSpecifierPlugins } from './cluster-specifier-plugins-parser';
-import type { RouteConfigChange, RouteConfigResource } from './route-config';
-import { RoutesRecord } from './routes-record';
-import { parseVirtualHost } from './virtual-host-parser';
+import type { RouteConfigChange, RouteConfigResource, VirtualHost } from './route-config';
+import { RoutesRecord, VIRTUAL_HOSTS } from './routes-record';
+import { decodeVirtualHost } from './virtual-host-parser';
+
+/** Virtual hosts that are decoded in one step, if they are small. */
+const VIRTUAL_HOSTS_PER_STEP = 16;
 
 /** RDS. An update keeps the identity of the virtual hosts whose bytes did not change. */
 export function createRouteConfigResourceType(
@@ -21,32 +27,42 @@ export function createRouteConfigResourceType(
       service: 'envoy.service.route.v3.RouteDiscoveryService',
       noun: 'Routes',
     },
-    parse(message, { server }, violations, bytes) {
+    limit: ROUTES_LIMIT,
+    *parseInSteps(bytes, { server }, violations) {
       const context = createParseContext(extensions, server);
-      const value = parseRouteConfig(message, context, violations);
-      return { value, record: RoutesRecord.create(bytes, context) };
+      const value = yield* decodeRouteConfig(bytes, context, violations);
+      return value && { value, record: RoutesRecord.create(bytes, context) };
     },
     describeChange: ({ virtualHosts }) => `virtual hosts: ${virtualHosts.size} changed`,
-    parseChange(bytes, { value, record }, { server }) {
+    *parseChange(bytes, { value, record }, { server, budget }) {
       if (!(record instanceof RoutesRecord)) return undefined;
       const context = createParseContext(extensions, server);
-      return decodeChangedRoutes(bytes, { value, record }, context);
+      return yield* decodeChangedRoutes(bytes, { value, record }, { ...context, budget });
     },
   });
 }
 
-/** Validates a route configuration, whether a resource of its own or part of a listener. */
-export function parseRouteConfig(
-  message: RouteConfiguration,
+/** Decodes and validates a route configuration, whether a resource of its own or part of a listener. */
+export function* decodeRouteConfig(
+  bytes: Uint8Array,
   context: ParseContext,
   violations: Violations,
-): RouteConfigResource {
+): Steps<RouteConfigResource | undefined> {
+  const pieces = decodePieces(RouteConfiguration, bytes, VIRTUAL_HOSTS, violations);
+  if (pieces === undefined) return undefined;
+  const { name, clusterSpecifierPlugins } = pieces.message;
   const plugins = parseClusterSpecifierPlugins(
-    message.clusterSpecifierPlugins,
+    clusterSpecifierPlugins,
     violations.at('cluster_specifier_plugins'),
   );
-  const virtualHosts = message.virtualHosts.map((virtualHost, i) =>
-    parseVirtualHost(virtualHost, plugins, context, violations.at('virtual_hosts').index(i)),
-  );
-  return { name: message.name, virtualHosts };
+  const at = violations.at(VIRTUAL_HOSTS.name);
+  const virtualHosts: VirtualHost[] = [];
+  for (let i = 0; i < pieces.bounds.length; i += 2) {
+    if ((i / 2) % VIRTUAL_HOSTS_PER_STEP === VIRTUAL_HOSTS_PER_STEP - 1) yield;
+    at.budget.renew();
+    const slice = bytes.subarray(pieces.bounds[i], pieces.bounds[i + 1]);
+    const host = yield* decodeVirtualHost(slice, plugins, context, at.index(i / 2));
+    if (host !== undefined) virtualHosts.push(host);
+  }
+  return { name, virtualHosts };
 }

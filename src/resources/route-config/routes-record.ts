@@ -1,9 +1,10 @@
 import { asBuffer } from '../../util/as-buffer';
 import { isTrusted, type ParseContext } from '../extension-points';
+import type { PieceField } from '../shared/any';
 import { sliceMessage, type SlicedMessage } from '../wire/sliced-message';
 
 /** The field of a route configuration with its virtual hosts. */
-export const VIRTUAL_HOSTS_FIELD = 2;
+export const VIRTUAL_HOSTS: PieceField = { number: 2, name: 'virtual_hosts' };
 
 /** The record of a route configuration, with which only the changes of its next version are decoded. */
 export class RoutesRecord {
@@ -15,7 +16,7 @@ export class RoutesRecord {
 
   /** @returns `undefined` if the virtual hosts are not contiguous in the bytes. */
   static create(bytes: Uint8Array, { server }: ParseContext): RoutesRecord | undefined {
-    const slices = sliceMessage(asBuffer(bytes), VIRTUAL_HOSTS_FIELD);
+    const slices = sliceMessage(asBuffer(bytes), VIRTUAL_HOSTS.number);
     return slices && new RoutesRecord(slices, isTrusted(server));
   }
 

@@ -1,55 +1,94 @@
-import type { VirtualHost as VirtualHostMessage } from '../../generated/envoy/config/route/v3/route_components';
+import {
+  Route as RouteMessage,
+  VirtualHost as VirtualHostMessage,
+} from '../../generated/envoy/config/route/v3/route_components';
+import type { Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import type { CompiledRegex, RegexCompiler, ParseContext } from '../extension-points';
 import { parseFilterOverrides } from '../listener/http-filters-parser';
+import { decodeMessage, decodePieces, type PieceField } from '../shared/any';
 import { parseRetryPolicy } from './retry-policy-parser';
 import type { Route, VirtualHost } from './route-config';
 import { parseRoute } from './route-parser';
 
 const NO_REGEXES: readonly CompiledRegex[] = [];
 
+/** Bytes of routes that are decoded and validated in one step: some hundred of the smallest. */
+const BYTES_PER_STEP = 2048;
+
+const ROUTES: PieceField = { number: 3, name: 'routes' };
+
 /**
- * Validates one virtual host.
+ * Decodes and validates one virtual host.
  * @param plugins The names of the cluster specifier plugins that routes may refer to.
  */
-export function parseVirtualHost(
-  message: VirtualHostMessage,
+export function* decodeVirtualHost(
+  bytes: Uint8Array,
   plugins: ReadonlySet<string>,
   context: ParseContext,
   violations: Violations,
-): VirtualHost {
-  const { name, domains, retryPolicy } = message;
+): Steps<VirtualHost | undefined> {
+  const pieces = decodePieces(VirtualHostMessage, bytes, ROUTES, violations);
+  if (pieces === undefined) return undefined;
+  const { name, domains, retryPolicy, typedPerFilterConfig } = pieces.message;
   checkDomains(domains, violations.at('domains'));
   const regexes = new Set<CompiledRegex>();
-  const collecting = { ...context, regexes: collectRegexes(context.regexes, regexes) };
-  const routes = message.routes
-    .map((route, i) => parseRoute(route, plugins, collecting, violations.at('routes').index(i)))
-    .filter((route) => route !== undefined);
+  const parsing = { ...context, regexes: collectRegexes(context.regexes, regexes) };
+  const at = violations.at(ROUTES.name);
+  const routes = yield* decodeRoutes(bytes, pieces.bounds, { plugins, context: parsing }, at);
   return {
     name,
     domains,
-    routes,
+    ...routes,
     retryPolicy:
       retryPolicy && parseRetryPolicy(retryPolicy, context, violations.at('retry_policy')),
     filterOverrides: parseFilterOverrides(
-      message.typedPerFilterConfig,
+      typedPerFilterConfig,
       context.extensions.httpFilters,
       violations.at('typed_per_filter_config'),
     ),
-    clusters: clustersOf(routes),
     regexes: regexes.size === 0 ? NO_REGEXES : [...regexes],
   };
+}
+
+/** Decodes and validates routes, each within the budget of one message; see {@link parseRoute}. */
+function* decodeRoutes(
+  bytes: Uint8Array,
+  bounds: readonly number[],
+  { plugins, context }: { readonly plugins: ReadonlySet<string>; readonly context: ParseContext },
+  violations: Violations,
+): Steps<Pick<VirtualHost, 'routes' | 'clusters'>> {
+  const routes: Route[] = [];
+  const clusters = new Set<string>();
+  let stepStart = 0;
+  for (let i = 0; i < bounds.length; i += 2) {
+    const end = bounds[i + 1] ?? 0;
+    if (end - stepStart > BYTES_PER_STEP) {
+      yield;
+      stepStart = end;
+    }
+    const at = violations.index(i / 2);
+    at.budget.renew();
+    const message = decodeMessage(RouteMessage, bytes.subarray(bounds[i], end), at);
+    const route = message && parseRoute(message, plugins, context, at);
+    if (route === undefined) continue;
+    routes.push(route);
+    addClusters(route, clusters);
+  }
+  return { routes, clusters };
 }
 
 /** Returns the clusters that routes name, in order of appearance. */
 export function clustersOf(routes: readonly Route[]): ReadonlySet<string> {
   const names = new Set<string>();
-  for (const { action } of routes) {
-    if (action.kind !== 'forward') continue;
-    if (action.clusters.kind === 'cluster') names.add(action.clusters.name);
-    else for (const { name } of action.clusters.clusters) names.add(name);
-  }
+  for (const route of routes) addClusters(route, names);
   return names;
+}
+
+function addClusters({ action }: Route, names: Set<string>): void {
+  if (action.kind !== 'forward') return;
+  if (action.clusters.kind === 'cluster') names.add(action.clusters.name);
+  else for (const { name } of action.clusters.clusters) names.add(name);
 }
 
 /** Creates a compiler that adds what it compiles to a set. */

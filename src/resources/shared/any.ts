@@ -1,6 +1,8 @@
-import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
+import { BinaryReader } from '@bufbuild/protobuf/wire';
+import { splitMessage } from '../../protobuf/encoded-elements';
+import { FieldScanner } from '../../protobuf/field-scanner';
 import { errorMessage } from '../../util/error-message';
-import { ReadLimitError, type ReadBudget } from '../../util/read-budget';
+import { MAX_TEXT_BYTES, ReadBudget, ReadLimitError, type ReadLimit } from '../../util/read-budget';
 import type { Violations } from '../../util/violations';
 import type { TypedBytes } from '../extension-points';
 
@@ -44,17 +46,6 @@ export function decodeMessage<T>(
   }
 }
 
-/** Visits the fields of a message, but not those within them. Throws if there are other bytes. */
-function forEachField(
-  reader: BinaryReader,
-  visit: (number: number, wireType: WireType, reader: BinaryReader) => void,
-): void {
-  while (reader.pos < reader.len) {
-    const [number, wireType] = reader.tag();
-    visit(number, wireType, reader);
-  }
-}
-
 /** Returns the full name of the message type of a type URL. */
 export function typeNameOf(typeUrl: string): string {
   return typeUrl.slice(typeUrl.lastIndexOf('/') + 1);
@@ -66,30 +57,95 @@ export function unpackAny<T>(
   type: AnyType<T>,
   violations: Violations,
 ): T | undefined {
+  const bytes = checkAny(any, type, violations);
+  return bytes && decodeMessage(type.decoder, bytes, violations);
+}
+
+/** Returns the message in an Any that must be present and of one type, encoded; `undefined` after adding a violation. */
+export function checkAny(
+  any: TypedBytes | undefined,
+  type: AnyType<unknown>,
+  violations: Violations,
+): Uint8Array | undefined {
   if (any === undefined) return violations.add('field not present');
   const actual = typeNameOf(any.typeUrl);
   if (actual !== type.typeName) {
     const found = actual === '' ? 'a message without a type' : actual;
     return violations.add(`must be ${type.typeName}, not ${found}`);
   }
-  return decodeMessage(type.decoder, any.value, violations);
+  return any.value;
+}
+
+/** Fields of a message in which a text is looked for: a resource has as many at most besides those within its fields. */
+const PEEK_LIMIT: ReadLimit = { maxFields: 1_000_000, scope: 'message' };
+
+/**
+ * Reads the text in one field of a message and passes over all others, without decoding them.
+ *
+ * @returns the same as decoding: the last occurrence, or empty text; `undefined` if malformed, and beyond the limits of reading.
+ */
+export function peekText(bytes: Uint8Array, field: number): string | undefined {
+  const scanner = new FieldScanner(bytes, new ReadBudget(PEEK_LIMIT));
+  let start = 0;
+  let end = 0;
+  try {
+    while (scanner.next()) {
+      if (!scanner.isDelimited(field)) continue;
+      ({ start, end } = scanner);
+    }
+    return end - start > MAX_TEXT_BYTES ? undefined : utf8.decode(bytes.subarray(start, end));
+  } catch {
+    return undefined;
+  }
+}
+
+/** A repeated message field whose elements are decoded one by one. */
+export interface PieceField {
+  readonly number: number;
+  /** As in the schema. */
+  readonly name: string;
+}
+
+/** The elements of a repeated message field, encoded, and the rest of the message, decoded. */
+export interface MessagePieces<T> {
+  /** Where each element begins, and where it ends: pairs, in order. */
+  readonly bounds: readonly number[];
+  /** Without the elements. */
+  readonly message: T;
 }
 
 /**
- * Reads the text in one field of a message and skips all others, without decoding them.
- *
- * @returns the same as decoding: the last occurrence, or empty text; `undefined` if malformed.
+ * Decodes a message without the elements of one repeated message field, which are decoded one by one, each within the budget of
+ * one message. @returns `undefined` after adding a violation.
  */
-export function peekText(bytes: Uint8Array, field: number): string | undefined {
-  let text = '';
+export function decodePieces<T>(
+  decoder: MessageDecoder<T>,
+  bytes: Uint8Array,
+  field: PieceField,
+  violations: Violations,
+): MessagePieces<T> | undefined {
   try {
-    forEachField(createReader(bytes), (number, wireType, reader) => {
-      if (number === field && wireType === WireType.LengthDelimited) text = reader.string();
-      else reader.skip(wireType, number);
-    });
-    return text;
-  } catch {
-    return undefined;
+    const { bounds, rest } = splitMessage(bytes, field.number, violations.budget.whole);
+    const message = decodeMessage(decoder, rest, violations);
+    return message && { bounds, message };
+  } catch (error) {
+    if (error instanceof ReadLimitError) return violations.at(field.name).add(error.reason);
+    return violations.add(`malformed message: ${errorMessage(error)}`);
+  }
+}
+
+/** Decodes elements one by one, each within the budget of one message, up to the first one that is malformed. */
+export function* decodeEach<T>(
+  decoder: MessageDecoder<T>,
+  bytes: Uint8Array,
+  bounds: readonly number[],
+  malformed: Violations,
+): IterableIterator<T> {
+  for (let i = 0; i < bounds.length; i += 2) {
+    malformed.budget.renew();
+    const message = decodeMessage(decoder, bytes.subarray(bounds[i], bounds[i + 1]), malformed);
+    if (message === undefined) return;
+    yield message;
   }
 }
 

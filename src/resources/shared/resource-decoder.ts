@@ -1,4 +1,5 @@
-import type { Steps } from '../../util/steps';
+import { MESSAGE_LIMIT, ReadBudget, type ReadLimit } from '../../util/read-budget';
+import { runSteps, type Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';
 import type {
   DecodeContext,
@@ -11,8 +12,8 @@ import type {
 import type * as UnusedFields from '../wire/unused-fields';
 import { decodeMessage, peekText, type AnyType } from './any';
 
-/** Parses the resources of a message type. */
-export interface ResourceParser<M, T, C>
+/** What the parsers of all types of resources have. */
+interface ResourceParser<M, T, C>
   extends
     AnyType<M>,
     Pick<
@@ -26,38 +27,46 @@ export interface ResourceParser<M, T, C>
     > {
   /** Adds a violation for a resource that is too large to be decoded. */
   checkSize?(bytes: Uint8Array, violations: Violations): void;
-  /** Validates a message. @returns `undefined` only after adding a violation. */
-  parse(
-    message: M,
-    context: DecodeContext<T>,
-    violations: Violations,
-    bytes: Uint8Array,
-  ): DecodedValue<T, C> | undefined;
+  /** How many fields a resource may have. Default: as many as one message that is decoded in one turn. */
+  readonly limit?: ReadLimit;
   /**
-   * Decodes and validates a large resource in steps.
-   * @returns `undefined` for a small one. The steps return `undefined` only after adding a violation.
-   */
-  parseInSteps?(
-    bytes: Uint8Array,
-    context: DecodeContext<T>,
-    violations: Violations,
-  ): Steps<DecodedValue<T, C> | undefined> | undefined;
-  /**
-   * Decodes the parts of a resource that differ from the previous version.
-   * @returns `undefined` to decode it as a whole, which also reports what is wrong with it.
+   * Decodes what has changed since the previous version, in steps.
+   * @returns `undefined` to decode the resource as a whole, which also reports what is wrong with it.
    */
   parseChange?(
     bytes: Uint8Array,
     previous: PreviousVersion<T>,
     context: DecodeContext<T>,
+  ): Steps<DecodedValue<T, C> | undefined>;
+}
+
+/** Parses resources that are decoded in one turn. */
+export interface MessageParser<M, T, C> extends ResourceParser<M, T, C> {
+  /** Validates a message. @returns `undefined` only after adding a violation. */
+  parse(
+    message: M,
+    context: DecodeContext<T>,
+    violations: Violations,
   ): DecodedValue<T, C> | undefined;
+}
+
+/** Parses resources that may be large, in steps. */
+export interface SteppedParser<M, T, C> extends ResourceParser<M, T, C> {
+  /** Decodes and validates a resource. @returns `undefined` only after adding a violation. */
+  parseInSteps(
+    bytes: Uint8Array,
+    context: DecodeContext<T>,
+    violations: Violations,
+  ): Steps<DecodedValue<T, C> | undefined>;
 }
 
 // In all four resource messages the name is field 1.
 const NAME_FIELD = 1;
 
 /** Creates a resource type from a parser. */
-export function createResourceType<M, T, C>(parser: ResourceParser<M, T, C>): ResourceType<T, C> {
+export function createResourceType<M, T, C>(
+  parser: MessageParser<M, T, C> | SteppedParser<M, T, C>,
+): ResourceType<T, C> {
   const { typeName: messageName, allResourcesRequiredInSotw, discoveryService } = parser;
   const peekName = (bytes: Uint8Array) => peekText(bytes, NAME_FIELD);
   const typeUrl = `type.googleapis.com/${messageName}`;
@@ -77,64 +86,40 @@ export function createResourceType<M, T, C>(parser: ResourceParser<M, T, C>): Re
     }),
     elementLimit: parser.elementLimit,
     countElements: (value) => parser.countElements?.(value) ?? 0,
-    decode: (bytes, context) =>
-      decodeQuickly(parser, bytes, context) ?? decodeWhole(parser, bytes, context),
-    ...(parser.parseInSteps !== undefined && {
-      decodeInSteps: (bytes: Uint8Array, context: DecodeContext<T>) =>
-        decodeInSteps(parser, bytes, context),
-    }),
+    decode: (bytes, context) => runSteps(decode(parser, bytes, context)),
+    decodeInSteps: (bytes, context) => decode(parser, bytes, context),
   };
 }
 
-/** Rejects a resource that is too large, and decodes one that has hardly changed; `undefined` if it is neither. */
-function decodeQuickly<M, T, C>(
-  parser: ResourceParser<M, T, C>,
-  bytes: Uint8Array,
-  context: DecodeContext<T>,
-): Decoded<T, C> | undefined {
-  const name = peekText(bytes, NAME_FIELD);
-  const violations = Violations.root();
-  parser.checkSize?.(bytes, violations);
-  if (violations.count > 0) return { name, result: { ok: false, error: violations.all } };
-  const previous = name === undefined ? undefined : context.previous(name);
-  const changed = previous && parser.parseChange?.(bytes, previous, context);
-  return changed && { name, result: success(changed) };
-}
-
-function decodeWhole<M, T, C>(
-  parser: ResourceParser<M, T, C>,
-  bytes: Uint8Array,
-  context: DecodeContext<T>,
-): Decoded<T, C> {
-  const violations = Violations.root();
-  const message = decodeMessage(parser.decoder, bytes, violations);
-  const value = message && parser.parse(message, context, violations, bytes);
-  return decoded(bytes, value, violations);
-}
-
-function* decodeInSteps<M, T, C>(
-  parser: ResourceParser<M, T, C>,
+function* decode<M, T, C>(
+  parser: MessageParser<M, T, C> | SteppedParser<M, T, C>,
   bytes: Uint8Array,
   context: DecodeContext<T>,
 ): Steps<Decoded<T, C>> {
-  const quickly = decodeQuickly(parser, bytes, context);
-  if (quickly !== undefined) return quickly;
-  const violations = Violations.root();
-  const steps = parser.parseInSteps?.(bytes, context, violations);
-  if (steps === undefined) return decodeWhole(parser, bytes, context);
-  yield;
-  return decoded(bytes, yield* steps, violations);
-}
-
-/** Returns the value if there is no violation. */
-function decoded<T, C>(
-  bytes: Uint8Array,
-  value: DecodedValue<T, C> | undefined,
-  violations: Violations,
-): Decoded<T, C> {
   const name = peekText(bytes, NAME_FIELD);
+  const { maxFields, scope } = parser.limit ?? { ...MESSAGE_LIMIT, scope: 'resource' };
+  const resource = new ReadBudget({ maxFields, scope }, context.budget);
+  const violations = Violations.root(new ReadBudget(MESSAGE_LIMIT, resource));
+  parser.checkSize?.(bytes, violations);
+  if (violations.count > 0) return { name, result: { ok: false, error: violations.all } };
+  const previous = name === undefined ? undefined : context.previous(name);
+  const changed =
+    previous && parser.parseChange && (yield* parser.parseChange(bytes, previous, context));
+  if (changed !== undefined) return { name, result: success(changed) };
+  const value = yield* parseWhole(parser, bytes, context, violations);
   const isValid = value !== undefined && violations.count === 0;
   return { name, result: isValid ? success(value) : { ok: false, error: violations.all } };
+}
+
+function* parseWhole<M, T, C>(
+  parser: MessageParser<M, T, C> | SteppedParser<M, T, C>,
+  bytes: Uint8Array,
+  context: DecodeContext<T>,
+  violations: Violations,
+): Steps<DecodedValue<T, C> | undefined> {
+  if ('parseInSteps' in parser) return yield* parser.parseInSteps(bytes, context, violations);
+  const message = decodeMessage(parser.decoder, bytes, violations);
+  return message && parser.parse(message, context, violations);
 }
 
 /** Not spread: V8 makes a hidden class for each object with a spread. */

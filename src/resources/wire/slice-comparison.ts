@@ -1,4 +1,5 @@
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
+import { FieldScanner } from '../../protobuf/field-scanner';
 import { elementStart, restOf, type SlicedMessage } from './sliced-message';
 
 /** How far on in the previous version an element is looked for, in bytes: some hundred elements. */
@@ -26,18 +27,13 @@ export interface SliceComparison {
 
 /** Returns the number of bytes before the first element; `undefined` if they are malformed. */
 export function readHeadLength(bytes: Uint8Array, field: number): number | undefined {
-  const reader = new BinaryReader(bytes);
+  const scanner = new FieldScanner(bytes);
   try {
-    while (reader.pos < reader.len) {
-      const start = reader.pos;
-      const [number, wireType] = reader.tag();
-      if (number === field) return start;
-      reader.skip(wireType, number);
-    }
+    while (scanner.next()) if (scanner.number === field) return scanner.tagStart;
   } catch {
     return undefined;
   }
-  return reader.len;
+  return bytes.length;
 }
 
 /**

@@ -1,7 +1,9 @@
 import type { ServerConfig } from '../../bootstrap/bootstrap';
 import { errorMessage } from '../../util/error-message';
+import { ReadBudget } from '../../util/read-budget';
 import { err, ok, type Result } from '../../util/result';
 import type { Steps } from '../../util/steps';
+import { RESPONSE_LIMIT } from '../limits';
 import type { Accepted, ResourceEvent } from '../resource-state';
 import type {
   CertificateProviders,
@@ -35,6 +37,8 @@ export interface ResourceDecoderOptions {
 export class ResourceDecoder {
   /** How many elements the resources accepted so far have more than those they replace. */
   private addedElements = 0;
+  /** How many fields the resources of the response may still have. */
+  private readonly budget = new ReadBudget(RESPONSE_LIMIT);
 
   constructor(private readonly options: ResourceDecoderOptions) {}
 
@@ -45,6 +49,7 @@ export class ResourceDecoder {
     const context: DecodeContext<unknown> = {
       server,
       certificateProviders,
+      budget: this.budget,
       previous: (name) => {
         const previous = this.options.previous(name);
         from = previous?.value;

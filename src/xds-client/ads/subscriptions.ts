@@ -1,6 +1,6 @@
 import type { Node } from '../../generated/envoy/config/core/v3/base';
 import type { Status } from '../../generated/google/rpc/status';
-import { splitMessage, type EncodedElements } from '../../protobuf/encoded-elements';
+import { EncodedElements, splitMessage } from '../../protobuf/encoded-elements';
 import { asBuffer } from '../../util/as-buffer';
 import { errorMessage } from '../../util/error-message';
 import { err, ok, type Result } from '../../util/result';
@@ -104,8 +104,9 @@ export function decodeResponse<T>(
   bytes: Uint8Array,
 ): Result<DecodedResponse<T>, string> {
   try {
-    const { elements: resources, rest } = splitMessage(asBuffer(bytes), RESOURCES);
-    return ok({ message: codec.decode(rest), resources });
+    const message = asBuffer(bytes);
+    const { bounds, rest } = splitMessage(message, RESOURCES);
+    return ok({ message: codec.decode(rest), resources: new EncodedElements(message, bounds) });
   } catch (error) {
     return err(`sent a response that cannot be decoded: ${errorMessage(error)}`);
   }
