@@ -10,6 +10,9 @@ import type { HttpFilterInstance } from './listener';
 const FILTER_CONFIG = 'envoy.config.route.v3.FilterConfig';
 const noOverrides: HttpFilterOverrides = new Map();
 
+/** HTTP filters of a listener, and overrides of them at one place. */
+export const MAX_HTTP_FILTERS = 1000;
+
 /**
  * Validates the filter chain of a listener (gRFC A39). An optional filter of an unknown type is left out; of
  * those that remain exactly the last must be terminal.
@@ -19,6 +22,7 @@ export function parseHttpFilters(
   filters: HttpFilterParser,
   violations: Violations,
 ): readonly HttpFilterInstance[] {
+  if (!checkLength(chain.length, violations)) return [];
   const names = new Set<string>();
   const known: { readonly typeName: string; readonly violations: Violations }[] = [];
   const instances: HttpFilterInstance[] = [];
@@ -53,6 +57,12 @@ export function parseHttpFilters(
   return instances;
 }
 
+function checkLength(length: number, violations: Violations): boolean {
+  if (length <= MAX_HTTP_FILTERS) return true;
+  violations.add(`must not have more than ${MAX_HTTP_FILTERS} entries, but has ${length}`);
+  return false;
+}
+
 function checkName(name: string, names: Set<string>, violations: Violations): void {
   if (name === '') violations.add('must not be empty');
   else if (names.has(name)) violations.add(`duplicate name ${JSON.stringify(name)}`);
@@ -76,7 +86,7 @@ export function parseFilterOverrides(
   filters: HttpFilterParser,
   violations: Violations,
 ): HttpFilterOverrides {
-  if (overrides.size === 0) return noOverrides;
+  if (overrides.size === 0 || !checkLength(overrides.size, violations)) return noOverrides;
   const parsed = new Map<string, HttpFilterOverride>();
   for (const [name, config] of overrides) {
     const at = violations.key(name);

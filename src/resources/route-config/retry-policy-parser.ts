@@ -8,6 +8,8 @@ import type { ParseContext } from '../extension-points';
 import type { RetryableCode, RetryPolicy } from './route-config';
 
 const MAX_ATTEMPTS = 5;
+/** Characters of `retry_on`. */
+const MAX_RETRY_ON_LENGTH = 8192;
 const MIN_INTERVAL_MS = 1;
 const DEFAULT_BASE_INTERVAL_MS = 25;
 const MAX_TO_BASE_INTERVAL = 10;
@@ -34,6 +36,10 @@ export function parseRetryPolicy(
   if (extensions.retries === false) return undefined;
   if (numRetries < 1) violations.at('num_retries').add(`must be at least 1, not ${numRetries}`);
   const intervals = parseIntervals(retryBackOff, violations.at('retry_back_off'));
+  if (retryOn.length > MAX_RETRY_ON_LENGTH) {
+    const reason = `must not exceed ${MAX_RETRY_ON_LENGTH} characters, but has ${retryOn.length}`;
+    return violations.at('retry_on').add(reason);
+  }
   if (numRetries < 1 || intervals === undefined) return undefined;
   const codes = parseCodes(retryOn);
   if (codes.length === 0) return 'none';

@@ -1,0 +1,204 @@
+import { BinaryWriter } from '@bufbuild/protobuf/wire';
+import type { ResourceType } from '../../src/xds-client/resource-type';
+import { ROUTES_LIMIT } from '../../src/resources/shared/read-limits';
+import { MESSAGE_LIMIT, ReadBudget } from '../../src/util/read-budget';
+import type { Json } from '../support/xds-json';
+import { encode, serverWith, types, violationsOf } from './decode-json';
+
+/** Takes the steps of decoding. @returns their number, and what is wrong. */
+function decode(type: ResourceType<unknown>, bytes: Uint8Array, budget?: ReadBudget) {
+  const context = { server: serverWith(), previous: () => undefined, budget };
+  const steps = type.decodeInSteps?.(bytes, context);
+  if (steps === undefined) throw new Error('the type is not decoded in steps');
+  for (let count = 0; ; count++) {
+    const step = steps.next();
+    if (step.done !== true) continue;
+    const { result } = step.value;
+    return { count, violations: result.ok ? [] : result.error };
+  }
+}
+
+/** A message within messages: field numbers from the outside, and what is in the innermost one. */
+function nested(path: readonly number[], content: Uint8Array): Uint8Array {
+  return path.reduceRight(
+    (inner, number) => new BinaryWriter().tag(number, 2).bytes(inner).finish(),
+    content,
+  );
+}
+
+function repeated(
+  field: number,
+  count: number,
+  element: Uint8Array = new Uint8Array(0),
+): Uint8Array {
+  const one = new BinaryWriter().tag(field, 2).bytes(element).finish();
+  return Buffer.alloc(count * one.length, one);
+}
+
+const routes = (count: number): Json => ({
+  name: 'r',
+  virtual_hosts: [
+    {
+      name: 'all',
+      domains: ['*'],
+      routes: Array.from({ length: count }, (_, i) => ({
+        match: { path: `/${i}` },
+        route: { cluster: 'c' },
+      })),
+    },
+  ],
+});
+
+const inline = (config: Json): Json => ({
+  name: 'l',
+  api_listener: {
+    api_listener: {
+      '@type':
+        'type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager',
+      route_config: config,
+      http_filters: [
+        {
+          name: 'router',
+          typed_config: {
+            '@type': 'type.googleapis.com/envoy.extensions.filters.http.router.v3.Router',
+          },
+        },
+      ],
+    },
+  },
+});
+
+describe('routes', () => {
+  const routeConfig = (count: number) =>
+    decode(types.routeConfig, encode(types.routeConfig, routes(count)));
+  const listener = (count: number) =>
+    decode(types.listener, encode(types.listener, inline(routes(count))));
+
+  it.each([
+    ['of a route configuration', routeConfig],
+    ['inline in a listener', listener],
+  ])('%s are decoded in steps, whose number grows with theirs', (_case, decodeOf) => {
+    const [small, large] = [decodeOf(2000), decodeOf(4000)];
+    expect([small.violations, large.violations]).toEqual([[], []]);
+    expect(small.count).toBeGreaterThan(10);
+    expect(large.count / small.count).toBeGreaterThan(1.9);
+    expect(large.count / small.count).toBeLessThan(2.2);
+  });
+
+  it('of many virtual hosts are decoded in steps', () => {
+    const { count, violations } = decode(types.routeConfig, repeated(2, 20_000));
+    expect(count).toBeGreaterThan(1000);
+    expect(violations).toHaveLength(101);
+    expect(violations.at(-1)).toBe('and 19900 more violations');
+  });
+
+  it.each<[string, number[], number, string]>([
+    ['virtual hosts', [], 2, 'virtual_hosts'],
+    ['routes', [2], 3, 'virtual_hosts[0].routes'],
+  ])(
+    'of more %s than fields may be read are refused before any is decoded',
+    (_case, path, field, at) => {
+      const bytes = nested(path, repeated(field, ROUTES_LIMIT.maxFields + 1));
+      const { violations, count } = decode(types.routeConfig, bytes);
+      expect(violations).toContain(`${at}: more than 2000000 fields in one resource`);
+      expect(count).toBeLessThan(10);
+    },
+  );
+
+  it.each<[string, number[], number, string]>([
+    ['domains', [2], 2, 'virtual_hosts[0].domains'],
+    ['header matchers', [2, 3, 1], 6, 'virtual_hosts[0].routes[0].match.headers'],
+    [
+      'weighted clusters',
+      [2, 3, 2, 3],
+      1,
+      'virtual_hosts[0].routes[0].route.weighted_clusters.clusters',
+    ],
+    ['hash policies', [2, 3, 2], 15, 'virtual_hosts[0].routes[0].route.hash_policy'],
+    ['fields that are not known', [2, 3], 1999, 'virtual_hosts[0].routes[0]'],
+  ])('with more %s than one message may have are refused', (_case, path, field, at) => {
+    const bytes = nested(path, repeated(field, MESSAGE_LIMIT.maxFields + 1));
+    expect(decode(types.routeConfig, bytes).violations).toContain(
+      `${at}: more than 100000 fields in one message`,
+    );
+  });
+
+  it('count against what the response has left', () => {
+    const budget = new ReadBudget({ maxFields: 15_000, scope: 'response' });
+    const bytes = encode(types.routeConfig, routes(1500));
+    expect(decode(types.routeConfig, bytes, budget).violations).toEqual([]);
+    expect(decode(types.routeConfig, bytes, budget).violations[0]).toContain(
+      'more than 15000 fields in one response',
+    );
+  });
+});
+
+describe('other resources', () => {
+  it.each<[string, ResourceType<unknown>, number[], number, string]>([
+    ['aliases of a cluster', types.cluster, [], 1, 'name'],
+    ['transport sockets', types.cluster, [], 43, 'transport_socket_matches'],
+    ['fields of a listener', types.listener, [], 1999, ''],
+    ['bits of metadata', types.cluster, [25], 1, 'metadata.filter_metadata'],
+  ])('with more %s than one message may have are refused', (_case, type, path, field, at) => {
+    const { violations } = decode(type, nested(path, repeated(field, MESSAGE_LIMIT.maxFields + 1)));
+    const limit = 'more than 100000 fields in one message';
+    expect(violations).toContain(at === '' ? limit : `${at}: ${limit}`);
+  });
+});
+
+describe('lists that cost more than their fields', () => {
+  it.each([
+    [1000, []],
+    [
+      1001,
+      [
+        'virtual_hosts[0].typed_per_filter_config: must not have more than 1000 entries, but has 1001',
+      ],
+    ],
+  ])('%i overrides of filters', (count, expected) => {
+    const override = {
+      '@type': 'type.googleapis.com/envoy.config.route.v3.FilterConfig',
+      disabled: true,
+    };
+    const overrides = Object.fromEntries(
+      Array.from({ length: count }, (_, i) => [`f${i}`, override]),
+    );
+    const config = {
+      name: 'r',
+      virtual_hosts: [{ name: 'v', domains: ['*'], typed_per_filter_config: overrides }],
+    };
+    expect(decode(types.routeConfig, encode(types.routeConfig, config)).violations).toEqual(
+      expected,
+    );
+  });
+
+  it('a chain of 1001 filters is refused', () => {
+    const filters = Array.from({ length: 1001 }, (_, i) => ({ name: `f${i}`, is_optional: true }));
+    const listener = inline(routes(1));
+    const manager = {
+      '@type':
+        'type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager',
+      rds: { route_config_name: 'r', config_source: { ads: {} } },
+      http_filters: filters,
+    };
+    const violations = violationsOf(types.listener, {
+      ...listener,
+      api_listener: { api_listener: manager },
+    });
+    expect(violations).toEqual([
+      'api_listener.api_listener.http_filters: must not have more than 1000 entries, but has 1001',
+    ]);
+  });
+
+  it('a retry_on of 8,193 characters is refused', () => {
+    const config = {
+      name: 'r',
+      virtual_hosts: [
+        { name: 'v', domains: ['*'], retry_policy: { retry_on: ','.repeat(8193) }, routes: [] },
+      ],
+    };
+    expect(violationsOf(types.routeConfig, config)).toEqual([
+      'virtual_hosts[0].retry_policy.retry_on: must not exceed 8192 characters, but has 8193',
+    ]);
+  });
+});
