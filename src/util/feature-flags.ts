@@ -78,7 +78,10 @@ export interface FeatureFlags {
    * servers. Default: off.
    */
   readonly literalAuthorityRewrite: boolean;
-  /** gRFC A113, `GRPC_EXPERIMENTAL_PF_WEIGHTED_SHUFFLING`: pick_first minds weights. Default: on. */
+  /**
+   * gRFC A113, `GRPC_EXPERIMENTAL_PF_WEIGHTED_SHUFFLING`: pick_first shuffles by weight, and weights of endpoints are
+   * normalized for it and for ring_hash. Default: on.
+   */
   readonly weightedShuffling: boolean;
   /** gRFC A114, `GRPC_EXPERIMENTAL_WRR_CUSTOM_METRICS`: utilization from named metrics. Default: off. */
   readonly wrrCustomMetrics: boolean;

@@ -2,12 +2,17 @@ import {
   emptyEndpointSet,
   type EndpointSet,
   shareEndpointSet,
+  type WeightSums,
 } from '../../src/lb/endpoints/endpoint-set';
 import { makeEndpoint, makeEndpointSet, makeLocality } from '../support/lb-harness';
 
 const a = makeLocality('a', ['10.0.0.1:80']);
 const ends = [makeEndpoint('127.0.0.1:80'), makeEndpoint('127.0.0.2:80')];
 const b = makeLocality('b', ['10.0.0.2:80']);
+
+function sums(weight: number): WeightSums {
+  return { localities: 2, endpoints: new Map([[a.locality, weight]]) };
+}
 
 function withChildren(...children: readonly (readonly [string, EndpointSet])[]): EndpointSet {
   return { localities: [], children: new Map(children) };
@@ -50,6 +55,19 @@ describe('shareEndpointSet', () => {
       false,
     ],
     ['an order and none', { ...makeEndpointSet(a), order: ends }, makeEndpointSet(a), false],
+    [
+      'the same sums',
+      { ...makeEndpointSet(a), whole: sums(7) },
+      { ...makeEndpointSet(a), whole: sums(7) },
+      true,
+    ],
+    [
+      'other sums',
+      { ...makeEndpointSet(a), whole: sums(7) },
+      { ...makeEndpointSet(a), whole: sums(8) },
+      false,
+    ],
+    ['sums and none', { ...makeEndpointSet(a), whole: sums(7) }, makeEndpointSet(a), false],
     ['one more child', withChildren(), withChildren(['x', makeEndpointSet(a)]), false],
     ['children and none', withChildren(), emptyEndpointSet, false],
   ])('with %s', (_case, left, right, expected) => {

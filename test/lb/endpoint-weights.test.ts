@@ -1,5 +1,11 @@
 import { combinedWeights } from '../../src/lb/endpoints/endpoint-weights';
-import { emptyEndpointSet } from '../../src/lb/endpoints/endpoint-set';
+import {
+  emptyEndpointSet,
+  type EndpointSet,
+  endpointsByLocality,
+} from '../../src/lb/endpoints/endpoint-set';
+import { DrainingFilter } from '../../src/lb/override-host/balancer';
+import { chooseSubset } from '../../src/lb/random-subsetting/choose-subset';
 import { makeEndpoint, makeEndpointSet, makeLocality } from '../support/lb-harness';
 
 function locality(weight: number, ...weights: number[]) {
@@ -35,6 +41,33 @@ describe('the combined weight of an endpoint', () => {
   it('is never zero', () => {
     const set = makeEndpointSet(locality(1, 1, 2 ** 32 - 2), locality(2 ** 32 - 2, 1));
     expect([...combinedWeights(set)]).toEqual([1, 1, ONE - 1]);
+  });
+
+  it.each<[string, (set: EndpointSet) => EndpointSet]>([
+    ['is left out because it is DRAINING', (set) => new DrainingFilter().filter(set)],
+    [
+      'is not in the subset',
+      (set) => {
+        const ranks = Array.from(
+          endpointsByLocality(set),
+          ({ health }) => +(health === 'DRAINING'),
+        );
+        return chooseSubset(set, Float64Array.from(ranks), 3, undefined);
+      },
+    ],
+  ])('counts an endpoint that %s', (_why, filter) => {
+    const draining = (weight: number) =>
+      makeEndpoint(`127.0.1.${weight}:80`, { weight, health: 'DRAINING' });
+    const set = makeEndpointSet(
+      makeLocality('x', [makeEndpoint('127.0.0.1:80', { weight: 2 }), draining(6)], 1),
+      makeLocality('y', [draining(7)], 4),
+      makeLocality('z', [draining(5), '127.0.0.2:80', '127.0.0.3:80'], 3),
+    );
+    const [first, , , , second, third] = combinedWeights(set);
+    expect([...combinedWeights(filter(set))]).toEqual([first, second, third]);
+    // 2 of 8 in a locality of 1 of 8, and 1 of 7 in one of 3 of 8.
+    expect(first).toBe(ONE / 32);
+    expect(second).toBe(Math.floor((Math.floor(ONE / 7) * 3) / 8));
   });
 
   it('exists for no endpoints too', () => {

@@ -1,5 +1,5 @@
-import type { LocalityEndpoints, XdsEndpoint } from '../../resources/endpoints/endpoints';
-import { shareList, shareMap } from '../../util/share';
+import type { Locality, LocalityEndpoints, XdsEndpoint } from '../../resources/endpoints/endpoints';
+import { shareFields, shareList, shareMap } from '../../util/share';
 
 /**
  * The endpoints of a policy, as the shared immutable objects of `XdsConfig`. A policy with named children (priority)
@@ -10,8 +10,18 @@ export interface EndpointSet {
   readonly localities: readonly LocalityEndpoints[];
   /** All endpoints of the localities in the order to use them in; absent if that is locality by locality. */
   readonly order?: readonly XdsEndpoint[] | undefined;
+  /** What the weights are shares of, if endpoints were left out (gRFC A113); absent if none was. */
+  readonly whole?: WeightSums | undefined;
   /** The sets of named children; `undefined` if there are none. */
   readonly children: ReadonlyMap<string, EndpointSet> | undefined;
+}
+
+/** The sums of the weights of a priority. */
+export interface WeightSums {
+  /** Of the localities. */
+  readonly localities: number;
+  /** Of the endpoints, by locality. */
+  readonly endpoints: ReadonlyMap<Locality, number>;
 }
 
 /** No endpoints. */
@@ -26,10 +36,19 @@ export function shareEndpointSet(
   const localities = shareList(previous?.localities, next.localities);
   const children = next.children && shareChildren(previous?.children, next.children);
   const order = next.order && shareList(previous?.order, next.order);
+  const whole = next.whole && shareSums(previous?.whole, next.whole);
   const isSame = (set: EndpointSet | undefined) =>
-    set?.localities === localities && set.children === children && set.order === order;
+    set?.localities === localities &&
+    set.children === children &&
+    set.order === order &&
+    set.whole === whole;
   if (previous !== undefined && isSame(previous)) return previous;
-  return isSame(next) ? next : { localities, children, order };
+  return isSame(next) ? next : { localities, children, order, whole };
+}
+
+function shareSums(previous: WeightSums | undefined, next: WeightSums): WeightSums {
+  const endpoints = shareMap(previous?.endpoints, next.endpoints);
+  return shareFields(previous, { localities: next.localities, endpoints });
 }
 
 /** Returns all endpoints of a set, in the order to use them in. */

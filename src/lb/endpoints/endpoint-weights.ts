@@ -1,44 +1,52 @@
+import type { Locality } from '../../resources/endpoints/endpoints';
 import { runSteps, STEP_SIZE, type Steps } from '../../util/steps';
-import type { EndpointSet } from './endpoint-set';
+import { type EndpointSet, endpointsByLocality, type WeightSums } from './endpoint-set';
 
 /** 1 as an unsigned fixed-point number with 31 bits after the point, as in gRFC A113. */
 const ONE = 2 ** 31;
 
-/** The weight and the size of a locality. */
-export interface WeighedLocality {
-  readonly weight: number;
-  readonly size: number;
+/**
+ * Returns what the weights of a set are shares of: its `whole`, or the sums of all its endpoints. The maker of a set with
+ * fewer endpoints adds them to it.
+ */
+export function sumWeights({ localities, whole }: EndpointSet): WeightSums {
+  if (whole !== undefined) return whole;
+  const endpointSums = new Map<Locality, number>();
+  let localitySum = 0;
+  for (const { endpoints, locality, weight } of localities) {
+    localitySum += weight;
+    let sum = 0;
+    for (const endpoint of endpoints) sum += endpoint.weight;
+    endpointSums.set(locality, sum);
+  }
+  return { localities: localitySum, endpoints: endpointSums };
 }
 
 /**
- * Returns the weight of each endpoint among all of them, in the order of `endpointsByLocality`: its share of its locality
- * times the share of the locality (gRFC A113). At least 1; a share of 1 is 2^31.
+ * Returns the weight of each endpoint among all of its priority, in the order of `endpointsByLocality`: its share of its
+ * locality times the share of the locality (gRFC A113). At least 1; a share of 1 is 2^31.
  */
-export function combinedWeights({ localities }: EndpointSet): Uint32Array {
-  const weights = localities.flatMap(({ endpoints }) => endpoints.map(({ weight }) => weight));
-  const sizes = localities.map(({ endpoints, weight }) => ({ weight, size: endpoints.length }));
-  const combined = Uint32Array.from(weights);
-  runSteps(combineWeights(sizes, combined));
+export function combinedWeights(set: EndpointSet): Uint32Array {
+  const combined = Uint32Array.from(endpointsByLocality(set), ({ weight }) => weight);
+  runSteps(combineWeights(set, combined));
   return combined;
 }
 
 /**
  * Does the same with numbers, in steps.
  *
- * @param weights The weight of each endpoint within its locality, those of the first locality first. Replaced by its
+ * @param weights The weight of each endpoint within its locality, in the order of `endpointsByLocality`. Replaced by its
  *   weight among all.
  */
-export function* combineWeights(
-  localities: readonly WeighedLocality[],
-  weights: Uint32Array,
-): Steps<void> {
-  let localitySum = 0;
-  for (const { weight } of localities) localitySum += weight;
+export function* combineWeights(set: EndpointSet, weights: Uint32Array): Steps<void> {
+  const { whole } = set;
+  let localitySum = whole?.localities ?? 0;
+  if (whole === undefined) for (const { weight } of set.localities) localitySum += weight;
   let start = 0;
   let operations = 0;
-  for (const { weight, size } of localities) {
-    const end = start + size;
-    const sum = sumOf(weights, start, end);
+  for (const { endpoints, locality, weight } of set.localities) {
+    const end = start + endpoints.length;
+    const sum = whole?.endpoints.get(locality) ?? sumOf(weights, start, end);
     const localityShare = share(weight, localitySum);
     while (start < end) {
       const next = Math.min(end, start + STEP_SIZE);
@@ -50,6 +58,27 @@ export function* combineWeights(
       yield;
     }
   }
+}
+
+/**
+ * Returns the products of the weights of endpoints and of their localities, which are their weights among all without gRFC
+ * A113. They may exceed 2^32, where those of grpc-go and C-core wrap around.
+ *
+ * @param weights As for `combineWeights`; not changed.
+ */
+export function* multiplyWeights(
+  { localities }: EndpointSet,
+  weights: Uint32Array,
+): Steps<Float64Array> {
+  const products = new Float64Array(weights);
+  let position = 0;
+  for (const { endpoints, weight } of localities) {
+    for (const end = position + endpoints.length; position < end; position++) {
+      products[position] = weight * (products[position] ?? 0);
+      if (position % STEP_SIZE === STEP_SIZE - 1) yield;
+    }
+  }
+  return products;
 }
 
 function sumOf(weights: Uint32Array, start: number, end: number): number {

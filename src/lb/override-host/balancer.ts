@@ -2,6 +2,7 @@ import type { ChannelOptions, Picker, Subchannel, SubchannelAddress } from '../.
 import type { LocalityEndpoints } from '../../resources/endpoints/endpoints';
 import { ok } from '../../util/result';
 import type { EndpointSet } from '../endpoints/endpoint-set';
+import { sumWeights } from '../endpoints/endpoint-weights';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
 import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { childUpdate } from '../tree/lb-update';
@@ -80,14 +81,15 @@ export class DrainingFilter {
   private filterSet(set: EndpointSet): EndpointSet {
     const localities = set.localities.map((locality) => this.filterLocality(locality));
     let same = localities.every((locality, i) => locality === set.localities[i]);
-    if (set.children === undefined) return same ? set : { localities, children: undefined };
+    const whole = same ? set.whole : sumWeights(set);
+    if (set.children === undefined) return same ? set : { localities, children: undefined, whole };
     const children = new Map<string, EndpointSet>();
     for (const [name, child] of set.children) {
       const filtered = this.filter(child);
       same &&= filtered === child;
       children.set(name, filtered);
     }
-    return same ? set : { localities, children };
+    return same ? set : { localities, children, whole };
   }
 
   private filterLocality(locality: LocalityEndpoints): LocalityEndpoints {

@@ -1,6 +1,7 @@
 import type { Locality, LocalityEndpoints, XdsEndpoint } from '../../resources/endpoints/endpoints';
 import { shareFields, shareList } from '../../util/share';
 import { endpointsByLocality, type EndpointSet, shareEndpointSet } from '../endpoints/endpoint-set';
+import { sumWeights } from '../endpoints/endpoint-weights';
 
 /**
  * Chooses the endpoints of lowest rank, in the order of their ranks (gRFC A68), and leaves out localities without any.
@@ -33,7 +34,8 @@ export function chooseSubset(
     for (const member of members) chosen.push(member);
   }
   const order = localities.length === 1 ? undefined : inOrder(chosen);
-  return shareEndpointSet(previous, { localities, children: set.children, order });
+  const { children } = set;
+  return shareEndpointSet(previous, { localities, children, order, whole: sumWeights(set) });
 }
 
 interface RankedEndpoint {

@@ -29,7 +29,10 @@ import type { RingMembers } from './ring-members';
 /** The options that all ring_hash policies of a process share. */
 export interface RingHashPolicyOptions {
   readonly hash: XxHash64;
-  readonly flags: Pick<FeatureFlags, 'requestHashKey' | 'endpointHashKeyBackwardCompat'>;
+  readonly flags: Pick<
+    FeatureFlags,
+    'requestHashKey' | 'endpointHashKeyBackwardCompat' | 'weightedShuffling'
+  >;
   /** The limit of both sizes of a config (gRFC A42). */
   readonly limits: Pick<Limits, 'maxRingSize'>;
 }
@@ -92,7 +95,8 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
   ) {
     const { columns, flags, hash } = options;
     const usesHashKeys = !flags.endpointHashKeyBackwardCompat;
-    this.builder = new RingBuilder({ columns, hash, usesHashKeys });
+    const normalizesWeights = flags.weightedShuffling;
+    this.builder = new RingBuilder({ columns, hash, normalizesWeights, usesHashKeys });
     this.live = new LiveRing(this.builder.ring);
     this.connections = new RingConnections({
       host,

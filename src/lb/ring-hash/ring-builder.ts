@@ -14,6 +14,8 @@ export interface RingBuilderOptions {
   readonly hash: Pick<XxHash64, 'hash'>;
   /** Whether endpoints are placed by their hash keys if they have any (gRFC A76). */
   readonly usesHashKeys: boolean;
+  /** Whether weights are shares (gRFC A113). */
+  readonly normalizesWeights: boolean;
   readonly columns: ColumnPool;
 }
 
@@ -31,10 +33,11 @@ export class RingBuilder {
   private readonly firstHashes = new FirstHashes();
 
   constructor(private readonly options: RingBuilderOptions) {
-    const { columns, usesHashKeys } = options;
+    const { columns, normalizesWeights, usesHashKeys } = options;
     this.current = Ring.empty(columns);
     this.members = new RingMembers({
       columns,
+      normalizesWeights,
       placeOf: (endpoint) => ringKey(endpoint, usesHashKeys),
       sortKeyOf: ringSortKey,
     });

@@ -2,7 +2,7 @@ import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import { STEP_SIZE, type Steps } from '../../util/steps';
 import { endpointKey, hashKey, haveEqualKeys } from '../endpoints/endpoint-key';
 import type { EndpointSet } from '../endpoints/endpoint-set';
-import { combineWeights } from '../endpoints/endpoint-weights';
+import { combineWeights, multiplyWeights } from '../endpoints/endpoint-weights';
 import type { RingOwners } from './choose-entry-counts';
 import type { ColumnPool } from './column-pool';
 import { PlaceOrder } from './place-order';
@@ -21,6 +21,8 @@ export interface MembersChange {
 /** What decides about the places of endpoints on the ring, and the memory for what is known of them. */
 export interface RingMembersOptions {
   readonly columns: ColumnPool;
+  /** Whether weights are shares of the localities and of all, instead of products of the weights (gRFC A113). */
+  readonly normalizesWeights: boolean;
   /** Returns the text that is hashed for the place of an endpoint. */
   readonly placeOf: (endpoint: XdsEndpoint) => string;
   /** Returns the key by which places are ordered. */
@@ -43,6 +45,9 @@ interface Listing {
   /** The position of the next endpoint in the previous list, if nothing changed. */
   expected: number;
 }
+
+/** The weights of endpoints among all of them, in the order of the endpoints. */
+type WeightColumn = Uint32Array | Float64Array;
 
 const NOWHERE = -1;
 
@@ -136,12 +141,9 @@ export class RingMembers implements RingOwners {
     yield* this.removeUnlisted(previous, removed);
     columns.release(previous);
     yield* this.places.update(removed, [...change.added, ...change.moved]);
-    const localities = set.localities.map(({ weight, endpoints }) => ({
-      weight,
-      size: endpoints.length,
-    }));
-    yield* combineWeights(localities, weights);
-    yield* this.setWeights(weights);
+    const { normalizesWeights } = this.options;
+    if (normalizesWeights) yield* combineWeights(set, weights);
+    yield* this.setWeights(normalizesWeights ? weights : yield* multiplyWeights(set, weights));
     columns.release(weights);
     return change;
   }
@@ -259,7 +261,7 @@ export class RingMembers implements RingOwners {
   }
 
   /** Sets the weights and the positions of all endpoints. */
-  private *setWeights(listed: Uint32Array): Steps<void> {
+  private *setWeights(listed: WeightColumn): Steps<void> {
     const { length } = this.listedSlots;
     this.weights.fill(0);
     for (let start = 0; start < length; start += STEP_SIZE) {
@@ -268,7 +270,7 @@ export class RingMembers implements RingOwners {
     }
   }
 
-  private addWeights(listed: Uint32Array, start: number, end: number): void {
+  private addWeights(listed: WeightColumn, start: number, end: number): void {
     const { listedSlots, positions, weights } = this;
     for (let position = start; position < end; position++) {
       const slot = listedSlots[position] ?? 0;

@@ -127,15 +127,25 @@ describe('random_subsetting', () => {
     },
   );
 
-  it('does not update the child when an unused endpoint is removed', () => {
+  it('does not update the child when an unused endpoint is replaced by one that weighs the same', () => {
     const subject = new Subject(2);
     const endpoints = makeEndpoints(100);
     subject.update(endpoints);
     const { members, subset, childUpdates } = subject;
-    const unused = endpoints.find((endpoint) => !members.has(endpoint));
-    subject.update(endpoints.filter((endpoint) => endpoint !== unused));
+    const other = makeEndpoint('127.0.9.9:80');
+    subject.update(endpoints.map((endpoint) => (members.has(endpoint) ? endpoint : other)));
     expect(subject.subset).toBe(subset);
     expect(subject.childUpdates).toBe(childUpdates);
+  });
+
+  it('keeps the endpoints of the child when an unused one is removed', () => {
+    const subject = new Subject(2);
+    const endpoints = makeEndpoints(100);
+    subject.update(endpoints);
+    const { members, subset } = subject;
+    const unused = endpoints.find((endpoint) => !members.has(endpoint));
+    subject.update(endpoints.filter((endpoint) => endpoint !== unused));
+    expect(subject.subset.localities).toBe(subset.localities);
   });
 
   it('replaces one removed endpoint by one other', () => {

@@ -102,8 +102,19 @@ describe('the subset', () => {
     const subset = choose(set, 3);
     const [first, second] = set.localities;
     if (first === undefined || second === undefined) throw new Error('A locality is missing');
+    const [member] = first.endpoints;
+    if (member === undefined) throw new Error('An endpoint is missing');
+    const other = {
+      ...first,
+      endpoints: [...first.endpoints.slice(0, 2), { ...member, weight: 9 }],
+    };
+    expect(choose(makeEndpointSet(other, second), 3, subset)).toBe(subset);
     const fewer = { ...first, endpoints: first.endpoints.filter(({ weight }) => weight !== 9) };
-    expect(choose(makeEndpointSet(fewer, second), 3, subset)).toBe(subset);
+    const reweighed = choose(makeEndpointSet(fewer, second), 3, subset);
+    // The shares are greater.
+    expect(reweighed).not.toBe(subset);
+    expect(reweighed.localities).toBe(subset.localities);
+    expect(reweighed.order).toBe(subset.order);
   });
 
   it('shares the localities that are the same', () => {

@@ -12,6 +12,8 @@ import {
   describePick,
   LbHarness,
   makeEndpoint,
+  makeEndpointSet,
+  makeLocality,
   pick,
   pickAddress,
   pickError,
@@ -406,6 +408,31 @@ describe('ring_hash and an update', () => {
     subject.update(singleLocality(keyed(A, 'k1'), keyed(B, 'k2')));
     await subject.connect(A, B);
     expect([subject.pickFor(A), subject.pickFor(B)]).toEqual([`COMPLETE ${A}`, `COMPLETE ${B}`]);
+  });
+});
+
+describe('the weights of a ring', () => {
+  it.each([
+    ['shares of the locality and of all', 'true', 5],
+    ['products of the weights if they are not normalized', 'false', 1],
+  ])('are %s (gRFC A113)', async (_what, normalized, entries) => {
+    const config = makeConfig({ minRingSize: 10, maxRingSize: 10 });
+    const flags = readFeatureFlags({ GRPC_EXPERIMENTAL_PF_WEIGHTED_SHUFFLING: normalized });
+    const subject = new Subject(config, flags);
+    const heavy = makeEndpoint(B, { weight: 9 });
+    subject.update(makeEndpointSet(makeLocality('x', [A]), makeLocality('y', [heavy])));
+    await subject.connect(A, B);
+    const own = (address: string, ordinal: number) => {
+      const attributes = {
+        cluster: 'cluster:c',
+        requestHash: () => hash.hash(`${address}_${ordinal}`),
+      };
+      return describePick(pick(subject.harness.last.picker, attributes)) === `COMPLETE ${address}`;
+    };
+    const ordinals = Array.from({ length: 5 }, (_, i) => i);
+    expect(ordinals.map((ordinal) => own(A, ordinal))).toEqual(
+      ordinals.map((ordinal) => ordinal < entries),
+    );
   });
 });
 

@@ -33,7 +33,7 @@ function createBuilder(usesHashKeys = true): RingBuilder {
       return hash.hash(text);
     },
   };
-  return new RingBuilder({ columns, hash: counting, usesHashKeys });
+  return new RingBuilder({ columns, hash: counting, normalizesWeights: true, usesHashKeys });
 }
 
 function address(i: number): string {
@@ -391,6 +391,7 @@ describe('an update of the ring', () => {
     const builder = new RingBuilder({
       columns: new ColumnPool(),
       hash: counting,
+      normalizesWeights: true,
       usesHashKeys: true,
     });
     const pool = makeEndpoints(600);

@@ -15,9 +15,10 @@ import { seededRandom } from '../../support/seeded-random';
 
 const [A, B, C] = ['127.0.0.1:80', '127.0.0.2:80', '127.0.0.3:80'] as const;
 
-function createMembers(): RingMembers {
+function createMembers(normalizesWeights = true): RingMembers {
   return new RingMembers({
     columns: new ColumnPool(),
+    normalizesWeights,
     placeOf: (endpoint) => ringKey(endpoint, true),
     sortKeyOf: ringSortKey,
   });
@@ -166,6 +167,19 @@ describe('the members of a ring', () => {
     runSteps(members.update(singleLocality(B)));
     runSteps(members.update(singleLocality(B, C)));
     expect(compare()).toEqual([C, B, 1, -1, 0]);
+  });
+
+  it('weigh the product of both weights where these are not normalized, also beyond 32 bits', () => {
+    const members = createMembers(false);
+    const greatest = 2 ** 32 - 1;
+    const heavy = makeEndpoint(A, { weight: greatest });
+    const set = makeEndpointSet(
+      makeLocality('x', [heavy, B], greatest),
+      makeLocality('y', [makeEndpoint(C, { weight: 5 })], 7),
+      makeLocality('z', [C], 3),
+    );
+    runSteps(members.update(set));
+    expect([A, B, C].map((key) => weightOf(members, key))).toEqual([greatest ** 2, greatest, 38]);
   });
 
   it('are those of the last update when many thousands are added and removed in steps', () => {
