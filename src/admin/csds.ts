@@ -13,18 +13,27 @@ import {
 import { resetCall } from '../grpc-js/host-internals';
 import { asBuffer } from '../util/as-buffer';
 import { systemClock, type Clock } from '../util/clock';
+import { errorMessage } from '../util/error-message';
 import type { Handle } from '../util/handle';
+import { ReadBudget, type ReadLimit } from '../util/read-budget';
+import { err, ok, type Result } from '../util/result';
+import type { DescriptionOptions } from './client-config';
 import { StatusQueue, type ObserveClients } from './status-queue';
 
-type FetchCall = ServerUnaryCall<ClientStatusRequest, Buffer>;
-type StreamCall = ServerDuplexStream<ClientStatusRequest, Buffer>;
+/** A request, or why it is not one that is answered. */
+type Request = Result<DescriptionOptions, string>;
+type FetchCall = ServerUnaryCall<Request, Buffer>;
+type StreamCall = ServerDuplexStream<Request, Buffer>;
+
+/** Callers are not authenticated: what a request may cost is decided before objects are made of it. */
+export const REQUEST_LIMIT: ReadLimit = { maxFields: 10_000, scope: 'request' };
 
 const { fullName, methods } = ClientStatusDiscoveryServiceDefinition;
 
 const serialization = {
   requestSerialize: (message: ClientStatusRequest) =>
     asBuffer(ClientStatusRequest.encode(message).finish()),
-  requestDeserialize: (bytes: Buffer) => ClientStatusRequest.decode(bytes),
+  requestDeserialize: readRequest,
   // Encoded in slices by StatusQueue, and shared by callers.
   responseSerialize: (response: Buffer) => response,
   responseDeserialize: (bytes: Buffer) => bytes,
@@ -46,10 +55,23 @@ export const csdsDefinition: ServiceDefinition = {
   },
 };
 
-const UNSUPPORTED = {
-  code: Status.INVALID_ARGUMENT,
-  details: 'node_matchers: not supported, must be empty',
-};
+function readRequest(bytes: Buffer): Request {
+  try {
+    const budget = new ReadBudget(REQUEST_LIMIT);
+    const request = ClientStatusRequest.decode(bytes, undefined, budget);
+    return request.nodeMatchers.length === 0
+      ? ok({ excludeContents: request.excludeResourceContents })
+      : err('node_matchers: not supported, must be empty');
+  } catch (error) {
+    return err(`cannot be read: ${errorMessage(error)}`);
+  }
+}
+
+/** The status of a call that is not answered. */
+interface Failure {
+  readonly code: Status;
+  readonly details: string;
+}
 
 /** Answers with the state of the clients of this process at the time of each request. */
 export function createCsdsHandlers(
@@ -59,19 +81,15 @@ export function createCsdsHandlers(
   const queue = new StatusQueue(observeClients, clock);
   return {
     FetchClientStatus: (call: FetchCall, callback: UnaryCallback<Buffer>): void => {
-      const { nodeMatchers, excludeResourceContents: excludeContents } = call.request;
-      if (nodeMatchers.length > 0) {
-        callback(UNSUPPORTED);
+      if (!call.request.ok) {
+        callback(invalid(call.request.error));
         return;
       }
-      const request = queue.request(
-        { excludeContents },
-        {
-          onResponse: (response) => callback(null, response),
-          onRefused: (details) => callback(refusal(details)),
-          onUnread: () => resetCall(call),
-        },
-      );
+      const request = queue.request(call.request.value, {
+        onResponse: (response) => callback(null, response),
+        onRefused: (details) => callback(refusal(details)),
+        onUnread: () => resetCall(call),
+      });
       // grpc-js emits it at the end of every call, also when the response has been written.
       call.on('cancelled', () => request.release());
     },
@@ -86,34 +104,35 @@ export function createCsdsHandlers(
 function answerEach(call: StreamCall, queue: StatusQueue): void {
   let isOver = false;
   let request: Handle | undefined;
-  const fail = (status: typeof UNSUPPORTED) => {
+  const fail = (status: Failure) => {
     isOver = true;
     call.emit('error', status);
   };
-  call.on('data', ({ nodeMatchers, excludeResourceContents }: ClientStatusRequest) => {
+  call.on('data', (received: Request) => {
     if (isOver) return;
-    if (nodeMatchers.length > 0) {
-      fail(UNSUPPORTED);
+    if (!received.ok) {
+      fail(invalid(received.error));
       return;
     }
     call.pause();
-    request = queue.request(
-      { excludeContents: excludeResourceContents },
-      {
-        onResponse: (response) =>
-          call.write(response, () => {
-            request?.release();
-            call.resume();
-          }),
-        onRefused: (details) => fail(refusal(details)),
-        onUnread: () => resetCall(call),
-      },
-    );
+    request = queue.request(received.value, {
+      onResponse: (response) =>
+        call.write(response, () => {
+          request?.release();
+          call.resume();
+        }),
+      onRefused: (details) => fail(refusal(details)),
+      onUnread: () => resetCall(call),
+    });
   });
   call.on('cancelled', () => request?.release());
   call.on('end', () => call.end());
 }
 
-function refusal(details: string): typeof UNSUPPORTED {
+function invalid(details: string): Failure {
+  return { code: Status.INVALID_ARGUMENT, details };
+}
+
+function refusal(details: string): Failure {
   return { code: Status.RESOURCE_EXHAUSTED, details: `xds: CSDS: ${details}` };
 }
