@@ -57,6 +57,13 @@ export interface Limits {
    */
   readonly maxRegexStepsPerCall: number;
   /**
+   * Steps that all other matching may take for one call: for each matcher of a path or header 16, and the characters that
+   * it compares; those of `contains` count singly, others by 16. A call that needs more fails with UNAVAILABLE, since its
+   * route or its HTTP filters cannot be determined. Routes and HTTP filters count apart. Default: 10,000,000, less than
+   * 100 ms.
+   */
+  readonly maxMatchStepsPerCall: number;
+  /**
    * Characters of the substitution of a `regex_rewrite` of a hash policy. A resource with a longer one is rejected
    * (NACK). Default: 256.
    */
@@ -86,6 +93,7 @@ export const DEFAULT_LIMITS: Limits = {
   maxRegexSize: 10_000,
   maxRegexSizePerResource: 100_000,
   maxRegexStepsPerCall: 2_500_000,
+  maxMatchStepsPerCall: 10_000_000,
   maxRegexSubstitutionLength: 256,
   maxHashInputLength: 4096,
   maxConnectionAttempts: 128,

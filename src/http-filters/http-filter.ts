@@ -1,4 +1,5 @@
 import type { CallCredentials } from '../grpc-js';
+import type { MatchMeter } from '../regex/match-meter';
 import type { ResourceMetadata } from '../resources/cluster/cluster';
 import type { HttpFilterConfig } from '../resources/extension-points';
 import { decodeMessage, type MessageDecoder } from '../resources/shared/any';
@@ -58,6 +59,11 @@ export interface CallRouting {
    * cluster cannot be used.
    */
   clusterMetadata(): Result<ResourceMetadata | undefined, string>;
+  /**
+   * Runs a function that matches the headers of the call, which counts its steps. All filters of a call share them.
+   * @throws CallFailedError if the call has no steps left.
+   */
+  match<T>(find: (meter: MatchMeter) => T): T;
   /** Adds call credentials to every attempt of the call. It fails instead of sending them over an insecure connection. */
   addCallCredentials(credentials: CallCredentials): void;
 }

@@ -4,7 +4,7 @@ import { errorMessage } from '../util/error-message';
 import type { Violations } from '../util/violations';
 import { DfaBudget, BoundedDfa } from './dfa-budget';
 import { estimatePatternSize } from './pattern-size';
-import type { RegexMeter } from './regex-meter';
+import type { MatchMeter } from './match-meter';
 import { parseSubstitution } from './substitution';
 
 const REASON_PREFIX = 'error parsing regexp: ';
@@ -32,7 +32,7 @@ export class Re2Compiler {
   /** @param meter Counts the steps of matching; without one, matching is not limited. */
   constructor(
     private readonly limits: RegexLimits,
-    meter?: RegexMeter,
+    meter?: MatchMeter,
   ) {
     this.bounds = { meter, states: new DfaBudget() };
   }
@@ -134,7 +134,7 @@ const STEPS_PER_CHARACTER = 16;
 /** The budgets that patterns share. */
 interface PatternBounds {
   /** Counts the steps of a call; without one, matching is not limited. */
-  readonly meter: RegexMeter | undefined;
+  readonly meter: MatchMeter | undefined;
   readonly states: DfaBudget;
 }
 
@@ -146,7 +146,7 @@ class Re2Pattern {
   /** The prefix of every text that matches. */
   private readonly prefix: string;
   private readonly stepsPerCharacter: number;
-  private readonly meter: RegexMeter | undefined;
+  private readonly meter: MatchMeter | undefined;
   private readonly states: BoundedDfa;
   // A pattern for rewrites nearly always has one substitution.
   private lastSubstitution: string | undefined;
@@ -212,7 +212,7 @@ class Re2Pattern {
   private spend(characters: number, text: string): boolean {
     if (this.meter === undefined) return true;
     const steps = this.stepsPerCharacter * (characters + 1);
-    return this.meter.spend(steps, this.pattern, text.length);
+    return this.meter.spendRegex(steps, this.pattern, text.length);
   }
 
   private partsOf(substitution: string): readonly (string | number)[] | undefined {

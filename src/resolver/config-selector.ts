@@ -8,10 +8,12 @@ import {
 } from '../grpc-js';
 import { createFilterFactory } from '../grpc-js/host-adapters';
 import { userAgentOf, withUserAgent } from '../grpc-js/user-agent';
-import type { RegexMeter } from '../regex/regex-meter';
+import type { ExceededSteps, MatchMeter } from '../regex/match-meter';
+import { cutText, MAX_QUOTED_LENGTH } from '../util/cut-text';
 import type { Handle } from '../util/handle';
 import type { Random } from '../util/random';
 import { FilteredCall, type FilterChannel } from './filtered-call';
+import { MatchedCall } from './matched-call';
 import { createCallFilterFactories, RoutedCall } from './routed-call';
 import { RequestHasher, type HashLimits, type TextHash } from './request-hash';
 import type { CompiledRoute, RouteTable } from './route-table';
@@ -24,8 +26,8 @@ export interface ConfigSelectorOptions {
   readonly hash: TextHash;
   /** The options of the channel. */
   readonly channelOptions: ChannelOptions;
-  /** Counts the steps of the regular expressions that a call is matched against. */
-  readonly regexes: RegexMeter;
+  /** Counts the steps of matching for a call. */
+  readonly meter: MatchMeter;
   readonly limits: HashLimits;
   readonly channel: FilterChannel;
 }
@@ -34,38 +36,36 @@ export interface ConfigSelectorOptions {
 export class XdsConfigSelector implements ConfigSelector {
   private readonly hasher: RequestHasher;
   private readonly tableRef: Handle;
+  private readonly matched: MatchedCall;
 
   constructor(private readonly options: ConfigSelectorOptions) {
     this.hasher = new RequestHasher(options);
+    this.matched = new MatchedCall(options.random, options.meter);
     this.tableRef = options.table.acquire();
   }
 
   invoke(methodName: string, headers: Metadata, channelId: number): CallConfig {
-    const { target, random, regexes, channel } = this.options;
+    const { table, random, meter, channel } = this.options;
     const { eventLoop } = channel;
     eventLoop?.onCall();
     const method = toPath(methodName);
-    const seen = this.routedHeaders(headers);
-    const found = this.find(method, seen);
-    if (regexes.exceeded !== undefined) {
-      const reason = regexes.describe(regexes.exceeded);
-      return failCall(`The route of ${target} for ${method} cannot be determined: ${reason}`);
-    }
-    if (found === undefined) {
-      return failCall(
-        `No route of ${target} matches ${method}: add one, or see why with grpc-xds explain`,
-      );
-    }
-    if (found.choice === undefined) {
-      return failCall(`The route of ${target} for ${method} ${describeAction(found)}`);
+    const { matched } = this;
+    matched.begin(method, this.routedHeaders(headers));
+    meter.begin();
+    const found = table.find(matched);
+    const exceeded = meter.end();
+    if (found?.choice === undefined || exceeded !== undefined) {
+      matched.end();
+      return failCall(this.describeFailure(method, found, exceeded));
     }
     const drawn = found.choice.draw(random);
     const { ref, filters } = drawn;
     const { methodConfig, hashPolicies: policies } = found;
-    const hash = this.hasher.read({ policies, metadata: seen, channelId });
+    const hash = this.hasher.read({ policies, headers: matched.headers, channelId });
+    matched.end();
     if (filters.length === 0) return new RoutedCall(ref, found, hash, eventLoop);
     const { choice, authorityRewrite } = found;
-    const call = new FilteredCall({ choice, drawn, hash, authorityRewrite, channel });
+    const call = new FilteredCall({ choice, drawn, hash, authorityRewrite, channel, meter });
     const release = () => call.release();
     return {
       methodConfig,
@@ -90,10 +90,20 @@ export class XdsConfigSelector implements ConfigSelector {
     return table.readsUserAgent ? withUserAgent(headers, userAgentOf(channelOptions)) : headers;
   }
 
-  private find(method: string, headers: Metadata): CompiledRoute | undefined {
-    const { table, random, regexes } = this.options;
-    regexes.begin();
-    return table.find(method, headers, random);
+  private describeFailure(
+    method: string,
+    found: CompiledRoute | undefined,
+    exceeded: ExceededSteps | undefined,
+  ): string {
+    const { table, target, meter } = this.options;
+    const path = cutText(method, MAX_QUOTED_LENGTH);
+    if (found === undefined) {
+      return `No route of ${target} matches ${path}: add one, or see why with grpc-xds explain`;
+    }
+    if (exceeded === undefined)
+      return `The route of ${target} for ${path} ${describeAction(found)}`;
+    const reason = `${meter.describe(exceeded)}, in ${table.describePlace(found.route)}`;
+    return `The route of ${target} for ${path} cannot be determined: ${reason}`;
   }
 }
 

@@ -6,11 +6,14 @@ import type {
   RetryPolicy,
   Route,
 } from '../resources/route-config/route-config';
+import type { CallHeaders } from '../http-filters/call-headers';
+import { quoteText } from '../util/cut-text';
 import type { ClusterChoice } from './cluster-choice';
 import type { ResourceTypes } from '../resources/resource-types';
 import type { LiveResolution } from './live-resolutions';
 import { hashContributions, type HashLimits } from './request-hash';
-import { firstMismatch, headerValue, matchShare } from './route-matcher';
+import { MatchedCall } from './matched-call';
+import { firstMismatch, matchShare } from './route-matcher';
 import type { CompiledRoute, RouteTable } from './route-table';
 
 /** A route that was tried, in the order of the virtual host. */
@@ -125,16 +128,17 @@ interface ExplainInput {
  */
 export function explainCall(input: ExplainInput): RoutedCall {
   const { table } = input;
+  const call = MatchedCall.of(input.method, input.headers, () => 0);
   const routes: RouteTrial[] = [];
   const decisions: RouteDecision[] = [];
   let remaining = 1;
   for (const [index, route] of table.routes.entries()) {
     if (remaining === 0) break;
-    const trial = tryRoute(index, route, input);
+    const trial = tryRoute(index, route, call);
     routes.push(trial);
     if (trial.mismatch !== undefined || trial.share === 0) continue;
     const share = remaining * trial.share;
-    const outcome = explainOutcome(table.compile(route), input);
+    const outcome = explainOutcome(table.compile(route), input, call.headers);
     decisions.push({ index, name: route.name, share, outcome });
     remaining -= share;
   }
@@ -195,26 +199,22 @@ function explainedResources(
   ];
 }
 
-function tryRoute(
-  index: number,
-  { name, match }: Route,
-  { method, headers }: ExplainInput,
-): RouteTrial {
-  const failing = firstMismatch(match, method, headers);
-  const mismatch = failing && describeMismatch(failing, headers);
+function tryRoute(index: number, { name, match }: Route, call: MatchedCall): RouteTrial {
+  const failing = firstMismatch(match, call);
+  const mismatch = failing && describeMismatch(failing, call.headers);
   return { index, name, mismatch, share: matchShare(match) };
 }
 
-function describeMismatch(matcher: PathMatcher | HeaderMatcher, headers: Metadata): string {
+function describeMismatch(matcher: PathMatcher | HeaderMatcher, headers: CallHeaders): string {
   if ('condition' in matcher) return describeHeaderMismatch(matcher, headers);
   const text = matcher.kind === 'regex' ? matcher.regex.pattern : matcher.text;
   return `path is not ${matcher.kind} ${text}`;
 }
 
-function describeHeaderMismatch(matcher: HeaderMatcher, headers: Metadata): string {
-  const value = headerValue(matcher.name, headers);
+function describeHeaderMismatch(matcher: HeaderMatcher, headers: CallHeaders): string {
+  const value = headers.get(matcher.name)?.text;
   const absent = matcher.missingAsEmpty ? 'absent, which counts as empty' : 'absent';
-  const found = value === undefined ? absent : JSON.stringify(value);
+  const found = value === undefined ? absent : quoteText(value);
   const inverted = matcher.invert ? ', inverted' : '';
   return `header ${matcher.name} is ${found}, which does not satisfy ${describeCondition(matcher)}${inverted}`;
 }
@@ -236,7 +236,8 @@ function describeCondition({ condition }: HeaderMatcher): string {
 
 function explainOutcome(
   { route, choice, hashPolicies, timeoutMs, retryPolicy }: CompiledRoute,
-  { headers, channelId = 0, limits }: ExplainInput,
+  { channelId = 0, limits }: ExplainInput,
+  headers: CallHeaders,
 ): RouteOutcome {
   if (choice === undefined) {
     const { action } = route;
@@ -246,7 +247,7 @@ function explainOutcome(
         : 'the route cannot be used';
     return { kind: 'fail', reason };
   }
-  const input = { policies: hashPolicies, metadata: headers, channelId };
+  const input = { policies: hashPolicies, headers, channelId };
   return {
     kind: 'forward',
     clusters: explainClusters(choice),

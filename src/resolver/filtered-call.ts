@@ -1,9 +1,16 @@
 import type { ClusterResult } from '../dependency-manager/xds-config';
-import type { CallCredentials, Metadata, PickResult, StatusObject } from '../grpc-js';
-import type { CallAffinity } from '../http-filters/call-filter';
+import {
+  Status,
+  type CallCredentials,
+  type Metadata,
+  type PickResult,
+  type StatusObject,
+} from '../grpc-js';
+import { CallFailedError, type CallAffinity } from '../http-filters/call-filter';
 import type { FilterStates } from '../http-filters/filter-states';
 import type { CallRouting, FilterCall } from '../http-filters/http-filter';
 import type { AuthorityRewrite, CallAttributes, OverrideHost } from '../lb/call-attributes';
+import type { ExceededSteps, MatchMeter, MatchSteps } from '../regex/match-meter';
 import type { ResourceMetadata } from '../resources/cluster/cluster';
 import type { EventLoopWatch } from '../util/event-loop-watch';
 import type { Handle } from '../util/handle';
@@ -30,6 +37,8 @@ interface FilteredCallOptions extends Pick<CompiledRoute, 'authorityRewrite'> {
   readonly drawn: RouteCluster;
   readonly hash: PendingHash;
   readonly channel: FilterChannel;
+  /** Counts the steps of matching that the filters do. */
+  readonly meter: MatchMeter;
 }
 
 /**
@@ -48,17 +57,21 @@ export class FilteredCall
   private readonly choice: ClusterChoice;
   private readonly pendingHash: PendingHash;
   private readonly channel: FilterChannel;
+  private readonly meter: MatchMeter;
+  /** Those of the filters; `undefined` before the first. */
+  private steps: MatchSteps | undefined;
   private ref: ClusterRef;
   private hash: bigint | undefined;
   /** The last pick without a connection. */
   private notPicked: PickResult | undefined;
 
   /** Acquires a reference to the cluster. */
-  constructor({ choice, drawn, hash, authorityRewrite, channel }: FilteredCallOptions) {
+  constructor({ choice, drawn, hash, authorityRewrite, channel, meter }: FilteredCallOptions) {
     this.choice = choice;
     this.pendingHash = hash;
     this.authorityRewrite = authorityRewrite;
     this.channel = channel;
+    this.meter = meter;
     this.ref = drawn.ref.acquire();
     this.cluster = this.ref.childName;
   }
@@ -89,6 +102,21 @@ export class FilteredCall
     const cluster = this.channel.cluster(this.ref.cluster);
     if (cluster === undefined) return err('not part of the xDS config');
     return cluster.ok ? ok(cluster.value.resource.metadata) : cluster;
+  }
+
+  match<T>(find: (meter: MatchMeter) => T): T {
+    const { meter } = this;
+    meter.begin((this.steps ??= meter.createSteps()));
+    let found: T;
+    let exceeded: ExceededSteps | undefined;
+    try {
+      found = find(meter);
+    } finally {
+      exceeded = meter.end();
+    }
+    if (exceeded === undefined) return found;
+    const details = `HTTP filters cannot match the headers of the call: ${meter.describe(exceeded)}`;
+    throw new CallFailedError({ code: Status.UNAVAILABLE, details });
   }
 
   addCallCredentials(credentials: CallCredentials): void {

@@ -5,8 +5,11 @@ const SERVICE_PREFIX = /^\/[^/]+\/$/;
 /** A matcher of a text, which the whole path or its beginning must be. */
 type TextMatcher = Exclude<PathMatcher, { readonly kind: 'regex' }>;
 
-/** Whether the route at a position, whose path matches, is that of the call. */
-type Accepts<Call> = (position: number, call: Call) => boolean;
+/**
+ * Whether the route at a position, whose path matches, is that of the call.
+ * @param lists The number of lists that were compared to find the position.
+ */
+type Accepts<Call> = (position: number, call: Call, lists: number) => boolean;
 
 /**
  * Finds the routes that a path may match, in the order of the routes: exact paths by hash, prefixes by a radix tree, and
@@ -43,7 +46,7 @@ export class PathIndex {
     const service = this.services.size > 0 ? this.services.get(servicePrefix(path)) : undefined;
     const only = exact === undefined || service === undefined ? (exact ?? service) : undefined;
     const areFirst = only !== undefined && (only[only.length - 1] ?? 0) < this.firstOther;
-    if (areFirst) for (const position of only) if (accepts(position, call)) return position;
+    if (areFirst) for (const position of only) if (accepts(position, call, 1)) return position;
     if (this.firstOther === Infinity && (areFirst || exact === undefined)) return undefined;
     const others = this.otherCandidates(path);
     if (!areFirst && exact !== undefined) others.push(exact);
@@ -117,7 +120,7 @@ function firstOfMerged<Call>(
       }
     }
     if (next < 0) return undefined;
-    if (accepts(position, call)) return position;
+    if (accepts(position, call, lists.length)) return position;
     cursors[next] = (cursors[next] ?? 0) + 1;
   }
 }

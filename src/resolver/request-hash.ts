@@ -1,16 +1,15 @@
 import type { Limits } from '../bootstrap/limits';
-import type { Metadata } from '../grpc-js';
-import type { RegexMeter } from '../regex/regex-meter';
+import type { CallHeaders } from '../http-filters/call-headers';
+import type { MatchMeter } from '../regex/match-meter';
 import type { HashPolicy } from '../resources/route-config/route-config';
 import type { Random } from '../util/random';
-import { headerValue } from './route-matcher';
 
 /** Hashes a text to 64 bits (XXH64 with seed 0, gRFC A42); `undefined` while the engine is not ready. */
 export type TextHash = (text: string) => bigint | undefined;
 
 export interface RequestHashInput {
   readonly policies: readonly HashPolicy[];
-  readonly metadata: Metadata;
+  readonly headers: CallHeaders;
   /** Random, and the same for every call of a channel. */
   readonly channelId: number;
 }
@@ -71,7 +70,7 @@ export interface RequestHasherOptions {
   readonly hash: TextHash;
   readonly random: Random;
   /** Counts the steps of the rewrites of a call. */
-  readonly regexes: RegexMeter;
+  readonly meter: MatchMeter;
   readonly limits: HashLimits;
 }
 
@@ -90,19 +89,29 @@ export class RequestHasher {
 
   /** Returns the combined hash; a random one if no source has a value. */
   private combine(sources: readonly HashSource[]): bigint {
-    const { hash, random, regexes, target, limits } = this.options;
+    const { hash, random, meter, target, limits } = this.options;
+    const hashOnce = sources.length > 1 ? hashOnceEach(hash) : hash;
     let combined: bigint | undefined;
-    regexes.begin();
+    meter.begin();
     for (const source of sources) {
       const text = hashedText(source, limits);
-      const part = text === undefined ? undefined : hash(text);
+      const part = text === undefined ? undefined : hashOnce(text);
       if (part === undefined) continue;
       combined = combined === undefined ? part : rotateLeft(combined) ^ part;
     }
-    const { exceeded } = regexes;
-    if (exceeded !== undefined) regexes.log(exceeded, `${target}: a hash policy yields no hash`);
+    const exceeded = meter.end();
+    if (exceeded !== undefined) meter.log(exceeded, `${target}: a hash policy yields no hash`);
     return combined ?? randomHash(random);
   }
+}
+
+/** Returns a hash that is computed once for each text: many policies may read one long header. */
+function hashOnceEach(hash: TextHash): TextHash {
+  const known = new Map<string, bigint | undefined>();
+  return (text) => {
+    if (!known.has(text)) known.set(text, hash(text));
+    return known.get(text);
+  };
 }
 
 /** 64 random bits. */
@@ -116,7 +125,7 @@ function sourceValue(policy: HashPolicy, input: RequestHashInput): string | unde
     ? // Hashed too, because the host's channel ids have only 53 of the 64 bits: unhashed, every channel would be in
       // the same small part of a ring.
       String(input.channelId)
-    : headerValue(policy.headerName, input.metadata);
+    : input.headers.get(policy.headerName)?.text;
 }
 
 function hashedText(

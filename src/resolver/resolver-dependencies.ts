@@ -5,7 +5,7 @@ import type { DnsWatcherFactory } from '../dependency-manager/dns-watch';
 import type { ResourceSource } from '../dependency-manager/watch-set';
 import type { ChannelOptions } from '../grpc-js';
 import type { LoadReporter } from '../load-reporting/load-reporter';
-import type { RegexMeter } from '../regex/regex-meter';
+import type { MatchMeter } from '../regex/match-meter';
 import type { CertificateProviders } from '../security/certificate-providers';
 import type { StatsRegistry } from '../stats/stats-registry';
 import type { Clock } from '../util/clock';
@@ -37,8 +37,8 @@ export interface XdsResolverDependencies {
   readonly types: ClientResourceTypes;
   readonly httpFilters: FilterPreparer;
   readonly hash: TextHash;
-  /** Counts the steps of the regular expressions that a call is matched against. */
-  readonly regexes: RegexMeter;
+  /** Counts the steps of matching for a call. */
+  readonly meter: MatchMeter;
   readonly liveResolutions: LiveResolutions;
   /** Not those of the policies: requests are held while watches are started, so that those do not wait for policies. */
   readonly timeSlices: TimeSlices;

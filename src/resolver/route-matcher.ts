@@ -1,38 +1,35 @@
-import type { Metadata } from '../grpc-js';
 import type {
   HeaderCondition,
   HeaderMatcher,
   PathMatcher,
   RouteMatch,
 } from '../resources/route-config/route-config';
-import { matchesString } from '../resources/shared/string-matcher';
+import { MatchedText } from '../resources/shared/matched-text';
+import { matchesText, stepsOf, STEPS_PER_MATCHER } from '../resources/shared/string-matcher';
 import { assertNever } from '../util/assert-never';
-import type { Random } from '../util/random';
+import type { MatchedCall } from './matched-call';
 
-const DECIMAL_INTEGER = /^[+-]?\d+$/;
 const MILLION = 1_000_000;
+const EMPTY = new MatchedText('');
 
-/** Whether a call matches this route (gRFC A28). Draws a random number only if everything else matches. */
-export function matchesRoute(
-  match: RouteMatch,
-  path: string,
-  metadata: Metadata,
-  random: Random,
-): boolean {
-  return (
-    firstMismatch(match, path, metadata) === undefined &&
-    (match.fractionPerMillion === undefined || random() < matchShare(match))
-  );
+/**
+ * Whether a call matches this route (gRFC A28). Draws a random number only if everything else matches. A call that has no
+ * steps left counts as matching: it fails, and the route is named.
+ */
+export function matchesRoute(match: RouteMatch, call: MatchedCall): boolean {
+  const matches =
+    firstMismatch(match, call) === undefined &&
+    (match.fractionPerMillion === undefined || call.random() < matchShare(match));
+  return matches || call.isExceeded;
 }
 
 /** Returns the first matcher that a call does not satisfy; `undefined` if it satisfies all. */
 export function firstMismatch(
   match: RouteMatch,
-  path: string,
-  metadata: Metadata,
+  call: MatchedCall,
 ): PathMatcher | HeaderMatcher | undefined {
-  if (!matchesPath(match.path, path)) return match.path;
-  for (const matcher of match.headers) if (!matchesHeader(matcher, metadata)) return matcher;
+  if (!matchesPath(match.path, call)) return match.path;
+  for (const matcher of match.headers) if (!matchesHeader(matcher, call)) return matcher;
   return undefined;
 }
 
@@ -42,9 +39,10 @@ export function matchShare({ fractionPerMillion }: RouteMatch): number {
 }
 
 /** Whether the path, such as `/package.Service/Method`, satisfies the matcher. */
-export function matchesPath(matcher: PathMatcher, path: string): boolean {
-  if (matcher.kind === 'regex') return matcher.regex.matches(path);
-  const text = matcher.caseSensitive ? path : path.toLowerCase();
+export function matchesPath(matcher: PathMatcher, call: MatchedCall): boolean {
+  if (!call.spendOnPath(STEPS_PER_MATCHER)) return false;
+  if (matcher.kind === 'regex') return matcher.regex.matches(call.path);
+  const text = matcher.caseSensitive ? call.path : call.lowerPath;
   return matcher.kind === 'path' ? text === matcher.text : text.startsWith(matcher.text);
 }
 
@@ -52,38 +50,37 @@ export function matchesPath(matcher: PathMatcher, path: string): boolean {
  * Whether the call's headers satisfy the matcher. An absent header satisfies only a presence condition, unless it counts
  * as empty (`treat_missing_header_as_empty`, which Istio sends for `withoutHeaders`).
  */
-export function matchesHeader(matcher: HeaderMatcher, metadata: Metadata): boolean {
-  const value = headerValue(matcher.name, metadata);
-  const { condition, invert } = matcher;
+export function matchesHeader(matcher: HeaderMatcher, call: MatchedCall): boolean {
+  const { name, condition, invert } = matcher;
+  const value = call.headers.get(name);
+  if (!call.spend(STEPS_PER_MATCHER + conditionSteps(condition, value), name, lengthOf(value))) {
+    return false;
+  }
   if (condition.kind === 'present') {
     return ((value !== undefined) === condition.present) !== invert;
   }
   if (value === undefined && !matcher.missingAsEmpty) return false;
-  return matchesCondition(condition, value ?? '') !== invert;
+  return matchesCondition(condition, value ?? EMPTY) !== invert;
 }
 
-/**
- * Returns a header with the rules of routing (gRFC A28): repeated values joined, binary headers absent, and the content
- * type present before it is added.
- */
-export function headerValue(name: string, metadata: Metadata): string | undefined {
-  if (name.endsWith('-bin')) return undefined;
-  const values = metadata.get(name);
-  if (values.length > 0) return values.join(',');
-  return name === 'content-type' ? 'application/grpc' : undefined;
+function lengthOf(value: MatchedText | undefined): number {
+  return value === undefined ? 0 : value.text.length;
+}
+
+function conditionSteps(condition: HeaderCondition, value: MatchedText | undefined): number {
+  return condition.kind === 'string' && value !== undefined ? stepsOf(condition.matcher, value) : 0;
 }
 
 function matchesCondition(
   condition: Exclude<HeaderCondition, { kind: 'present' }>,
-  value: string,
+  value: MatchedText,
 ): boolean {
   switch (condition.kind) {
     case 'string':
-      return matchesString(condition.matcher, value);
+      return matchesText(condition.matcher, value);
     case 'range': {
-      if (!DECIMAL_INTEGER.test(value)) return false;
-      const number = BigInt(value.startsWith('+') ? value.slice(1) : value);
-      return number >= condition.start && number < condition.end;
+      const { integer } = value;
+      return integer !== undefined && integer >= condition.start && integer < condition.end;
     }
     default:
       return assertNever(condition);

@@ -1,6 +1,6 @@
 import { toAuthority } from '../bootstrap/percent-encoding';
 import type { XdsConfig } from '../dependency-manager/xds-config';
-import type { Metadata, MethodConfig } from '../grpc-js';
+import type { MethodConfig } from '../grpc-js';
 import type { PreparedFilter } from '../http-filters/http-filter';
 import type { AuthorityRewrite } from '../lb/call-attributes';
 import type {
@@ -10,14 +10,15 @@ import type {
   Route,
   VirtualHost,
 } from '../resources/route-config/route-config';
+import { quoteText } from '../util/cut-text';
 import { createHandle, type Handle } from '../util/handle';
-import type { Random } from '../util/random';
 import { ClusterChoice } from './cluster-choice';
 import type { ClusterRef, ClusterRefs } from './cluster-refs';
 import { compileRouteFilters, type FilterPreparer } from './filter-chain';
 import { effectiveRetryPolicy, effectiveTimeoutMs, toMethodConfig } from './method-config';
 import type * as Paths from './path-index';
 import type { PathIndex } from './path-index';
+import type { MatchedCall } from './matched-call';
 import { matchesRoute } from './route-matcher';
 
 /** A route compiled for calls, with everything that does not depend on the call. */
@@ -37,13 +38,6 @@ export interface CompiledRoute {
   readonly authorityRewrite: AuthorityRewrite | undefined;
 }
 
-/** What a call is matched by. */
-interface CallToRoute {
-  readonly path: string;
-  readonly metadata: Metadata;
-  readonly random: Random;
-}
-
 const MAX_UNINDEXED_ROUTES = 4;
 const USER_AGENT = 'user-agent';
 
@@ -53,6 +47,7 @@ const USER_AGENT = 'user-agent';
  */
 export class RouteTable {
   readonly virtualHostName: string;
+  private readonly routeConfigName: string;
   /** In the order in which calls are matched against them. */
   readonly routes: readonly Route[];
   /** Whether a route or a hash policy reads `user-agent`, which grpc-js adds to a call after it is routed. */
@@ -68,9 +63,10 @@ export class RouteTable {
   /** `undefined` for a small table, where trying every route is faster. */
   private readonly paths: PathIndex | undefined;
   /** Whether the route at a position is that of a call. One function, so that calls allocate none. */
-  private readonly accepts = (position: number, call: CallToRoute): boolean => {
+  private readonly accepts = (position: number, call: MatchedCall, lists: number): boolean => {
     const match = this.routes[position]?.match;
-    return match !== undefined && matchesRoute(match, call.path, call.metadata, call.random);
+    if (match === undefined) return false;
+    return !call.spendOnPath(lists) || matchesRoute(match, call);
   };
   private users = 0;
 
@@ -89,6 +85,7 @@ export class RouteTable {
     this.virtualHost = virtualHost;
     this.maxStreamDurationMs = listener.httpConnectionManager.maxStreamDurationMs;
     this.virtualHostName = virtualHost.name;
+    this.routeConfigName = config.routeConfig.name;
     this.routes = routes;
     // All filters first: their creation may throw, and then no cluster must be referenced.
     for (const route of routes) {
@@ -102,18 +99,26 @@ export class RouteTable {
         : undefined;
   }
 
-  /** Finds the first route that matches. */
-  find(path: string, metadata: Metadata, random: Random): CompiledRoute | undefined {
+  /** Finds the first route that matches; of a call without steps left, the one that was tried then. */
+  find(call: MatchedCall): CompiledRoute | undefined {
     const { routes, paths } = this;
     if (paths === undefined) {
-      for (const route of routes) {
-        if (matchesRoute(route.match, path, metadata, random)) return this.compile(route);
-      }
+      for (const route of routes) if (matchesRoute(route.match, call)) return this.compile(route);
       return undefined;
     }
-    const position = paths.findFirst(path, this.accepts, { path, metadata, random });
+    const position = paths.findFirst(call.path, this.accepts, call);
     const route = position === undefined ? undefined : routes[position];
     return route && this.compile(route);
+  }
+
+  /** Describes the place of a route, for an error. */
+  describePlace(route: Route): string {
+    const { routes, virtualHostName, routeConfigName } = this;
+    const name = route.name === '' ? '' : ` (${quoteText(route.name)})`;
+    return (
+      `route ${routes.indexOf(route)}${name} of ${routes.length} of virtual host ${quoteText(virtualHostName)} ` +
+      `of RouteConfiguration ${quoteText(routeConfigName)}`
+    );
   }
 
   /** Returns one of the routes as compiled for calls. */

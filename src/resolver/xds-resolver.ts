@@ -191,13 +191,13 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     resolution: Resolution,
     { table, lbContext }: Pick<ResolvedConfig, 'table' | 'lbContext'>,
   ): ExpiringSelector {
-    const { random, hash, regexes, limits } = this.shared;
+    const { random, hash, meter, limits } = this.shared;
     const { uri: target, options: channelOptions } = this;
     const { filterStates: states } = this;
     const { eventLoop } = this.shared.clock;
     const cluster = (name: string) => lbContext.clusters.cluster(name);
     const channel = { states, cluster, eventLoop };
-    const options = { table, target, random, hash, regexes, limits, channelOptions, channel };
+    const options = { table, target, random, hash, meter, limits, channelOptions, channel };
     return new ExpiringSelector(
       new XdsConfigSelector(options),
       () => resolution.isExpired,

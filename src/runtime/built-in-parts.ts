@@ -16,7 +16,7 @@ import type * as StatefulSession from '../http-filters/stateful-session/stateful
 import type { PolicyEnvironment } from '../lb/registry/policy-environment';
 import type { LbPolicyRegistry } from '../lb/registry/lb-policy-registry';
 import type * as Re2 from '../regex/re2-compiler';
-import type { RegexMeter } from '../regex/regex-meter';
+import type { MatchMeter } from '../regex/match-meter';
 import type { RegexCompiler, RegexCompilers } from '../resources/extension-points';
 import { createResourceTypes, type ResourceTypes } from '../resources/resource-types';
 import type { CertificateProviderType } from '../security/certificate-provider';
@@ -139,11 +139,11 @@ function lateRegexes(limits: Limits, load: () => RegexCompilers): RegexCompilers
 export function createRuntimeResourceTypes(
   lbConfigs: LbPolicyRegistry,
   httpFilters: HttpFilterRegistry,
-  { flags, limits, regexes }: PolicyEnvironment & { readonly regexes: RegexMeter },
+  { flags, limits, meter }: PolicyEnvironment & { readonly meter: MatchMeter },
 ): ResourceTypes {
   return createResourceTypes({
     ...{ lbConfigs, httpFilters },
-    regexes: lateRegexes(limits, () => new (loadRe2().Re2Compiler)(limits, regexes)),
+    regexes: lateRegexes(limits, () => new (loadRe2().Re2Compiler)(limits, meter)),
     keepDraining: flags.overrideHost,
     maxEndpointsPerAssignment: limits.maxEndpointsPerAssignment,
     maxEndpoints: limits.maxEndpoints,

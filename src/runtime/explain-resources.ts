@@ -13,7 +13,7 @@ import { processHttpFilters, type HttpFilterRegistry } from '../http-filters/reg
 import { CdsConfig } from '../lb/cds/config';
 import { processLbPolicies } from '../lb/custom/custom-policies';
 import { createPolicyRegistry } from '../lb/registry/create-policy-registry';
-import { RegexMeter } from '../regex/regex-meter';
+import { MatchMeter } from '../regex/match-meter';
 import { ClusterRefs } from '../resolver/cluster-refs';
 import { explainCall, type CallExplanation } from '../resolver/explain-call';
 import { withText } from '../resolver/explanation-text';
@@ -36,7 +36,7 @@ import { GivenResources, type GivenResource } from './given-resources';
 export interface ExplainParts {
   readonly types: ResourceTypes;
   readonly httpFilters: HttpFilterRegistry;
-  readonly regexes: RegexMeter;
+  readonly meter: MatchMeter;
   readonly limits: Limits;
 }
 
@@ -57,11 +57,11 @@ export function explainResources(resources: string | object, call: ExplainedCall
   const policies = createPolicyRegistry(environment);
   processLbPolicies.addTo(policies);
   addHttpFilters(processHttpFilters, environment);
-  const regexes = new RegexMeter(environment.limits.maxRegexStepsPerCall, silentLogger);
+  const meter = new MatchMeter(environment.limits, silentLogger);
   const types = createRuntimeResourceTypes(policies, processHttpFilters, {
-    ...{ ...environment, regexes },
+    ...{ ...environment, meter },
   });
-  const parts = { types, httpFilters: processHttpFilters, regexes, limits: environment.limits };
+  const parts = { types, httpFilters: processHttpFilters, meter, limits: environment.limits };
   return explainGiven(readResources(resources), call, parts);
 }
 
@@ -97,18 +97,22 @@ export function explainGiven(
   );
   const host = toAuthority(name.value.path);
   const table = new RouteTable(config.value, refs, parts.httpFilters, host);
-  parts.regexes.begin();
-  return withText(
-    explainCall({
-      ...{ config: config.value, table, method, limits: parts.limits },
-      headers: withUserAgent(headers, userAgentOf({})),
-      findUnused: createUnusedSearch({
-        types: parts.types,
-        bytesOf: (typeUrl, name) => source.find(typeUrl, name)?.value,
-        policies: undefined,
+  parts.meter.begin();
+  try {
+    return withText(
+      explainCall({
+        ...{ config: config.value, table, method, limits: parts.limits },
+        headers: withUserAgent(headers, userAgentOf({})),
+        findUnused: createUnusedSearch({
+          types: parts.types,
+          bytesOf: (typeUrl, name) => source.find(typeUrl, name)?.value,
+          policies: undefined,
+        }),
       }),
-    }),
-  );
+    );
+  } finally {
+    parts.meter.end();
+  }
 }
 
 /** Builds the config of a target: at once, because the source has all resources. */

@@ -22,7 +22,7 @@ import { RegistryRoots } from '../lb/tree/grpc-js-root';
 import type { LbPolicyRegistry } from '../lb/registry/lb-policy-registry';
 import { TimeSlices } from '../util/time-slices';
 import { LoadStreams } from '../load-reporting/load-streams';
-import { RegexMeter } from '../regex/regex-meter';
+import { MatchMeter } from '../regex/match-meter';
 import type { CallExplanation } from '../resolver/explain-call';
 import { LiveResolutions, type LiveResolution } from '../resolver/live-resolutions';
 import type { ResolverArgs } from '../resolver/xds-scheme';
@@ -66,7 +66,7 @@ export class XdsRuntime {
   /** The roots of policy trees, for grpc-js. */
   readonly lbPolicyRoots: RegistryRoots;
   private readonly environment: PolicyEnvironment;
-  private readonly regexes: RegexMeter;
+  private readonly meter: MatchMeter;
   private readonly credentials: ManagementCredentials;
   private readonly liveResolutions = new LiveResolutions();
   private readonly certificates: CertificateProviders;
@@ -90,7 +90,7 @@ export class XdsRuntime {
       limits: resolveLimits(options.limits),
     };
     const { environment } = this;
-    this.regexes = new RegexMeter(environment.limits.maxRegexStepsPerCall, ambient.logger);
+    this.meter = new MatchMeter(environment.limits, ambient.logger);
     const policies = createPolicyRegistry(environment);
     const { maxConnectionAttempts } = environment.limits;
     const connectionAttempts = new ConnectionAttempts({ ...environment, maxConnectionAttempts });
@@ -153,7 +153,6 @@ export class XdsRuntime {
 
   /** Implements `explainCall` of the package. */
   explainCall(target: string, method: string, headers: Metadata): CallExplanation {
-    this.regexes.begin();
     const channels = {
       ...{ resolutions: this.liveResolutions, types: this.resolverDependencies.types },
       limits: this.environment.limits,
@@ -164,7 +163,12 @@ export class XdsRuntime {
           ?.client.resources() ?? [],
       policiesOf: ({ clusters }: LiveResolution) => this.lbPolicyRoots.describe(clusters),
     };
-    return loadExplain().explainOnChannel(channels, target, method, headers);
+    this.meter.begin();
+    try {
+      return loadExplain().explainOnChannel(channels, target, method, headers);
+    } finally {
+      this.meter.end();
+    }
   }
 
   /** Returns the parts of the process that a report describes. */
@@ -209,7 +213,7 @@ export class XdsRuntime {
     const { hash } = this.environment;
     return {
       ...this.environment,
-      regexes: this.regexes,
+      meter: this.meter,
       httpFilters: processHttpFilters,
       hash: (text) => (hash.isReady ? hash.hash(text) : undefined),
       liveResolutions: this.liveResolutions,
@@ -222,7 +226,7 @@ export class XdsRuntime {
       },
       types: createRuntimeResourceTypes(policies, processHttpFilters, {
         ...this.environment,
-        regexes: this.regexes,
+        meter: this.meter,
       }),
       createDns: createDnsWatcherFactory,
       stats: processStats,

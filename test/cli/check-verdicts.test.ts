@@ -8,7 +8,7 @@ import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { routerFilter } from '../../src/http-filters/router/router-filter';
 import { createPolicyRegistry } from '../../src/lb/registry/create-policy-registry';
 import { encodeJson } from '../../src/proto-json/encode-json';
-import { RegexMeter } from '../../src/regex/regex-meter';
+import { MatchMeter } from '../../src/regex/match-meter';
 import { addHttpFilters, createRuntimeResourceTypes } from '../../src/runtime/built-in-parts';
 import { readFeatureFlags } from '../../src/util/feature-flags';
 import { silentLogger } from '../../src/util/logger';
@@ -40,8 +40,8 @@ function clientTypes(): ReadonlyMap<string, ResourceType<unknown>> {
   const filters = new HttpFilterRegistry([routerFilter]);
   addHttpFilters(filters, environment);
   const policies = createPolicyRegistry(environment);
-  const regexes = new RegexMeter(environment.limits.maxRegexStepsPerCall, silentLogger);
-  const types = createRuntimeResourceTypes(policies, filters, { ...environment, regexes });
+  const meter = new MatchMeter(environment.limits, silentLogger);
+  const types = createRuntimeResourceTypes(policies, filters, { ...environment, meter });
   const list: readonly ResourceType<unknown>[] = Object.values(types);
   return new Map(list.map((type) => [type.typeUrl, type]));
 }

@@ -10,7 +10,7 @@ import { callAttributes } from '../../src/lb/call-attributes';
 import { encodeJson } from '../../src/proto-json/encode-json';
 import { isJsonObject } from '../../src/proto-json/explain-json';
 import { FilterStates } from '../../src/http-filters/filter-states';
-import { RegexMeter } from '../../src/regex/regex-meter';
+import { MatchMeter } from '../../src/regex/match-meter';
 import { Re2Compiler } from '../../src/regex/re2-compiler';
 import { ClusterRefs } from '../../src/resolver/cluster-refs';
 import { XdsConfigSelector } from '../../src/resolver/config-selector';
@@ -54,7 +54,7 @@ export function createCallTarget({ random, json, hash }: CallTargetOptions): Fuz
     make: () => samples.make(),
     run(input) {
       const [routes = '', listener = '', ...calls] = Buffer.from(input).toString().split('\n');
-      const meter = new RegexMeter(DEFAULT_LIMITS.maxRegexStepsPerCall, silentLogger);
+      const meter = new MatchMeter(DEFAULT_LIMITS, silentLogger);
       const regexes = new Re2Compiler(DEFAULT_LIMITS, meter);
       const types = createResourceTypes({ ...extensions, regexes, httpFilters: filters });
       const config = createConfig(types, routes, listener);
@@ -118,7 +118,7 @@ class CallScene {
     private readonly parts: {
       readonly filters: HttpFilterRegistry;
       readonly hash: XxHash64;
-      readonly meter: RegexMeter;
+      readonly meter: MatchMeter;
     },
   ) {
     const clusters = new ClusterRefs(
@@ -133,7 +133,7 @@ class CallScene {
       ...{ table: new RouteTable(config, clusters, parts.filters, 'svc'), target: 'xds:///svc' },
       random: () => 0.5,
       hash: (text) => parts.hash.hash(text),
-      ...{ channelOptions: {}, regexes: parts.meter, limits: DEFAULT_LIMITS },
+      ...{ channelOptions: {}, meter: parts.meter, limits: DEFAULT_LIMITS },
       channel: { states: new FilterStates(), cluster: () => undefined },
     });
   }

@@ -1,6 +1,7 @@
 import { findVirtualHost } from '../../src/dependency-manager/virtual-host';
 import { Metadata } from '../../src/grpc-js';
 import { PathIndex } from '../../src/resolver/path-index';
+import { MatchedCall } from '../../src/resolver/matched-call';
 import { matchesPath, matchesRoute } from '../../src/resolver/route-matcher';
 import type { ResourceTypes } from '../../src/resources/resource-types';
 import type { Random } from '../../src/util/random';
@@ -31,16 +32,17 @@ export function checkRouting(
       path.kind === 'regex' ? [] : [path.text, `${path.text}x`],
     );
     for (const path of [...paths, ...own]) {
+      const call = MatchedCall.of(path, metadata, random);
       const isMatch = (at: number) => {
         const matcher = matchers[at];
-        return matcher !== undefined && matchesPath(matcher, path);
+        return matcher !== undefined && matchesPath(matcher, call);
       };
       const found = index.findFirst(path, isMatch, undefined);
       const first = matchers.findIndex((_, at) => isMatch(at));
       if (found !== (first === -1 ? undefined : first)) {
         return `the index finds ${found} for ${path}, going through the routes ${first}`;
       }
-      for (const { match } of routes) matchesRoute(match, path, metadata, random);
+      for (const { match } of routes) matchesRoute(match, call);
     }
   }
   return undefined;

@@ -27,7 +27,7 @@ import {
 } from '../../src/grpc-js';
 import { CLUSTER_MANAGER, ClusterManagerConfig } from '../../src/lb/cluster-manager/config';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
-import { RegexMeter } from '../../src/regex/regex-meter';
+import { MatchMeter } from '../../src/regex/match-meter';
 import { LiveResolutions } from '../../src/resolver/live-resolutions';
 import { registerXdsResolver } from '../../src/resolver/xds-scheme';
 import { XdsResolver } from '../../src/resolver/xds-resolver';
@@ -175,7 +175,7 @@ class Scene {
       types: fakeTypes,
       httpFilters: new HttpFilterRegistry([]),
       hash: () => undefined,
-      regexes: new RegexMeter(Infinity, silentLogger),
+      meter: new MatchMeter(DEFAULT_LIMITS, silentLogger),
       liveResolutions: new LiveResolutions(),
       timeSlices: new TimeSlices(systemClock),
       certificates: new CertificateProviders({

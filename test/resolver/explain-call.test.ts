@@ -13,6 +13,7 @@ import {
   type FindUnused,
 } from '../../src/resolver/explain-call';
 import { formatExplanation, withText } from '../../src/resolver/explanation-text';
+import { MatchedCall } from '../../src/resolver/matched-call';
 import { RouteTable } from '../../src/resolver/route-table';
 import type { ClusterResource } from '../../src/resources/cluster/cluster';
 import type { HeaderMatcher, Route } from '../../src/resources/route-config/route-config';
@@ -227,7 +228,7 @@ describe('explainCall', () => {
       const headers = { h: word() };
       const { decisions } = explain(config, method, headers);
       const table = new RouteTable(config, refs(), noFilters, 'svc');
-      const found = table.find(method, headersOf(headers), random);
+      const found = table.find(MatchedCall.of(method, headersOf(headers), random));
       expect(decisions[0]?.index).toBe(found && routes.indexOf(found.route));
     }
   });

@@ -1,3 +1,5 @@
+import { Metadata } from '../../src/grpc-js';
+import { MatchedCall } from '../../src/resolver/matched-call';
 import type { PathMatcher } from '../../src/resources/route-config/route-config';
 import { PathIndex } from '../../src/resolver/path-index';
 import { matchesPath } from '../../src/resolver/route-matcher';
@@ -23,11 +25,13 @@ const regex = (pattern: RegExp): PathMatcher => ({
   },
 });
 
+const callTo = (path: string) => MatchedCall.of(path, new Metadata(), () => 0);
+
 function find(matchers: readonly PathMatcher[], text: string): number | undefined {
   const index = new PathIndex(matchers);
   const matches = (position: number) => {
     const matcher = matchers[position];
-    return matcher !== undefined && matchesPath(matcher, text);
+    return matcher !== undefined && matchesPath(matcher, callTo(text));
   };
   return index.findFirst(text, matches, undefined);
 }
@@ -103,7 +107,7 @@ describe('PathIndex', () => {
         return random() < 0.5 ? path(text, caseSensitive) : prefix(text, caseSensitive);
       });
       const call = `/${word()}`;
-      const linear = matchers.findIndex((matcher) => matchesPath(matcher, call));
+      const linear = matchers.findIndex((matcher) => matchesPath(matcher, callTo(call)));
       expect(find(matchers, call)).toBe(linear < 0 ? undefined : linear);
     }
   });

@@ -5,7 +5,7 @@ import { callAttributes } from '../../src/lb/call-attributes';
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import { Re2Compiler } from '../../src/regex/re2-compiler';
 import { FilterStates } from '../../src/http-filters/filter-states';
-import { RegexMeter } from '../../src/regex/regex-meter';
+import { MatchMeter } from '../../src/regex/match-meter';
 import { ClusterRefs } from '../../src/resolver/cluster-refs';
 import { XdsConfigSelector } from '../../src/resolver/config-selector';
 import type { FilterPreparer } from '../../src/resolver/filter-chain';
@@ -43,10 +43,13 @@ beforeAll(async () => {
 class Scene {
   draws = 0;
   readonly logged: string[] = [];
-  readonly regexes = new RegexMeter(100_000, {
-    ...silentLogger,
-    error: (text) => this.logged.push(text()),
-  });
+  readonly meter = new MatchMeter(
+    { ...DEFAULT_LIMITS, maxRegexStepsPerCall: 100_000 },
+    {
+      ...silentLogger,
+      error: (text) => this.logged.push(text()),
+    },
+  );
   readonly selector: XdsConfigSelector;
 
   constructor(
@@ -84,7 +87,7 @@ class Scene {
       },
       hash: (text) => hash(text),
       channelOptions: {},
-      regexes: this.regexes,
+      meter: this.meter,
       limits,
       channel: { states: new FilterStates(), cluster: () => undefined },
     });
@@ -154,7 +157,7 @@ describe('a hash policy whose rewrite takes more steps than a call may spend', (
   it('yields no hash, which is logged once; shorter headers are rewritten', () => {
     const policies: HashPolicy[] = [];
     const scene = new Scene(policies);
-    const regex = new Re2Compiler(DEFAULT_LIMITS, scene.regexes)
+    const regex = new Re2Compiler(DEFAULT_LIMITS, scene.meter)
       .forResource()
       .compile('b|(?:a[^c]*c)', Violations.root());
     if (regex === undefined) throw new Error('not compiled');

@@ -1,10 +1,7 @@
 import { Metadata } from '../../src/grpc-js';
-import {
-  headerValue,
-  matchesHeader,
-  matchesPath,
-  matchesRoute,
-} from '../../src/resolver/route-matcher';
+import { headerValue } from '../../src/http-filters/call-headers';
+import { MatchedCall } from '../../src/resolver/matched-call';
+import { matchesHeader, matchesPath, matchesRoute } from '../../src/resolver/route-matcher';
 import type {
   HeaderCondition,
   PathMatcher,
@@ -25,6 +22,9 @@ function metadataOf(headers: Readonly<Record<string, string | readonly string[]>
 const never: Random = () => {
   throw new Error('A random number was drawn');
 };
+
+const callOf = (path: string, metadata = new Metadata(), random = never) =>
+  MatchedCall.of(path, metadata, random);
 
 describe('matchesPath', () => {
   const prefix = (text: string, caseSensitive = true): PathMatcher => ({
@@ -54,7 +54,7 @@ describe('matchesPath', () => {
     ['alternatives that match only a part', pattern('/a|/b'), '/axx', false],
     ['the second of two alternatives', pattern('/a/b|/c/d'), '/c/d', true],
   ])('%s', (_what, matcher, text, matches) => {
-    expect(matchesPath(matcher, text)).toBe(matches);
+    expect(matchesPath(matcher, callOf(text))).toBe(matches);
   });
 });
 
@@ -146,10 +146,16 @@ describe('matchesHeader', () => {
   ])('%s: and the reverse when inverted', (_what, condition, value, matches) => {
     const metadata = metadataOf({ a: value });
     expect(
-      matchesHeader({ name: 'a', condition, invert: false, missingAsEmpty: false }, metadata),
+      matchesHeader(
+        { name: 'a', condition, invert: false, missingAsEmpty: false },
+        callOf('/', metadata),
+      ),
     ).toBe(matches);
     expect(
-      matchesHeader({ name: 'a', condition, invert: true, missingAsEmpty: false }, metadata),
+      matchesHeader(
+        { name: 'a', condition, invert: true, missingAsEmpty: false },
+        callOf('/', metadata),
+      ),
     ).toBe(!matches);
   });
 
@@ -165,7 +171,10 @@ describe('matchesHeader', () => {
     ['not present, inverted', present(false), true, false],
   ])('of an absent header, by %s', (_what, condition, invert, matches) => {
     expect(
-      matchesHeader({ name: 'a', condition, invert, missingAsEmpty: false }, metadataOf({})),
+      matchesHeader(
+        { name: 'a', condition, invert, missingAsEmpty: false },
+        callOf('/', metadataOf({})),
+      ),
     ).toBe(matches);
   });
 
@@ -185,7 +194,7 @@ describe('matchesHeader', () => {
     'treats an absent header as empty where it says so, by %s',
     (_, condition, invert, matches) => {
       const matcher = { name: 'a', condition, invert, missingAsEmpty: true };
-      expect(matchesHeader(matcher, metadataOf({}))).toBe(matches);
+      expect(matchesHeader(matcher, callOf('/', metadataOf({})))).toBe(matches);
     },
   );
 
@@ -196,7 +205,7 @@ describe('matchesHeader', () => {
       invert: false,
       missingAsEmpty: false,
     };
-    expect(matchesHeader(header, metadataOf({ a: ['1', '2'] }))).toBe(true);
+    expect(matchesHeader(header, callOf('/', metadataOf({ a: ['1', '2'] })))).toBe(true);
   });
 
   it('treats a binary header as absent, also for a condition on absence', () => {
@@ -208,7 +217,7 @@ describe('matchesHeader', () => {
       invert: false,
       missingAsEmpty: false,
     };
-    expect(matchesHeader(header, metadata)).toBe(true);
+    expect(matchesHeader(header, callOf('/', metadata))).toBe(true);
   });
 });
 
@@ -224,11 +233,11 @@ describe('matchesRoute', () => {
 
   it('requires the path and every header', () => {
     const both = match({ headers: [header('a'), header('b')] });
-    expect(matchesRoute(both, '/s/m', metadataOf({ a: '1', b: '2' }), never)).toBe(true);
-    expect(matchesRoute(both, '/s/m', metadataOf({ a: '1' }), never)).toBe(false);
+    expect(matchesRoute(both, callOf('/s/m', metadataOf({ a: '1', b: '2' }), never))).toBe(true);
+    expect(matchesRoute(both, callOf('/s/m', metadataOf({ a: '1' }), never))).toBe(false);
     const path = match({ path: { kind: 'path', text: '/s/m', caseSensitive: true } });
-    expect(matchesRoute(path, '/s/m', none, never)).toBe(true);
-    expect(matchesRoute(path, '/s/n', none, never)).toBe(false);
+    expect(matchesRoute(path, callOf('/s/m', none, never))).toBe(true);
+    expect(matchesRoute(path, callOf('/s/n', none, never))).toBe(false);
   });
 
   it.each([
@@ -239,13 +248,18 @@ describe('matchesRoute', () => {
     [500_000, 0.5, false],
     [1_000_000, 0.9999999, true],
   ])('of a fraction of %d per million with %d drawn', (fractionPerMillion, drawn, matches) => {
-    expect(matchesRoute(match({ fractionPerMillion }), '/s/m', none, () => drawn)).toBe(matches);
+    expect(
+      matchesRoute(
+        match({ fractionPerMillion }),
+        callOf('/s/m', none, () => drawn),
+      ),
+    ).toBe(matches);
   });
 
   it('draws a random number only for a route that matches otherwise', () => {
     const fraction = match({ headers: [header('a')], fractionPerMillion: 1_000_000 });
-    expect(matchesRoute(fraction, '/s/m', none, never)).toBe(false);
-    expect(() => matchesRoute(fraction, '/s/m', metadataOf({ a: '1' }), never)).toThrow(
+    expect(matchesRoute(fraction, callOf('/s/m', none, never))).toBe(false);
+    expect(() => matchesRoute(fraction, callOf('/s/m', metadataOf({ a: '1' }), never))).toThrow(
       'A random number was drawn',
     );
   });

@@ -2,6 +2,7 @@ import type { XdsConfig } from '../../src/dependency-manager/xds-config';
 import { Metadata } from '../../src/grpc-js';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { ClusterRefs } from '../../src/resolver/cluster-refs';
+import { MatchedCall } from '../../src/resolver/matched-call';
 import { RouteTable } from '../../src/resolver/route-table';
 import type { Route } from '../../src/resources/route-config/route-config';
 import { createHandle } from '../../src/util/handle';
@@ -31,7 +32,7 @@ function setUp(routes: readonly Route[]) {
   );
   const acquire = jest.spyOn(refs, 'acquire');
   const table = new RouteTable(config, refs, new HttpFilterRegistry([]), 'svc');
-  const find = (i: number) => table.find(`/s/m${i}`, new Metadata(), () => 0);
+  const find = (i: number) => table.find(MatchedCall.of(`/s/m${i}`, new Metadata(), () => 0));
   return { acquire, find, log, table };
 }
 

@@ -1,11 +1,15 @@
+import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import type { ClusterResult } from '../../src/dependency-manager/xds-config';
 import { CallCredentials, Metadata } from '../../src/grpc-js';
 import { FilterStates } from '../../src/http-filters/filter-states';
+import { meteredHeaders } from '../../src/http-filters/call-headers';
 import { callAttributes } from '../../src/lb/call-attributes';
+import { MatchMeter } from '../../src/regex/match-meter';
 import { ClusterChoice } from '../../src/resolver/cluster-choice';
 import { ClusterRefs, type ClusterRef } from '../../src/resolver/cluster-refs';
 import { FilteredCall } from '../../src/resolver/filtered-call';
 import { createHandle } from '../../src/util/handle';
+import { silentLogger } from '../../src/util/logger';
 import { err, ok } from '../../src/util/result';
 import { edsCluster, weighted } from '../support/xds-builders';
 
@@ -45,6 +49,7 @@ class Scene {
     return new FilteredCall({
       ...{ choice: this.choice, drawn, authorityRewrite: undefined },
       hash: { compute: () => this.nextHash++ },
+      meter: new MatchMeter(DEFAULT_LIMITS, silentLogger),
       channel: { states: new FilterStates(), cluster: (name) => this.clusters.get(name) },
     });
   }
@@ -56,6 +61,31 @@ function attributesOf(call: object) {
   const extraPickInfo = call as Record<string, string>;
   return callAttributes({ metadata: new Metadata(), extraPickInfo });
 }
+
+describe('the steps of the HTTP filters of a call', () => {
+  const read = (call: FilteredCall, filter: number) => {
+    const headers = new Metadata();
+    headers.set('cookie', 'a'.repeat(1_000_000));
+    return meteredHeaders(headers, {
+      ...{ method: '/s/m', headers, cluster: `cluster:${filter}` },
+      routing: call,
+    }).get('cookie');
+  };
+
+  it('add up over all filters, and fail the call beyond the limit', () => {
+    const call = new Scene().call();
+    for (let filter = 0; filter < 9; filter++) expect(read(call, filter)).toHaveLength(1);
+    expect(() => read(call, 10)).toThrow(
+      'HTTP filters cannot match the headers of the call: matching its path and headers takes more than 10000000 steps ' +
+        '(limit maxMatchStepsPerCall), at header "cookie" of 1000000 characters',
+    );
+  });
+
+  it('are counted for each call', () => {
+    const scene = new Scene();
+    for (let i = 0; i < 20; i++) expect(read(scene.call(), 0)).toHaveLength(1);
+  });
+});
 
 describe('FilteredCall', () => {
   it('has the cluster for pickers, and the same hash each time', () => {

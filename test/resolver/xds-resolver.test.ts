@@ -5,7 +5,7 @@ import { Status, type CallConfig, type ChannelOptions, type Filter } from '../..
 import { Metadata } from '../../src/grpc-js';
 import type { XdsConfig } from '../../src/dependency-manager/xds-config';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
-import { RegexMeter } from '../../src/regex/regex-meter';
+import { MatchMeter } from '../../src/regex/match-meter';
 import { LiveResolutions } from '../../src/resolver/live-resolutions';
 import { XdsResolver } from '../../src/resolver/xds-resolver';
 import { CertificateProviderRegistry } from '../../src/security/certificate-provider-registry';
@@ -86,7 +86,7 @@ class Scene {
         types: fakeTypes,
         httpFilters: new HttpFilterRegistry([]),
         hash: () => undefined,
-        regexes: new RegexMeter(Infinity, silentLogger),
+        meter: new MatchMeter(DEFAULT_LIMITS, silentLogger),
         liveResolutions: this.liveResolutions,
         timeSlices: new TimeSlices(this.clock),
         certificates: new CertificateProviders({

@@ -2,6 +2,7 @@ import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import { Re2Compiler } from '../../src/regex/re2-compiler';
 import { matchesString, type StringMatcher } from '../../src/resources/shared/string-matcher';
 import { Violations } from '../../src/util/violations';
+import { seededRandom } from '../support/seeded-random';
 
 function expression(pattern: string): StringMatcher {
   const regex = new Re2Compiler(DEFAULT_LIMITS).forResource().compile(pattern, Violations.root());
@@ -14,6 +15,24 @@ const text = (
   value: string,
   ignoreCase = false,
 ): StringMatcher => ({ kind, text: value, ignoreCase });
+
+describe('a contains matcher', () => {
+  // Long enough for the search of this package in place of the engine's.
+  const letters = (length: number, random: () => number) =>
+    Array.from({ length }, () => (random() < 0.9 ? 'a' : 'b')).join('');
+
+  it('finds in a long text what the search of the engine finds', () => {
+    const random = seededRandom(3);
+    for (let round = 0; round < 200; round++) {
+      const value = letters(5000, random);
+      const start = Math.floor(random() * 4900);
+      const part = value.slice(start, start + 20 + Math.floor(random() * 60));
+      for (const pattern of [part, `${part.slice(0, -1)}b`, letters(24, random)]) {
+        expect(matchesString(text('contains', pattern), value)).toBe(value.includes(pattern));
+      }
+    }
+  });
+});
 
 describe('a string matcher', () => {
   it.each<[StringMatcher, string, boolean]>([

@@ -3,7 +3,7 @@ import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { createPolicyRegistry } from '../../src/lb/registry/create-policy-registry';
 import type { PolicyEnvironment } from '../../src/lb/registry/policy-environment';
 import { encodeJson } from '../../src/proto-json/encode-json';
-import { RegexMeter } from '../../src/regex/regex-meter';
+import { MatchMeter } from '../../src/regex/match-meter';
 import type { ResourceTypes } from '../../src/resources/resource-types';
 import { addHttpFilters, createRuntimeResourceTypes } from '../../src/runtime/built-in-parts';
 import type { ResourceType } from '../../src/xds-client/resource-type';
@@ -31,7 +31,7 @@ function decode<T>(
   const type = choose(
     createRuntimeResourceTypes(createPolicyRegistry(environment), filtersOf(environment), {
       ...environment,
-      regexes: new RegexMeter(Infinity, environment.logger),
+      meter: new MatchMeter(environment.limits, environment.logger),
     }),
   );
   const messageName = type.typeUrl.slice(type.typeUrl.indexOf('/') + 1);

@@ -6,7 +6,7 @@ import { HttpFilterRegistry } from '../../http-filters/registry';
 import { routerFilter } from '../../http-filters/router/router-filter';
 import { createPolicyRegistry } from '../../lb/registry/create-policy-registry';
 import type { PolicyEnvironment } from '../../lb/registry/policy-environment';
-import { RegexMeter } from '../../regex/regex-meter';
+import { MatchMeter } from '../../regex/match-meter';
 import type { ResourceTypes } from '../../resources/resource-types';
 import {
   addCertificateProviders,
@@ -39,7 +39,7 @@ export interface ClientParts {
   readonly environment: PolicyEnvironment;
   readonly types: ResourceTypes;
   readonly httpFilters: HttpFilterRegistry;
-  readonly regexes: RegexMeter;
+  readonly meter: MatchMeter;
 }
 
 /**
@@ -59,9 +59,9 @@ export function createClientParts(
   const httpFilters = new HttpFilterRegistry([routerFilter]);
   addHttpFilters(httpFilters, environment);
   const policies = createPolicyRegistry(environment);
-  const regexes = new RegexMeter(environment.limits.maxRegexStepsPerCall, silentLogger);
-  const types = createRuntimeResourceTypes(policies, httpFilters, { ...environment, regexes });
-  return { environment, types, httpFilters, regexes };
+  const meter = new MatchMeter(environment.limits, silentLogger);
+  const types = createRuntimeResourceTypes(policies, httpFilters, { ...environment, meter });
+  return { environment, types, httpFilters, meter };
 }
 
 /** What a client needs to connect to management servers. */

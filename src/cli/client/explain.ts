@@ -25,10 +25,10 @@ export function explain(
   { target, method, headers }: CallToExplain,
   surroundings: ClientSurroundings,
 ): PrintedExplanation {
-  const { environment, types, httpFilters, regexes } = createClientParts(surroundings);
+  const { environment, types, httpFilters, meter } = createClientParts(surroundings);
   const metadata = new Metadata();
   for (const [name, value] of headers) metadata.add(name, value);
-  const parts = { types, httpFilters, regexes, limits: environment.limits };
+  const parts = { types, httpFilters, meter, limits: environment.limits };
   const explanation = explainGiven(resources, { target, method, headers: metadata }, parts);
   return { explanation, text: formatExplanation(explanation) };
 }

@@ -1,6 +1,7 @@
 import { Status, type Metadata, type StatusObject } from '../../grpc-js';
+import type { MatchMeter } from '../../regex/match-meter';
 import type { Random } from '../../util/random';
-import { CallFailedError, type CallFilter, type CallInfo, isPromiseLike } from '../call-filter';
+import { CallFailedError, type CallFilter, isPromiseLike } from '../call-filter';
 import { CallFilterChain } from '../call-filter-chain';
 import {
   asConfig,
@@ -19,7 +20,7 @@ import {
   parseCompositeConfig,
   parseCompositeOverride,
 } from './composite-parser';
-import { describeMatcher, createHeaderReader, findAction, type Matcher } from './matcher';
+import { describeMatcher, findAction, type Matcher, ReadableHeaders } from './matcher';
 
 export interface CompositeFilterOptions {
   /** The filters that may be nested, the composite filter included. */
@@ -41,7 +42,7 @@ export function createCompositeFilter({ filters, random }: CompositeFilterOption
     prepare(config, override) {
       const { matcher } = asConfig(CompositeConfig, override ?? config);
       if (matcher === undefined) return undefined;
-      const decide = (call: CallInfo) => chooseFilters(matcher, call, random, prepare);
+      const decide = (call: FilterCall) => chooseFilters(matcher, call, random, prepare);
       return {
         create: (call) => new CompositeCall(call, decide),
         describe: () => describeMatcher(matcher, describeAction),
@@ -69,11 +70,13 @@ function createNestedPreparer(registry: HttpFilterRegistry) {
 /** Chooses the filters of a call; often none. Throws if the call must fail. */
 function chooseFilters(
   matcher: Matcher<CompositeAction>,
-  { method, headers }: CallInfo,
+  { method, headers, routing }: FilterCall,
   random: Random,
   prepare: (action: ExecuteAction) => readonly PreparedFilter[],
 ): readonly PreparedFilter[] {
-  const action = findAction(matcher, createHeaderReader(method, headers));
+  const find = (meter?: MatchMeter) =>
+    findAction(matcher, new ReadableHeaders(method, headers, meter));
+  const action = routing === undefined ? find() : routing.match(find);
   if (action === undefined) {
     const details = 'No match of the composite HTTP filter fits the headers of the call';
     throw new CallFailedError({ code: Status.UNAVAILABLE, details });
@@ -103,7 +106,7 @@ class CompositeCall implements CallFilter {
 
   constructor(
     private readonly call: FilterCall,
-    private readonly choose: (call: CallInfo) => readonly PreparedFilter[],
+    private readonly choose: (call: FilterCall) => readonly PreparedFilter[],
   ) {}
 
   onRequestHeaders(headers: Metadata): Metadata | Promise<Metadata> {

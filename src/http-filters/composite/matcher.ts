@@ -1,6 +1,14 @@
 import type { Metadata } from '../../grpc-js';
-import { matchesString, type StringMatcher } from '../../resources/shared/string-matcher';
+import { PATH, type MatchMeter } from '../../regex/match-meter';
+import { MatchedText } from '../../resources/shared/matched-text';
+import {
+  matchesText,
+  stepsOf,
+  STEPS_PER_MATCHER,
+  type StringMatcher,
+} from '../../resources/shared/string-matcher';
 import { assertNever } from '../../util/assert-never';
+import { CallHeaders } from '../call-headers';
 
 /** A condition on the headers of a call. */
 export type Predicate =
@@ -47,8 +55,13 @@ export type Matcher<Action extends object> = MatcherNode<Action> & {
   readonly onNoMatch: OnMatch<Action> | undefined;
 };
 
-/** Returns the value of a header by its lower-case name; `undefined` if it is absent. */
-type HeaderReader = (name: string) => string | undefined;
+/** The headers of a call, and the steps that matching them takes. */
+export interface MatchedHeaders {
+  /** Returns the value of a header by its lower-case name; `undefined` if it is absent. */
+  get(name: string): MatchedText | undefined;
+  /** Spends steps on a header. @returns false if there are not as many left. */
+  spend(steps: number, name: string, textLength: number): boolean;
+}
 
 /**
  * Finds the action for a call. A match whose tree finds no action does not count, and the search continues.
@@ -57,30 +70,31 @@ type HeaderReader = (name: string) => string | undefined;
  */
 export function findAction<Action extends object>(
   matcher: Matcher<Action>,
-  read: HeaderReader,
+  headers: MatchedHeaders,
 ): Action | undefined {
-  const found = findInNode(matcher, read);
-  return found ?? (matcher.onNoMatch && follow(matcher.onNoMatch, read));
+  const found = findInNode(matcher, headers);
+  return found ?? (matcher.onNoMatch && follow(matcher.onNoMatch, headers));
 }
 
 function findInNode<Action extends object>(
   node: MatcherNode<Action>,
-  read: HeaderReader,
+  headers: MatchedHeaders,
 ): Action | undefined {
   if (node.kind === 'list') {
     for (const { predicate, onMatch } of node.entries) {
-      const found = isSatisfied(predicate, read) ? follow(onMatch, read) : undefined;
+      const found = isSatisfied(predicate, headers) ? follow(onMatch, headers) : undefined;
       if (found !== undefined) return found;
     }
     return undefined;
   }
-  const value = read(node.headerName);
+  const value = headers.get(node.headerName)?.text;
   if (value === undefined) return undefined;
-  if (node.kind === 'exact') return followEntry(node.entries, value, read);
+  if (node.kind === 'exact') return followEntry(node.entries, value, headers);
   // The longest prefix is the most specific.
   for (const length of node.keyLengths) {
     if (length > value.length) continue;
-    const found = followEntry(node.entries, value.slice(0, length), read);
+    if (!headers.spend(STEPS_PER_MATCHER + length, node.headerName, value.length)) return undefined;
+    const found = followEntry(node.entries, value.slice(0, length), headers);
     if (found !== undefined) return found;
   }
   return undefined;
@@ -89,59 +103,74 @@ function findInNode<Action extends object>(
 function followEntry<Action extends object>(
   entries: ReadonlyMap<string, OnMatch<Action>>,
   key: string,
-  read: HeaderReader,
+  headers: MatchedHeaders,
 ): Action | undefined {
   const onMatch = entries.get(key);
-  return onMatch && follow(onMatch, read);
+  return onMatch && follow(onMatch, headers);
 }
 
 function follow<Action extends object>(
   onMatch: OnMatch<Action>,
-  read: HeaderReader,
+  headers: MatchedHeaders,
 ): Action | undefined {
-  return onMatch.kind === 'action' ? onMatch.action : findAction(onMatch.matcher, read);
+  return onMatch.kind === 'action' ? onMatch.action : findAction(onMatch.matcher, headers);
 }
 
-function isSatisfied(predicate: Predicate, read: HeaderReader): boolean {
+function isSatisfied(predicate: Predicate, headers: MatchedHeaders): boolean {
   switch (predicate.kind) {
     case 'header': {
-      const value = read(predicate.name);
-      return value !== undefined && matchesString(predicate.matcher, value);
+      const { name, matcher } = predicate;
+      const value = headers.get(name);
+      if (value === undefined) return headers.spend(STEPS_PER_MATCHER, name, 0) && false;
+      const steps = STEPS_PER_MATCHER + stepsOf(matcher, value);
+      return headers.spend(steps, name, value.text.length) && matchesText(matcher, value);
     }
     case 'any':
-      return predicate.members.some((member) => isSatisfied(member, read));
+      return predicate.members.some((member) => isSatisfied(member, headers));
     case 'all':
-      return predicate.members.every((member) => isSatisfied(member, read));
+      return predicate.members.every((member) => isSatisfied(member, headers));
     case 'not':
-      return !isSatisfied(predicate.member, read);
+      return !isSatisfied(predicate.member, headers);
     default:
       return assertNever(predicate);
   }
 }
 
 /** The pseudo-headers that are set before the filters run. */
-const pseudoHeaders = new Set([':path', ':method']);
+const pseudoHeaders = new Set([PATH, ':method']);
+const METHOD = new MatchedText('POST');
 
 /** Whether filters can read the header. The other pseudo-headers are set when the call is sent. */
 export function isReadable(headerName: string): boolean {
   return !headerName.startsWith(':') || pseudoHeaders.has(headerName);
 }
 
-/**
- * Creates a reader of a call's headers with the rules of routing (gRFC A28): repeated values joined, binary headers
- * absent, and the content type present before it is added.
- *
- * @param path Such as `/package.Service/Method`.
- */
-export function createHeaderReader(path: string, headers: Metadata): HeaderReader {
-  return (name) => {
-    if (name === ':path') return path;
-    if (name === ':method') return 'POST';
-    if (name.endsWith('-bin')) return undefined;
-    const values = headers.get(name);
-    if (values.length > 0) return values.join(',');
-    return name === 'content-type' ? 'application/grpc' : undefined;
-  };
+/** The headers of one call as the filter reads them: those of the application and the pseudo-headers. */
+export class ReadableHeaders implements MatchedHeaders {
+  private readonly headers: CallHeaders;
+  private readonly path: MatchedText;
+
+  /**
+   * @param path Such as `/package.Service/Method`.
+   * @param meter Default: matching is not limited.
+   */
+  constructor(
+    path: string,
+    headers: Metadata,
+    private readonly meter?: MatchMeter,
+  ) {
+    this.path = new MatchedText(path);
+    this.headers = new CallHeaders(headers);
+  }
+
+  get(name: string): MatchedText | undefined {
+    if (name === PATH) return this.path;
+    return name === ':method' ? METHOD : this.headers.get(name);
+  }
+
+  spend(steps: number, name: string, textLength: number): boolean {
+    return this.meter === undefined || this.meter.spendText(steps, name, textLength);
+  }
 }
 
 /** Describes the tree as plain JSON. */

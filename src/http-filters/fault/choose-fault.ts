@@ -1,6 +1,6 @@
-import type { Metadata } from '../../grpc-js';
 import type { Random } from '../../util/random';
 import { MAX_STATUS_CODE, statusOfHttp } from '../../util/status-code';
+import type { HeaderValues } from '../call-headers';
 import { drawShare } from '../http-filter';
 import {
   type FaultAbort,
@@ -19,7 +19,8 @@ export interface Fault {
   readonly abortCode: number | undefined;
 }
 
-const DECIMAL = /^\d+$/;
+/** As many digits as the largest integer of 64 bits has, and one for a sign. */
+const DECIMAL = /^\d{1,20}$/;
 
 /**
  * Chooses the fault of one call (gRFC A33). Delay and abort each draw a random number, unless the share is 0 or 100 %.
@@ -28,7 +29,7 @@ const DECIMAL = /^\d+$/;
  */
 export function chooseFault(
   { delay, abort }: FaultConfig,
-  headers: Metadata,
+  headers: HeaderValues,
   random: Random,
 ): Fault | undefined {
   const delayMs = delay && chooseDelay(delay, headers, random);
@@ -38,7 +39,7 @@ export function chooseFault(
 
 function chooseDelay(
   { share, source }: FaultDelay,
-  headers: Metadata,
+  headers: HeaderValues,
   random: Random,
 ): number | undefined {
   if (source.kind === 'fixed')
@@ -51,7 +52,7 @@ function chooseDelay(
 
 function chooseAbort(
   { share, source }: FaultAbort,
-  headers: Metadata,
+  headers: HeaderValues,
   random: Random,
 ): number | undefined {
   if (source.kind === 'status')
@@ -63,7 +64,7 @@ function chooseAbort(
 }
 
 /** The gRPC status takes precedence over the less specific HTTP status. */
-function readAbortCode(headers: Metadata): number | undefined {
+function readAbortCode(headers: HeaderValues): number | undefined {
   const code = readNumber(headers, 'x-envoy-fault-abort-grpc-request', 0, MAX_STATUS_CODE);
   if (code !== undefined) return code;
   const name = 'x-envoy-fault-abort-request';
@@ -72,14 +73,14 @@ function readAbortCode(headers: Metadata): number | undefined {
 }
 
 /** A header may lower the share of the config, in the config's unit. */
-function shareOf({ perMillion, unit }: FaultShare, headers: Metadata, name: string): number {
+function shareOf({ perMillion, unit }: FaultShare, headers: HeaderValues, name: string): number {
   const numerator = readNumber(headers, name);
   return numerator === undefined ? perMillion : Math.min(numerator * unit, perMillion);
 }
 
 /** Returns the first value that is a whole number in the range. */
 function readNumber(
-  headers: Metadata,
+  headers: HeaderValues,
   name: string,
   min = 0,
   max = Number.MAX_SAFE_INTEGER,

@@ -2,8 +2,9 @@ import type { Metadata, StatusObject } from '../../grpc-js';
 import type { Clock } from '../../util/clock';
 import { createHandle, type Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
-import { CallFailedError, type CallFilter, type CallInfo } from '../call-filter';
-import { asConfig, type CallFilterFactory, type HttpFilter } from '../http-filter';
+import { CallFailedError, type CallFilter } from '../call-filter';
+import { meteredHeaders } from '../call-headers';
+import { asConfig, type CallFilterFactory, type FilterCall, type HttpFilter } from '../http-filter';
 import { chooseFault, type Fault } from './choose-fault';
 import { FaultConfig, HTTP_FAULT, parseFaultConfig } from './fault-parser';
 
@@ -50,9 +51,11 @@ function createFactory(context: FaultContext): CallFilterFactory {
   // Filters before this one may change headers, so a choice that depends on them has to wait.
   const dependsOnHeaders = delay?.source.kind === 'header' || abort?.source.kind === 'header';
   return {
-    create(call: CallInfo) {
+    create(call: FilterCall) {
       if (dependsOnHeaders) {
-        return new FaultCall((headers) => chooseFault(config, headers, random), context);
+        const choose = (headers: Metadata) =>
+          chooseFault(config, meteredHeaders(headers, call), random);
+        return new FaultCall(choose, context);
       }
       const fault = chooseFault(config, call.headers, random);
       return fault && new FaultCall(() => fault, context);

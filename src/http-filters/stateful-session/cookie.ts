@@ -1,4 +1,4 @@
-import type { Metadata } from '../../grpc-js';
+import type { HeaderValues } from '../call-headers';
 import type { SessionCookie } from './session-parser';
 
 /** The endpoint and cluster of a session, from its cookie (gRFCs A55, A60, A61). */
@@ -30,7 +30,7 @@ export function matchesCookiePath(method: string, path: string): boolean {
  * Finds the value of the first cookie of this name in the headers of a call. Beyond `MAX_SEARCHED_LENGTH` characters,
  * the headers are not searched.
  */
-export function findCookie(headers: Metadata, name: string): string | undefined {
+export function findCookie(headers: HeaderValues, name: string): string | undefined {
   let left = MAX_SEARCHED_LENGTH;
   for (const value of headers.get('cookie')) {
     if (left <= 0) return undefined;

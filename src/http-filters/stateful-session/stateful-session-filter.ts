@@ -1,7 +1,8 @@
 import type { Metadata, StatusObject } from '../../grpc-js';
 import type { Logger } from '../../util/logger';
-import type { CallAffinity, CallFilter, CallInfo } from '../call-filter';
-import { asConfig, type HttpFilter } from '../http-filter';
+import type { CallAffinity, CallFilter } from '../call-filter';
+import { meteredHeaders } from '../call-headers';
+import { asConfig, type FilterCall, type HttpFilter } from '../http-filter';
 import {
   decodeSessionHost,
   encodeSessionHost,
@@ -50,11 +51,12 @@ export function createStatefulSessionFilter({ logger }: StatefulSessionFilterOpt
 /** Creates the filter of a call; `undefined` if the cookie does not apply to the call. */
 function createSessionCall(
   cookie: SessionCookie,
-  { method, headers, affinity }: CallInfo,
+  call: FilterCall,
   logger: Logger,
 ): CallFilter | undefined {
+  const { method, headers, affinity } = call;
   if (affinity === undefined || !matchesCookiePath(method, cookie.path)) return undefined;
-  const value = findCookie(headers, cookie.name);
+  const value = findCookie(meteredHeaders(headers, call), cookie.name);
   const host = value === undefined ? undefined : decodeSessionHost(value);
   if (host === undefined) {
     if (value !== undefined) {

@@ -1,3 +1,6 @@
+import { DEFAULT_LIMITS } from '../../../src/bootstrap/limits';
+import { MatchMeter } from '../../../src/regex/match-meter';
+import { silentLogger } from '../../../src/util/logger';
 import type { Metadata } from '../../../src/grpc-js';
 import { Status } from '../../../src/grpc-js';
 import type { CallFilter, CallInfo } from '../../../src/http-filters/call-filter';
@@ -169,6 +172,7 @@ describe('the composite filter', () => {
       states: new FilterStates(),
       clusterMetadata: () => ok(undefined),
       addCallCredentials: () => {},
+      match: (find) => find(new MatchMeter(DEFAULT_LIMITS, silentLogger)),
     };
     const call: FilterCall = { ...callWith(), routing };
     await scene

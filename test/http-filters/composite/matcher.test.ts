@@ -1,8 +1,11 @@
+import { DEFAULT_LIMITS } from '../../../src/bootstrap/limits';
+import { MatchMeter } from '../../../src/regex/match-meter';
+import { silentLogger } from '../../../src/util/logger';
 import { Matcher as MatcherMessage } from '../../../src/generated/xds/type/matcher/v3/matcher';
 import {
   describeMatcher,
-  createHeaderReader,
   findAction,
+  ReadableHeaders,
   type Matcher,
 } from '../../../src/http-filters/composite/matcher';
 import { parseMatcher } from '../../../src/http-filters/composite/matcher-parser';
@@ -49,7 +52,7 @@ function mustParse(json: Json): Matcher<NamedAction> {
 
 /** The name of the action for a call of `/test.Echo/Say` with these headers. */
 function find(json: Json, headers: Record<string, string | readonly string[]> = {}) {
-  return findAction(mustParse(json), createHeaderReader('/test.Echo/Say', headersOf(headers)))
+  return findAction(mustParse(json), new ReadableHeaders('/test.Echo/Say', headersOf(headers)))
     ?.name;
 }
 
@@ -121,7 +124,7 @@ describe('a list of conditions', () => {
     const headers = headersOf();
     headers.set('x-bin', Buffer.from('a'));
     const matcher = mustParse(list([equals('x-bin', 'a'), go('yes')]));
-    expect(findAction(matcher, createHeaderReader('/a/b', headers))).toBeUndefined();
+    expect(findAction(matcher, new ReadableHeaders('/a/b', headers))).toBeUndefined();
   });
 });
 
@@ -343,6 +346,32 @@ describe('a tree', () => {
         },
       ],
       otherwise: undefined,
+    });
+  });
+});
+
+describe('the steps of a match', () => {
+  it('are spent by the characters of the header; without any left no action is found', () => {
+    const matcher: Matcher<NamedAction> = {
+      kind: 'list',
+      entries: Array.from({ length: 20_000 }, () => ({
+        predicate: {
+          kind: 'header',
+          name: 'x',
+          matcher: { kind: 'contains', text: `${'a'.repeat(300)}b`, ignoreCase: false },
+        },
+        onMatch: { kind: 'action', action: { name: 'found' } },
+      })),
+      onNoMatch: undefined,
+    };
+    const meter = new MatchMeter(DEFAULT_LIMITS, silentLogger);
+    const headers = new ReadableHeaders('/s/m', headersOf({ x: 'a'.repeat(1_000_000) }), meter);
+    meter.begin();
+    expect(findAction(matcher, headers)).toBeUndefined();
+    expect(meter.end()).toEqual({
+      limit: 'maxMatchStepsPerCall',
+      subject: 'header "x"',
+      textLength: 1_000_000,
     });
   });
 });

@@ -42,6 +42,10 @@ class Routing implements CallRouting {
     return this.metadata;
   }
 
+  match(): never {
+    throw new Error('The filter matches no headers');
+  }
+
   addCallCredentials(credentials: CallCredentials): void {
     this.added.push(audienceOf.get(credentials));
   }

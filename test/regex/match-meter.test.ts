@@ -1,16 +1,16 @@
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import { Re2Compiler } from '../../src/regex/re2-compiler';
-import { RegexMeter } from '../../src/regex/regex-meter';
+import { MatchMeter } from '../../src/regex/match-meter';
 import { silentLogger } from '../../src/util/logger';
 import { Violations } from '../../src/util/violations';
 
 describe('the steps of a call', () => {
   const logged: string[] = [];
   const logger = { ...silentLogger, error: (text: () => string) => void logged.push(text()) };
-  let meter: RegexMeter;
+  let meter: MatchMeter;
   beforeEach(() => {
     logged.length = 0;
-    meter = new RegexMeter(10_000, logger);
+    meter = new MatchMeter({ ...DEFAULT_LIMITS, maxRegexStepsPerCall: 10_000 }, logger);
   });
 
   function compile(pattern: string) {
@@ -25,6 +25,14 @@ describe('the steps of a call', () => {
     expect(meter.exceeded).toBeUndefined();
   });
 
+  it('are unlimited again after a call that exceeded them, such as for the names of a certificate', () => {
+    const regex = compile('a*');
+    meter.begin();
+    expect(regex.matches('a'.repeat(100_000))).toBe(false);
+    expect(meter.end()).toMatchObject({ limit: 'maxRegexStepsPerCall', textLength: 100_000 });
+    expect(regex.matches('a')).toBe(true);
+  });
+
   it('are spent by the length of the text; beyond them nothing matches until the next call', () => {
     const regex = compile('(?:a|b)*');
     const [short, long] = ['a'.repeat(10), 'a'.repeat(1000)];
@@ -34,7 +42,11 @@ describe('the steps of a call', () => {
       false,
       false,
     ]);
-    expect(meter.exceeded).toEqual({ pattern: '(?:a|b)*', textLength: 1000 });
+    expect(meter.exceeded).toEqual({
+      limit: 'maxRegexStepsPerCall',
+      subject: '"(?:a|b)*"',
+      textLength: 1000,
+    });
     meter.begin();
     expect(meter.exceeded).toBeUndefined();
     expect(regex.matches(short)).toBe(true);
@@ -73,14 +85,16 @@ describe('the steps of a call', () => {
   });
 
   it('are logged once for each pattern that exceeds them', () => {
-    const exceeded = { pattern: 'a*', textLength: 5 };
-    meter.log(exceeded, 'x');
-    meter.log(exceeded, 'x');
-    meter.log({ pattern: 'b'.repeat(200), textLength: 5 }, 'y');
+    for (const pattern of ['a*', 'a*', 'b'.repeat(200)]) {
+      meter.begin();
+      meter.spendRegex(10_001, pattern, 5);
+      const exceeded = meter.end();
+      if (exceeded !== undefined) meter.log(exceeded, pattern.charAt(0));
+    }
     expect(logged).toEqual([
-      'x: matching the regular expressions takes more than 10000 steps (limit ' +
+      'a: matching the regular expressions takes more than 10000 steps (limit ' +
         'maxRegexStepsPerCall), at "a*" and a text of 5 characters',
-      'y: matching the regular expressions takes more than 10000 steps (limit ' +
+      'b: matching the regular expressions takes more than 10000 steps (limit ' +
         `maxRegexStepsPerCall), at "${'b'.repeat(100)}…" and a text of 5 characters`,
     ]);
   });

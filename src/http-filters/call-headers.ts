@@ -1,0 +1,70 @@
+import type { Metadata } from '../grpc-js';
+import { MatchedText } from '../resources/shared/matched-text';
+import { STEPS_PER_MATCHER } from '../resources/shared/string-matcher';
+import type { FilterCall } from './http-filter';
+
+/**
+ * The headers of one call as matchers read them, by the rules of routing (gRFC A28). Each is read once, however many
+ * matchers there are.
+ */
+export class CallHeaders {
+  private metadata: Metadata | undefined;
+  private texts: Map<string, MatchedText | undefined> | undefined;
+
+  constructor(metadata?: Metadata) {
+    this.metadata = metadata;
+  }
+
+  /** Replaces the headers by those of another call; `undefined` forgets them. */
+  reset(metadata: Metadata | undefined): void {
+    this.metadata = metadata;
+    this.texts = undefined;
+  }
+
+  /** Returns a header by its lower-case name; `undefined` if it is absent. */
+  get(name: string): MatchedText | undefined {
+    const texts = (this.texts ??= new Map<string, MatchedText | undefined>());
+    const known = texts.get(name);
+    if (known !== undefined || texts.has(name)) return known;
+    const value = this.metadata && headerValue(name, this.metadata);
+    const text = value === undefined ? undefined : new MatchedText(value);
+    texts.set(name, text);
+    return text;
+  }
+}
+
+/**
+ * Returns a header with the rules of routing (gRFC A28): repeated values joined, binary headers absent, and the content
+ * type present before it is added.
+ */
+export function headerValue(name: string, metadata: Metadata): string | undefined {
+  if (name.endsWith('-bin')) return undefined;
+  const values = metadata.get(name);
+  if (values.length > 0) return values.join(',');
+  return name === 'content-type' ? 'application/grpc' : undefined;
+}
+
+/** The values of headers, each as it was added. */
+export type HeaderValues = Pick<Metadata, 'get'>;
+
+/**
+ * Returns headers that count what a filter reads of them as steps of the call: a chain may have many filters that read one
+ * long header.
+ *
+ * @returns headers whose `get` throws a `CallFailedError` if the call has no steps left.
+ */
+export function meteredHeaders(headers: Metadata, { routing }: FilterCall): HeaderValues {
+  if (routing === undefined) return headers;
+  return {
+    get(name) {
+      const values = headers.get(name);
+      if (values.length === 0) return values;
+      return routing.match((meter) => {
+        let length = 0;
+        for (const value of values) length += value.length;
+        meter.spendText(STEPS_PER_MATCHER * values.length + length, name, length);
+        return values;
+      });
+    },
+  };
+}
