@@ -67,6 +67,7 @@ export const {
   registerAdminService,
   registerLoadBalancerType,
   registerResolver,
+  splitHostPort,
   statusOrFromError,
   statusOrFromValue,
   subchannelAddressToString,

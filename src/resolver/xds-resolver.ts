@@ -19,7 +19,12 @@ import type * as ObservedSelectors from './observed-selector';
 import { ExpiringSelector, PendingCalls, PendingSelector } from './pending-calls';
 import { Resolution, type ResolutionOwner, type ResolvedConfig } from './resolution';
 import type { XdsResolverDependencies } from './resolver-dependencies';
-import { dataPlaneAuthority, parseTargetName, type TargetName } from './xds-scheme';
+import {
+  connectionOptions,
+  dataPlaneAuthority,
+  parseTargetName,
+  type TargetName,
+} from './xds-scheme';
 
 const TRACER = 'xds_resolver';
 
@@ -46,6 +51,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
   private readonly name: TargetName;
   /** The target as a URI. */
   private readonly uri: string;
+  private readonly connectionOptions: ChannelOptions;
   /** `undefined` if no plugin observes the channel. */
   private readonly stats: ChannelStats | undefined;
 
@@ -57,6 +63,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
   ) {
     this.name = parseTargetName(target);
     this.uri = uriToString(target);
+    this.connectionOptions = connectionOptions(target, options);
     this.stats = shared.stats?.forChannel(this.uri);
     this.pendingCalls = new PendingCalls({
       clock: shared.clock,
@@ -177,7 +184,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
         : new (loadObservedSelector().ObservedSelector)(selector, stats, shared.clock);
     return this.listener(
       statusOrFromValue([]),
-      { [CHANNEL_ARGS_CONFIG_SELECTOR_KEY]: used, ...args },
+      { [CHANNEL_ARGS_CONFIG_SELECTOR_KEY]: used, ...this.connectionOptions, ...args },
       statusOrFromValue({
         loadBalancingConfig: [{ [lbConfig.policyName]: lbConfig }],
         methodConfig: [],

@@ -5,6 +5,7 @@ import {
   registerResolver,
   type Resolver,
   type ResolverListener,
+  splitHostPort,
 } from '../grpc-js';
 import { constructorOf } from '../grpc-js/host-adapters';
 import { err, ok, type Result } from '../util/result';
@@ -53,11 +54,47 @@ export function dataPlaneAuthority(target: GrpcUri, options: ChannelOptions): st
 /** The constructor arguments of a resolver. */
 export type ResolverArgs = [target: GrpcUri, listener: ResolverListener, options: ChannelOptions];
 
+/** The name in the URL of an HTTP/2 session whose target has a name that no URL can have. It is not sent. */
+const SESSION_NAME = 'xds.invalid';
+
+/** The targets of channels that have a resolver. */
+const resolved = new WeakSet<GrpcUri>();
+
 /** Registers a resolver for `xds:` targets with grpc-js. Replaces any earlier registration. */
 export function registerXdsResolver(create: (...args: ResolverArgs) => Resolver): void {
-  // Not percent-encoded: grpc-js also uses it in the URL of the HTTP/2 session, and Node.js rejects `%` in a host.
-  // The policy cluster_impl encodes the `:authority` of calls.
-  // https://github.com/grpc/grpc-node/blob/%40grpc/grpc-js%401.14.0/packages/grpc-js/src/transport.ts
-  const getDefaultAuthority = (target: GrpcUri) => parseTargetName(target).path;
-  registerResolver('xds', Object.assign(constructorOf(create), { getDefaultAuthority }));
+  const createResolver = (...args: ResolverArgs): Resolver => {
+    resolved.add(args[0]);
+    return create(...args);
+  };
+  registerResolver('xds', Object.assign(constructorOf(createResolver), { getDefaultAuthority }));
+}
+
+/**
+ * Returns the authority of the calls of a channel, and later a name for its connections: grpc-js calls this in the
+ * constructor of a channel, before that creates its resolver, and then with the same target for each connection, where
+ * the name becomes a part of an URL that Node.js parses, and the server name of TLS credentials of the application.
+ *
+ * https://github.com/grpc/grpc-node/blob/%40grpc/grpc-js%401.14.0/packages/grpc-js/src/transport.ts
+ */
+function getDefaultAuthority(target: GrpcUri): string {
+  const { path } = parseTargetName(target);
+  if (!resolved.has(target)) return toAuthority(path);
+  return isUrlHost(path) ? path : SESSION_NAME;
+}
+
+/**
+ * Returns the options for connections of a channel whose sessions have another name: TLS credentials of the application
+ * compare certificates with the name of the target nevertheless.
+ */
+export function connectionOptions(target: GrpcUri, options: ChannelOptions): ChannelOptions {
+  const { path } = parseTargetName(target);
+  if (isUrlHost(path) || options[TLS_NAME] !== undefined) return {};
+  const authority = toAuthority(path);
+  return { [TLS_NAME]: splitHostPort(authority)?.host ?? authority };
+}
+
+const TLS_NAME = 'grpc.ssl_target_name_override';
+
+function isUrlHost(name: string): boolean {
+  return URL.canParse(`https://${name}`);
 }

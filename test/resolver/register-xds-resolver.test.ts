@@ -1,4 +1,6 @@
 import {
+  type CallOptions,
+  type ChannelOptions,
   Client,
   credentials,
   Metadata,
@@ -25,7 +27,7 @@ async function startAuthorityServer(): Promise<{ port: number; stop: () => void 
   return { port, stop: () => server.forceShutdown() };
 }
 
-function say(client: Client): Promise<string> {
+function say(client: Client, options: CallOptions = {}): Promise<string> {
   const same = (buffer: Buffer) => buffer;
   return new Promise((resolve, reject) => {
     client.makeUnaryRequest(
@@ -34,7 +36,7 @@ function say(client: Client): Promise<string> {
       same,
       Buffer.from('hello'),
       new Metadata(),
-      { deadline: Date.now() + 10_000 },
+      { deadline: Date.now() + 10_000, ...options },
       (error, answer) => (error === null ? resolve(String(answer)) : reject(error)),
     );
   });
@@ -53,10 +55,14 @@ describe('registerXdsResolver', () => {
     mesh.stop();
   });
 
-  async function authorityOf(target: string): Promise<string> {
-    const client = new Client(target, credentials.createInsecure());
+  async function authorityOf(
+    target: string,
+    options: ChannelOptions = {},
+    callOptions: CallOptions = {},
+  ): Promise<string> {
+    const client = new Client(target, credentials.createInsecure(), options);
     try {
-      return await say(client);
+      return await say(client, callOptions);
     } finally {
       client.close();
     }
@@ -69,6 +75,61 @@ describe('registerXdsResolver', () => {
       expect(await authorityOf(target)).toBe(SERVICE);
     },
   );
+
+  it.each([
+    ['a b', 'a%20b'],
+    ['a|b', 'a%7Cb'],
+    ['<x>', '%3Cx%3E'],
+    ['"x"', '%22x%22'],
+    ["it's", "it's"],
+    ['`x`', '%60x%60'],
+    ['ü', '%C3%BC'],
+    ['\u{1f9ea}', '%F0%9F%A7%AA'],
+    ['x?y=1', 'x%3Fy=1'],
+    ['x#y', 'x%23y'],
+    ['a\\b', 'a%5Cb'],
+    ['{a}^b', '%7Ba%7D%5Eb'],
+    ['svc.2', 'svc.2'],
+    ['127.0.0.1.5', '127.0.0.1.5'],
+    ['svc:99999', 'svc:99999'],
+    ['svc:http', 'svc:http'],
+    [':', ':'],
+    ['a%2Fb', 'a%2Fb'],
+    ['a%20b', 'a%20b'],
+    ['%zz', '%25zz'],
+    ['50%', '50%25'],
+    ['a\tb\x01\x7f', 'a%09b%01%7F'],
+    ['[::1]', '[::1]'],
+    ['[::1', '[::1'],
+    ['user@host', 'user@host'],
+    ['user:secret@host:1', 'user:secret@host:1'],
+    ["-._~!$&'()*+,;=", "-._~!$&'()*+,;="],
+    ['x'.repeat(1000), 'x'.repeat(1000)],
+    ['\u{1f9ea}'.repeat(100), '%F0%9F%A7%AA'.repeat(100)],
+  ])('sends calls to xds:///%s with the authority %s', async (name, authority) => {
+    mesh.serve({
+      ...simpleResources([server.port]),
+      listeners: [listenerJson(name, `${SERVICE}-routes`)],
+    });
+    expect(await authorityOf(`xds:///${name}`)).toBe(authority);
+  });
+
+  it.each([
+    ['a b', 'a%20b'],
+    ['x/ü', 'x%2F%C3%BC'],
+    ['svc.2:http', 'svc.2:http'],
+  ])('percent-encodes %s as an authority of a channel or a call', async (name, authority) => {
+    mesh.serve(simpleResources([server.port]));
+    const target = `xds:///${SERVICE}`;
+    expect(await authorityOf(target, { 'grpc.default_authority': name })).toBe(authority);
+    expect(await authorityOf(target, {}, { host: name })).toBe(authority);
+    // Not the name of the target, which cannot be that of the HTTP/2 session.
+    mesh.serve({
+      ...simpleResources([server.port]),
+      listeners: [listenerJson('a b', `${SERVICE}-routes`)],
+    });
+    expect(await authorityOf('xds:///a b', { 'grpc.default_authority': name })).toBe(authority);
+  });
 
   it('percent-encodes a slash in the name for the authority and the virtual host', async () => {
     const resources = simpleResources([server.port]);

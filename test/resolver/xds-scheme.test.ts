@@ -26,6 +26,8 @@ describe('dataPlaneAuthority', () => {
     ['a b', 'a%20b'],
     ['a%2fb/c', 'a%2fb%2Fc'],
     ['50%', '50%25'],
+    ['\ud800', '%EF%BF%BD'],
+    ['a\r\nb', 'a%0D%0Ab'],
   ])('of a target with the path %s is %s', (path, authority) => {
     expect(dataPlaneAuthority({ scheme: 'xds', path }, {})).toBe(authority);
   });

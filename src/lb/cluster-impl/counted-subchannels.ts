@@ -117,14 +117,19 @@ interface Counts {
 
 function createCountedCall(subchannel: Subchannel, counts: Counts): CreateCall {
   const { counter, load, endpoint } = counts;
+  // Calls of a channel have one authority, which is encoded unless the application has set it.
+  let lastHost = '';
+  let authority = '';
   return (metadata, host, method, listener, callId) => {
     counter.start();
     load?.start();
     const startedAtMs = endpoint === undefined ? 0 : endpoint.start();
     try {
       const counted = new CountedCallListener(listener, counts, startedAtMs);
-      // The resolver cannot encode the authority: see registerXdsResolver.
-      const authority = host.includes('/') ? toAuthority(host) : host;
+      if (host !== lastHost) {
+        authority = toAuthority(host);
+        lastHost = host;
+      }
       return subchannel
         .getRealSubchannel()
         .createCall(metadata, authority, method, counted, callId);
