@@ -5,6 +5,10 @@ const all: Visited = (list) => list.length;
 const upToIndex: Visited = (list, index) => (index === -1 ? list.length : Number(index) + 1);
 
 const ARRAY_METHODS: Readonly<Record<string, Visited>> = {
+  map: all,
+  filter: all,
+  flatMap: all,
+  every: all,
   includes: all,
   indexOf: upToIndex,
   findIndex: upToIndex,

@@ -2,8 +2,9 @@ import { ConnectivityState, type Picker } from '../../grpc-js';
 import { Label } from '../../stats/instrument';
 import type { LabelValues } from '../../stats/stats-plugin';
 import type { Handle } from '../../util/handle';
+import type { Steps } from '../../util/steps';
+import { SteppedUpdates } from '../../util/time-slices';
 import {
-  aggregateConnectivity,
   createFailurePicker,
   createIdlePicker,
   describeWait,
@@ -22,7 +23,8 @@ import {
   WeightedTargetConfig,
   type WeightedTarget,
 } from './config';
-import { type WeightedPicker, WeightedTargetPicker } from './picker';
+import { WeightedTargetPicker } from './picker';
+import { TargetTally, type TalliedTarget } from './target-tally';
 
 /** Distributes calls among named children by weight (gRFC A28). */
 export const weightedTargetPolicy: LbPolicyType = createPolicyType({
@@ -35,13 +37,18 @@ export const weightedTargetPolicy: LbPolicyType = createPolicyType({
 /** The time for which a child removed from the config is kept, in case it is added again (gRFC A28). */
 const RETENTION_MS = 15 * 60 * 1000;
 
+/** Removed children that are kept: a control plane that renames its localities must not make them ever more. */
+const MAX_RETAINED = 1000;
+
 /** The number of children in the text of a call that waits. */
 const MAX_WAITS = 2;
 
-interface Target {
+/** Children that are created or updated in one step: each is a policy, or a tree of them. */
+const CHILDREN_AT_ONCE = 8;
+
+/** A child. Its weight is 0 while the target is not in the config. */
+interface Target extends TalliedTarget {
   readonly child: ChildPolicy;
-  /** 0 while the target is not in the config. */
-  weight: number;
   /** Set while the target is not in the config. */
   retention: Handle | undefined;
   /** The labels of the parent with the name as locality; `undefined` if the channel is not observed. */
@@ -50,6 +57,10 @@ interface Target {
 
 class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
   private readonly targets = new Map<string, Target>();
+  /** The names of those that are not in the config, in the order in which they were removed. */
+  private readonly retained = new Set<string>();
+  private readonly tally = new TargetTally();
+  private readonly updates: SteppedUpdates<LbUpdate<WeightedTargetConfig>>;
   private readonly publication: Publication;
   /** The error of picks; `undefined` while there are targets. */
   private failure: string | undefined;
@@ -57,15 +68,28 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
   private published: ConnectivityState | undefined;
 
   constructor(private readonly host: LbHost) {
-    this.publication = host.environment.batch.createPublication(host.depth, this);
+    const { environment } = host;
+    this.publication = environment.batch.createPublication(host.depth, this);
+    this.updates = new SteppedUpdates({ environment, apply: (update) => this.apply(update) });
   }
 
   update(update: LbUpdate<WeightedTargetConfig>): void {
+    this.updates.add(update);
+  }
+
+  private *apply(update: LbUpdate<WeightedTargetConfig>): Steps<void> {
     const { config } = update;
     const configChanged = config !== this.config;
     this.config = config;
-    if (configChanged) this.retainMissing(config);
-    for (const [name, target] of config.targets) this.updateTarget(name, target, update);
+    if (configChanged) yield* this.retainMissing(config);
+    let count = 0;
+    for (const [name, target] of config.targets) {
+      if (++count % CHILDREN_AT_ONCE === 0) yield;
+      this.updateTarget(name, target, update);
+    }
+    if (configChanged) yield* this.removeOldest();
+    // What the children reported meanwhile was not published.
+    if (count >= CHILDREN_AT_ONCE) this.publication.request();
     if (config.targets.size === 0) {
       this.fail(failureText('There are no targets to choose from', update.resolutionNote));
     } else if (configChanged) {
@@ -84,6 +108,7 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
 
   destroy(): void {
     this.publication.cancel();
+    this.updates.cancel();
     for (const { child, retention } of this.targets.values()) {
       retention?.release();
       child.destroy();
@@ -101,19 +126,35 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
   }
 
   /** Deactivates the targets that are not in the config, and starts their retention timers. */
-  private retainMissing(config: WeightedTargetConfig): void {
+  private *retainMissing(config: WeightedTargetConfig): Steps<void> {
+    let count = 0;
     for (const [name, target] of this.targets) {
+      if (++count % CHILDREN_AT_ONCE === 0) yield;
       if (config.targets.has(name) || target.retention !== undefined) continue;
       target.weight = 0;
+      this.tally.update(target);
       const { batch, clock } = this.host.environment;
       target.retention = clock.setTimer(() => batch.run(() => this.remove(name)), RETENTION_MS);
+      this.retained.add(name);
+    }
+  }
+
+  private *removeOldest(): Steps<void> {
+    let count = 0;
+    for (const name of this.retained) {
+      if (this.retained.size <= MAX_RETAINED) return;
+      if (++count % CHILDREN_AT_ONCE === 0) yield;
+      this.remove(name);
     }
   }
 
   private remove(name: string): void {
     const target = this.targets.get(name);
     if (target?.retention === undefined) return;
+    target.retention.release();
+    this.retained.delete(name);
     this.targets.delete(name);
+    this.tally.remove(target);
     target.child.destroy();
   }
 
@@ -122,7 +163,9 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
     const target = this.targets.get(name) ?? this.createTarget(name);
     target.retention?.release();
     target.retention = undefined;
+    this.retained.delete(name);
     target.weight = config.weight;
+    this.tally.update(target);
     const childUpdate = namedChildUpdate(update, config.childPolicy, name);
     target.child.update(
       update.labels === undefined
@@ -135,10 +178,15 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
     const child = new ChildPolicy({
       host: this.host,
       onStateChanged: () => {
-        if (target.weight > 0) this.publication.request();
+        if (target.weight === 0) return;
+        this.tally.update(target);
+        this.publication.request();
       },
     });
-    const target: Target = { child, weight: 0, retention: undefined, labels: undefined };
+    const target: Target = {
+      ...{ child, weight: 0, retention: undefined, labels: undefined },
+      ...{ place: this.tally.takePlace(), counted: undefined },
+    };
     this.targets.set(name, target);
     return target;
   }
@@ -149,25 +197,31 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
     this.publication.request();
   }
 
-  private active(): Target[] {
-    return [...this.targets.values()].filter((target) => target.weight > 0);
+  private *active(): IterableIterator<Target> {
+    for (const target of this.targets.values()) if (target.weight > 0) yield target;
   }
 
   publish(): void {
-    const { CONNECTING, TRANSIENT_FAILURE } = ConnectivityState;
+    const { CONNECTING, READY, TRANSIENT_FAILURE } = ConnectivityState;
     if (this.failure !== undefined) {
       this.published = TRANSIENT_FAILURE;
       this.host.updateState(TRANSIENT_FAILURE, createFailurePicker(this.failure), this.failure);
       return;
     }
-    const active = this.active();
-    const state = aggregateConnectivity(active.map(({ child }) => child.state));
+    const state = this.tally.state;
+    // Others are being created, or are about to be updated; published at the end.
+    if (this.updates.isBusy && state !== READY) return;
     if (state === CONNECTING && this.published === state) return;
     this.published = state;
-    const decisive = active.filter(({ child }) => child.state === state);
-    const errorMessage =
-      state === TRANSIENT_FAILURE ? (decisive[0]?.child.errorMessage ?? null) : null;
-    this.host.updateState(state, this.createPicker(state, decisive), errorMessage);
+    this.host.updateState(state, this.createPicker(state), this.errorOf(state));
+  }
+
+  /** Returns the error of the first child, when all have failed. */
+  private errorOf(state: ConnectivityState): string | null {
+    if (state !== ConnectivityState.TRANSIENT_FAILURE) return null;
+    for (const { child, weight } of this.targets.values())
+      if (weight > 0) return child.errorMessage;
+    return null;
   }
 
   /** Returns what the first of the children that are connecting say. Calls of any of them may be queued. */
@@ -181,14 +235,14 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
     return texts.length === 0 ? 'no endpoint is connected' : texts.join('; ');
   }
 
-  /** @param decisive The children in the aggregated state. */
-  private createPicker(state: ConnectivityState, decisive: readonly Target[]): Picker {
+  private createPicker(state: ConnectivityState): Picker {
     const { batch, clock, random } = this.host.environment;
     switch (state) {
       case ConnectivityState.READY:
+        return new WeightedTargetPicker(this.tally.ready, random);
       case ConnectivityState.TRANSIENT_FAILURE:
         // When all have failed, each call fails with the error of one of them.
-        return new WeightedTargetPicker(decisive.map(toWeightedPicker), random);
+        return new WeightedTargetPicker(this.tally.failed, random);
       case ConnectivityState.IDLE:
         return createIdlePicker(clock, () => batch.run(() => this.exitIdle()));
       default:
@@ -203,8 +257,4 @@ function labelsOf(target: Target, name: string, parent: LabelValues): LabelValue
     target.labels = { parent, own: { ...parent, [Label.LOCALITY]: name } };
   }
   return target.labels.own;
-}
-
-function toWeightedPicker({ child, weight }: Target): WeightedPicker {
-  return { weight, picker: child.picker };
 }

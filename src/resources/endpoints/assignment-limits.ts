@@ -42,5 +42,6 @@ export function checkAssignmentSize(bytes: Uint8Array, violations: Violations): 
     let at = violations;
     for (const field of fields) at = at.at(field);
     at.add(`more than ${max} ${noun}`);
+    return;
   }
 }

@@ -97,8 +97,10 @@ export function createEndpointsResourceType(
       noun: 'Endpoints',
     },
     checkSize(bytes, violations) {
-      checkEndpointCount(bytes, { paths: ENDPOINT_PATHS, max }, violations.at('endpoints'));
       checkAssignmentSize(bytes, violations);
+      // Looks into each locality.
+      if (violations.count > 0) return;
+      checkEndpointCount(bytes, { paths: ENDPOINT_PATHS, max }, violations.at('endpoints'));
     },
     elementLimit,
     countElements: countEndpoints,
