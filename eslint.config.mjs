@@ -2,6 +2,7 @@
 import js from '@eslint/js';
 import { defineConfig } from 'eslint/config';
 import tseslint from 'typescript-eslint';
+import { boundedArguments } from './scripts/eslint/bounded-arguments.mjs';
 import { describedDisable } from './scripts/eslint/described-disable.mjs';
 
 const typescript = ['src/**/*.ts', 'test/**/*.ts'];
@@ -80,7 +81,11 @@ export default defineConfig(
   },
   {
     linterOptions: { reportUnusedDisableDirectives: 'error' },
-    plugins: { local: { rules: { 'described-disable': describedDisable } } },
+    plugins: {
+      local: {
+        rules: { 'bounded-arguments': boundedArguments, 'described-disable': describedDisable },
+      },
+    },
     rules: { 'local/described-disable': 'error' },
   },
 
@@ -130,6 +135,7 @@ export default defineConfig(
       'max-lines': ['error', { max: 300, skipBlankLines: true, skipComments: true }],
       'max-lines-per-function': ['error', { max: 40, skipBlankLines: true, skipComments: true }],
       'max-depth': ['error', 4],
+      'local/bounded-arguments': 'error',
       'no-restricted-syntax': ['error', noDefaultExport, currentDate, noAssertion],
       'no-restricted-globals': ['error', ...injectedGlobals],
       'no-restricted-properties': ['error', ...injectedProperties],

@@ -27,8 +27,11 @@ function describeState<T>(
   if (result === undefined) return { state: 'pending' };
   if (!result.ok) return { state: 'failed', error: result.error };
   const pems = read(result.value);
-  const expiries = pems.map((pem) => Date.parse(new X509Certificate(pem).validTo));
-  return { state: 'ready', certificates: pems.length, expiresAt: toIso(Math.min(...expiries)) };
+  let firstExpiry = Infinity;
+  for (const pem of pems) {
+    firstExpiry = Math.min(firstExpiry, Date.parse(new X509Certificate(pem).validTo));
+  }
+  return { state: 'ready', certificates: pems.length, expiresAt: toIso(firstExpiry) };
 }
 
 function splitPem(chain: string): readonly string[] {

@@ -54,7 +54,7 @@ export function formatTable(
   rows: readonly (readonly Cell[])[],
 ): readonly string[] {
   const widths = titles.map((title, column) =>
-    Math.max(title.length, ...rows.map((row) => String(row[column] ?? '').length)),
+    rows.reduce((width, row) => Math.max(width, String(row[column] ?? '').length), title.length),
   );
   const isNumeric = titles.map(
     (_, column) => rows.length > 0 && rows.every((row) => typeof row[column] === 'number'),

@@ -35,7 +35,8 @@ export class ManagementCredentials {
     if (!channel.value._isSecure()) return err(insecure(server.channelCreds, server.callCreds));
     const call = this.createCall(server);
     if (!call.ok) return call;
-    return ok(credentials.combineChannelCredentials(channel.value, ...call.value));
+    const combine = credentials.combineChannelCredentials;
+    return ok(call.value.reduce((combined, each) => combine(combined, each), channel.value));
   }
 
   /** @returns the certificates for a server reached over HTTPS, or an error text. */

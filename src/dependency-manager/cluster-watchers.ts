@@ -19,7 +19,9 @@ export class ClusterWatchers {
   /** Calls the watchers of clusters, all of them in one task of each batch: however many changed, there is one picker. */
   notify(clusters: ReadonlySet<string>): void {
     const due: ClusterWatcher[] = [];
-    for (const name of clusters) due.push(...(this.watchers.get(name) ?? []));
+    for (const name of clusters) {
+      for (const watcher of this.watchers.get(name) ?? []) due.push(watcher);
+    }
     let task = () => {
       for (const watcher of due) watcher.onClusterChanged();
     };

@@ -1,6 +1,12 @@
 import type { Clock } from '../util/clock';
 import { LogLimiter } from './log-limiter';
-import type { LogFields, Logger, LogLevel, LogRecord, XdsLogger } from '../util/logger';
+import {
+  containLogger,
+  type LogFields,
+  type Logger,
+  type LogLevel,
+  type XdsLogger,
+} from '../util/logger';
 import { sanitizeText } from '../util/sanitize-text';
 import { log, logVerbosity, trace } from '.';
 
@@ -17,7 +23,7 @@ const SEVERITY: Readonly<Record<LogLevel, number>> = { error: 2, info: 1, debug:
 /**
  * Creates a logger on that of the application, or else on that of grpc-js, to which `GRPC_VERBOSITY` and `grpc.setLogger`
  * apply. Every line is sanitized, as it may have resource names, versions and errors of servers. Lines of one cause are
- * limited; traces are not.
+ * limited; traces are not. Neither logger can stop anything by an exception.
  */
 export function createGrpcLogger({ isTracerOn, application, clock }: GrpcLoggerOptions): Logger {
   // Of each level: lines that nothing shows must not take the place of others.
@@ -32,10 +38,10 @@ export function createGrpcLogger({ isTracerOn, application, clock }: GrpcLoggerO
       const note = suppressed === 0 ? '' : ` (${suppressed} such lines were left out before)`;
       log(level === 'error' ? logVerbosity.ERROR : logVerbosity.INFO, `${message}${note}`);
     } else {
-      pass(target, { level, message, ...fields, ...(suppressed > 0 && { suppressed }) });
+      target.log({ level, message, ...fields, ...(suppressed > 0 && { suppressed }) });
     }
   };
-  return {
+  return containLogger({
     get showsInfo(): boolean {
       const target = application?.();
       return target === undefined ? isInfoShown() : accepts(target, 'info');
@@ -45,12 +51,12 @@ export function createGrpcLogger({ isTracerOn, application, clock }: GrpcLoggerO
       if (target === undefined) {
         if (isTracerOn(tracer)) trace(logVerbosity.DEBUG, tracer, sanitizeText(text()));
       } else if (accepts(target, 'debug')) {
-        pass(target, { level: 'debug', message: sanitizeText(text()), tracer });
+        target.log({ level: 'debug', message: sanitizeText(text()), tracer });
       }
     },
     info: (text, fields) => write('info', text, fields),
     error: (text, fields) => write('error', text, fields),
-  };
+  });
 }
 
 /** Whether grpc-js shows INFO by the environment; it does not export what was set by a call. */
@@ -61,14 +67,6 @@ function isInfoShown(env = process.env): boolean {
 
 function accepts({ level = 'info' }: XdsLogger, of: LogLevel): boolean {
   return SEVERITY[of] >= SEVERITY[level];
-}
-
-function pass(target: XdsLogger, record: LogRecord): void {
-  try {
-    target.log(record);
-  } catch {
-    // The log of an application must not stop its calls.
-  }
 }
 
 /** Returns what lines have in common that are about the same: their subject, or the text without numbers. */

@@ -127,10 +127,19 @@ export function replaceConnector(
   replace: (connector: SecureConnector) => SecureConnector,
 ): void {
   const connector = property(connection, 'secureConnector');
-  const methods = ['connect', 'waitForReady', 'getCallCredentials', 'destroy'] as const;
-  if (hasMethods<SecureConnector>(connector, ...methods)) {
+  if (isSecureConnector(connector)) {
     Reflect.set(connection, 'secureConnector', replace(connector));
   }
+}
+
+function isSecureConnector(value: unknown): value is SecureConnector {
+  return hasMethods<SecureConnector>(
+    value,
+    'connect',
+    'waitForReady',
+    'getCallCredentials',
+    'destroy',
+  );
 }
 
 type Call = ReturnType<CreateCall>;

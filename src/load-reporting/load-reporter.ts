@@ -1,7 +1,7 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { Node } from '../generated/envoy/config/core/v3/base';
 import type { Clock } from '../util/clock';
-import { errorMessage } from '../util/error-message';
+import { errorStack } from '../util/error-message';
 import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';
 import { SerialQueue } from '../util/serial-queue';
@@ -60,7 +60,7 @@ export class LoadReporter {
 
   constructor(private readonly options: LoadReporterOptions) {
     this.queue = new SerialQueue((error) =>
-      options.logger.error(() => `unexpected error in load reporting: ${errorMessage(error)}`),
+      options.logger.error(() => `unexpected error in load reporting: ${errorStack(error)}`),
     );
   }
 

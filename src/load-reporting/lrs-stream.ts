@@ -1,6 +1,7 @@
 import type { Node } from '../generated/envoy/config/core/v3/base';
 import { LoadStatsRequest } from '../generated/envoy/service/load_stats/v3/lrs';
 import type { Clock } from '../util/clock';
+import { errorStack } from '../util/error-message';
 import type { Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';
@@ -72,6 +73,12 @@ export class LrsStream implements EndableStream {
           trace: (text) => this.trace(text),
         }),
       onFailed: (reason, retryInMs) => this.onFailed(reason, retryInMs),
+      onError: (error) => {
+        const { logger, description } = this.options;
+        logger.error(
+          () => `unexpected error on the LRS stream to ${description}: ${errorStack(error)}`,
+        );
+      },
     });
   }
 

@@ -7,7 +7,7 @@ import { failingBehaviours } from './contract/failing';
 import { servingBehaviours } from './contract/serving';
 import { type LbPolicyContract, Subject, type Behaviours } from './contract/subject';
 import { updatingBehaviours } from './contract/updating';
-import { singleLocality } from './lb-endpoints';
+import { makeEndpointSet, makeLocality } from './lb-endpoints';
 
 /** A load-balancing policy of an application, and the properties its tests depend on. */
 export interface LbPolicyContractOptions<Config> {
@@ -51,7 +51,7 @@ export function lbPolicyContract<Config>(
     ...{ connectsAtOnce, usesEveryEndpoint, picksToConnect },
     makeUpdate: (endpoints) => ({
       config,
-      endpoints: endpoints.ok ? ok(singleLocality(...endpoints.value)) : endpoints,
+      endpoints: endpoints.ok ? ok(makeEndpointSet(makeLocality('r', endpoints.value))) : endpoints,
     }),
   });
 }

@@ -30,7 +30,7 @@ export interface LogFields {
   readonly retryInMs?: number;
 }
 
-/** The log of this package. A text is built only if it is written. */
+/** The log of this package. A text is built only if it is written. No method throws. */
 export interface Logger {
   /** Whether lines of the level INFO are known to be shown, for those that take time to make. Default: `false`. */
   readonly showsInfo?: boolean;
@@ -40,6 +40,30 @@ export interface Logger {
   info(text: () => string, fields?: LogFields): void;
   /** Logs an error for operators, or the end of one: what has recovered is shown wherever its failure was. */
   error(text: () => string, fields?: LogFields): void;
+}
+
+/**
+ * Returns a logger that drops what a line throws, be it that its text cannot be made or that it cannot be written: a log
+ * must not stop what it is about.
+ */
+export function containLogger(logger: Logger): Logger {
+  const attempt = (write: () => void) => {
+    try {
+      write();
+    } catch {
+      // There is no other log.
+    }
+  };
+  return {
+    get showsInfo(): boolean {
+      let shows = false;
+      attempt(() => (shows = logger.showsInfo === true));
+      return shows;
+    },
+    trace: (tracer, text) => attempt(() => logger.trace(tracer, text)),
+    info: (text, fields) => attempt(() => logger.info(text, fields)),
+    error: (text, fields) => attempt(() => logger.error(text, fields)),
+  };
 }
 
 /** A logger without output. */

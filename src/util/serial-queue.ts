@@ -7,9 +7,12 @@ export class SerialQueue {
   /** Index of the next task; `shift` would move all others. */
   private next = 0;
   private draining = false;
+  /** The first exception of `onError`. */
+  private unreported: { readonly error: unknown } | undefined;
 
   /**
-   * @param onError Called with an exception of a task; the next tasks run nevertheless.
+   * @param onError Called with an exception of a task; the next tasks run nevertheless. What it throws itself, the
+   * outermost `run` throws when all of them have run.
    * @param onDrained Called each time the queue has become empty; may call `run` again.
    * @param onStarted Called before the first task of an idle queue runs.
    */
@@ -24,12 +27,10 @@ export class SerialQueue {
     this.tasks.push(task);
     if (this.draining) return;
     this.draining = true;
-    this.onStarted();
-    try {
-      this.drain();
-    } finally {
-      this.draining = false;
-    }
+    this.guard(this.onStarted);
+    this.drain();
+    this.draining = false;
+    this.rethrow();
   }
 
   private drain(): void {
@@ -52,7 +53,21 @@ export class SerialQueue {
     try {
       task();
     } catch (error) {
-      this.onError(error);
+      this.report(error);
     }
+  }
+
+  private report(error: unknown): void {
+    try {
+      this.onError(error);
+    } catch (unreported) {
+      this.unreported ??= { error: unreported };
+    }
+  }
+
+  private rethrow(): void {
+    const { unreported } = this;
+    this.unreported = undefined;
+    if (unreported !== undefined) throw unreported.error;
   }
 }

@@ -3,6 +3,23 @@ import { MESSAGE_LIMIT, ReadBudget } from './read-budget';
 /** Violations of one input of which the texts are kept; further ones are counted. */
 export const MAX_VIOLATION_TEXTS = 100;
 
+/** Texts of violations, of which the last may say how many there are besides. */
+export interface CountedViolations {
+  readonly texts: readonly string[];
+  /** How many violations there are besides. */
+  readonly more: number;
+}
+
+const MORE = /^and (\d+) more violations$/;
+
+/** Takes the number of further violations out of the texts that `Violations.all` has returned. */
+export function countViolations(all: readonly string[]): CountedViolations {
+  const [, more] = MORE.exec(all.at(-1) ?? '') ?? [];
+  return more === undefined
+    ? { texts: all, more: 0 }
+    : { texts: all.slice(0, -1), more: Number(more) };
+}
+
 /** The violations of one input. */
 interface Findings {
   readonly texts: string[];

@@ -1,5 +1,6 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { Clock } from '../util/clock';
+import { errorStack } from '../util/error-message';
 import type { Logger } from '../util/logger';
 import type { RequestedResource } from './ads/subscriptions';
 import type { ChangeHistory, ResourceChange } from './client-snapshot';
@@ -104,11 +105,7 @@ export class ChannelResource implements RequestedResource {
     if (this.isDeletionIgnored) {
       this.options.logger.info(() => `${describeResource(this.id)}: sent again after its removal`);
     }
-    if (event.kind === 'accepted' && event.accepted.value !== this.accepted?.value) {
-      this.logSkipped(event.accepted);
-      this.logUnused(event.accepted);
-      this.traceChange(event.accepted.version, event.change);
-    }
+    this.describe(() => this.logEvent(event));
     if (event.kind === 'accepted') {
       const { accepted, version } = event;
       if (version !== undefined) accepted.version = version;
@@ -168,6 +165,24 @@ export class ChannelResource implements RequestedResource {
     return { typeName: this.type.typeName, name: this.name };
   }
 
+  /** Runs what only describes the resource. An exception in it changes nothing else. */
+  private describe(task: () => void): void {
+    try {
+      task();
+    } catch (error) {
+      const text = () =>
+        `${describeResource(this.id)}: unexpected error in its description: ${errorStack(error)}`;
+      this.options.logger.error(text);
+    }
+  }
+
+  private logEvent(event: ResourceEvent<unknown>): void {
+    if (event.kind !== 'accepted' || event.accepted.value === this.accepted?.value) return;
+    this.logSkipped(event.accepted);
+    this.logUnused(event.accepted);
+    this.traceChange(event.accepted.version, event.change);
+  }
+
   /** A heartbeat cannot end a time to live, only begin it anew. A subscriber with another value receives this one. */
   private renew(ttlMs: number | undefined): void {
     // The value may have expired while the response was read.
@@ -185,7 +200,7 @@ export class ChannelResource implements RequestedResource {
   }
 
   private apply(event: ResourceEvent<unknown>): void {
-    this.remember(event);
+    this.describe(() => this.remember(event));
     this.current = nextResourceState(this.current, event);
     const { current } = this;
     if (event.kind === 'accepted') this.keepFor(event.ttlMs);

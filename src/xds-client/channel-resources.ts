@@ -1,6 +1,6 @@
 import type { Handle } from '../util/handle';
 import type { Steps } from '../util/steps';
-import type { ReadResponse } from './ads/response-reader';
+import type { ReadResponse } from './ads/read-response';
 import { ResponseOrder } from './ads/response-order';
 import {
   ChannelResource,
@@ -148,10 +148,21 @@ export class ChannelResources {
   }
 }
 
-/** Takes an array: to iterate something else in steps makes an object of each item. */
+/**
+ * Takes an array: to iterate something else in steps makes an object of each item. An exception about one item is thrown
+ * when the function has been called for all others.
+ */
 function* forEachInSteps<T>(items: readonly T[], act: (item: T) => void): Steps<void> {
+  let failure: { readonly error: unknown } | undefined;
   for (let start = 0; start < items.length; start += STEP) {
     if (start > 0) yield;
-    for (const item of items.slice(start, start + STEP)) act(item);
+    for (const item of items.slice(start, start + STEP)) {
+      try {
+        act(item);
+      } catch (error) {
+        failure ??= { error };
+      }
+    }
   }
+  if (failure !== undefined) throw failure.error;
 }

@@ -18,6 +18,9 @@ export const MAX_NAME_LENGTH = 8192;
 /** Types that a server sends without a request and that are logged, one line each; responses of further ones are dropped without a line. */
 export const MAX_LOGGED_UNREQUESTED = 16;
 
+/** Exceptions of this client that are remembered for a server, so that each is logged once. */
+export const MAX_LOGGED_BUGS = 16;
+
 /**
  * How far apart the rejections of the same resources are that come in a row. The first one is sent at once; those
  * after it are held back, because the server may have answered it with what was rejected.

@@ -1,7 +1,7 @@
 import type { Bootstrap, ServerConfig } from '../bootstrap/bootstrap';
 import type { Node } from '../generated/envoy/config/core/v3/base';
 import type { Clock } from '../util/clock';
-import { errorMessage } from '../util/error-message';
+import { errorStack } from '../util/error-message';
 import { createHandle, type Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';
@@ -82,7 +82,7 @@ export class ManagementServers {
     const { bootstrap, clock, logger, userAgent, clientFeatures, federation = true } = options;
     this.parseName = federation ? parseResourceName : parseOpaqueName;
     this.queue = new SerialQueue(
-      (error) => logger.error(() => `unexpected error in the xDS client: ${describeBug(error)}`),
+      (error) => this.onError(error),
       () => this.settle(),
       () => (this.startedAtMs = clock.monotonicMs()),
     );
@@ -181,17 +181,27 @@ export class ManagementServers {
 
   /** Runs whenever the queue has become empty: releases what is no longer watched, sends and reads. */
   private settle(): void {
-    for (const client of this.toSweep) client.sweep();
+    const clients = [...this.toSweep];
     this.toSweep.clear();
+    for (const client of clients) this.attempt(() => client.sweep());
     const now = this.options.clock.monotonicMs();
     this.time.spend(now - this.startedAtMs, now);
     this.startedAtMs = now;
     this.time.receivedAtMs = undefined;
     if (this.holds > 0) return;
-    for (const channel of this.channels.values()) channel.flush();
+    for (const channel of this.channels.values()) this.attempt(() => channel.flush());
   }
-}
 
-function describeBug(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : errorMessage(error);
+  /** Runs a part of what settles the queue, so that an exception does not keep the other parts from running. */
+  private attempt(part: () => void): void {
+    try {
+      part();
+    } catch (error) {
+      this.onError(error);
+    }
+  }
+
+  private onError(error: unknown): void {
+    this.options.logger.error(() => `unexpected error in the xDS client: ${errorStack(error)}`);
+  }
 }

@@ -1,6 +1,7 @@
 import { assertNever } from '../util/assert-never';
 import { connectionBackoff, firstBackoffStep, type BackoffStep } from '../util/backoff';
 import { inNextTurn, type Clock } from '../util/clock';
+import { errorMessage } from '../util/error-message';
 import type { Handle } from '../util/handle';
 import type { Random } from '../util/random';
 import type { Result } from '../util/result';
@@ -57,6 +58,8 @@ export interface ReconnectingStreamOptions<S extends StreamSession> {
    * @param retryInMs When the next attempt is made.
    */
   readonly onFailed: (reason: string, retryInMs: number) => void;
+  /** Called with an exception of anything that runs on a stream. It ends the stream. */
+  readonly onError: (error: unknown) => void;
 }
 
 interface BackoffState {
@@ -87,6 +90,9 @@ const MIN_STREAM_INTERVAL_MS = 1000;
 /**
  * A stream to one server, and the streams that replace it (gRFC A57). It opens them, waits between them, and drops the
  * events of a stream that has been replaced; its session handles the messages.
+ *
+ * Everything that happens on a stream runs in `attempt`: an exception, which is a bug, ends the stream and its session,
+ * whatever state that is in, and a new one is opened after a backoff.
  */
 export class ReconnectingStream<S extends StreamSession> {
   private state: StreamState<S> = { kind: 'idle' };
@@ -114,6 +120,12 @@ export class ReconnectingStream<S extends StreamSession> {
     if (this.state.kind === 'idle') this.open(this.firstBackoff());
   }
 
+  /** Runs a task of the session, if a stream is open. Must be called in the queue. */
+  run(task: (session: S) => void): void {
+    const { state } = this;
+    if (state.kind === 'open') this.attempt(state, ({ session }) => task(session));
+  }
+
   /** Replaces the open stream at once; without one, nothing happens. */
   replace(): void {
     const { state } = this;
@@ -135,13 +147,46 @@ export class ReconnectingStream<S extends StreamSession> {
     this.state = next;
     if (state.kind === 'backoff') state.timer.release();
     if (state.kind !== 'open') return;
-    state.stream.close();
-    state.session.release();
+    this.report(() => state.stream.close());
+    this.report(() => state.session.release());
+  }
+
+  /** Runs an event of the open stream. */
+  private attempt(open: OpenState<S>, task: (open: OpenState<S>) => void): void {
+    try {
+      task(open);
+    } catch (error) {
+      this.options.onError(error);
+      // Whether the next stream fares better is not known, however much this one has had: no `backoffAfter`.
+      const { openedAtMs, backoff } = open;
+      const hasLasted = this.options.clock.monotonicMs() - openedAtMs >= connectionBackoff.maxMs;
+      if (this.state === open) {
+        this.fail(describeBug(error), hasLasted ? this.firstBackoff() : backoff);
+      }
+    }
+  }
+
+  /** Runs a part of the end of a stream, which an exception does not stop. */
+  private report(task: () => void): void {
+    try {
+      task();
+    } catch (error) {
+      this.options.onError(error);
+    }
   }
 
   /** @param replaced The session whose stream is open and gives way to the new one. */
   private open(backoff: BackoffStep, replaced?: S): void {
-    const { connect, method, clock, createSession } = this.options;
+    try {
+      this.openStream(backoff, replaced);
+    } catch (error) {
+      this.options.onError(error);
+      this.fail(describeBug(error), backoff);
+    }
+  }
+
+  private openStream(backoff: BackoffStep, replaced: S | undefined): void {
+    const { connect, method, clock } = this.options;
     const connected = connect();
     if (!connected.ok) {
       this.fail(`cannot be used: ${connected.error}`, backoff);
@@ -158,18 +203,31 @@ export class ReconnectingStream<S extends StreamSession> {
     const openedAtMs = clock.monotonicMs();
     const streamClock: StreamClock = {
       monotonicMs: () => clock.monotonicMs(),
-      setTimer: (task, ...delay) => clock.setTimer(() => this.whileOpen(stream, task), ...delay),
+      setTimer: (task, delayMs, keepsAlive) =>
+        clock.setTimer(() => this.whileOpen(stream, task), delayMs, keepsAlive),
       nextTurn: (task) => inNextTurn(clock, () => this.whileOpen(stream, task)),
     };
-    const open = { stream, transport, openedAtMs, clock: streamClock };
-    const session = createSession(open, replaced);
+    const session = this.createSession(
+      { stream, transport, openedAtMs, clock: streamClock },
+      replaced,
+    );
     this.setState({ kind: 'open', stream, openedAtMs, session, backoff });
+  }
+
+  private createSession(open: OpenStream, replaced: S | undefined): S {
+    try {
+      return this.options.createSession(open, replaced);
+    } catch (error) {
+      open.stream.close();
+      throw error;
+    }
   }
 
   /** Runs an event of a stream in the queue, unless the stream has been replaced by then. */
   private whileOpen(stream: XdsStream, task: (open: OpenState<S>) => void): void {
     this.options.queue.run(() => {
-      if (this.state.kind === 'open' && this.state.stream === stream) task(this.state);
+      const { state } = this;
+      if (state.kind === 'open' && state.stream === stream) this.attempt(state, task);
     });
   }
 
@@ -227,4 +285,9 @@ export class ReconnectingStream<S extends StreamSession> {
   private firstBackoff(): BackoffStep {
     return firstBackoffStep(connectionBackoff, this.options.random);
   }
+}
+
+/** Describes an exception, to follow the name of the server. */
+function describeBug(error: unknown): string {
+  return `cannot be used now: unexpected error of this client, whose stack is in the log: ${errorMessage(error)}`;
 }

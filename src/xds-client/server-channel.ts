@@ -15,7 +15,9 @@ import {
   type Verdict,
 } from './ads/verdict';
 import { VariantChoice } from './ads/protocol-variant';
-import { readInSteps, type ReadContext, type ReadResponse } from './ads/response-reader';
+import type { ReadContext } from './ads/read-context';
+import type { ReadResponse } from './ads/read-response';
+import { readInSteps } from './ads/response-reader';
 import type { Channel, ChannelResource, ResourceSubscriber } from './channel-resource';
 import { ChannelResources, type ChannelResourcesOptions } from './channel-resources';
 import { ChannelLog, ServerHealth } from './server-health';
@@ -80,6 +82,7 @@ export class ServerChannel implements Channel {
   private readonly streams = new Map<DiscoveryService, AdsStream>();
   private readonly health: ServerHealth<DiscoveryService>;
   private readonly log: ChannelLog;
+  private readonly events: ClientEvents;
   private transport: XdsTransport | undefined;
   /** A target has used another server since this one was last reachable: it has resources that this one did not send. */
   private wasLeft = false;
@@ -91,8 +94,14 @@ export class ServerChannel implements Channel {
     this.policy = policy;
     this.description = description;
     this.resources = new ChannelResources({ channel: this, ...options });
-    this.health = new ServerHealth({ server, description, nodeId: node.id, logger, events });
     this.log = new ChannelLog(description, logger);
+    this.events = {
+      onServerFailure: (failed) => this.attempt(() => events.onServerFailure(failed)),
+      onResponse: (from, typeUrl, valid, invalid) =>
+        this.attempt(() => events.onResponse(from, typeUrl, valid, invalid)),
+    };
+    const health = { server, description, nodeId: node.id, logger, events: this.events };
+    this.health = new ServerHealth(health);
     const mode = policy.delta;
     this.variant = new VariantChoice({ mode, node, withoutDelta, serverKey: server.key });
   }
@@ -209,6 +218,7 @@ export class ServerChannel implements Channel {
         if (kind === 'overdue') this.log.overdue(this.idOf(key));
         else this.resources.get(key.typeUrl, key.name)?.timeOut(serverAnswered);
       },
+      onError: (error) => this.log.bug('stream', error),
     };
   }
 
@@ -225,7 +235,7 @@ export class ServerChannel implements Channel {
     const read = yield* readInSteps(response, this.readContext(type));
     const verdict = decideVerdict(read, resources.ofType(typeUrl), latestPosition);
     yield* resources.onResponse(typeUrl, version, read, latestPosition);
-    this.options.events.onResponse(this.server, typeUrl, countValid(read), read.invalid);
+    this.events.onResponse(this.server, typeUrl, countValid(read), read.invalid);
     this.log.answer(response, verdict.answer);
     return verdict;
   }
@@ -239,18 +249,33 @@ export class ServerChannel implements Channel {
       resources: resources.ofType(type.typeUrl),
       order: resources.orderOf(type.typeUrl),
       elementsOf: (limit) => resources.elements.of(limit),
+      onError: (subject, error) => this.log.bug(subject, error),
     };
   }
 
   private onFailed(service: DiscoveryService, reason: string, retryInMs: number): void {
     this.log.trace(() => `${reason}; next attempt in ${inSeconds(retryInMs)}`);
-    if (!this.health.onFailed(service, reason, retryInMs)) return;
-    for (const observer of this.observers) observer.onServerStateChanged(this);
+    if (this.health.onFailed(service, reason, retryInMs)) this.notifyObservers();
+  }
+
+  private notifyObservers(): void {
+    for (const observer of this.observers) {
+      this.attempt(() => observer.onServerStateChanged(this));
+    }
+  }
+
+  /** Runs what others make of an event. An exception in it does not keep the rest from running. */
+  private attempt(notify: () => void): void {
+    try {
+      notify();
+    } catch (error) {
+      this.log.bug('event', error);
+    }
   }
 
   private onReachable(service: DiscoveryService): void {
     if (!this.health.onReachable(service)) return;
-    for (const observer of this.observers) observer.onServerStateChanged(this);
+    this.notifyObservers();
     if (!this.wasLeft) return;
     this.wasLeft = false;
     for (const [other, stream] of this.streams) if (other !== service) stream.renew();

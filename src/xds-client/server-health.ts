@@ -1,10 +1,11 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
+import { errorStack } from '../util/error-message';
 import type { Logger } from '../util/logger';
 import type { AdsResponse } from './ads/ads-response';
 import type { Answer } from './ads/verdict';
 import type { ClientEvents } from './client-snapshot';
 import { diagnostics, type ServerEvent } from './diagnostics';
-import { MAX_LOGGED_UNREQUESTED } from './limits';
+import { MAX_LOGGED_BUGS, MAX_LOGGED_UNREQUESTED } from './limits';
 import { describeResource, inSeconds, MAX_SHOWN_NAME, type ResourceId } from './xds-errors';
 
 /** Constructor options of a server's health. */
@@ -86,6 +87,8 @@ export const TRACER = 'xds_client';
 export class ChannelLog {
   /** The rejections last logged, by type. */
   private readonly rejections = new Map<string, string>();
+  /** The exceptions that were logged. */
+  private readonly bugs = new Set<string>();
   /** Types that were received without a request. */
   private readonly unrequestedTypes = new Set<string>();
 
@@ -124,6 +127,17 @@ export class ChannelLog {
       () =>
         `update from ${this.server} dropped: type_url "${shown}" was not requested on the stream`,
     );
+  }
+
+  /** Logs an exception with its stack, once for each place that it comes from. @param subject What it is about. */
+  bug(subject: string, error: unknown): void {
+    const stack = errorStack(error);
+    // What led to it may differ.
+    const place = stack.split('\n', 4).join('\n').slice(0, MAX_SHOWN_NAME);
+    if (this.bugs.has(place)) return;
+    if (this.bugs.size === MAX_LOGGED_BUGS) this.bugs.clear();
+    this.bugs.add(place);
+    this.logger.error(() => `${subject} from ${this.server}: unexpected error: ${stack}`);
   }
 
   /** Logs that a resource is requested again on a new stream. */

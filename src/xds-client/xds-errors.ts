@@ -2,6 +2,7 @@ import type { ServerConfig } from '../bootstrap/bootstrap';
 import { connectionAdvice } from '../util/connection-advice';
 import { sanitizeText } from '../util/sanitize-text';
 import { StatusCode, statusName } from '../util/status-code';
+import { countViolations } from '../util/violations';
 import type { XdsError } from './resource-watcher';
 import type { StreamStatus } from './transport';
 
@@ -156,7 +157,8 @@ export function describeSilence(hasAnswered: boolean): string {
 }
 
 /** Joins texts with `; `, sanitized, as far as they fit, and adds how many were left out. */
-export function joinBounded(texts: readonly string[]): string {
+export function joinBounded(all: readonly string[]): string {
+  const { texts, more } = countViolations(all);
   let length = 0;
   let count = 0;
   for (const text of texts) {
@@ -166,7 +168,7 @@ export function joinBounded(texts: readonly string[]): string {
   }
   const joined = sanitizeText(texts.slice(0, count).join(SEPARATOR));
   const shown = joined.length > MAX_LIST_LENGTH ? `${joined.slice(0, MAX_LIST_LENGTH)}…` : joined;
-  const left = texts.length - count;
+  const left = texts.length - count + more;
   return left === 0 ? shown : `${shown}${SEPARATOR}and ${left} more`;
 }
 

@@ -20,6 +20,51 @@ describe('the logger', () => {
   });
 });
 
+describe('an exception while a line is written', () => {
+  const fail = (): never => {
+    throw new Error('broken');
+  };
+  const writeAll = (application: XdsLogger | undefined, text: () => string) => {
+    const logger = createGrpcLogger({
+      isTracerOn: () => true,
+      application: () => application,
+      clock: new FakeClock(),
+    });
+    logger.error(text);
+    logger.info(text);
+    logger.trace('xds_client', text);
+    return logger.showsInfo;
+  };
+  afterEach(() => {
+    setLogger(console);
+    setLogVerbosity(logVerbosity.ERROR);
+  });
+
+  it('of the logger of grpc-js is dropped', () => {
+    setLogger({ error: fail, info: fail, debug: fail });
+    setLogVerbosity(logVerbosity.DEBUG);
+    expect(() => writeAll(undefined, () => 'line')).not.toThrow();
+  });
+
+  it('of the text is dropped', () => {
+    setLogger({ error() {}, info() {}, debug() {} });
+    setLogVerbosity(logVerbosity.DEBUG);
+    expect(() => writeAll(undefined, fail)).not.toThrow();
+    expect(() => writeAll({ level: 'debug', log() {} }, fail)).not.toThrow();
+  });
+
+  it('of the logger of the application, or of its level, is dropped', () => {
+    expect(() => writeAll({ level: 'debug', log: fail }, () => 'line')).not.toThrow();
+    const hostile = {
+      get level(): never {
+        return fail();
+      },
+      log() {},
+    };
+    expect(writeAll(hostile, () => 'line')).toBe(false);
+  });
+});
+
 describe('whether a logger shows INFO', () => {
   const { GRPC_VERBOSITY: before } = process.env;
   const logger = (application?: XdsLogger) =>

@@ -70,6 +70,27 @@ describe('SerialQueue', () => {
     expect(errors).toEqual([failure]);
   });
 
+  it('runs the tasks after one whose error callback throws, and then throws that', () => {
+    const log: string[] = [];
+    const queue = new SerialQueue(
+      (error) => {
+        throw error;
+      },
+      () => log.push('drained'),
+    );
+    const fail = (text: string) => () => {
+      throw new Error(text);
+    };
+    const run = () =>
+      queue.run(() => {
+        queue.run(fail('first'));
+        queue.run(fail('second'));
+        queue.run(() => log.push('after'));
+      });
+    expect(run).toThrow('first');
+    expect(log).toEqual(['after', 'drained']);
+  });
+
   it('is usable after the error callback itself has thrown', () => {
     const log: string[] = [];
     let strict = true;

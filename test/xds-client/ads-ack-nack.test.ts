@@ -162,10 +162,10 @@ describe('acknowledging responses', () => {
     const watcher = h.watch(h.listener, 'a');
     h.send(h.listener, '1', { a: 'throw' });
     expect(h.stream.request.errorDetail?.message).toBe(
-      'Listener "a": cannot be decoded: decoder is broken',
+      'Listener "a": could not be read: decoder is broken',
     );
     expect(watcher.told).toEqual([
-      `error Listener "a": update from ${SERVER} rejected (NACK): cannot be decoded: decoder is broken`,
+      `error Listener "a": update from ${SERVER} rejected (NACK): could not be read: decoder is broken`,
     ]);
   });
 

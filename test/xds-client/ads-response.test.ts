@@ -6,7 +6,8 @@ import type { Any } from '../../src/generated/google/protobuf/any';
 import { SotwProtocol } from '../../src/xds-client/ads/sotw-subscriptions';
 import { createNode } from '../../src/xds-client/node';
 import { ResponseOrder } from '../../src/xds-client/ads/response-order';
-import { readResponse, type ReadResponse } from '../../src/xds-client/ads/response-reader';
+import type { ReadResponse } from '../../src/xds-client/ads/read-response';
+import { readResponse } from '../../src/xds-client/ads/response-reader';
 import { parseResourceName } from '../../src/xds-client/resource-name';
 import type { Accepted } from '../../src/xds-client/resource-state';
 import type { DecodeContext, ResourceType } from '../../src/xds-client/resource-type';
@@ -55,6 +56,7 @@ function readBytes(
     origin: { server: 's', policy: serverPolicy(new Set(), hasErrors), nowMs: 3 },
     resources: new Map(requested.map((name) => [name, { accepted: cached.get(name) }])),
     elementsOf: () => 0,
+    onError: () => undefined,
     order,
   });
 }

@@ -132,6 +132,7 @@ describe('a response with too many resources', () => {
           origin: { server: 's', policy: serverPolicy(new Set(), true), nowMs: 0 },
           resources: new Map([['a', { accepted: undefined }]]),
           elementsOf: () => 0,
+          onError: () => undefined,
           order: new ResponseOrder(type.typeUrl),
         },
       );

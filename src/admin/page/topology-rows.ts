@@ -1,4 +1,4 @@
-import { rowId } from '../../live-page/row-id';
+import { pathId } from '../../live-page/row-id';
 import {
   cellText,
   firstRow,
@@ -66,7 +66,7 @@ function addNodes(
   request: ViewRequest,
 ): void {
   nodes.forEach((node, index) => {
-    const id = rowId(...node.path);
+    const id = pathId(node.path);
     const isOpen = isGroupOpen(node, id, request);
     const place = { level, position: index + 1, siblings: nodes.length };
     rows.add(1, () => groupRow(node, { id, isOpen, place }));
@@ -128,7 +128,11 @@ function endpointRow(node: TopologyNode, endpoint: EndpointState | undefined, pl
   const [address = ''] = addresses;
   const isEjected = addresses.some((each) => node.ejected.has(each));
   return {
-    ...{ id: rowId(...node.path, address), kind: 'endpoint', name: cellText(addresses.join(', ')) },
+    ...{
+      id: pathId([...node.path, address]),
+      kind: 'endpoint',
+      name: cellText(addresses.join(', ')),
+    },
     ...{ state, ...place },
     ...(error !== undefined && { error: cellText(error) }),
     ...(health !== undefined && { health }),

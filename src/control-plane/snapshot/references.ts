@@ -73,7 +73,7 @@ function ofRoutes(config: RouteConfiguration, prefix: Path): readonly Reference[
     host.routes.forEach((route, routeIndex) => {
       if (route.action?.$case !== 'route') return;
       const path = [...prefix, 'virtual_hosts', hostIndex, 'routes', routeIndex, 'route'];
-      references.push(...ofRouteAction(route.action.value, path));
+      for (const each of ofRouteAction(route.action.value, path)) references.push(each);
     });
   });
   return references;

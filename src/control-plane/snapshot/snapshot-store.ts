@@ -47,9 +47,10 @@ export class SnapshotStore {
 
   /** The shortest time to live in any snapshot, in milliseconds; undefined if no resource expires. */
   get shortestTtlMs(): number | undefined {
-    const lives = [this.shared, ...this.byNode.values(), ...this.byGroup.values()].flatMap(
-      ({ shortestTtlMs }) => (shortestTtlMs === undefined ? [] : [shortestTtlMs]),
-    );
-    return lives.length === 0 ? undefined : Math.min(...lives);
+    let shortest = Infinity;
+    for (const snapshot of [this.shared, ...this.byNode.values(), ...this.byGroup.values()]) {
+      shortest = Math.min(shortest, snapshot.shortestTtlMs ?? Infinity);
+    }
+    return shortest === Infinity ? undefined : shortest;
   }
 }

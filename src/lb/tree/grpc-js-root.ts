@@ -16,7 +16,7 @@ import type { ClusterStore } from '../../dependency-manager/xds-config';
 import type { LbConfig } from '../../resources/extension-points';
 import type { ChannelStats } from '../../stats/stats-plugin';
 import type { Clock } from '../../util/clock';
-import { errorMessage } from '../../util/error-message';
+import { errorStack } from '../../util/error-message';
 import type { Handle } from '../../util/handle';
 import { ok } from '../../util/result';
 import { shareFields } from '../../util/share';
@@ -78,7 +78,7 @@ export class GrpcJsRoot implements LoadBalancer {
     this.clock = shared.clock;
     this.timing = new CallTiming(shared.clock);
     this.batch = new LbBatch((error) => {
-      shared.logger.error(() => `Bug in load-balancing policy ${type.name}: ${describe(error)}`);
+      shared.logger.error(() => `Bug in load-balancing policy ${type.name}: ${errorStack(error)}`);
     });
     this.policy = type.create({
       environment: this.createEnvironment(shared),
@@ -190,11 +190,6 @@ export class GrpcJsRoot implements LoadBalancer {
       },
     };
   }
-}
-
-/** Returns the stack of an error, which is a bug. */
-function describe(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : errorMessage(error);
 }
 
 /**

@@ -116,7 +116,8 @@ export class FileStream implements XdsStream {
       const [next] = due.sort(([a], [b]) => rank(a) - rank(b));
       if (next === undefined) return;
       this.credits--;
-      this.options.handler.onMessage(this.respond(...next));
+      const [typeUrl, progress] = next;
+      this.options.handler.onMessage(this.respond(typeUrl, progress));
       this.pump();
     });
   }

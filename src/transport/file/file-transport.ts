@@ -187,7 +187,7 @@ class WatchedResources {
       known.set(path, read.value);
       const { file } = read.value;
       if (file.ok) files.set(path, file.value);
-      else problems.push(...file.error);
+      else for (const problem of file.error) problems.push(problem);
     }
     const isSame =
       known.size === this.known.size && [...known].every(([k, v]) => v === this.known.get(k));

@@ -194,12 +194,12 @@ export class AdsSession implements StreamSession {
   /** Stops every timer. A response that is being read is dropped. */
   release(): void {
     this.isReleased = true;
-    this.dropReading();
     this.waits.clear();
     this.nacks.clear();
     this.readPause?.release();
     this.readBreak?.release();
     this.idleTimer?.release();
+    this.dropReading();
   }
 
   private sendNext(): void {
@@ -226,12 +226,7 @@ export class AdsSession implements StreamSession {
   /** Reads a response, with breaks for other work if it is large. The next one is read when its verdict is applied. */
   private readOn(reading: Reading, startedAtMs = this.options.open.clock.monotonicMs()): void {
     const { clock } = this.options.open;
-    this.isReading = true;
-    let step = reading.steps.next();
-    while (step.done !== true && clock.monotonicMs() - startedAtMs < READ_SLICE_MS) {
-      step = reading.steps.next();
-    }
-    this.isReading = false;
+    const step = this.takeSteps(reading, startedAtMs);
     reading.spentMs += clock.monotonicMs() - startedAtMs;
     if (this.isReleased) {
       this.dropReading();
@@ -239,6 +234,21 @@ export class AdsSession implements StreamSession {
     }
     if (step.done === true) this.apply(reading, step.value);
     else this.readBreak = inNextTurn(clock, () => this.readOn(reading));
+  }
+
+  /** Takes steps for a slice of time. An exception ends the response, and with it the stream. */
+  private takeSteps({ steps }: Reading, startedAtMs: number): IteratorResult<undefined, Verdict> {
+    const { clock } = this.options.open;
+    this.isReading = true;
+    try {
+      let step = steps.next();
+      while (step.done !== true && clock.monotonicMs() - startedAtMs < READ_SLICE_MS) {
+        step = steps.next();
+      }
+      return step;
+    } finally {
+      this.isReading = false;
+    }
   }
 
   /** Ends a response that is not read on, so that nothing waits for its end. */

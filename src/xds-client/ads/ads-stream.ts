@@ -51,6 +51,7 @@ export class AdsStream {
         const rest = { source, variant, time, random, resourceTimeoutMs };
         return new AdsSession({ open, owner, protocol, replaced, ...rest });
       },
+      onError: (error) => options.handler.onError(error),
       onFailed: (reason, retryInMs) => {
         this.health = 'failing';
         options.handler.onStateChanged({ kind: 'failed', reason, retryInMs });
@@ -91,7 +92,7 @@ export class AdsStream {
     if (this.stream.kind === 'idle' && this.options.source.typeUrls().length > 0) {
       this.stream.start();
     }
-    this.stream.session?.flush();
+    this.stream.run((session) => session.flush());
   }
 
   /** Ends the stream for good. */

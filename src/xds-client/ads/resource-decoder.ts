@@ -1,5 +1,4 @@
 import type { ServerConfig } from '../../bootstrap/bootstrap';
-import { errorMessage } from '../../util/error-message';
 import { ReadBudget } from '../../util/read-budget';
 import { err, ok, type Result } from '../../util/result';
 import type { Steps } from '../../util/steps';
@@ -42,7 +41,7 @@ export class ResourceDecoder {
 
   constructor(private readonly options: ResourceDecoderOptions) {}
 
-  /** Decodes a resource. An exception of the decoder is a violation. */
+  /** Decodes a resource. */
   *decode(bytes: Uint8Array): Steps<DecodedResource> {
     const { type, server, certificateProviders } = this.options;
     let from: unknown;
@@ -56,15 +55,11 @@ export class ResourceDecoder {
         return previous;
       },
     };
-    try {
-      const { result } =
-        type.decodeInSteps === undefined
-          ? type.decode(bytes, context)
-          : yield* type.decodeInSteps(bytes, context);
-      return { result, from };
-    } catch (error) {
-      return { result: err([`cannot be decoded: ${errorMessage(error)}`]), from };
-    }
+    const { result } =
+      type.decodeInSteps === undefined
+        ? type.decode(bytes, context)
+        : yield* type.decodeInSteps(bytes, context);
+    return { result, from };
   }
 
   /**

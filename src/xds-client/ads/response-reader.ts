@@ -1,5 +1,6 @@
 import type { ResourceError } from '../../generated/envoy/service/discovery/v3/discovery';
 import type { Any } from '../../generated/google/protobuf/any';
+import { errorMessage } from '../../util/error-message';
 import { runSteps, type Steps } from '../../util/steps';
 import {
   MAX_NAME_LENGTH,
@@ -7,44 +8,14 @@ import {
   MIN_BYTES_IN_STEPS,
   MIN_RESOURCES_IN_STEPS,
 } from '../limits';
-import { rejectedEvent, serverErrorEvent, type EventOrigin } from '../resource-events';
-import type { ParseResourceName } from '../resource-name';
+import { rejectedEvent, serverErrorEvent } from '../resource-events';
 import { repeatedEvent, type Accepted, type ResourceEvent } from '../resource-state';
 import { describeResource, type ResourceId } from '../xds-errors';
 import type { AdsResponse, ResponseItem } from './ads-response';
-import {
-  bytesToKeep,
-  isSame,
-  ResourceDecoder,
-  type ResourceDecoderOptions,
-} from './resource-decoder';
-import type { ResponseOrder } from './response-order';
-
-/** The content of a response. All names are canonical, and of requested resources. */
-export interface ReadResponse {
-  /** The events of the resources that it contains, by name. */
-  readonly events: ReadonlyMap<string, ResourceEvent<unknown>>;
-  /** Resources that do not exist. */
-  readonly removed: readonly string[];
-  /** Resources with a heartbeat that are not cached: the server believes that they are. */
-  readonly lost: ReadonlySet<string>;
-  /** Everything that is wrong with the response; each says which resource it is about. Empty means accepted. */
-  readonly violations: readonly string[];
-  /** How many resources are not valid. */
-  readonly invalid: number;
-  /** Whether a resource that is left out is thereby said not to exist. */
-  readonly isComplete: boolean;
-}
-
-/** What a response is read with. */
-export interface ReadContext extends Omit<ResourceDecoderOptions, 'previous' | 'nowMs'> {
-  readonly origin: EventOrigin;
-  readonly parseName: ParseResourceName;
-  /** The requested resources of the type. They may change between two steps. */
-  readonly resources: ReadonlyMap<string, { readonly accepted: Accepted<unknown> | undefined }>;
-  /** The order of the previous response of the type. It is replaced by that of this one. */
-  readonly order: ResponseOrder;
-}
+import type { ReadContext } from './read-context';
+import type { ReadResponse } from './read-response';
+import { bytesToKeep, isSame, ResourceDecoder } from './resource-decoder';
+import { ResponseViolations } from './response-violations';
 
 /**
  * Reads each resource of a response on its own (gRFC A46): a valid one is accepted whatever else is wrong. A resource
@@ -87,8 +58,8 @@ class ResponseReader implements ReadResponse {
   readonly events = new Map<string, ResourceEvent<unknown>>();
   readonly removed: string[] = [];
   readonly lost = new Set<string>();
-  readonly violations: string[] = [];
   invalid = 0;
+  private readonly found = new ResponseViolations();
   /** The name of a broken resource is not known, so one that seems to be left out may be that one. */
   private hasNameless = false;
   /** There is something other than heartbeats. A server that only sends those leaves out everything else. */
@@ -114,6 +85,10 @@ class ResponseReader implements ReadResponse {
     return this.resourcesRead >= MIN_RESOURCES_IN_STEPS || this.bytesRead >= MIN_BYTES_IN_STEPS;
   }
 
+  get violations(): readonly string[] {
+    return this.found.all;
+  }
+
   get isComplete(): boolean {
     const { type } = this.context;
     if (!this.response.isComplete || !type.allResourcesRequiredInSotw) return false;
@@ -125,7 +100,7 @@ class ResponseReader implements ReadResponse {
     const count = this.response.items.length;
     if (count <= MAX_RESOURCES_PER_RESPONSE) return true;
     this.invalid = count;
-    this.violations.push(`${count} resources, more than ${MAX_RESOURCES_PER_RESPONSE}`);
+    this.found.addText(`${count} resources, more than ${MAX_RESOURCES_PER_RESPONSE}`);
     // Any of them may be one that seems to be left out.
     this.hasNameless = true;
     return false;
@@ -149,7 +124,18 @@ class ResponseReader implements ReadResponse {
     return true;
   }
 
+  /** Reads a resource. An exception, which is a bug, is contained to it. */
   *readItem(item: ResponseItem, index: number): Steps<void> {
+    try {
+      yield* this.readContent(item, index);
+    } catch (error) {
+      const { name, resource } = item;
+      const ownName = name ?? (resource && this.peekName(resource.value));
+      this.rejectUnread(ownName, index, error, resource?.value);
+    }
+  }
+
+  private *readContent(item: ResponseItem, index: number): Steps<void> {
     const { name, resource, problem } = item;
     this.resourcesRead++;
     this.bytesRead += resource?.value.length ?? 0;
@@ -174,7 +160,9 @@ class ResponseReader implements ReadResponse {
       const { result } = runSteps(this.decoder.decode(new Uint8Array(resource.value)));
       this.reject(undefined, index, result.ok ? ['its name cannot be read'] : result.error);
     } else if (ownName.length > MAX_NAME_LENGTH) {
-      this.addViolation(undefined, index, `its name has more than ${MAX_NAME_LENGTH} characters`);
+      this.addViolations(undefined, index, [
+        `its name has more than ${MAX_NAME_LENGTH} characters`,
+      ]);
     } else {
       yield* this.readNamed(ownName, resource, item, index);
       this.noteInOrder(ownName, item, index);
@@ -220,7 +208,7 @@ class ResponseReader implements ReadResponse {
   ): Steps<void> {
     const canonical = this.canonical(ownName);
     if (this.seen.has(canonical)) {
-      this.addViolation(canonical, index, 'more than once in the response');
+      this.addViolations(canonical, index, ['more than once in the response']);
       return;
     }
     this.seen.add(canonical);
@@ -250,11 +238,25 @@ class ResponseReader implements ReadResponse {
     { version, ttlMs }: ResponseItem,
     index: number,
   ): Steps<void> {
-    const decoded = yield* this.whileRequested(name, this.decoder.decode(bytes));
-    if (decoded === undefined) return;
-    const event = this.decoder.accept(decoded, this.cached(name), { bytes, version, ttlMs });
-    if (event.ok) this.accept(name, event.value);
-    else this.reject(name, index, event.error, bytes);
+    try {
+      const decoded = yield* this.whileRequested(name, this.decoder.decode(bytes));
+      if (decoded === undefined) return;
+      const event = this.decoder.accept(decoded, this.cached(name), { bytes, version, ttlMs });
+      if (event.ok) this.accept(name, event.value);
+      else this.reject(name, index, event.error, bytes);
+    } catch (error) {
+      this.rejectUnread(name, index, error, bytes);
+    }
+  }
+
+  private rejectUnread(
+    name: string | undefined,
+    index: number,
+    error: unknown,
+    bytes: Uint8Array | undefined,
+  ): void {
+    this.reject(name, index, [`could not be read: ${errorMessage(error)}`], bytes);
+    this.context.onError(this.subject(name, index), error);
   }
 
   private accept(name: string, event: ResourceEvent<unknown>): void {
@@ -290,17 +292,24 @@ class ResponseReader implements ReadResponse {
   ): void {
     if (wireName === undefined) this.hasNameless = true;
     const name = wireName === undefined ? undefined : this.canonical(wireName);
-    this.addViolation(name, index, ...violations);
+    this.addViolations(name, index, violations);
     if (name === undefined || !this.isUnread(name)) return;
     const { version } = this.response;
     const rejection = { violations, bytes, version };
     this.events.set(name, rejectedEvent(this.idOf(name), rejection, this.context.origin));
   }
 
-  private addViolation(name: string | undefined, index: number, ...texts: readonly string[]): void {
+  private addViolations(
+    name: string | undefined,
+    index: number,
+    violations: readonly string[],
+  ): void {
     this.invalid++;
-    const subject = name === undefined ? `resources[${index}]` : describeResource(this.idOf(name));
-    for (const text of texts) this.violations.push(`${subject}: ${text}`);
+    this.found.add(() => this.subject(name, index), violations);
+  }
+
+  private subject(name: string | undefined, index: number): string {
+    return name === undefined ? `resources[${index}]` : describeResource(this.idOf(name));
   }
 
   private peekName(bytes: Uint8Array): string | undefined {

@@ -1,7 +1,7 @@
 import type { Steps } from '../../util/steps';
 import { joinBounded } from '../xds-errors';
 import type { AdsResponse } from './ads-response';
-import type { ReadResponse } from './response-reader';
+import type { ReadResponse } from './read-response';
 
 /** How a response is answered. */
 export type Answer =
@@ -96,4 +96,6 @@ export interface AdsStreamHandler {
    * @param serverAnswered Whether the server has answered at all since it last failed.
    */
   onTimeout(key: ResourceKey, kind: 'overdue' | 'missing', serverAnswered: boolean): void;
+  /** Called with an exception that ends a stream. */
+  onError(error: unknown): void;
 }

@@ -47,7 +47,7 @@ class ServerCheck {
     const tokens = checkTokens(this.subject, this.server, clock, findings);
     const target = await this.reach();
     if (target !== undefined) await this.handshake(target);
-    this.passed.push(...tokens);
+    for (const token of tokens) this.passed.push(token);
     if (findings.count('fail') > before) {
       findings.skip('ads', this.subject, 'no request was sent, because of the errors above');
       return false;

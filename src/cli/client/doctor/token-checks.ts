@@ -64,6 +64,6 @@ function readClaims(token: string): { readonly aud: string; readonly notBefore: 
   const audience = Array.isArray(aud) ? aud.join(', ') : aud;
   return {
     aud: typeof audience === 'string' ? audience : '',
-    notBefore: Math.max(0, ...seconds),
+    notBefore: seconds.reduce((latest, each) => Math.max(latest, each), 0),
   };
 }
