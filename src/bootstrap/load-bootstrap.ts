@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { JsonLimitError, parseBoundedJson, type JsonLimits } from '../util/bounded-json';
 import { errorMessage } from '../util/error-message';
 import type { Logger } from '../util/logger';
 import { readRegularFile } from '../util/files/read-regular-file';
@@ -9,6 +10,9 @@ import type * as JsonSyntax from './json-syntax';
 
 /** A bootstrap has a few kilobytes, and metadata of the node. */
 const MAX_BOOTSTRAP_BYTES = 16 * 1024 * 1024;
+
+/** Bounds on the text of a bootstrap, wherever it is from. */
+const BOOTSTRAP_LIMITS: JsonLimits = { maxLength: MAX_BOOTSTRAP_BYTES, maxValues: 100_000 };
 
 export interface BootstrapError {
   readonly kind:
@@ -79,9 +83,16 @@ export function readBootstrapJson(
   const found = findBootstrap(options);
   if (!found.ok) return found;
   const { source, subject, text } = found.value;
-  const json = parseJson(text.startsWith('\uFEFF') ? text.slice(1) : text);
-  if (!json.ok) return fail('not-json', `${subject} is not JSON: ${json.error}`);
-  return ok({ source, subject, json: json.value });
+  const json = text.startsWith('\uFEFF') ? text.slice(1) : text;
+  try {
+    return ok({ source, subject, json: parseBoundedJson(json, BOOTSTRAP_LIMITS) });
+  } catch (error) {
+    if (error instanceof JsonLimitError) {
+      return fail('invalid', `${subject} is invalid: ${error.message}`);
+    }
+    const reason = loadJsonSyntax().findJsonError(json) ?? errorMessage(error);
+    return fail('not-json', `${subject} is not JSON: ${reason}`);
+  }
 }
 
 /**
@@ -206,14 +217,6 @@ function readTextFile(path: string): string {
   const read = readRegularFile(path, { maxBytes: MAX_BOOTSTRAP_BYTES });
   if (!read.ok) throw new Error(read.error);
   return read.value.toString('utf8');
-}
-
-function parseJson(text: string): Result<unknown, string> {
-  try {
-    return ok(JSON.parse(text));
-  } catch (error) {
-    return err(loadJsonSyntax().findJsonError(text) ?? errorMessage(error));
-  }
 }
 
 function fail(kind: BootstrapError['kind'], message: string): Result<never, BootstrapError> {

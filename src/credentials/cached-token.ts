@@ -1,5 +1,6 @@
 import { CallCredentials, Metadata, Status } from '../grpc-js';
 import { connectionBackoff, firstBackoffStep, type BackoffStep } from '../util/backoff';
+import { parseBoundedJson, type JsonLimits } from '../util/bounded-json';
 import type { Clock } from '../util/clock';
 import type { Random } from '../util/random';
 import { err, ok, type Result } from '../util/result';
@@ -45,6 +46,10 @@ interface Pause {
 const MARGIN_MS = 30_000;
 /** A token with less time left is requested again in the background. */
 const AHEAD_MS = 60_000;
+/** Servers accept headers of some kilobytes, in all; Node.js sends 64 KiB of them at most. */
+export const MAX_TOKEN_BYTES = 64 * 1024;
+/** Bounds on the claims of a token. */
+const CLAIM_LIMITS: JsonLimits = { maxLength: MAX_TOKEN_BYTES, maxValues: 10_000 };
 
 /**
  * A JSON Web Token that is replaced before it expires (gRFCs A83, A97). It is cached until shortly before its expiry, and
@@ -159,6 +164,7 @@ export class CachedToken {
  * @returns milliseconds since the epoch, or an error text.
  */
 export function readJwtExpiry(token: string): Result<number, string> {
+  if (token.length > MAX_TOKEN_BYTES) return err(`longer than ${MAX_TOKEN_BYTES} bytes`);
   const [, payload] = /^[\w-]+\.([\w-]+)\.[\w-]*$/.exec(token) ?? [];
   if (payload === undefined) return err('not a JWT: not three parts in base64url');
   const claims = parseClaims(payload);
@@ -171,7 +177,8 @@ export function readJwtExpiry(token: string): Result<number, string> {
 
 function parseClaims(payload: string): { readonly exp?: unknown } | undefined {
   try {
-    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
+    const text = Buffer.from(payload, 'base64url').toString('utf8');
+    const claims = parseBoundedJson(text, CLAIM_LIMITS);
     return typeof claims === 'object' && claims !== null ? claims : undefined;
   } catch {
     return undefined;

@@ -6,6 +6,7 @@ import { err, ok, type Result } from '../util/result';
 import { StatusCode, statusOfHttp } from '../util/status-code';
 import {
   CachedToken,
+  MAX_TOKEN_BYTES,
   type TokenCallback,
   type TokenDependencies,
   type TokenFailure,
@@ -16,9 +17,6 @@ const DEFAULT_HOST = 'metadata.google.internal';
 const PATH = '/computeMetadata/v1/instance/service-accounts/default/identity';
 /** The longest that the metadata server may take to answer. */
 const TIMEOUT_MS = 20_000;
-/** Servers accept headers of some kilobytes. */
-const MAX_TOKEN_BYTES = 64 * 1024;
-
 /** Options of the tokens of a metadata server. */
 export interface GcpIdentityOptions extends TokenDependencies {
   /** Its host and, if it is not 80, its port. Default: `GCE_METADATA_HOST`, or else that of Google Cloud. */

@@ -1,16 +1,18 @@
 import { Status } from '../grpc-js';
 import { readRegularFile } from '../util/files/read-regular-file';
 import { err, ok } from '../util/result';
-import { CachedToken, type TokenDependencies, type TokenSource } from './cached-token';
+import {
+  CachedToken,
+  MAX_TOKEN_BYTES,
+  type TokenDependencies,
+  type TokenSource,
+} from './cached-token';
 
 /** Options of a token file. */
 export interface JwtTokenFileOptions extends TokenDependencies {
-  /** Reads a file as text. Default: the file system, only regular files of at most 1 MiB, and at once. */
+  /** Reads a file as text. Default: the file system, only regular files of at most 64 KiB, and at once. */
   readonly read?: (path: string, callback: (error: Error | null, text: string) => void) => void;
 }
-
-/** Servers accept headers of some kilobytes. */
-const MAX_TOKEN_BYTES = 1024 * 1024;
 
 /** Creates the token in a file that is replaced before the token expires (gRFC A97). */
 export function createJwtTokenFile(path: string, options: JwtTokenFileOptions): CachedToken {

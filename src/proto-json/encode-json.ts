@@ -13,6 +13,7 @@ import {
 } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { descriptorSet } from '../generated/descriptor-set';
+import { MAX_JSON_DEPTH } from '../util/bounded-json';
 import { errorMessage } from '../util/error-message';
 import { err, ok, type Result } from '../util/result';
 import { explainJson, type ExplainOptions } from './explain-json';
@@ -117,9 +118,8 @@ export function encodeJson(
   json: JsonObject,
   options: EncodeOptions = {},
 ): Result<Uint8Array, readonly JsonProblem[]> {
-  if (isDeeperThan(MAX_LEVELS, json)) {
-    return err([{ path: [], reason: `nested more than ${MAX_LEVELS} levels deep` }]);
-  }
+  const excess = new ValueCount().findExcess(json, MAX_JSON_DEPTH);
+  if (excess !== undefined) return err([{ path: [], reason: excess }]);
   const desc = findMessage(messageName);
   const known = loadRegistry();
   const readOptions = {
@@ -165,12 +165,24 @@ function encodeWithoutEnvoyFields(
   }
 }
 
-/** Maximum nesting, since the reader is recursive. Resources have a few dozen levels. */
-const MAX_LEVELS = 200;
+/** Objects, lists, elements and members of a message. A part that YAML has an alias for counts wherever it is. */
+const MAX_VALUES = 2_000_000;
 
-function isDeeperThan(levels: number, json: JsonValue): boolean {
-  if (typeof json !== 'object' || json === null) return false;
-  return levels === 0 || Object.values(json).some((value) => isDeeperThan(levels - 1, value));
+/** Counts the values of a message before they are read by recursive functions. */
+class ValueCount {
+  private count = 0;
+
+  /** @returns which bound a value exceeds; `undefined` if it exceeds none. @param levels How many it may have. */
+  findExcess(json: JsonValue, levels: number): string | undefined {
+    if (++this.count > MAX_VALUES) return `more than ${MAX_VALUES} values`;
+    if (typeof json !== 'object' || json === null) return undefined;
+    if (levels === 0) return `nested more than ${MAX_JSON_DEPTH} levels deep`;
+    for (const value of Object.values(json)) {
+      const excess = this.findExcess(value, levels - 1);
+      if (excess !== undefined) return excess;
+    }
+    return undefined;
+  }
 }
 
 const textAfterDuration = /^-?\d+(\.\d+)?s./s;

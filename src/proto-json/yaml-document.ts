@@ -1,14 +1,19 @@
 import {
+  Composer,
   isAlias,
   isMap,
   isNode,
   isScalar,
   isSeq,
+  Lexer,
   LineCounter,
-  parseDocument,
+  Parser,
   stringify,
-  type Document,
+  visit,
+  Document,
+  type CST,
 } from 'yaml';
+import { MAX_JSON_DEPTH, MAX_JSON_MEMBERS } from '../util/bounded-json';
 import { errorMessage } from '../util/error-message';
 import type { PathSegment } from './json-problem';
 
@@ -42,17 +47,7 @@ export class YamlDocument {
   /** Parses a text. Anchors, aliases and merge keys (`<<`) are supported. */
   static parse(text: string): YamlDocument {
     const lines = new LineCounter();
-    const document = parseDocument(text, {
-      lineCounter: lines,
-      merge: true,
-      prettyErrors: false,
-      logLevel: 'error',
-    });
-    const mistakes = document.errors.map(({ code, pos, message }) => ({
-      position: positionAt(lines, pos[0]),
-      reason:
-        code === 'MULTIPLE_DOCS' ? 'expected the end of the file after one document' : message,
-    }));
+    const { document, mistakes } = compose(text, lines);
     if (mistakes.length > 0) return new YamlDocument(document, lines, undefined, mistakes);
     try {
       return new YamlDocument(document, lines, document.toJS(), []);
@@ -90,6 +85,102 @@ export class YamlDocument {
     const pair = node.items.find(({ key }) => isScalar(key) && spellings.has(String(key.value)));
     return pair && { node: pair.value, offset: startOf(pair.key) };
   }
+}
+
+/** A text with its mistakes. */
+interface Composed {
+  readonly document: Document;
+  readonly mistakes: readonly YamlMistake[];
+}
+
+/** Reads the first document of a text. */
+function compose(text: string, lines: LineCounter): Composed {
+  // The parser would compare each key of a mapping with each other one.
+  const options = { merge: true, uniqueKeys: false } as const;
+  const composer = new Composer(options);
+  try {
+    const documents = composer.compose(readTokens(text, lines), true, text.length);
+    const [document = new Document(null, options), next] = documents;
+    const mistakes = [...document.errors, ...findDuplicateKeys(document)].map(
+      ({ pos: [offset], message }) => ({ position: positionAt(lines, offset), reason: message }),
+    );
+    if (next !== undefined) {
+      const reason = 'expected the end of the file after one document';
+      mistakes.push({ position: positionAt(lines, next.range[0]), reason });
+    }
+    return { document, mistakes };
+  } catch (error) {
+    if (!(error instanceof YamlLimitError)) throw error;
+    const mistake = { position: positionAt(lines, error.offset), reason: error.message };
+    return { document: new Document(null, options), mistakes: [mistake] };
+  }
+}
+
+/** Characters of a YAML text. Reading a line of it takes up to 30 microseconds, ten times as long as JSON. */
+export const MAX_YAML_LENGTH = 2 * 2 ** 20;
+
+/** Tokens of a YAML text, white space included: about 100,000 lines. */
+const MAX_YAML_TOKENS = 500_000;
+
+/** Collections of a YAML text that are open at a time, some with an entry for their item: one or two for a level. */
+const MAX_OPEN = 2 * MAX_JSON_DEPTH;
+
+const USE_JSON = 'JSON may be longer';
+
+class YamlLimitError extends Error {
+  constructor(
+    readonly offset: number,
+    reason: string,
+  ) {
+    super(reason);
+  }
+}
+
+/** @throws YamlLimitError for text that exceeds a bound. */
+function* readTokens(text: string, lines: LineCounter): Generator<CST.Token, void> {
+  lines.addNewLine(0);
+  if (text.length > MAX_YAML_LENGTH) {
+    throw new YamlLimitError(0, `more than ${MAX_YAML_LENGTH} characters of YAML; ${USE_JSON}`);
+  }
+  const parser = new Parser(lines.addNewLine);
+  let count = 0;
+  for (const lexeme of new Lexer().lex(text)) {
+    yield* parser.next(lexeme);
+    const { stack, offset } = parser;
+    if (stack.length > MAX_OPEN) {
+      throw new YamlLimitError(offset, `nested more than ${MAX_JSON_DEPTH} levels deep`);
+    }
+    if (++count > MAX_YAML_TOKENS) {
+      throw new YamlLimitError(offset, `more than ${MAX_YAML_TOKENS} tokens of YAML; ${USE_JSON}`);
+    }
+  }
+  yield* parser.end();
+}
+
+/** Finds the keys that a mapping has twice, and mappings with too many keys. */
+function findDuplicateKeys(document: Document): YamlProblem[] {
+  const found: YamlProblem[] = [];
+  visit(document, {
+    Map(_key, { items }) {
+      const keys = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        const [offset = 0] = key.range ?? [];
+        if (keys.has(key.value)) found.push({ pos: [offset], message: 'Map keys must be unique' });
+        keys.add(key.value);
+        if (keys.size === MAX_JSON_MEMBERS + 1) {
+          found.push({ pos: [offset], message: `a mapping of more than ${MAX_JSON_MEMBERS} keys` });
+        }
+      }
+    },
+  });
+  return found;
+}
+
+/** A mistake, in the form of the parser. */
+interface YamlProblem {
+  readonly pos: readonly [offset: number, ...others: number[]];
+  readonly message: string;
 }
 
 interface Step {

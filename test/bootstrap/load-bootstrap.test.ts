@@ -52,6 +52,38 @@ describe('loadBootstrap', () => {
     );
   });
 
+  describe('refuses JSON beyond a bound before it is parsed', () => {
+    const deep = '['.repeat(5_000_000);
+    const entries = Array.from({ length: 10_001 }, (_, i) => `"a${i}":{}`);
+    it.each([
+      ['nested more than 200 levels deep', deep],
+      ['nested more than 200 levels deep', `{"node":{"metadata":{"a":${deep}`],
+      ['more than 100000 values', `{"xds_servers":[${'{},'.repeat(3_000_000)}`],
+      ['an object of more than 10000 members', `{"authorities":{${entries.join()}}}`],
+      ['a string of more than 1048576 characters', `{"node":{"id":"${'x'.repeat(10_000_000)}"}}`],
+      ['more than 16777216 characters', ' '.repeat(16 * 2 ** 20 + 1)],
+    ])('%s', (reason, text) => {
+      const path = join(folder, 'bootstrap.json');
+      writeFileSync(path, text.slice(0, 16 * 2 ** 20));
+      const expected = (subject: string) =>
+        `invalid: xDS bootstrap ${subject} is invalid: ${reason}`;
+      expect(outcome({ env: { GRPC_XDS_BOOTSTRAP_CONFIG: text } })).toBe(
+        expected('in GRPC_XDS_BOOTSTRAP_CONFIG'),
+      );
+      expect(outcome({ inline: text, env: {} })).toBe(expected('given to register({ bootstrap })'));
+      if (text.length > 16 * 2 ** 20) return;
+      expect(outcome({ env: { GRPC_XDS_BOOTSTRAP: path } })).toBe(
+        expected(`${path} (GRPC_XDS_BOOTSTRAP)`),
+      );
+    });
+
+    it('refuses an object of the application that is nested too deep', () => {
+      let inline: object = {};
+      for (let level = 0; level < 300; level++) inline = { inline };
+      expect(outcome({ inline, env: {} })).toMatch(/nested more than 200 levels deep$/);
+    });
+  });
+
   it('explains how to set a bootstrap when there is none', () => {
     const message =
       'missing: xDS bootstrap is missing: set GRPC_XDS_BOOTSTRAP to a file or ' +

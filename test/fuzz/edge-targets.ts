@@ -8,6 +8,7 @@ import { ClientStatusResponse } from '../../src/generated/envoy/service/status/v
 import { readConnectAnswer } from '../../src/security/http-connect';
 import { readResponse } from '../../src/transport/rest/discovery-json';
 import { decodeSnapshot, encodeSnapshot } from '../../src/saved-snapshot/snapshot-file';
+import { parseBoundedJson } from '../../src/util/bounded-json';
 import type { Random } from '../../src/util/random';
 import { ok } from '../../src/util/result';
 import { sanitizeText } from '../../src/util/sanitize-text';
@@ -34,6 +35,7 @@ export function createEdgeTargets(options: EdgeTargetOptions): readonly FuzzTarg
     repeatedTarget(options),
     snapshotTarget(options),
     tokenTarget(options),
+    jsonTarget(options),
     proxyTarget(options),
     statusTarget(options),
     sanitizeTarget(options),
@@ -134,6 +136,43 @@ function tokenTarget({ random, wire, json }: EdgeTargetOptions): FuzzTarget {
         : `quotes the token: ${read.error}`;
     },
   };
+}
+
+/** JSON that is long enough to be parsed in pieces: the value is that of `JSON.parse`. */
+function jsonTarget({ random, json }: EdgeTargetOptions): FuzzTarget {
+  const long = 'x'.repeat(9000);
+  const sample = { a: [long, { b: [1, { c: long }, []] }, long, ''], '': {}, d: [[long, [long]]] };
+  return {
+    name: 'JSON in pieces',
+    share: 1,
+    maxMsPerKiB: 10,
+    make() {
+      const text = json.text(sample, 190);
+      if (random() < 0.5) return text;
+      const [from, to] = [random() * text.length, random() * text.length];
+      const piece = [',', '[', ']', '{', '}', '"', ' ', ':', '\\'][Math.floor(random() * 9)] ?? '';
+      return text.slice(0, from) + piece + text.slice(random() < 0.5 ? from : to);
+    },
+    run(input) {
+      const text = Buffer.from(input).toString();
+      const [expected, value] = [JSON.parse, parseLimited].map((parse) => outcomeOf(parse, text));
+      return expected === value ? undefined : 'another value than JSON.parse returns';
+    },
+  };
+}
+
+function parseLimited(text: string): unknown {
+  return parseBoundedJson(text, { maxLength: 2 ** 24, maxValues: 2 ** 24 });
+}
+
+/** The value as text, or that there is none. */
+function outcomeOf(parse: (text: string) => unknown, text: string): string {
+  try {
+    return JSON.stringify(parse(text));
+  } catch (error) {
+    if (error instanceof SyntaxError) return 'no JSON';
+    throw error;
+  }
 }
 
 /** Answers of HTTP proxies, which mean the same in whatever pieces they come. */

@@ -2,6 +2,7 @@ import { findJsonError } from '../../bootstrap/json-syntax';
 import { encodeJson, hasMessage } from '../../proto-json/encode-json';
 import { describeJson, isJsonObject } from '../../proto-json/explain-json';
 import { formatJsonProblem, type JsonProblem } from '../../proto-json/json-problem';
+import { JsonLimitError, parseBoundedJson, type JsonLimits } from '../../util/bounded-json';
 import { errorMessage } from '../../util/error-message';
 import { err, ok, type Result } from '../../util/result';
 import {
@@ -47,19 +48,26 @@ export function readTextFile(
   const { problems } = reader;
   if (problems.length === 0) return ok({ version, resources: reader.resources });
   return err(
-    problems.map((problem) => {
+    problems.slice(0, MAX_MISTAKES).map((problem) => {
       const place = document.value.locate(problem);
       return `${path}${place && ':'}${place}: ${formatJsonProblem(problem)}`;
     }),
   );
 }
 
+/** Bounds on a JSON file. Its bytes are limited before. */
+const FILE_LIMITS: JsonLimits = { maxLength: Infinity, maxValues: 2_000_000 };
+
+/** Mistakes of a file that are located; further ones are left out. */
+const MAX_MISTAKES = 100;
+
 function openJson(text: string): Result<TextDocument, readonly string[]> {
   const json = text.startsWith('\uFEFF') ? text.slice(1) : text;
   let value: unknown;
   try {
-    value = JSON.parse(json);
+    value = parseBoundedJson(json, FILE_LIMITS);
   } catch (error) {
+    if (error instanceof JsonLimitError) return err([` ${error.message}`]);
     return err([` not JSON: ${findJsonError(json) ?? errorMessage(error)}`]);
   }
   let places: Result<TextDocument, readonly string[]> | undefined;
