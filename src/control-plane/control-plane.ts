@@ -13,6 +13,7 @@ import type {
   DeltaClientRequest,
 } from './client-state';
 import { GrpcListener, joinHostPort } from './grpc-listener';
+import { MAX_LOAD_ENTRIES, MAX_LOAD_ENTRIES_OF_CLUSTER, MAX_REQUEST_BYTES } from './limits';
 import type { ClusterLoad, LoadReport } from './lrs/load-totals';
 import { LoadService, type LoadReporting } from './lrs/load-service';
 import type { Snapshot } from './snapshot/snapshot';
@@ -135,7 +136,7 @@ export class ControlPlane {
     const starting: State = { kind: 'starting' };
     this.state = starting;
     const server = new Server({
-      'grpc.max_receive_message_length': -1,
+      'grpc.max_receive_message_length': MAX_REQUEST_BYTES,
       // GrpcListener injects connections: the server would have a listening socket without an address, at which grpcdebug
       // panics (https://github.com/grpc-ecosystem/grpcdebug/blob/v1.0.5/cmd/channelz.go, prettyAddress).
       'grpc.enable_channelz': 0,
@@ -261,6 +262,11 @@ export class ControlPlane {
       nextStreamId: () => ++this.streamCount,
       snapshotFor: (node) => this.snapshots.for(node),
       onLoadReport: (client, report) => this.callSafely(() => onLoadReport?.(client, report)),
+      onTotalsFull: () =>
+        this.logger.error(
+          () =>
+            `control plane: load reports have more than ${MAX_LOAD_ENTRIES} clusters, localities, metrics and categories, or ${MAX_LOAD_ENTRIES_OF_CLUSTER} of one cluster: loads() leaves out the others until clearLoads()`,
+        ),
     });
   }
 

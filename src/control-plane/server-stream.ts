@@ -1,47 +1,92 @@
-import type { MethodDefinition, ServerDuplexStream, status } from '@grpc/grpc-js';
+import { status, type MethodDefinition, type ServerDuplexStream } from '@grpc/grpc-js';
 import { asBuffer } from '../util/as-buffer';
+import { errorMessage } from '../util/error-message';
+import { ReadBudget, type ReadLimit } from '../util/read-budget';
+import { err, ok, type Result } from '../util/result';
+import { MAX_STREAMS } from './limits';
 
 export interface MessageCodec<Message> {
   encode(message: Message): { finish(): Uint8Array };
-  decode(bytes: Uint8Array): Message;
+  decode(bytes: Uint8Array, length?: number, budget?: ReadBudget): Message;
+}
+
+/** A decoded request, or why it cannot be read. */
+export type Received<Request> = Result<Request, string>;
+
+/** A call whose requests are read within a limit. */
+export type StreamCall<Request, Response> = ServerDuplexStream<Received<Request>, Response>;
+
+/** The messages of a method, and the limit of its requests. */
+export interface StreamMessages<Request, Response> {
+  readonly request: MessageCodec<Request>;
+  readonly response: MessageCodec<Response>;
+  readonly limit: ReadLimit;
 }
 
 /** Returns the definition of a method with a stream in each direction. */
 export function createStreamMethod<Request, Response>(
   path: string,
-  {
-    request,
-    response,
-  }: { readonly request: MessageCodec<Request>; readonly response: MessageCodec<Response> },
-): MethodDefinition<Request, Response> {
+  { request, response, limit }: StreamMessages<Request, Response>,
+): MethodDefinition<Received<Request>, Response> {
   return {
     path,
     requestStream: true,
     responseStream: true,
-    requestSerialize: (message) => asBuffer(request.encode(message).finish()),
-    requestDeserialize: (bytes) => request.decode(bytes),
+    requestSerialize: (message) =>
+      message.ok ? asBuffer(request.encode(message.value).finish()) : Buffer.alloc(0),
+    requestDeserialize: (bytes) => read(request, bytes, limit),
     responseSerialize: (message) => asBuffer(response.encode(message).finish()),
     responseDeserialize: (bytes) => response.decode(bytes),
   };
 }
 
+function read<Request>(
+  codec: MessageCodec<Request>,
+  bytes: Uint8Array,
+  limit: ReadLimit,
+): Received<Request> {
+  try {
+    return ok(codec.decode(bytes, undefined, new ReadBudget(limit)));
+  } catch (error) {
+    return err(`the request cannot be read: ${errorMessage(error)}`);
+  }
+}
+
+/** Ends a call that is one too many. */
+export function refuseStream(call: StreamCall<unknown, unknown>): void {
+  const details = `there are ${MAX_STREAMS} streams already`;
+  call.emit('error', { code: status.RESOURCE_EXHAUSTED, details });
+}
+
 /** Receives the events of a server stream. */
 export interface ServerStreamListener<Request> {
   onRequest(request: Request): void;
+  /** The client reads again. Called before the requests that have waited for that. */
+  onUnblocked(): void;
   /** Called once, when the client or the server has ended the stream. */
   onClosed(): void;
 }
 
-/** The server's end of a bidirectional stream. */
+/**
+ * The server's end of a bidirectional stream. While the client does not read, its requests are not read either, so that
+ * responses do not accumulate.
+ */
 export class ServerStream<Request, Response> {
   private open = true;
 
   constructor(
-    private readonly call: ServerDuplexStream<Request, Response>,
+    private readonly call: StreamCall<Request, Response>,
     private readonly listener: ServerStreamListener<Request>,
   ) {
-    call.on('data', (request: Request) => {
-      if (this.open) listener.onRequest(request);
+    call.on('data', (received: Received<Request>) => {
+      if (!this.open) return;
+      if (received.ok) listener.onRequest(received.value);
+      else this.fail(status.INVALID_ARGUMENT, received.error);
+      if (this.isBlocked) call.pause();
+    });
+    call.on('drain', () => {
+      if (this.open) listener.onUnblocked();
+      if (!this.isBlocked) call.resume();
     });
     call.on('end', () => {
       if (!this.open) return;
@@ -53,6 +98,11 @@ export class ServerStream<Request, Response> {
 
   get isOpen(): boolean {
     return this.open;
+  }
+
+  /** Whether responses wait for the client to read: `onUnblocked` follows. */
+  get isBlocked(): boolean {
+    return this.call.writableNeedDrain;
   }
 
   /** Address of the client. */

@@ -1,8 +1,9 @@
-import { status, type Server, type ServerDuplexStream } from '@grpc/grpc-js';
+import { status, type Server } from '@grpc/grpc-js';
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import type { ClientState } from '../client-state';
-import { createStreamMethod } from '../server-stream';
+import { DISCOVERY_LIMIT, MAX_STREAMS } from '../limits';
+import { createStreamMethod, refuseStream, type StreamCall } from '../server-stream';
 import {
   clusterKind,
   endpointKind,
@@ -64,8 +65,11 @@ export class AdsService {
       const path = `/${service.service}`;
       server.addService(
         {
-          [sotw]: createStreamMethod(`${path}/${sotw}`, sotwVariant),
-          [delta]: createStreamMethod(`${path}/${delta}`, deltaVariant),
+          [sotw]: createStreamMethod(`${path}/${sotw}`, { ...sotwVariant, limit: DISCOVERY_LIMIT }),
+          [delta]: createStreamMethod(`${path}/${delta}`, {
+            ...deltaVariant,
+            limit: DISCOVERY_LIMIT,
+          }),
         },
         {
           [sotw]: this.createHandler(service, sotwVariant),
@@ -105,7 +109,11 @@ export class AdsService {
     { suffix, typeUrl }: DiscoveryService,
     variant: ProtocolVariant<Request, Response>,
   ) {
-    return (call: ServerDuplexStream<Request, Response>) => {
+    return (call: StreamCall<Request, Response>) => {
+      if (this.streams.size >= MAX_STREAMS) {
+        refuseStream(call);
+        return;
+      }
       const options = {
         streamId: this.options.nextStreamId(),
         method: `${variant.methodPrefix}${suffix}`,

@@ -1,4 +1,4 @@
-import { status, type ServerDuplexStream } from '@grpc/grpc-js';
+import { status } from '@grpc/grpc-js';
 import type { Node } from '../../generated/envoy/config/core/v3/base';
 import type { Clock } from '../../util/clock';
 import {
@@ -10,7 +10,7 @@ import {
   type ClientState,
   type DeltaClientRequest,
 } from '../client-state';
-import { ServerStream } from '../server-stream';
+import { ServerStream, type StreamCall } from '../server-stream';
 import type { Snapshot } from '../snapshot/snapshot';
 import type { SnapshotChanges } from '../snapshot/snapshot-change';
 import type {
@@ -68,14 +68,19 @@ interface IdentifiedClient<Request, Response> {
 export class AdsStream<Request extends AnyRequest, Response> implements DiscoveryStream {
   private readonly stream: ServerStream<Request, Response>;
   private identified: IdentifiedClient<Request, Response> | undefined;
+  /** Whether a change of the snapshot waits until the client reads. Several become one. */
+  private isOutdated = false;
 
   constructor(
-    call: ServerDuplexStream<Request, Response>,
+    call: StreamCall<Request, Response>,
     private readonly options: AdsStreamOptions<Request, Response>,
     private readonly context: AdsStreamContext,
   ) {
     this.stream = new ServerStream(call, {
       onRequest: (request) => this.onRequest(request),
+      onUnblocked: () => {
+        if (this.isOutdated) this.onSnapshotChanged();
+      },
       onClosed: () => this.onClosed(),
     });
   }
@@ -87,15 +92,18 @@ export class AdsStream<Request extends AnyRequest, Response> implements Discover
     return { ...client, method, connectedAtMs, types: protocol.subscriptions.describe() };
   }
 
-  onSnapshotChanged(changes: SnapshotChanges): void {
+  onSnapshotChanged(changes?: SnapshotChanges): void {
     if (this.identified === undefined) return;
+    this.isOutdated = this.stream.isBlocked;
+    if (this.isOutdated) return;
     const { node, protocol } = this.identified;
     const responses = protocol.subscriptions.onSnapshot(this.context.snapshotFor(node), changes);
     this.send(this.identified, responses);
   }
 
   heartbeat(): void {
-    if (this.identified === undefined || !this.stream.isOpen) return;
+    const { isOpen, isBlocked } = this.stream;
+    if (this.identified === undefined || !isOpen || isBlocked) return;
     const { client, protocol } = this.identified;
     const heartbeats = protocol.hasTtl ? protocol.subscriptions.heartbeats() : [];
     for (const heartbeat of heartbeats) this.stream.write(protocol.encodeHeartbeat(heartbeat));
@@ -117,6 +125,11 @@ export class AdsStream<Request extends AnyRequest, Response> implements Discover
     }
     const identified = this.identified ?? this.identify(request.node);
     const { client, protocol } = identified;
+    const excess = protocol.findExcess({ ...request, typeUrl });
+    if (excess !== undefined) {
+      this.fail(status.RESOURCE_EXHAUSTED, excess);
+      return;
+    }
     const { acknowledgement, subscribed, response } = protocol.onRequest({ ...request, typeUrl });
     const events: ClientEvent[] = [];
     if (acknowledgement !== undefined) events.push({ ...acknowledgement, client, typeUrl });

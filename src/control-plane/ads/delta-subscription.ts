@@ -1,4 +1,5 @@
 import type { TypeState } from '../client-state';
+import { findNamesProblem } from '../limits';
 import { findResourceKind, type ResourceKind } from '../snapshot/resource-kind';
 import {
   digestOf,
@@ -50,6 +51,8 @@ const outdated = '';
 class DeltaSubscription implements TypeSubscription<DeltaRequest> {
   readonly responses = new SentResponses();
   private readonly names = new Set<string>();
+  /** Characters of all names. */
+  private characters = 0;
   private wildcard = false;
   private isFirst = true;
 
@@ -64,6 +67,17 @@ class DeltaSubscription implements TypeSubscription<DeltaRequest> {
 
   get kind(): ResourceKind | undefined {
     return findResourceKind(this.typeUrl);
+  }
+
+  findExcess({ subscribe }: Pick<DeltaRequest, 'subscribe'>): string | undefined {
+    let { size: count } = this.names;
+    let { characters } = this;
+    for (const name of subscribe) {
+      if (this.names.has(name)) continue;
+      count++;
+      characters += name.length;
+    }
+    return findNamesProblem(count, characters);
   }
 
   /** A request changes the subscription whatever its nonce: it holds changes of names rather than all names. */
@@ -178,6 +192,7 @@ class DeltaSubscription implements TypeSubscription<DeltaRequest> {
   private add(name: string, set: ResourceSet, isFirst: boolean): boolean {
     if (name === wildcardName) return this.addWildcard(set, isFirst);
     const isNew = !this.names.has(name);
+    if (isNew) this.characters += name.length;
     this.names.add(name);
     // A name that is subscribed to again is sent again:
     // https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#subscribing-to-resources
@@ -207,6 +222,7 @@ class DeltaSubscription implements TypeSubscription<DeltaRequest> {
       return true;
     }
     const wasSubscribed = this.names.delete(name);
+    if (wasSubscribed) this.characters -= name.length;
     if (!this.wildcard) this.sent.delete(name);
     else if (wasSubscribed) {
       // Sent or removed explicitly: the client does not know whether the wildcard includes the name.

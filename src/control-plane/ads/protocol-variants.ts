@@ -56,6 +56,8 @@ export interface StreamProtocol<Request, Response> {
   >;
   /** Whether the client supports times to live. */
   readonly hasTtl: boolean;
+  /** Returns why a request is more than a stream may have; `undefined` if it is not. */
+  findExcess(request: Request): string | undefined;
   onRequest(request: Request): RequestOutcome;
   encode(response: PlannedResponse): Response;
   /** Encodes a response without the bytes of its resources. */
@@ -106,6 +108,7 @@ export const sotwVariant: ProtocolVariant<DiscoveryRequest, DiscoveryResponse> =
     return {
       subscriptions,
       hasTtl,
+      findExcess: (request) => subscriptions.findExcess(request),
       onRequest(message) {
         const request = readRequest(message);
         options.onRequest(request);
@@ -141,6 +144,8 @@ export const deltaVariant: ProtocolVariant<DeltaDiscoveryRequest, DeltaDiscovery
     return {
       subscriptions,
       hasTtl,
+      findExcess: ({ typeUrl, resourceNamesSubscribe: subscribe }) =>
+        subscriptions.findExcess({ typeUrl, subscribe }),
       onRequest(message) {
         const request = readDeltaRequest(message);
         options.onDeltaRequest(request);

@@ -1,4 +1,5 @@
 import type { TypeState } from '../client-state';
+import { findNamesProblem } from '../limits';
 import { findResourceKind, type ResourceKind } from '../snapshot/resource-kind';
 import {
   digestOf,
@@ -61,6 +62,12 @@ class SotwSubscription implements TypeSubscription<SotwRequest> {
 
   get kind(): ResourceKind | undefined {
     return findResourceKind(this.typeUrl);
+  }
+
+  findExcess({ resourceNames }: Pick<SotwRequest, 'resourceNames'>): string | undefined {
+    let characters = 0;
+    for (const name of resourceNames) characters += name.length;
+    return findNamesProblem(resourceNames.length, characters);
   }
 
   /** The client repeats the names of a stale request when it acknowledges the last response. */

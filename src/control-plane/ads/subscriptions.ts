@@ -1,4 +1,5 @@
 import type { Rejection, TypeState } from '../client-state';
+import { MAX_TYPES, MAX_UNACKNOWLEDGED } from '../limits';
 import {
   clusterKind,
   endpointKind,
@@ -61,12 +62,20 @@ export interface DeferredRemoval {
   readonly last: TypeUpdate;
 }
 
+/** The part of a request that has names. */
+export type NamesOf<Request> = Omit<
+  Request,
+  keyof SubscriptionRequest | 'unsubscribe' | 'initialVersions'
+>;
+
 /** The subscription to one type on one stream, in one variant of the protocol. */
 export interface TypeSubscription<Request> {
   readonly typeUrl: string;
   /** Undefined while no snapshot has held a resource of the type. */
   readonly kind: ResourceKind | undefined;
   readonly responses: SentResponses;
+  /** Returns why a request has more names than a stream may have; `undefined` if it has not. */
+  findExcess(request: NamesOf<Request>): string | undefined;
   /** Whether a request precedes the last response and is to be ignored. */
   isStale(nonce: string): boolean;
   onRequest(
@@ -104,6 +113,15 @@ export class Subscriptions<Request extends SubscriptionRequest> {
     private snapshot: Snapshot,
     private readonly options: SubscriptionsOptions<Request>,
   ) {}
+
+  /** Returns why a request is more than a stream may have; `undefined` if it is not. */
+  findExcess(request: NamesOf<Request> & Pick<SubscriptionRequest, 'typeUrl'>): string | undefined {
+    const known = this.types.get(request.typeUrl);
+    if (known === undefined && this.types.size >= MAX_TYPES) {
+      return `type_url: more than ${MAX_TYPES} types on one stream`;
+    }
+    return (known ?? this.options.createType(request.typeUrl)).findExcess(request);
+  }
 
   /** Applies a request. A rejected response is not repeated. */
   onRequest(request: Request): RequestOutcome {
@@ -222,7 +240,7 @@ function inSendingOrder<Type>(types: ReadonlyMap<string, Type>): readonly Type[]
 
 /** The responses of one type on one stream, and their acknowledgements. */
 export class SentResponses {
-  /** Versions of the responses not acknowledged yet, by nonce, oldest first. */
+  /** Versions of the responses not acknowledged yet, by nonce, oldest first: the last ones. */
   private readonly unacknowledged = new Map<string, string>();
   private last: { readonly nonce: string; readonly version: string } | undefined;
   private ackedVersion: string | undefined;
@@ -242,6 +260,11 @@ export class SentResponses {
   markSent(nonce: string, version: string): void {
     this.last = { nonce, version };
     this.unacknowledged.set(nonce, version);
+    if (this.unacknowledged.size <= MAX_UNACKNOWLEDGED) return;
+    for (const oldest of this.unacknowledged.keys()) {
+      this.unacknowledged.delete(oldest);
+      return;
+    }
   }
 
   /**

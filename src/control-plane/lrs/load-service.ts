@@ -1,4 +1,4 @@
-import { status, type Server, type ServerDuplexStream } from '@grpc/grpc-js';
+import { status, type Server } from '@grpc/grpc-js';
 import type { Node } from '../../generated/envoy/config/core/v3/base';
 import {
   LoadStatsRequest,
@@ -6,7 +6,8 @@ import {
 } from '../../generated/envoy/service/load_stats/v3/lrs';
 import { msToDuration } from '../../util/duration';
 import { clientFeatures, readNode, type ClientIdentity, type ClientNode } from '../client-state';
-import { createStreamMethod, ServerStream } from '../server-stream';
+import { LOAD_LIMIT, MAX_STREAMS } from '../limits';
+import { createStreamMethod, refuseStream, ServerStream, type StreamCall } from '../server-stream';
 import { clusterKind } from '../snapshot/resource-kind';
 import type { Snapshot } from '../snapshot/snapshot';
 import { readLoadReport, type LoadReport, LoadTotals } from './load-totals';
@@ -29,26 +30,30 @@ export interface LoadServiceOptions {
   nextStreamId(): number;
   snapshotFor(node: ClientNode): Snapshot;
   onLoadReport(client: ClientIdentity, report: LoadReport): void;
+  /** Called once when the totals leave out loads, and again after they were cleared. */
+  onTotalsFull(): void;
 }
 
 const path = '/envoy.service.load_stats.v3.LoadReportingService/StreamLoadStats';
-const codecs = { request: LoadStatsRequest, response: LoadStatsResponse };
+const messages = { request: LoadStatsRequest, response: LoadStatsResponse, limit: LOAD_LIMIT };
 
-type LoadCall = ServerDuplexStream<LoadStatsRequest, LoadStatsResponse>;
+type LoadCall = StreamCall<LoadStatsRequest, LoadStatsResponse>;
 
 /** The load reporting service (LRS, gRFC A27). Requests load reports and totals them. */
 export class LoadService {
-  readonly totals = new LoadTotals();
+  readonly totals: LoadTotals;
   private readonly streams = new Set<LoadStream>();
 
   constructor(
     private reporting: LoadReporting,
     private readonly options: LoadServiceOptions,
-  ) {}
+  ) {
+    this.totals = new LoadTotals(() => options.onTotalsFull());
+  }
 
   addTo(server: Server): void {
     server.addService(
-      { StreamLoadStats: createStreamMethod(path, codecs) },
+      { StreamLoadStats: createStreamMethod(path, messages) },
       { StreamLoadStats: (call: LoadCall) => this.accept(call) },
     );
   }
@@ -75,6 +80,10 @@ export class LoadService {
   }
 
   private accept(call: LoadCall): void {
+    if (this.streams.size >= MAX_STREAMS) {
+      refuseStream(call);
+      return;
+    }
     const streamId = this.options.nextStreamId();
     const stream = new LoadStream(call, {
       streamId,
@@ -127,6 +136,7 @@ class LoadStream {
   ) {
     this.stream = new ServerStream<LoadStatsRequest, LoadStatsResponse>(call, {
       onRequest: (request) => this.onRequest(request),
+      onUnblocked: () => this.refresh(),
       onClosed: () => options.onClosed(),
     });
   }
@@ -138,7 +148,8 @@ class LoadStream {
 
   /** Sends the response if it differs from the last one. */
   refresh(): void {
-    if (this.identified === undefined || !this.stream.isOpen) return;
+    const { isOpen, isBlocked } = this.stream;
+    if (this.identified === undefined || !isOpen || isBlocked) return;
     const response = this.options.createResponse(this.identified.node);
     const encoded = Buffer.from(LoadStatsResponse.encode(response).finish());
     if (this.lastResponse?.equals(encoded) === true) return;

@@ -4,6 +4,7 @@ import type {
 } from '../../generated/envoy/config/endpoint/v3/load_report';
 import type { LoadStatsRequest } from '../../generated/envoy/service/load_stats/v3/lrs';
 import type { ClientIdentity } from '../client-state';
+import { MAX_LOAD_ENTRIES, MAX_LOAD_ENTRIES_OF_CLUSTER } from '../limits';
 
 /** The loads in one LRS request (gRFC A27), counted since the one before. */
 export interface LoadReport {
@@ -105,17 +106,29 @@ function readMetric(metric: {
 /** The totals of all reported loads, by node. Calls in progress are those of the last report of each open stream. */
 export class LoadTotals {
   private readonly byNode = new Map<string, LoadSum>();
+  private room = new EntryRoom();
+  private isFull = false;
   private readonly lastReports = new Map<number, LastReport>();
 
-  /** Adds a report. */
+  /** @param onFull Called when loads are left out for the first time, and again after the totals were cleared. */
+  constructor(private readonly onFull: () => void) {}
+
+  /** Adds a report. Clusters for which there is no room are left out. */
   add({ nodeId, streamId }: ClientIdentity, report: LoadReport): void {
     let sum = this.byNode.get(nodeId);
     if (sum === undefined) {
-      sum = new LoadSum();
+      sum = new LoadSum(this.room);
       this.byNode.set(nodeId, sum);
     }
-    for (const load of report.clusters) sum.add(mapLocalities(load, withoutInProgress));
+    let hadRoom = true;
+    for (const load of report.clusters) {
+      if (!sum.add(mapLocalities(load, withoutInProgress))) hadRoom = false;
+    }
+    if (sum.isEmpty) this.byNode.delete(nodeId);
     this.lastReports.set(streamId, { nodeId, report });
+    if (hadRoom || this.isFull) return;
+    this.isFull = true;
+    this.onFull();
   }
 
   /** Removes the calls in progress of a stream that has ended. */
@@ -126,6 +139,8 @@ export class LoadTotals {
   clear(): void {
     this.byNode.clear();
     this.lastReports.clear();
+    this.room = new EntryRoom();
+    this.isFull = false;
   }
 
   /** Returns the totals of one node, or of all nodes. */
@@ -175,19 +190,56 @@ function onlyInProgress(load: ClusterLoad): ClusterLoad {
   };
 }
 
-class LoadSum {
-  private readonly clusters = new Map<string, ClusterLoad>();
+/** How many more clusters, localities, metrics and drop categories the totals may have. */
+class EntryRoom {
+  private left = MAX_LOAD_ENTRIES;
 
-  add(load: ClusterLoad): void {
+  /** Takes room for a number of entries. @returns Whether there was enough. */
+  take(entries: number): boolean {
+    if (entries > this.left) return false;
+    this.left -= entries;
+    return true;
+  }
+}
+
+/** A sum, and the number of its entries. */
+interface CountedLoad {
+  readonly load: ClusterLoad;
+  readonly entries: number;
+}
+
+class LoadSum {
+  private readonly clusters = new Map<string, CountedLoad>();
+
+  /** @param room Default: for the totals of several sums. */
+  constructor(private readonly room = new EntryRoom()) {}
+
+  get isEmpty(): boolean {
+    return this.clusters.size === 0;
+  }
+
+  /** @returns Whether there was room for the load. */
+  add(load: ClusterLoad): boolean {
     const key = JSON.stringify([load.cluster, load.serviceName]);
-    const sum = this.clusters.get(key);
-    this.clusters.set(key, sum === undefined ? load : addClusters(sum, load));
+    const before = this.clusters.get(key);
+    const sum = before === undefined ? load : addClusters(before.load, load);
+    const entries = countEntries(sum);
+    if (entries > MAX_LOAD_ENTRIES_OF_CLUSTER) return false;
+    if (!this.room.take(entries - (before?.entries ?? 0))) return false;
+    this.clusters.set(key, { load: sum, entries });
+    return true;
   }
 
   /** Returns the sums, in the order in which the clusters were first added. */
   list(): readonly ClusterLoad[] {
-    return [...this.clusters.values()];
+    return Array.from(this.clusters.values(), ({ load }) => load);
   }
+}
+
+function countEntries({ localities, droppedByCategory }: ClusterLoad): number {
+  let entries = 1 + droppedByCategory.size + localities.length;
+  for (const { metrics } of localities) entries += metrics.size;
+  return entries;
 }
 
 function addClusters(a: ClusterLoad, b: ClusterLoad): ClusterLoad {

@@ -1,0 +1,32 @@
+import type { ReadLimit } from '../util/read-budget';
+
+// Clients are not authenticated. What they send is bounded here, by stream.
+
+/** Bytes of one request. */
+export const MAX_REQUEST_BYTES = 64 * 1024 * 1024;
+/** Fields of one discovery request: names, and initial versions with three each. */
+export const DISCOVERY_LIMIT: ReadLimit = { maxFields: 1_000_000, scope: 'request' };
+/** Fields of one request with load reports, of which the last of each stream is kept. */
+export const LOAD_LIMIT: ReadLimit = { maxFields: 200_000, scope: 'request' };
+/** Open streams of all discovery services, and of the load reporting service. */
+export const MAX_STREAMS = 10_000;
+/** Types that one stream subscribes to. */
+export const MAX_TYPES = 100;
+/** Names of one type that one stream subscribes to. */
+export const MAX_NAMES = 250_000;
+/** Characters of all of them. */
+export const MAX_NAME_CHARACTERS = 16 * 1024 * 1024;
+/** Responses of one type whose acknowledgement is still recorded. */
+export const MAX_UNACKNOWLEDGED = 1000;
+/** Clusters, localities, metrics and drop categories in the totals of load reports. */
+export const MAX_LOAD_ENTRIES = 500_000;
+/** The same of one cluster of one node. */
+export const MAX_LOAD_ENTRIES_OF_CLUSTER = 10_000;
+
+/** Returns why names cannot all be subscribed to; `undefined` if they can. */
+export function findNamesProblem(count: number, characters: number): string | undefined {
+  if (count > MAX_NAMES) return `more than ${MAX_NAMES} names of one type on one stream`;
+  if (characters > MAX_NAME_CHARACTERS)
+    return `more than ${MAX_NAME_CHARACTERS} characters in the names of one type on one stream`;
+  return undefined;
+}
