@@ -1,8 +1,8 @@
 import { constants } from 'node:http2';
-import { checkServerIdentity, type PeerCertificate } from 'node:tls';
-import { ChannelCredentials } from '@grpc/grpc-js';
+import { checkServerIdentity, createSecureContext, type PeerCertificate } from 'node:tls';
+import { ChannelCredentials, credentials, experimental } from '@grpc/grpc-js';
 import { errorMessage } from '../util/error-message';
-import type { ChannelOptions, Resolver, SecureConnector } from '.';
+import type { CertificateProvider, ChannelOptions, Resolver, SecureConnector } from '.';
 import type { CreateCall } from './subchannel-wrappers';
 
 export function hasMethods<T extends object>(
@@ -63,6 +63,35 @@ export function withoutCallCredentials(composed: unknown): ChannelCredentials | 
   }
   return credentials instanceof ChannelCredentials ? credentials : undefined;
 }
+
+/**
+ * Whether channel credentials secure connections as those of grpc-js do, which ignore arguments of this package: those of an
+ * application may have others inside, which do not.
+ */
+export function secureAsHost(channelCredentials: ChannelCredentials): boolean {
+  hostConnectors ??= new Set(
+    [
+      credentials.createInsecure(),
+      credentials.createFromSecureContext(createSecureContext()),
+      experimental.createCertificateProviderChannelCredentials(noCertificates, null),
+    ].map(connectorCreatorOf),
+  );
+  return hostConnectors.has(connectorCreatorOf(channelCredentials));
+}
+
+function connectorCreatorOf(channelCredentials: ChannelCredentials): unknown {
+  return property(channelCredentials, '_createSecureConnector');
+}
+
+/** How credentials of grpc-js prepare connections. */
+let hostConnectors: ReadonlySet<unknown> | undefined;
+
+const noCertificates: CertificateProvider = {
+  addCaCertificateListener() {},
+  removeCaCertificateListener() {},
+  addIdentityCertificateListener() {},
+  removeIdentityCertificateListener() {},
+};
 
 /**
  * Returns the options that a subchannel was created with, which grpc-js keeps in a private field

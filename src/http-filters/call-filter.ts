@@ -1,5 +1,6 @@
 import { Metadata, type StatusObject, Status } from '../grpc-js';
 import { errorMessage } from '../util/error-message';
+import { Brand, copyOf, ownCopy } from '../util/package-copy';
 import { MAX_STATUS_CODE } from '../util/status-code';
 
 /** The call that a filter is created for. */
@@ -81,6 +82,10 @@ export interface CallFilter {
 
 /** Thrown by a filter to fail its call with a status. Any other exception fails it with INTERNAL. */
 export class CallFailedError extends Error {
+  static {
+    Object.defineProperty(this.prototype, Brand.CALL_FAILED, { value: ownCopy });
+  }
+
   /** @param failure The status of the call. */
   constructor(readonly failure: CallFailure) {
     super(failure.details);
@@ -95,9 +100,16 @@ export class CallFailedError extends Error {
  * @param where The filter and its method.
  */
 export function toCallFailedError(error: unknown, where: string): CallFailedError {
-  if (!(error instanceof CallFailedError)) return internalError(where, errorMessage(error));
+  if (!isCallFailed(error)) return internalError(where, errorMessage(error));
   const { code } = error.failure;
-  return isStatus(code) ? error : internalError(where, `there is no status code ${String(code)}`);
+  if (!isStatus(code)) return internalError(where, `there is no status code ${String(code)}`);
+  return error instanceof CallFailedError ? error : new CallFailedError(error.failure);
+}
+
+/** Whether an exception is a `CallFailedError`, also of another copy of this package, which a filter may be written with. */
+function isCallFailed(error: unknown): error is CallFailedError {
+  if (copyOf(error, Brand.CALL_FAILED) === undefined) return false;
+  return error instanceof Error && 'failure' in error && typeof error.failure === 'object';
 }
 
 /** Converts a failure to a status of the host library. */

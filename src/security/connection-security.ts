@@ -5,7 +5,7 @@ import {
   withoutCallCredentials,
 } from '../grpc-js/host-internals';
 import { TlsPolicy } from './tls-policy';
-import { XdsChannelCredentials } from './xds-channel-credentials';
+import { decisionOf, isXdsCredentials } from './xds-channel-credentials';
 
 /** What secures a connection. */
 export type ConnectionSecurity =
@@ -33,8 +33,11 @@ export function connectionSecurity(
   credentials: ChannelCredentials | undefined,
   options: ChannelOptions | undefined,
 ): ConnectionSecurity {
+  // Whatever is around the xDS credentials that were asked.
+  const decision = options && decisionOf(options);
+  if (decision !== undefined) return { kind: decision };
   if (credentials === undefined) return { kind: 'unknown' };
-  if (!(credentials instanceof XdsChannelCredentials)) {
+  if (!isXdsCredentials(credentials)) {
     return credentials._isSecure() ? { kind: 'application', credentials } : { kind: 'insecure' };
   }
   if (options === undefined) return { kind: 'unknown' };

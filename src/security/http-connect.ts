@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { CallCredentials, SecureConnector } from '../grpc-js';
 import { systemClock, type Clock } from '../util/clock';
+import { Brand, copyOf, ownCopy } from '../util/package-copy';
 import { err, ok, type Result } from '../util/result';
 
 /**
@@ -24,6 +25,8 @@ const STATUS_LINE_START = 'HTTP/1.';
  * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/http_proxy.ts).
  */
 export class HttpConnectConnector implements SecureConnector {
+  readonly [Brand.HTTP_CONNECT] = ownCopy;
+
   /** @param target The address of the endpoint. */
   constructor(
     private readonly connector: SecureConnector,
@@ -48,6 +51,11 @@ export class HttpConnectConnector implements SecureConnector {
   destroy(): void {
     this.connector.destroy();
   }
+}
+
+/** Whether a connector connects through a proxy already, as one of this package or of another copy of it does. */
+export function isHttpConnectConnector(connector: SecureConnector): boolean {
+  return copyOf(connector, Brand.HTTP_CONNECT) !== undefined;
 }
 
 /** Requests that the proxy connects the socket to the target. Rejects with the reason for which it did not. */

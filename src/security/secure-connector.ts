@@ -12,6 +12,7 @@ import { watchServerSettings } from './server-settings';
 import {
   ENDPOINT_HOSTNAME_ARG,
   serverNameOf,
+  sniOf,
   type TlsMaterialWatch,
   type TlsPolicy,
 } from './tls-policy';
@@ -41,6 +42,7 @@ export class XdsSecureConnector implements SecureConnector {
     private readonly callCredentials = CallCredentials.createEmpty(),
     private readonly clock: Clock = systemClock,
   ) {
+    policy.markUsed();
     const hostname: unknown = options[ENDPOINT_HOSTNAME_ARG];
     this.serverName = serverNameOf(policy.tls, typeof hostname === 'string' ? hostname : '');
     this.material = policy.watch(() => {
@@ -121,6 +123,7 @@ export class XdsSecureConnector implements SecureConnector {
     onCertificate: (certificate: PeerCertificate) => void,
   ): Promise<Result<TLSSocket, Error>> {
     const { serverName, clock } = this;
+    const sni = sniOf(serverName);
     let peerError: Error | undefined;
     const checkServerIdentity = (_host: string, certificate: PeerCertificate) => {
       const expectations = { roots, serverName, nowMs: clock.now() };
@@ -135,7 +138,7 @@ export class XdsSecureConnector implements SecureConnector {
           identity,
         }),
         // Left out where there is none: with '', Deno has no origin for the HTTP/2 session.
-        ...(serverName !== '' && { servername: serverName }),
+        ...(sni !== '' && { servername: sni }),
         checkServerIdentity,
         // Explicitly: NODE_TLS_REJECT_UNAUTHORIZED=0 would switch the default off.
         rejectUnauthorized: true,

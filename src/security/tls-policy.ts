@@ -3,6 +3,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ChannelOptions } from '../grpc-js';
 import type { UpstreamTls } from '../resources/cluster/cluster';
 import type { ChannelStats } from '../stats/stats-plugin';
+import { Brand, copyOf, describeOtherCopy, ownCopy } from '../util/package-copy';
+import { err, ok, type Result } from '../util/result';
 import type { Certificates, CertificateWatch } from './certificate-provider';
 
 /** The subchannel argument that has the {@link TlsPolicy} of the cluster. It is part of the identity of a subchannel. */
@@ -40,6 +42,9 @@ export interface TlsMaterialWatch {
  * something else. Subchannels are pooled by it: a connection made under one policy serves no call of another.
  */
 export class TlsPolicy {
+  readonly [Brand.TLS_POLICY] = ownCopy;
+  private hasConnector = false;
+
   /** @param cluster The name under which the cluster is watched. */
   constructor(
     readonly cluster: string,
@@ -47,10 +52,31 @@ export class TlsPolicy {
     readonly certificates: CertificateSource,
   ) {}
 
-  /** Returns the policy of a subchannel; `undefined` if the cluster asks for none. */
-  static of(options: ChannelOptions): TlsPolicy | undefined {
+  /**
+   * Returns the policy of a subchannel; `undefined` if the cluster asks for none, or why there is one that cannot be read:
+   * such a subchannel must not connect.
+   */
+  static of(options: ChannelOptions): Result<TlsPolicy, string> | undefined {
     const policy: unknown = options[TLS_POLICY_ARG];
-    return policy instanceof TlsPolicy ? policy : undefined;
+    if (policy === undefined) return undefined;
+    if (isOwnPolicy(policy)) return ok(policy);
+    const copy = copyOf(policy, Brand.TLS_POLICY);
+    const reader = `grpc-xds ${ownCopy.version} in ${ownCopy.path}`;
+    return err(
+      copy === undefined
+        ? `the cluster configures TLS in a form that the credentials of ${reader} cannot read`
+        : `the cluster configures TLS, which the channel's credentials cannot read: they are of ${describeOtherCopy(ownCopy, copy)}`,
+    );
+  }
+
+  /** Whether connections were prepared by the policy: what the credentials of a channel do is known only then. */
+  get isUsed(): boolean {
+    return this.hasConnector;
+  }
+
+  /** Records that connections are prepared by the policy. */
+  markUsed(): void {
+    this.hasConnector = true;
   }
 
   /** Returns this policy, or another one if the cluster asks for another. */
@@ -92,14 +118,22 @@ export class TlsPolicy {
   }
 }
 
+function isOwnPolicy(policy: unknown): policy is TlsPolicy {
+  return copyOf(policy, Brand.TLS_POLICY) === ownCopy;
+}
+
 /**
- * Returns the server name to send (gRFC A101); empty for none. It is never an address (RFC 6066): Node 26 refuses to send one.
+ * Returns the name of a server (gRFC A101), such as `a.example` or `10.0.0.1`; empty for none.
  * @param hostname That of the endpoint, such as `a.example` or, of a DNS name, `a.example:443`.
  */
 export function serverNameOf({ sni, autoHostSni }: UpstreamTls, hostname: string): string {
   const host = autoHostSni ? hostOf(hostname) : '';
-  const name = host === '' ? sni : host;
-  return isIP(name) === 0 ? name : '';
+  return host === '' ? hostOf(sni) : host;
+}
+
+/** Returns what is sent of a server name: no address (RFC 6066), which Node.js 26 refuses to send. */
+export function sniOf(serverName: string): string {
+  return isIP(serverName) === 0 ? serverName : '';
 }
 
 /** Removes the port, and what is around the host. */
@@ -108,3 +142,14 @@ function hostOf(hostname: string): string {
   const host = hostname.replace(/:\d+$/, '').replace(/\.$/, '');
   return host.replace(/^\[(.*)\]$/, '$1');
 }
+
+const noCertificate = {
+  current: {
+    roots: err('there are no certificate providers'),
+    identity: err('there are no certificate providers'),
+  },
+  release() {},
+};
+
+/** The source of a policy without certificate providers: handshakes that need a certificate fail. */
+export const noCertificates: CertificateSource = { nodeId: '', watch: () => noCertificate };

@@ -7,9 +7,50 @@ import {
   type GrpcUri,
   type SecureConnector,
 } from '../grpc-js';
+import { currentProxyVariable } from '../util/proxy-variable';
+import { Brand, copyOf, describeOtherCopy, ownCopy } from '../util/package-copy';
 import { HTTP_CONNECT_ARG, HttpConnectConnector } from './http-connect';
+import { RefusingConnector } from './refusing-connector';
 import type * as Connectors from './secure-connector';
 import { TlsPolicy } from './tls-policy';
+
+/** The option by which grpc-js connects a channel to the proxy of a variable; its value is the target of the channel. */
+const PROXIED_TARGET = 'grpc.http_connect_target';
+
+/** What was decided for the subchannels with these options, whatever credentials are around those that decided. */
+const decisions = new WeakMap<ChannelOptions, 'policy' | 'insecure'>();
+
+/** Returns what xDS credentials have decided for the subchannel with these options; `undefined` if they have not, or not so. */
+export function decisionOf(options: ChannelOptions): 'policy' | 'insecure' | undefined {
+  return decisions.get(options);
+}
+
+/**
+ * Returns why channel credentials are xDS credentials that cannot read the policy of a cluster, and would take the fallback
+ * in its place; `undefined` if they are not. Those of versions without a brand, and those of `@grpc/grpc-js-xds`, are
+ * recognised by the name of their class.
+ */
+export function describeForeignXdsCredentials(value: object): string | undefined {
+  const copy = copyOf(value, Brand.CHANNEL_CREDENTIALS);
+  if (copy === ownCopy) return undefined;
+  const reason =
+    "the cluster configures TLS, which the channel's credentials cannot read: they are of ";
+  if (copy !== undefined) return reason + describeOtherCopy(copy);
+  for (let type: unknown = Object.getPrototypeOf(value); type !== null;) {
+    if (typeof type !== 'object') return undefined;
+    if (type.constructor.name !== XdsChannelCredentials.name) {
+      type = Object.getPrototypeOf(type);
+      continue;
+    }
+    return `${reason}another package, or of an older copy of grpc-xds: create them by createXdsChannelCredentials() of the copy that was registered, ${ownCopy.path}`;
+  }
+  return undefined;
+}
+
+/** Whether channel credentials are xDS credentials of this copy of the package, or inherit from such. */
+export function isXdsCredentials(value: unknown): value is XdsChannelCredentials {
+  return copyOf(value, Brand.CHANNEL_CREDENTIALS) === ownCopy;
+}
 
 /**
  * Channel credentials that leave it to the control plane how connections are secured (gRFC A29). The fallback
@@ -17,6 +58,10 @@ import { TlsPolicy } from './tls-policy';
  * without a `transport_socket`. They are never used because of an error.
  */
 export class XdsChannelCredentials extends ChannelCredentials {
+  static {
+    Object.defineProperty(this.prototype, Brand.CHANNEL_CREDENTIALS, { value: ownCopy });
+  }
+
   /**
    * @param fallback Such as `credentials.createInsecure()` or `credentials.createSsl()`.
    * @throws TypeError if the fallback is missing, or is not of the same copy of `@grpc/grpc-js`.
@@ -37,9 +82,14 @@ export class XdsChannelCredentials extends ChannelCredentials {
     return true;
   }
 
-  /** Whether other credentials make the same connections. */
+  /** Whether other credentials make the same connections. Those that make them in another way are others. */
   _equals(other: ChannelCredentials): boolean {
-    return other instanceof XdsChannelCredentials && this.fallback._equals(other.fallback);
+    if (this === other) return true;
+    return (
+      isXdsCredentials(other) &&
+      this._createSecureConnector === other._createSecureConnector &&
+      this.fallback._equals(other.fallback)
+    );
   }
 
   /** Called by grpc-js for each subchannel. */
@@ -59,10 +109,17 @@ export class XdsChannelCredentials extends ChannelCredentials {
     callCredentials: CallCredentials | undefined,
   ): SecureConnector {
     const policy = TlsPolicy.of(options);
+    if (policy?.ok === false) return new RefusingConnector(policy.error, callCredentials);
     if (policy !== undefined) {
+      decisions.set(options, 'policy');
       const { XdsSecureConnector } = loadConnectors();
-      return new XdsSecureConnector(policy, options, callCredentials);
+      return new XdsSecureConnector(policy.value, options, callCredentials);
     }
+    const proxied: unknown = options[PROXIED_TARGET];
+    if (typeof proxied === 'string' && proxied.startsWith('xds:')) {
+      return new RefusingConnector(describeBypass(proxied), callCredentials);
+    }
+    if (!this.fallback._isSecure()) decisions.set(options, 'insecure');
     const connector = this.fallback._createSecureConnector(channelTarget, options, callCredentials);
     if (this.fallback._isSecure() || callCredentials === undefined) return connector;
     return {
@@ -72,6 +129,19 @@ export class XdsChannelCredentials extends ChannelCredentials {
       destroy: () => connector.destroy(),
     };
   }
+}
+
+/**
+ * Describes why a channel is not connected although nothing is known about its cluster: no control plane was involved, so the
+ * fallback credentials do not apply, secure or not.
+ */
+function describeBypass(target: string): string {
+  const variable = currentProxyVariable();
+  return (
+    `grpc-xds: ${variable?.name ?? 'the option grpc.http_connect_target'} makes grpc-js connect the channel for ${target} to a ` +
+    'proxy without resolving it, so that the security configuration of its cluster is unknown: add the host to ' +
+    `${variable?.exempt?.name ?? 'no_proxy'}, or set the channel option grpc.enable_http_proxy to 0`
+  );
 }
 
 /** Fails every call that uses them: without privacy and integrity, a token could be read on the way. */

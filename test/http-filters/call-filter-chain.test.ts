@@ -96,6 +96,16 @@ describe('a filter that fails its call', () => {
       '7: no',
     ],
     [
+      'with a status of another copy of the package',
+      {
+        onRequestHeaders() {
+          const brand = { [Symbol.for('grpc-xds.call-failed')]: { version: '9', path: '/other' } };
+          throw Object.assign(new Error('no'), brand, { failure: { code: 7, details: 'no' } });
+        },
+      },
+      '7: no',
+    ],
+    [
       'by mistake',
       {
         onRequestHeaders() {

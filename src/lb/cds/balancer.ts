@@ -193,7 +193,7 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
       return;
     }
     const applied: Applied = { name, cluster, options, xds };
-    const isNewPolicy = this.security.update(name, resource, xds?.certificates);
+    const isNewPolicy = this.security.update(name, resource, xds?.certificates, endpoints);
     const isNewPath = this.proxies.update(resource, endpoints);
     // No connection made in another way serves a new call; running calls end where they are.
     if ((isNewPolicy || isNewPath) && this.applied !== undefined) this.only.child.destroy();
@@ -219,7 +219,7 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     return {
       config: plan.config,
       endpoints: ok(plan.endpoints),
-      options: this.security.withPolicy(options),
+      options,
       // The plan is complete. Without the context, changes of other clusters do not reach the child.
       xds: undefined,
       resolutionNote: this.security.completeNote({ name, resource, nodeId }, resolutionNote),
@@ -228,9 +228,7 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
 
   createSubchannel(address: SubchannelAddress, args: ChannelOptions): Subchannel {
     const { host } = this.only;
-    const children = this.applied?.cluster.children;
-    const endpoints = children?.kind === 'endpoints' ? children.endpoints : undefined;
-    const secured = this.security.argsOf(address, args, endpoints);
+    const secured = this.security.argsOf(address, args);
     return this.proxies.createSubchannel(address, secured, (to, withArgs) => {
       const subchannel = host.createSubchannel(to, withArgs);
       if (this.security.observe(subchannel) && this.security.isUnused) {
@@ -261,6 +259,9 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
       this.fail(name, `Aggregate cluster "${name}" has no clusters to use: add one that exists`);
       return;
     }
+    // Each of its clusters has security and proxies of its own.
+    this.security.clear();
+    this.proxies.clear();
     const previous = this.plan instanceof PriorityConfig ? this.plan : undefined;
     const shared = this.shared.sharesPolicy ? cluster.resource.lbConfig : undefined;
     const config = planAggregate(leafClusters, previous, shared);

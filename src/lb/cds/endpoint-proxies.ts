@@ -8,7 +8,11 @@ import { replaceConnector } from '../../grpc-js/host-internals';
 import { RelayedSubchannel } from '../../grpc-js/subchannel-wrappers';
 import type { ClusterResource } from '../../resources/cluster/cluster';
 import type { EndpointsResource, SocketAddress } from '../../resources/endpoints/endpoints';
-import { HTTP_CONNECT_ARG, HttpConnectConnector } from '../../security/http-connect';
+import {
+  HTTP_CONNECT_ARG,
+  HttpConnectConnector,
+  isHttpConnectConnector,
+} from '../../security/http-connect';
 
 /** By address of an endpoint, its proxy; `undefined` for an endpoint that has none. */
 type Proxies = ReadonlyMap<string, SocketAddress | undefined>;
@@ -33,6 +37,12 @@ export class EndpointProxies {
     return false;
   }
 
+  /** Forgets the endpoints of a cluster that has none of its own any more. */
+  clear(): void {
+    this.source = undefined;
+    this.proxies = undefined;
+  }
+
   /**
    * Creates a subchannel for an endpoint, which is connected through the proxy of the endpoint if it has one.
    *
@@ -48,9 +58,7 @@ export class EndpointProxies {
     if (proxy === undefined) return create(address, args);
     const relay = create(proxy, { ...args, [HTTP_CONNECT_ARG]: target });
     replaceConnector(relay.getRealSubchannel(), (connector) =>
-      connector instanceof HttpConnectConnector
-        ? connector
-        : new HttpConnectConnector(connector, target),
+      isHttpConnectConnector(connector) ? connector : new HttpConnectConnector(connector, target),
     );
     return new RelayedSubchannel(relay, target);
   }

@@ -1,15 +1,22 @@
 import {
   subchannelAddressToString,
+  type ChannelCredentials,
   type ChannelOptions,
   type Subchannel,
   type SubchannelAddress,
 } from '../../grpc-js';
-import { channelCredentialsOf } from '../../grpc-js/host-internals';
-import type { ClusterResource } from '../../resources/cluster/cluster';
+import { channelCredentialsOf, replaceConnector, secureAsHost } from '../../grpc-js/host-internals';
+import type { ClusterResource, UpstreamTls } from '../../resources/cluster/cluster';
 import type { EndpointsResource } from '../../resources/endpoints/endpoints';
-import { XdsChannelCredentials } from '../../security/xds-channel-credentials';
+import { RefusingConnector } from '../../security/refusing-connector';
+import {
+  describeForeignXdsCredentials,
+  isXdsCredentials,
+} from '../../security/xds-channel-credentials';
 import {
   ENDPOINT_HOSTNAME_ARG,
+  noCertificates,
+  serverNameOf,
   TLS_POLICY_ARG,
   TlsPolicy,
   type CertificateSource,
@@ -54,16 +61,23 @@ export class UnusedTlsReports {
   }
 }
 
-/** Compares the security of one cluster's connections with the TLS in its config (gRFC A29). */
+/** What is known of the credentials of a channel. Those of an application may have xDS credentials inside. */
+type CredentialsKind = 'xds' | 'insecure' | 'tls' | 'application';
+
+/**
+ * Sees to the security of one cluster's connections (gRFC A29). Each subchannel gets the policy that is in force when it is
+ * created, whatever is between it and the cluster, unless the channel has credentials of grpc-js, which decide for themselves.
+ */
 export class TransportSecurity {
   private policy: TlsPolicy | undefined;
-  /** The credentials of the channel; `undefined` until there is a subchannel to see them on. */
-  private credentials: 'xds' | 'insecure' | 'other' | undefined;
-  private hostnames:
-    | { readonly endpoints: EndpointsResource; readonly byAddress: ReadonlyMap<string, string> }
-    | undefined;
-  private secured:
-    { readonly options: ChannelOptions; readonly result: ChannelOptions } | undefined;
+  /** `undefined` until there is a subchannel to see them on. */
+  private credentials: CredentialsKind | undefined;
+  /** Whether the credentials of the application were seen to prepare no connection by the policy. */
+  private isIgnored = false;
+  /** By address, the server names, if the policy takes them from the endpoints. */
+  private serverNames: ReadonlyMap<string, string> = noNames;
+  /** What the server names are those of. */
+  private named: { readonly endpoints: EndpointsResource; readonly tls: UpstreamTls } | undefined;
 
   constructor(
     private readonly reports: UnusedTlsReports,
@@ -72,60 +86,73 @@ export class TransportSecurity {
 
   /** Whether the cluster configures TLS that the credentials of the channel do not provide. */
   get isUnused(): boolean {
-    return this.policy !== undefined && this.credentials !== undefined && !this.isEffective;
+    if (this.policy === undefined || this.credentials === undefined) return false;
+    return !this.isEffective || (this.isIgnored && !this.policy.isUsed);
   }
 
-  /** Whether the policy applies to connections, as far as that is known. */
+  /** Whether the policy is part of subchannels: credentials of grpc-js ignore it. */
   private get isEffective(): boolean {
-    return this.credentials === undefined || this.credentials === 'xds';
+    return this.credentials !== 'insecure' && this.credentials !== 'tls';
   }
 
-  /** Takes the security configuration of the cluster. @returns whether new calls need new connections. */
-  update(cluster: string, { tls }: ClusterResource, certificates?: CertificateSource): boolean {
+  /**
+   * Takes the security configuration of the cluster, and the endpoints that it applies to.
+   * @returns whether a connection must be made in another way than before.
+   */
+  update(
+    cluster: string,
+    { tls }: ClusterResource,
+    certificates: CertificateSource | undefined,
+    endpoints: EndpointsResource,
+  ): boolean {
     const before = this.policy;
-    if (tls === undefined || certificates === undefined) this.policy = undefined;
-    else
-      this.policy =
-        before?.next(cluster, tls, certificates) ?? new TlsPolicy(cluster, tls, certificates);
-    if (before === this.policy) return false;
+    this.policy = nextPolicy(before, cluster, tls, certificates);
+    const isRenamed = this.updateServerNames(endpoints);
+    if (before === this.policy) return isRenamed && this.isEffective;
+    this.isIgnored = false;
     // Other credentials ignore the policy, and need no other connections.
     if (!this.isEffective) return false;
-    this.secured = undefined;
-    if (this.credentials === 'xds' && this.policy === undefined) this.reportEnd(cluster);
+    if (this.policy === undefined && (before?.isUsed === true || this.credentials === 'xds'))
+      this.reportEnd(cluster);
     return true;
   }
 
-  /** Returns the options of subchannels with the policy. The same object while neither changes. */
-  withPolicy(options: ChannelOptions): ChannelOptions {
-    if (this.secured?.options === options) return this.secured.result;
-    if (this.policy === undefined || !this.isEffective) return options;
-    this.secured = { options, result: { ...options, [TLS_POLICY_ARG]: this.policy } };
-    return this.secured.result;
+  /** Forgets the configuration of a cluster that has no endpoints of its own any more. */
+  clear(): void {
+    this.policy = undefined;
+    this.named = undefined;
+    this.serverNames = noNames;
   }
 
-  /** Returns the arguments of a subchannel: with the hostname of its endpoint, if the policy sends that (gRFC A101). */
-  argsOf(
-    address: SubchannelAddress,
-    args: ChannelOptions,
-    endpoints: EndpointsResource | undefined,
-  ): ChannelOptions {
-    if (this.policy?.tls.autoHostSni !== true || endpoints === undefined) return args;
-    if (this.hostnames?.endpoints !== endpoints) {
-      this.hostnames = { endpoints, byAddress: hostnamesOf(endpoints) };
-    }
-    const hostname = this.hostnames.byAddress.get(subchannelAddressToString(address));
-    return hostname === undefined ? args : { ...args, [ENDPOINT_HOSTNAME_ARG]: hostname };
+  /**
+   * Returns the arguments of a subchannel, with the policy and with the server name, if that
+   * is the hostname of the endpoint (gRFC A101).
+   */
+  argsOf(address: SubchannelAddress, args: ChannelOptions): ChannelOptions {
+    if (this.policy === undefined || !this.isEffective) return args;
+    const name = this.serverNames.get(subchannelAddressToString(address)) ?? '';
+    return {
+      ...args,
+      [TLS_POLICY_ARG]: this.policy,
+      ...(name !== '' && { [ENDPOINT_HOSTNAME_ARG]: name }),
+    };
   }
 
-  /** Reads the credentials off a subchannel. @returns whether they were not known before. */
+  /**
+   * Reads the credentials off a new subchannel. One whose credentials cannot read the policy will not connect.
+   * @returns whether anything was not known before.
+   */
   observe(subchannel: Subchannel): boolean {
-    if (this.credentials !== undefined) return false;
-    const credentials = channelCredentialsOf(subchannel);
+    const channelCredentials = channelCredentialsOf(subchannel);
     // What cannot be seen may be xDS credentials, which must never fall back to plain text.
-    if (credentials === undefined) return false;
-    if (credentials instanceof XdsChannelCredentials) this.credentials = 'xds';
-    else this.credentials = credentials._isSecure() ? 'other' : 'insecure';
-    return true;
+    if (channelCredentials === undefined) return false;
+    if (this.policy !== undefined) refuseForeign(subchannel, channelCredentials);
+    const isIgnored =
+      this.credentials === 'application' && this.policy !== undefined && !this.policy.isUsed;
+    const isNew = this.credentials === undefined || isIgnored !== this.isIgnored;
+    this.credentials ??= kindOf(channelCredentials);
+    this.isIgnored = isIgnored;
+    return isNew;
   }
 
   /**
@@ -147,6 +174,21 @@ export class TransportSecurity {
     return `the cluster configures TLS, the channel's credentials are ${kind}`;
   }
 
+  /** @returns whether the server name of an address is another one than before. */
+  private updateServerNames(endpoints: EndpointsResource): boolean {
+    const { tls } = this.policy ?? {};
+    if (tls?.autoHostSni !== true) {
+      this.named = undefined;
+      this.serverNames = noNames;
+      return false;
+    }
+    if (this.named?.endpoints === endpoints && this.named.tls === tls) return false;
+    const before = this.serverNames;
+    this.named = { endpoints, tls };
+    this.serverNames = serverNamesOf(endpoints, tls);
+    return isAnyRenamed(before, this.serverNames);
+  }
+
   private reportEnd(cluster: string): void {
     this.logger.error(
       () =>
@@ -156,15 +198,62 @@ export class TransportSecurity {
   }
 }
 
-/** Returns the hostname of each address; of an address that several endpoints have, that of the first one. */
-function hostnamesOf({ priorities }: EndpointsResource): ReadonlyMap<string, string> {
-  const hostnames = new Map<string, string>();
-  const localities = priorities.flatMap((priority) => priority.localities);
-  for (const { addresses, hostname } of localities.flatMap(({ endpoints }) => endpoints)) {
-    for (const address of hostname === '' ? [] : addresses) {
-      const key = subchannelAddressToString(address);
-      if (!hostnames.has(key)) hostnames.set(key, hostname);
+const noNames: ReadonlyMap<string, string> = new Map();
+
+/** Without certificates, connections under the policy fail: none is made in another way. */
+function nextPolicy(
+  before: TlsPolicy | undefined,
+  cluster: string,
+  tls: UpstreamTls | undefined,
+  certificates: CertificateSource = noCertificates,
+): TlsPolicy | undefined {
+  if (tls === undefined) return undefined;
+  return before?.next(cluster, tls, certificates) ?? new TlsPolicy(cluster, tls, certificates);
+}
+
+function kindOf(channelCredentials: ChannelCredentials): CredentialsKind {
+  if (isXdsCredentials(channelCredentials)) return 'xds';
+  if (!secureAsHost(channelCredentials)) return 'application';
+  return channelCredentials._isSecure() ? 'tls' : 'insecure';
+}
+
+/** Credentials of another copy of this package would take their fallback for a policy that they cannot read. */
+function refuseForeign(subchannel: Subchannel, channelCredentials: ChannelCredentials): void {
+  const problem = describeForeignXdsCredentials(channelCredentials);
+  if (problem === undefined) return;
+  replaceConnector(
+    subchannel.getRealSubchannel(),
+    (connector) => new RefusingConnector(problem, connector.getCallCredentials()),
+  );
+}
+
+/**
+ * Returns the server name of each address, empty for one without; of an address that several endpoints have, that of the first
+ * one with a name.
+ */
+function serverNamesOf(
+  { priorities }: EndpointsResource,
+  tls: UpstreamTls,
+): ReadonlyMap<string, string> {
+  const names = new Map<string, string>();
+  for (const { localities } of priorities) {
+    for (const { addresses, hostname } of localities.flatMap(({ endpoints }) => endpoints)) {
+      for (const address of addresses) {
+        const key = subchannelAddressToString(address);
+        if ((names.get(key) ?? '') === '') names.set(key, serverNameOf(tls, hostname));
+      }
     }
   }
-  return hostnames;
+  return names;
+}
+
+/** Whether an address that was there before has another name now. */
+function isAnyRenamed(
+  before: ReadonlyMap<string, string>,
+  names: ReadonlyMap<string, string>,
+): boolean {
+  for (const [address, name] of names) {
+    if ((before.get(address) ?? name) !== name) return true;
+  }
+  return false;
 }

@@ -1,0 +1,227 @@
+// xDS credentials in other hands: of another copy of this package, wrapped, extended. A cluster with TLS is never called in
+// the clear, whatever is around its credentials.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as grpc from '@grpc/grpc-js';
+import { createXdsChannelCredentials, register, XdsChannelCredentials } from '../../src';
+import { EchoBackend, EchoClient } from '../support/echo-backend';
+import { eventually } from '../support/eventually';
+import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../support/mesh';
+import { TestCertificates } from '../support/test-certificates';
+import { TlsBackend } from '../support/tls-backend';
+import { edsClusterJson, type Json } from '../support/xds-json';
+
+const certificates = new TestCertificates();
+const root = certificates.authority('root');
+const server = root.sign('server', { names: ['URI:spiffe://td/server'] });
+
+const { credentials } = grpc;
+const insecure = credentials.createInsecure();
+const token = grpc.CallCredentials.createFromMetadataGenerator((_options, callback) => {
+  const metadata = new grpc.Metadata();
+  metadata.set('authorization', 'Bearer secret');
+  callback(null, metadata);
+});
+
+/** Another copy of this package, with the same copy of grpc-js. */
+function otherCopy(): { createXdsChannelCredentials: typeof createXdsChannelCredentials } {
+  let copy: unknown;
+  jest.isolateModules(() => {
+    jest.doMock('@grpc/grpc-js', () => grpc);
+    // eslint-disable-next-line @typescript-eslint/no-require-imports -- a second instance of the modules
+    copy = require('../../src');
+    jest.dontMock('@grpc/grpc-js');
+  });
+  return copy as { createXdsChannelCredentials: typeof createXdsChannelCredentials };
+}
+
+/** Credentials of an application that adds something of its own, and lets others do the rest. */
+class Wrapper extends grpc.ChannelCredentials {
+  constructor(readonly inner: grpc.ChannelCredentials) {
+    super();
+  }
+
+  _isSecure(): boolean {
+    return this.inner._isSecure();
+  }
+
+  _equals(other: grpc.ChannelCredentials): boolean {
+    return other instanceof Wrapper && this.inner._equals(other.inner);
+  }
+
+  _createSecureConnector(
+    ...args: Parameters<grpc.ChannelCredentials['_createSecureConnector']>
+  ): ReturnType<grpc.ChannelCredentials['_createSecureConnector']> {
+    return this.inner._createSecureConnector(...args);
+  }
+}
+
+/** Creates what makes connections only when it is needed. */
+class LateWrapper extends Wrapper {
+  override _createSecureConnector(
+    ...args: Parameters<Wrapper['_createSecureConnector']>
+  ): ReturnType<Wrapper['_createSecureConnector']> {
+    let late: ReturnType<Wrapper['_createSecureConnector']> | undefined;
+    const get = () => (late ??= this.inner._createSecureConnector(...args));
+    return {
+      connect: (socket) => get().connect(socket),
+      waitForReady: async () => {
+        await Promise.resolve();
+        return get().waitForReady();
+      },
+      getCallCredentials: () => grpc.CallCredentials.createEmpty(),
+      destroy: () => late?.destroy(),
+    };
+  }
+}
+
+class Extended extends XdsChannelCredentials {}
+
+const OWN: readonly [string, () => grpc.ChannelCredentials][] = [
+  ['credentials as they are', () => createXdsChannelCredentials(insecure)],
+  ['combined call credentials', () => createXdsChannelCredentials(insecure).compose(token)],
+  ['a wrapper', () => new Wrapper(createXdsChannelCredentials(insecure))],
+  [
+    'a wrapper of combined ones',
+    () => new Wrapper(createXdsChannelCredentials(insecure).compose(token)),
+  ],
+  ['a wrapper that connects late', () => new LateWrapper(createXdsChannelCredentials(insecure))],
+  ['a subclass', () => new Extended(insecure)],
+  [
+    'an object that inherits',
+    () => Object.create(createXdsChannelCredentials(insecure)) as grpc.ChannelCredentials,
+  ],
+  ['a proxy', () => new Proxy(createXdsChannelCredentials(insecure), {})],
+  [
+    'credentials whose fallback is xDS credentials',
+    () => createXdsChannelCredentials(createXdsChannelCredentials(insecure)),
+  ],
+];
+
+const FOREIGN: readonly [string, () => grpc.ChannelCredentials][] = [
+  ['credentials of another copy', () => otherCopy().createXdsChannelCredentials(insecure)],
+  [
+    'combined ones of another copy',
+    () => otherCopy().createXdsChannelCredentials(insecure).compose(token),
+  ],
+  ['a wrapper of those', () => new Wrapper(otherCopy().createXdsChannelCredentials(insecure))],
+];
+
+describe('a cluster with TLS, called with', () => {
+  let mesh: Mesh;
+  let secure: TlsBackend;
+  let plain: EchoBackend;
+  let folder: string;
+  const clients: EchoClient[] = [];
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'foreign-credentials-'));
+    writeFileSync(join(folder, 'ca.pem'), root.certificate);
+    plain = await EchoBackend.start('plain');
+    secure = await TlsBackend.start(server);
+  });
+  afterAll(() => {
+    plain.stop();
+    secure.stop();
+    certificates.close();
+    rmSync(folder, { recursive: true });
+  });
+  beforeEach(async () => {
+    mesh = await Mesh.start();
+    const config = { ca_certificate_file: join(folder, 'ca.pem') };
+    const mine = { mesh: { plugin_name: 'file_watcher', config } };
+    register({ bootstrap: { ...bootstrapFor(mesh.address), certificate_providers: mine } });
+  });
+  afterEach(() => {
+    for (const client of clients.splice(0)) client.close();
+    mesh.stop();
+  });
+
+  function serve(port: number, names: readonly string[] | undefined): void {
+    const transport_socket: Json = {
+      name: 'envoy.transport_sockets.tls',
+      typed_config: {
+        '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext',
+        common_tls_context: {
+          validation_context: {
+            ca_certificate_provider_instance: { instance_name: 'mesh' },
+            match_typed_subject_alt_names: (names ?? []).map((exact) => ({
+              san_type: 'URI',
+              matcher: { exact },
+            })),
+          },
+        },
+      },
+    };
+    const extra = names === undefined ? {} : { transport_socket };
+    mesh.serve({ ...simpleResources([port]), clusters: [edsClusterJson('echo', extra)] });
+  }
+
+  function open(channelCredentials: grpc.ChannelCredentials): EchoClient {
+    const client = new EchoClient(`xds:///${SERVICE}`, {}, channelCredentials);
+    clients.push(client);
+    return client;
+  }
+
+  const failureOf = async (client: EchoClient) => (await client.failure()).details;
+
+  describe.each(OWN)('%s', (_name, create) => {
+    it('is called over TLS, under the matchers that are in force', async () => {
+      serve(secure.port, ['spiffe://td/server']);
+      const client = open(create());
+      expect(await client.say()).toContain('CN=server');
+      serve(secure.port, ['spiffe://td/other']);
+      const details = await eventually(
+        () => failureOf(client).catch(() => ''),
+        (text) => text !== '',
+      );
+      expect(details).toContain('do not satisfy the matcher of the cluster');
+    });
+
+    it('is never called in the clear', async () => {
+      serve(plain.port, []);
+      const client = open(create());
+      const before = plain.calls;
+      for (let call = 0; call < 3; call++) {
+        expect(await failureOf(client)).toContain('the server does not speak TLS on this port');
+      }
+      expect(plain.calls).toBe(before);
+    });
+  });
+
+  it.each(OWN)(
+    '%s: is not called over connections made before it had TLS',
+    async (_name, create) => {
+      serve(plain.port, undefined);
+      const client = open(create());
+      const first = await client.say().catch((error: Error) => error.message);
+      expect(first).toMatch(/^plain$|call credentials are not sent over an insecure connection/);
+      serve(plain.port, []);
+      const details = await eventually(
+        () => failureOf(client).catch(() => ''),
+        (text) => text.includes('TLS'),
+      );
+      expect(details).toContain('the server does not speak TLS on this port');
+    },
+  );
+
+  it.each(OWN)('%s: sends call credentials only over TLS', async (_name, create) => {
+    serve(plain.port, undefined);
+    const before = plain.calls;
+    const { code } = await open(create()).failure({ credentials: token });
+    expect(code).toBe(grpc.status.UNAUTHENTICATED);
+    expect(plain.calls).toBe(before);
+  });
+
+  it.each(FOREIGN)('%s: is not called, and the error names both copies', async (_name, create) => {
+    serve(plain.port, []);
+    const before = plain.calls;
+    const details = await failureOf(open(create()));
+    expect(details).toMatch(
+      /grpc-xds \d\S+ in \S+, while xds: targets are those of grpc-xds \d\S+ in \S+: install one copy for both \(see npm ls grpc-xds\)/,
+    );
+    expect(plain.calls).toBe(before);
+  });
+});

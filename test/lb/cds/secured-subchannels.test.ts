@@ -1,0 +1,219 @@
+import { CallCredentials, ChannelCredentials, credentials } from '../../../src/grpc-js';
+import type { ChannelOptions, Subchannel, SubchannelAddress } from '../../../src/grpc-js';
+import { TransportSecurity, UnusedTlsReports } from '../../../src/lb/cds/transport-security';
+import type { ClusterResource, UpstreamTls } from '../../../src/resources/cluster/cluster';
+import type { EndpointsResource } from '../../../src/resources/endpoints/endpoints';
+import {
+  ENDPOINT_HOSTNAME_ARG,
+  TLS_POLICY_ARG,
+  TlsPolicy,
+  type CertificateSource,
+} from '../../../src/security/tls-policy';
+import {
+  createXdsChannelCredentials,
+  XdsChannelCredentials,
+} from '../../../src/security/xds-channel-credentials';
+import { silentLogger } from '../../../src/util/logger';
+import { ownCopy } from '../../../src/util/package-copy';
+import { makeLocality } from '../../support/lb-harness';
+import { edsCluster } from '../../support/xds-builders';
+
+const tls: UpstreamTls = {
+  ...{ sni: '', autoHostSni: false, autoSniSanValidation: false, sanMatchers: [] },
+  ...{ rootCertificates: { kind: 'system' }, identity: undefined },
+};
+const plain: ClusterResource = edsCluster('c', '');
+const secured: ClusterResource = { ...plain, tls };
+const certificates: CertificateSource = {
+  nodeId: 'n1',
+  watch: () => ({ current: { roots: undefined, identity: undefined }, release: () => {} }),
+};
+const address: SubchannelAddress = { host: '127.0.0.1', port: 80 };
+const endpointsOf = (hostname: string): EndpointsResource => {
+  const locality = makeLocality('a', ['127.0.0.1:80']);
+  const endpoints = locality.endpoints.map((endpoint) => ({ ...endpoint, hostname }));
+  const localities = [{ ...locality, endpoints }];
+  return { name: 'c', dropCategories: [], priorities: [{ localities }] } as never;
+};
+const endpoints = endpointsOf('');
+
+const create = () => new TransportSecurity(new UnusedTlsReports(), silentLogger);
+
+/** A subchannel of a channel with such credentials, as grpc-js makes it. */
+function subchannelOf(channelCredentials: ChannelCredentials, options: ChannelOptions = {}) {
+  const target = { scheme: 'xds', path: 'c' };
+  const connector = channelCredentials._createSecureConnector(target, options);
+  const real = { options, secureConnector: connector };
+  const subchannel = {
+    channel: { credentials: channelCredentials },
+    getRealSubchannel: () => real,
+  };
+  return { real, subchannel: subchannel as unknown as Subchannel };
+}
+
+describe('the security of a cluster', () => {
+  it('fails connections if there are no certificate providers, and makes none in another way', async () => {
+    const security = create();
+    const instance = { instanceName: 'i', certificateName: '' };
+    const own = { ...tls, rootCertificates: { kind: 'instance', ...instance } as const };
+    expect(security.update('c', { ...plain, tls: own }, undefined, endpoints)).toBe(true);
+    const args = security.argsOf(address, {});
+    expect(args[TLS_POLICY_ARG]).toBeInstanceOf(TlsPolicy);
+    const xds = createXdsChannelCredentials(credentials.createInsecure());
+    const { real } = subchannelOf(xds, args);
+    await expect(real.secureConnector.waitForReady()).rejects.toThrow(
+      'cluster "c": there are no certificate providers',
+    );
+  });
+
+  it('replaces the arguments that a policy in between has dropped or kept from before', () => {
+    const security = create();
+    security.update('c', secured, certificates, endpoints);
+    const first = security.argsOf(address, {});
+    const other = { ...tls, sni: 'b.example' };
+    expect(security.update('c', { ...plain, tls: other }, certificates, endpoints)).toBe(true);
+    const second = security.argsOf(address, first);
+    expect(second[TLS_POLICY_ARG]).not.toBe(first[TLS_POLICY_ARG]);
+    expect(security.argsOf(address, {})).toEqual(second);
+  });
+
+  it.each([
+    ['from none to TLS', plain, secured, true],
+    ['from TLS to none', secured, plain, true],
+    ['to the same again', secured, { ...secured, tls: { ...tls } }, false],
+  ])('changes %s', (_name, before, after, expected) => {
+    for (const channelCredentials of [
+      undefined,
+      createXdsChannelCredentials(credentials.createInsecure()),
+    ]) {
+      const security = create();
+      security.update('c', before, certificates, endpoints);
+      if (channelCredentials !== undefined)
+        security.observe(subchannelOf(channelCredentials).subchannel);
+      expect(security.update('c', after, certificates, endpoints)).toBe(expected);
+      expect(TLS_POLICY_ARG in security.argsOf(address, {})).toBe(after.tls !== undefined);
+    }
+  });
+
+  it('leaves credentials of grpc-js alone, and keeps the policy for any others', () => {
+    const own = Object.assign(Object.create(credentials.createInsecure()) as ChannelCredentials, {
+      _createSecureConnector: credentials.createInsecure()._createSecureConnector,
+    });
+    class Mine extends ChannelCredentials {
+      _isSecure = () => true;
+      _equals = () => false;
+      _createSecureConnector(...args: Parameters<ChannelCredentials['_createSecureConnector']>) {
+        return credentials.createInsecure()._createSecureConnector(...args);
+      }
+    }
+    const all: readonly [ChannelCredentials, boolean][] = [
+      [credentials.createInsecure(), false],
+      [credentials.createSsl(), false],
+      [own, false],
+      [credentials.createSsl().compose(CallCredentials.createEmpty()), false],
+      [new Mine(), true],
+      [
+        new Proxy(credentials.createInsecure(), {
+          get: (on, key) =>
+            key === '_createSecureConnector' ? () => Mine : (Reflect.get(on, key) as unknown),
+        }),
+        true,
+      ],
+    ];
+    for (const [channelCredentials, isKept] of all) {
+      const security = create();
+      security.update('c', secured, certificates, endpoints);
+      const args = security.argsOf(address, {});
+      expect(security.isUnused).toBe(false);
+      const { subchannel } = subchannelOf(new Mine(), args);
+      Reflect.set(subchannel, 'channel', { credentials: channelCredentials });
+      security.observe(subchannel);
+      expect(TLS_POLICY_ARG in security.argsOf(address, {})).toBe(isKept);
+      security.observe(subchannel);
+      expect(security.isUnused).toBe(true);
+    }
+  });
+
+  it('refuses connections of xDS credentials of another copy, or of versions without a brand', async () => {
+    /** As other packages, and earlier versions, have it. */
+    const Other = {
+      XdsChannelCredentials: class XdsChannelCredentials extends ChannelCredentials {
+        _isSecure = () => true;
+        _equals = () => false;
+        _createSecureConnector(...args: Parameters<ChannelCredentials['_createSecureConnector']>) {
+          return credentials.createInsecure()._createSecureConnector(...args);
+        }
+      },
+    };
+    const foreign = Object.assign(
+      Object.create(credentials.createInsecure()) as ChannelCredentials,
+      {
+        [Symbol.for('grpc-xds.channel-credentials')]: { version: '9.9.9', path: '/other' },
+      },
+    );
+    const reasons = [
+      [
+        foreign,
+        `grpc-xds 9.9.9 in /other, while xds: targets are those of grpc-xds ${ownCopy.version}`,
+      ],
+      [
+        new Other.XdsChannelCredentials(),
+        'create them by createXdsChannelCredentials() of the copy',
+      ],
+    ] as const;
+    for (const [channelCredentials, reason] of reasons) {
+      const security = create();
+      security.update('c', secured, certificates, endpoints);
+      const { real, subchannel } = subchannelOf(channelCredentials, security.argsOf(address, {}));
+      security.observe(subchannel);
+      await expect(real.secureConnector.waitForReady()).rejects.toThrow(reason);
+    }
+  });
+
+  it('needs other connections when the name of a server changes, if that is the one of the endpoint', () => {
+    const update = (security: TransportSecurity, hostname: string, extra: Partial<UpstreamTls>) =>
+      security.update(
+        'c',
+        { ...plain, tls: { ...tls, ...extra } },
+        certificates,
+        endpointsOf(hostname),
+      );
+    const security = create();
+    const auto = { autoHostSni: true };
+    expect(update(security, 'a.example', {})).toBe(true);
+    expect(update(security, 'b.example', {})).toBe(false);
+    expect(security.argsOf(address, {})[ENDPOINT_HOSTNAME_ARG]).toBeUndefined();
+    expect(update(security, 'b.example', auto)).toBe(true);
+    expect(security.argsOf(address, {})[ENDPOINT_HOSTNAME_ARG]).toBe('b.example');
+    expect(update(security, 'b.example', auto)).toBe(false);
+    expect(update(security, 'b.example:80', auto)).toBe(false);
+    expect(update(security, '', auto)).toBe(true);
+    expect(security.argsOf(address, {})[ENDPOINT_HOSTNAME_ARG]).toBeUndefined();
+    expect(update(security, '127.0.0.1', auto)).toBe(true);
+  });
+});
+
+describe('xDS credentials', () => {
+  const insecure = credentials.createInsecure();
+  const xds = createXdsChannelCredentials(insecure);
+  class Extended extends XdsChannelCredentials {}
+  class Changed extends XdsChannelCredentials {
+    override _createSecureConnector(
+      ...args: Parameters<XdsChannelCredentials['_createSecureConnector']>
+    ) {
+      return insecure._createSecureConnector(...args);
+    }
+  }
+  it.each<[string, ChannelCredentials, boolean]>([
+    ['others with the same fallback', createXdsChannelCredentials(insecure), true],
+    ['others with another fallback', createXdsChannelCredentials(credentials.createSsl()), false],
+    ['a subclass that changes nothing', new Extended(insecure), true],
+    ['a subclass that connects in another way', new Changed(insecure), false],
+    ['an object that inherits', Object.create(xds) as ChannelCredentials, true],
+    ['a proxy', new Proxy(xds, {}), true],
+    ['the fallback', insecure, false],
+  ])('share connections with %s: %s', (_name, other, expected) => {
+    expect(xds._equals(other)).toBe(expected);
+    expect(other._equals(xds)).toBe(expected);
+  });
+});
