@@ -103,7 +103,7 @@ export function toCallFailedError(error: unknown, where: string): CallFailedErro
   if (!isCallFailed(error)) return internalError(where, errorMessage(error));
   const { code } = error.failure;
   if (!isStatus(code)) return internalError(where, `there is no status code ${String(code)}`);
-  return error instanceof CallFailedError ? error : new CallFailedError(error.failure);
+  return copyOf(error, Brand.CALL_FAILED) === ownCopy ? error : new CallFailedError(error.failure);
 }
 
 /** Whether an exception is a `CallFailedError`, also of another copy of this package, which a filter may be written with. */
