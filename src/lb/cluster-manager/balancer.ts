@@ -34,6 +34,9 @@ const TRACER = 'xds_cluster_manager';
 /** The number of names of removed children kept, for the errors of pending calls. */
 const MAX_REMOVED = 1000;
 
+/** Children that are destroyed in one step; as many, and no more, are destroyed at once. */
+const DESTROYED_AT_ONCE = 16;
+
 interface Child {
   readonly policy: ChildPolicy;
   /** The state it is counted under. */
@@ -88,8 +91,9 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
     this.publication.cancel();
     this.creation?.release();
     this.due.clear();
-    for (const { policy } of this.children.values()) policy.destroy();
+    const children = [...this.children.values()];
     this.children.clear();
+    this.destroyChildren(children);
   }
 
   describe(): PolicyParts {
@@ -103,6 +107,7 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
 
   /** Removes children at once: the resolver keeps a cluster in the config while calls use it. */
   private removeMissing(config: ClusterManagerConfig): void {
+    const removed: Child[] = [];
     for (const [name, child] of this.children) {
       if (config.children.has(name)) continue;
       this.trace(() => `removing ${name}`);
@@ -110,13 +115,20 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
       this.pickers.delete(name);
       this.tally.remove(child.state);
       this.rememberRemoved(name);
-      child.policy.destroy();
+      removed.push(child);
     }
+    this.destroyChildren(removed);
     for (const name of this.due) {
       if (config.children.has(name)) continue;
       this.due.delete(name);
       this.rememberRemoved(name);
     }
+  }
+
+  /** Each may be a tree with connections: thousands take several turns of the event loop. Not cancelled by `destroy`. */
+  private destroyChildren(children: readonly Child[]): void {
+    const { batch, timeSlices } = this.host.environment;
+    if (children.length > 0) timeSlices.start({ batch, steps: destroyInSteps(children) });
   }
 
   private rememberRemoved(name: string): void {
@@ -163,6 +175,8 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
   }
 
   private onChildChanged(name: string, child: Child): void {
+    // It was removed, and is about to be destroyed.
+    if (this.children.get(name) !== child) return;
     const { state, picker } = child.policy;
     if (state !== child.state) {
       this.trace(() => `${name} is ${ConnectivityState[state]}`);
@@ -211,5 +225,12 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
 
   private trace(text: () => string): void {
     this.host.environment.logger.trace(TRACER, text);
+  }
+}
+
+function* destroyInSteps(children: readonly Child[]): Steps<void> {
+  for (const [index, { policy }] of children.entries()) {
+    if (index % DESTROYED_AT_ONCE === DESTROYED_AT_ONCE - 1) yield;
+    policy.destroy();
   }
 }

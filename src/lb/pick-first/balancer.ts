@@ -54,6 +54,13 @@ export function createPickFirstPolicyType({ flags }: PickFirstPolicyOptions): Lb
 }
 
 const NO_ENDPOINTS = 'No endpoints to connect to';
+
+/**
+ * Endpoints that are tried: the first of the order. grpc-js has a subchannel for each address from the beginning, and tries one
+ * at a time.
+ */
+const MAX_TRIED = 1000;
+
 // The picker of a READY pick_first does not read it.
 const NO_CALL: PickArgs = { metadata: new Metadata(), extraPickInfo: {} };
 
@@ -71,6 +78,9 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
   private readonly hostConfig: TypedLoadBalancingConfig;
   private child: GrpcJsChild | undefined;
   private attempt: Attempt | undefined;
+  /** The first endpoints, in the order in which they are tried. */
+  private tried: readonly XdsEndpoint[] = [];
+  private isLimitLogged = false;
   /** When its addresses were first tried. */
   private attemptMs = 0;
   private state = ConnectivityState.CONNECTING;
@@ -139,15 +149,29 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
     if (isSameOrder && options === attempt.options) return;
     this.attempt = attempt;
     this.attemptMs = this.host.environment.clock.monotonicMs();
-    const order = attempt.shuffled ? this.shuffle(attempt.set) : attempt.endpoints;
+    this.tried = this.chooseTried(attempt);
     this.child ??= this.createChild();
     this.child.update({
       config: this.hostConfig,
-      endpoints: ok(order.map(({ addresses }) => ({ addresses: [...addresses] }))),
+      endpoints: ok(this.tried.map(({ addresses }) => ({ addresses: [...addresses] }))),
       options: attempt.options,
       // Added here, because it may change without a new attempt.
       resolutionNote: '',
     });
+  }
+
+  private chooseTried({ endpoints, set, shuffled }: Attempt): readonly XdsEndpoint[] {
+    const { length } = endpoints;
+    if (length > MAX_TRIED && !this.isLimitLogged) {
+      this.isLimitLogged = true;
+      const { logger } = this.host.environment;
+      logger.error(
+        () =>
+          `${PICK_FIRST}: the first ${MAX_TRIED} of ${length} endpoints are tried: use another policy for so many`,
+      );
+    }
+    if (shuffled) return this.shuffle(set);
+    return length > MAX_TRIED ? endpoints.slice(0, MAX_TRIED) : endpoints;
   }
 
   private createChild(): GrpcJsChild {
@@ -167,7 +191,8 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
       endpoint,
       weight: weights?.[i] ?? 1,
     }));
-    return shuffleByWeight(weighted, this.host.environment.random).map(({ endpoint }) => endpoint);
+    const first = shuffleByWeight(weighted, this.host.environment.random, MAX_TRIED);
+    return first.map(({ endpoint }) => endpoint);
   }
 
   private destroyChild(): void {
@@ -193,8 +218,8 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
   /** Names the endpoint of an error of grpc-js, which has one of the addresses. */
   private describeError(errorMessage: string): string {
     const error = withoutResolutionNote(errorMessage);
-    const { endpoints = [], set = emptyEndpointSet } = this.attempt ?? {};
-    const failed = endpoints.find(({ addresses }) =>
+    const { set = emptyEndpointSet } = this.attempt ?? {};
+    const failed = this.tried.find(({ addresses }) =>
       addresses.some((address) => error.includes(` ${subchannelAddressToString(address)}`)),
     );
     return failed === undefined ? error : describeEndpointError(failed, error, set);
@@ -224,15 +249,25 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
  * among the rest (gRFC A113).
  *
  * @param list Weights are positive.
+ * @param count How many elements are returned: the first of the order. Default: all.
  */
 export function shuffleByWeight<T extends { readonly weight: number }>(
   list: readonly T[],
   random: Random,
+  count = list.length,
 ): readonly T[] {
   // The gRFC sorts by u^(1/weight), descending. The logarithm keeps the order, and also the differences between great
   // weights, whose keys would all round to 1. `random` may be 0, which has no logarithm.
-  return list
-    .map((element) => ({ element, key: -Math.log(1 - random()) / element.weight }))
+  const keys = Float64Array.from(list, ({ weight }) => -Math.log(1 - random()) / weight);
+  // Numbers are sorted in a fraction of the time that a comparison takes.
+  const greatest = count < keys.length ? (keys.slice().sort()[count - 1] ?? 0) : Infinity;
+  const first: { readonly element: T; readonly key: number }[] = [];
+  for (const [i, element] of list.entries()) {
+    const key = keys[i] ?? 0;
+    if (key <= greatest) first.push({ element, key });
+  }
+  return first
     .sort((a, b) => a.key - b.key)
+    .slice(0, count)
     .map(({ element }) => element);
 }

@@ -2,6 +2,8 @@ import type { XxHash64 } from '../../hash/xx-hash';
 import type { Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
 import { ok } from '../../util/result';
+import type { Steps } from '../../util/steps';
+import { SteppedUpdates } from '../../util/time-slices';
 import { failureText } from '../connectivity';
 import { firstAddress } from '../endpoints/endpoint-key';
 import type { EndpointSet } from '../endpoints/endpoint-set';
@@ -33,12 +35,19 @@ export function createRandomSubsettingPolicyType(options: {
 
 const TRACER = 'random_subsetting';
 
+/** An update with endpoints, of which a subset is chosen. */
+interface Ranked {
+  readonly update: LbUpdate<RandomSubsettingConfig>;
+  readonly whole: EndpointSet;
+}
+
 /**
  * Ranks endpoints by a hash of the first address with a seed of its own: an endpoint that is added or removed changes the
  * subset by one endpoint at most.
  */
 class RandomSubsetting implements SingleChildDelegate<RandomSubsettingConfig> {
   private readonly ranks: EndpointRanks;
+  private readonly updates: SteppedUpdates<Ranked>;
   /** The endpoints that the subset was chosen from. */
   private whole: EndpointSet | undefined;
   /** The subset in use, and its configured size. */
@@ -53,6 +62,8 @@ class RandomSubsetting implements SingleChildDelegate<RandomSubsettingConfig> {
     private readonly hash: XxHash64,
   ) {
     const seed = createSeed(only.host.environment.random);
+    const { environment } = only.host;
+    this.updates = new SteppedUpdates({ environment, apply: (ranked) => this.updateChild(ranked) });
     this.ranks = new EndpointRanks((endpoint) => Number(hash.hash(firstAddress(endpoint), seed)));
   }
 
@@ -63,7 +74,7 @@ class RandomSubsetting implements SingleChildDelegate<RandomSubsettingConfig> {
     } else if (this.hash.isReady) {
       this.only.setFailure(undefined);
       this.waiting = undefined;
-      this.updateChild(update, config, endpoints.value);
+      this.updates.add({ update, whole: endpoints.value });
     } else if (this.hash.failure === undefined) {
       this.waitForHash(update);
     } else {
@@ -74,15 +85,13 @@ class RandomSubsetting implements SingleChildDelegate<RandomSubsettingConfig> {
 
   release(): void {
     this.hashWait?.release();
+    this.updates.cancel();
   }
 
-  private updateChild(
-    update: LbUpdate,
-    { childPolicy, subsetSize }: RandomSubsettingConfig,
-    whole: EndpointSet,
-  ): void {
+  private *updateChild({ update, whole }: Ranked): Steps<void> {
+    const { childPolicy, subsetSize } = update.config;
     if (this.subset === undefined || whole !== this.whole || subsetSize !== this.subsetSize) {
-      const ranks = this.ranks.update(whole);
+      const ranks = yield* this.ranks.update(whole);
       this.whole = whole;
       this.subsetSize = subsetSize;
       this.subset = chooseSubset(whole, ranks, subsetSize, this.subset);
@@ -94,9 +103,9 @@ class RandomSubsetting implements SingleChildDelegate<RandomSubsettingConfig> {
     this.only.child.update({ ...update, config: childPolicy, endpoints: ok(this.subset) });
   }
 
-  /** Forwards an error to the child, unless an update with endpoints waits for the hash function. */
+  /** Forwards an error to the child, unless an update with endpoints is pending. */
   private updateError(update: LbUpdate, { childPolicy }: RandomSubsettingConfig): void {
-    if (this.waiting !== undefined) return;
+    if (this.waiting !== undefined || this.updates.isBusy) return;
     this.only.setFailure(undefined);
     this.only.child.update({ ...update, config: childPolicy });
   }

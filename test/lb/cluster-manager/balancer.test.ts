@@ -105,6 +105,33 @@ describe('cluster_manager', () => {
       expect(subject.pick('cluster:97')).toContain('was removed while the call waited for it');
     });
 
+    it('destroys the children that left the config in slices, and uses none of them meanwhile', () => {
+      const subject = subjectWithSlowChildren();
+      subject.update(...names);
+      subject.harness.clock.advance(1000);
+      subject.update('cluster:0');
+      const left = subject.type.live.length;
+      expect(left).toBeGreaterThan(50);
+      const { publications } = subject;
+      subject.child('cluster:99').reportReady('99');
+      expect(subject.publications).toBe(publications);
+      expect(subject.state).toBe(CONNECTING);
+      subject.update('cluster:0', 'cluster:99');
+      subject.harness.clock.advance(1000);
+      expect(subject.type.live).toHaveLength(2);
+      expect(subject.type.instances).toHaveLength(101);
+    });
+
+    it('destroys its children in slices when it is destroyed', () => {
+      const subject = subjectWithSlowChildren();
+      subject.update(...names);
+      subject.harness.clock.advance(1000);
+      subject.harness.batch.run(() => subject.policy.destroy());
+      expect(subject.type.live.length).toBeGreaterThan(50);
+      subject.harness.clock.advance(1000);
+      expect(subject.type.live).toEqual([]);
+    });
+
     it('creates no children after it was destroyed', () => {
       const subject = subjectWithSlowChildren();
       subject.update(...names);

@@ -42,6 +42,24 @@ describe('pick_first', () => {
     expect(harness.host.held.map((subchannel) => subchannel.getAddress())).toEqual([B]);
   });
 
+  it.each([
+    ['in order', inOrder],
+    ['shuffled', shuffled],
+  ])('tries a thousand endpoints of more, %s, and logs that once', (_, config) => {
+    const { harness, policy } = setUp();
+    const lines: string[] = [];
+    const log = jest.spyOn(harness.environment.logger, 'error');
+    log.mockImplementation((text) => void lines.push(text()));
+    const addresses = Array.from({ length: 1500 }, (__, i) => `10.0.0.1:${1000 + i}`);
+    harness.updateEndpoints(policy, config, singleLocality(...addresses));
+    harness.updateEndpoints(policy, config, singleLocality(...addresses.slice(1)));
+    log.mockRestore();
+    expect(harness.host.held).toHaveLength(1000);
+    expect(lines).toEqual([
+      'pick_first: the first 1000 of 1500 endpoints are tried: use another policy for so many',
+    ]);
+  });
+
   it('says of a call that waits which addresses have been tried for how long', async () => {
     const { harness, policy } = setUp();
     harness.updateEndpoints(policy, inOrder, singleLocality(A, B));

@@ -52,6 +52,15 @@ describe('shuffleByWeight', () => {
     expect(new Set(shuffled)).toEqual(new Set(list));
   });
 
+  it('returns the first of the order, if a number of them is requested', () => {
+    const list = Array.from({ length: 50 }, (_, i) => ({ weight: 1 + (i % 5) }));
+    const whole = shuffleByWeight(list, createRandom());
+    for (const count of [1, 7, 49, 50, 51]) {
+      expect(shuffleByWeight(list, createRandom(), count)).toEqual(whole.slice(0, count));
+    }
+    expect(shuffleByWeight(list, () => 0, 3)).toEqual(list.slice(0, 3));
+  });
+
   it('takes a random number of 0', () => {
     const list = [{ weight: 1 }, { weight: 2 }];
     expect(shuffleByWeight(list, () => 0)).toEqual(list);
