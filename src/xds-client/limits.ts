@@ -9,6 +9,33 @@ import type { ElementLimit } from './resource-type';
 /** Resources in one response. */
 export const MAX_RESOURCES_PER_RESPONSE = 250_000;
 
+/** Milliseconds of the longest time to live, 24.8 days: what timers know. A longer one is none. */
+export const MAX_TTL_MS = 2 ** 31 - 1;
+
+/** Fields of a response besides its resources, such as names of removed ones; those within them count, too. */
+export const MAX_ENVELOPE_FIELDS = 100_000;
+
+/** See {@link MAX_ENVELOPE_FIELDS}. */
+export const ENVELOPE_LIMIT: ReadLimit = {
+  maxFields: MAX_ENVELOPE_FIELDS,
+  scope: 'response besides its resources',
+};
+
+/** Fields of a response: its resources, each of which is one, and the others. */
+export const RESPONSE_FIELDS_LIMIT: ReadLimit = {
+  maxFields: MAX_RESOURCES_PER_RESPONSE + MAX_ENVELOPE_FIELDS,
+  scope: 'response',
+};
+
+/** Fields of the wrapper around a resource, such as its aliases. */
+export const MAX_WRAPPER_FIELDS = 10_000;
+
+/** See {@link MAX_WRAPPER_FIELDS}. */
+export const WRAPPER_LIMIT: ReadLimit = {
+  maxFields: MAX_WRAPPER_FIELDS,
+  scope: 'resource wrapper',
+};
+
 /** Fields of all resources of a response, those that are not decoded left out. */
 export const RESPONSE_LIMIT: ReadLimit = { maxFields: 8_000_000, scope: 'response' };
 

@@ -145,7 +145,7 @@ export function timeoutError(id: ResourceId, server: string, timeout: ResourceTi
 export function serverError(id: ResourceId, server: string, status: StreamStatus): XdsError {
   return {
     kind: status.code === StatusCode.NOT_FOUND ? 'does-not-exist' : 'server-error',
-    message: `${describeResource(id)}: ${server} reports ${statusName(status.code)}: ${sanitizeText(status.details)}`,
+    message: `${describeResource(id)}: ${server} reports ${statusName(status.code)}: ${sanitizeText(status.details.slice(0, MAX_LIST_LENGTH))}`,
   };
 }
 

@@ -128,6 +128,15 @@ describe.each(VARIANTS)('a time to live ($name)', ({ features, send }) => {
     expect(watcher.told.at(-1)).toMatch(/^error .* time to live of 10 s: see its log$/);
   });
 
+  it('that is longer than timers know is none', () => {
+    const h = new Harness({ servers: [serverConfig('xds.test:1', features)] });
+    const watcher = h.watch(h.listener, 'a');
+    send(h, h.listener, [{ name: 'a', value: 'one', ttl: 2 ** 33 }]);
+    const days = 24 * 60 * 60 * 1000;
+    h.clock.advance(30 * days);
+    expect(watcher.told).toEqual(['value one']);
+  });
+
   it('of zero is none', () => {
     const h = harness();
     const watcher = h.watch(h.listener, 'a');

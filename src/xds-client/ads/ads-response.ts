@@ -2,6 +2,8 @@ import { Resource, type ResourceError } from '../../generated/envoy/service/disc
 import { Any } from '../../generated/google/protobuf/any';
 import type { EncodedElements } from '../../protobuf/encoded-elements';
 import { errorMessage } from '../../util/error-message';
+import { ReadBudget } from '../../util/read-budget';
+import { MAX_TTL_MS, WRAPPER_LIMIT } from '../limits';
 
 /** One resource of a response, taken out of its wrapper. */
 export interface ResponseItem {
@@ -39,6 +41,8 @@ export interface AdsResponse {
   readonly controlPlane?: string | undefined;
   /** Whether it has, of a type whose responses are complete, every resource that was requested and exists. */
   readonly isComplete: boolean;
+  /** Why it is rejected as a whole, and nothing but its type and its nonce was read; `undefined` if it is not. */
+  readonly problem?: string | undefined;
 }
 
 const WRAPPER_TYPE_URL = 'type.googleapis.com/envoy.service.discovery.v3.Resource';
@@ -48,19 +52,25 @@ const WRAPPER_TYPE_URL = 'type.googleapis.com/envoy.service.discovery.v3.Resourc
  * @param version The response's, which is the version of its resources in this variant.
  */
 export function itemsOfAny(elements: EncodedElements, version: string): ResponseItems {
-  return new ParsedItems(elements, version, (element) => itemFromAny(element, version));
+  return new ParsedItems(elements, version, (element, budget) =>
+    itemFromAny(element, version, budget),
+  );
 }
 
 /** The items of an incremental response: resources in their wrappers. */
 export function itemsOfWrappers(elements: EncodedElements): ResponseItems {
-  return new ParsedItems(elements, '', (element) => itemFromWrapper(Resource.decode(element)));
+  return new ParsedItems(elements, '', (element, budget) =>
+    itemFromWrapper(Resource.decode(element, undefined, budget)),
+  );
 }
 
 class ParsedItems implements ResponseItems {
+  private readonly budget = new ReadBudget(WRAPPER_LIMIT);
+
   constructor(
     private readonly elements: EncodedElements,
     private readonly version: string,
-    private readonly parse: (element: Uint8Array) => ResponseItem,
+    private readonly parse: (element: Uint8Array, budget: ReadBudget) => ResponseItem,
   ) {}
 
   get length(): number {
@@ -68,8 +78,9 @@ class ParsedItems implements ResponseItems {
   }
 
   at(index: number): ResponseItem {
+    this.budget.renew();
     try {
-      return this.parse(this.elements.at(index));
+      return this.parse(this.elements.at(index), this.budget);
     } catch (error) {
       const problem = `wrapper cannot be decoded: ${errorMessage(error)}`;
       return { ...bareItem(undefined, this.version), problem };
@@ -81,10 +92,10 @@ class ParsedItems implements ResponseItems {
   }
 }
 
-function itemFromAny(element: Uint8Array, version: string): ResponseItem {
-  const any = Any.decode(element);
+function itemFromAny(element: Uint8Array, version: string, budget: ReadBudget): ResponseItem {
+  const any = Any.decode(element, undefined, budget);
   if (any.typeUrl !== WRAPPER_TYPE_URL) return bareItem(any, version);
-  return { ...itemFromWrapper(Resource.decode(any.value)), version };
+  return { ...itemFromWrapper(Resource.decode(any.value, undefined, budget)), version };
 }
 
 function itemFromWrapper(wrapper: Resource): ResponseItem {
@@ -98,7 +109,7 @@ function itemFromWrapper(wrapper: Resource): ResponseItem {
     version,
     resource,
     // A TTL of zero means no TTL.
-    ttlMs: ttlMs > 0 ? ttlMs : undefined,
+    ttlMs: ttlMs > 0 && ttlMs <= MAX_TTL_MS ? ttlMs : undefined,
     problem: undefined,
   };
 }

@@ -3,7 +3,7 @@ import type { Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
 import { StatusCode } from '../../util/status-code';
 import type { Steps } from '../../util/steps';
-import { MIN_READ_PAUSE_MS, READ_SLICE_MS } from '../limits';
+import { MAX_RESOURCES_PER_RESPONSE, MIN_READ_PAUSE_MS, READ_SLICE_MS } from '../limits';
 import type { NextStream, OpenStream, StreamSession } from '../reconnecting-stream';
 import type { TimeBudget } from '../budgets';
 import type { StreamStatus } from '../transport';
@@ -42,12 +42,21 @@ export interface AdsSessionOptions {
 /** A response that is being read. */
 interface Reading {
   readonly response: AdsResponse;
-  readonly steps: Steps<Verdict>;
+  readonly steps: Steps<Outcome>;
   /** On the monotonic clock. */
   readonly receivedAtMs: number;
   /** Milliseconds that it has taken, without breaks. */
   spentMs: number;
 }
+
+/** What has been read of a response. */
+interface Outcome {
+  readonly verdict: Verdict;
+  /** See {@link responseDigest}; of responses that are not rejected it is empty. */
+  readonly digest: string;
+}
+
+const DROPPED: Outcome = { verdict: UNREQUESTED, digest: '' };
 
 /**
  * A server that was sent the versions cached here, and has been silent for this long, has nothing newer: incremental
@@ -176,7 +185,7 @@ export class AdsSession implements StreamSession {
     this.sawResponse = true;
     if (variant.onControlPlane(response.controlPlane ?? '')) return { kind: 'at-once' };
     owner.onReachable(false);
-    const steps = owner.onResponse(response);
+    const steps = this.read(response);
     this.reading = { response, steps, receivedAtMs: startedAtMs, spentMs: 0 };
     this.waits.pause();
     this.readOn(this.reading, startedAtMs);
@@ -223,6 +232,15 @@ export class AdsSession implements StreamSession {
     return open.clock.monotonicMs() - open.openedAtMs >= IDLE_TIMEOUT_MS;
   }
 
+  private *read(response: AdsResponse): Steps<Outcome> {
+    const verdict = yield* this.options.owner.onResponse(response);
+    const { answer } = verdict;
+    if (answer.kind !== 'reject') return { verdict, digest: '' };
+    // What is rejected as a whole is not read, so the reason stands for it.
+    const isRead = response.items.length <= MAX_RESOURCES_PER_RESPONSE;
+    return { verdict, digest: isRead ? yield* responseDigest(response) : answer.reason };
+  }
+
   /** Reads a response, with breaks for other work if it is large. The next one is read when its verdict is applied. */
   private readOn(reading: Reading, startedAtMs = this.options.open.clock.monotonicMs()): void {
     const { clock } = this.options.open;
@@ -237,7 +255,7 @@ export class AdsSession implements StreamSession {
   }
 
   /** Takes steps for a slice of time. An exception ends the response, and with it the stream. */
-  private takeSteps({ steps }: Reading, startedAtMs: number): IteratorResult<undefined, Verdict> {
+  private takeSteps({ steps }: Reading, startedAtMs: number): IteratorResult<undefined, Outcome> {
     const { clock } = this.options.open;
     this.isReading = true;
     try {
@@ -253,10 +271,10 @@ export class AdsSession implements StreamSession {
 
   /** Ends a response that is not read on, so that nothing waits for its end. */
   private dropReading(): void {
-    if (!this.isReading) this.reading?.steps.return(UNREQUESTED);
+    if (!this.isReading) this.reading?.steps.return(DROPPED);
   }
 
-  private apply(reading: Reading, verdict: Verdict): void {
+  private apply(reading: Reading, { verdict, digest }: Outcome): void {
     const { subscriptions, waits } = this;
     const { typeUrl } = reading.response;
     this.reading = undefined;
@@ -272,19 +290,18 @@ export class AdsSession implements StreamSession {
       subscriptions.addName(typeUrl, name);
     }
     if (verdict.isComplete) waits.endOverdue(typeUrl, (name) => verdict.wasRequested(name));
-    this.answer(reading, verdict);
+    this.answer(reading, verdict, digest);
     waits.resume();
   }
 
-  private answer({ response, spentMs }: Reading, { answer }: Verdict): void {
+  private answer({ response, spentMs }: Reading, { answer }: Verdict, digest: string): void {
     const { subscriptions, nacks } = this;
     if (answer.kind === 'acknowledge') {
       nacks.endHold(response.typeUrl);
       subscriptions.sendHeld(response.typeUrl);
       subscriptions.answer(response, undefined);
     } else if (answer.kind === 'reject') {
-      const content = responseDigest(response);
-      const { isHeld, readPauseMs } = nacks.reject(response.typeUrl, content, spentMs);
+      const { isHeld, readPauseMs } = nacks.reject(response.typeUrl, digest, spentMs);
       subscriptions.answer(response, answer.reason, isHeld);
       if (readPauseMs > 0) this.pauseReading(readPauseMs);
     }

@@ -122,14 +122,14 @@ class DeltaSubscriptions implements Subscriptions {
   parse(bytes: Uint8Array): Result<AdsResponse, string> {
     const decoded = decodeResponse(DeltaDiscoveryResponse, bytes);
     if (!decoded.ok) return decoded;
-    const { message, resources } = decoded.value;
+    const { message, resources, problem } = decoded.value;
     const { typeUrl, nonce, systemVersionInfo: version, resourceErrors: errors } = message;
     const isRequested = this.types.get(typeUrl)?.sent !== undefined;
     const items = itemsOfWrappers(resources);
     const named = message.removedResourceNames.map(({ name }) => name);
     const removed = [...message.removedResources, ...named];
     const controlPlane = message.controlPlane?.identifier;
-    const rest = { items, removed, errors, controlPlane, isComplete: false };
+    const rest = { items, removed, errors, controlPlane, isComplete: false, problem };
     return ok({ typeUrl, isRequested, nonce, version, ...rest });
   }
 

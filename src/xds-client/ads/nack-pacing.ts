@@ -1,7 +1,8 @@
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { firstBackoffStep, type BackoffStep } from '../../util/backoff';
 import type { Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
+import type { Steps } from '../../util/steps';
 import {
   MAX_READ_PAUSE_MS,
   MIN_READ_PAUSE_MS,
@@ -100,13 +101,35 @@ export class NackPacing {
   }
 }
 
-/** Returns a short text that is equal for two responses of the same content, whatever their versions and nonces are. */
-export function responseDigest({ items, removed }: AdsResponse): string {
+/** Bytes that are hashed in one step, and items. */
+const DIGEST_BYTES = 2 ** 16;
+const DIGEST_ITEMS = 16;
+
+/**
+ * Returns a short text that is equal for two responses of the same content, whatever their versions and nonces are. A
+ * small response is read in one step.
+ */
+export function* responseDigest({ items, removed }: AdsResponse): Steps<string> {
   const hash = createHash('sha256');
   for (let index = 0; index < items.length; index++) {
     const { name = '', resource } = items.at(index);
     hash.update(`${name.length} ${name} ${resource?.value.length ?? -1} `);
-    if (resource !== undefined) hash.update(resource.typeUrl).update(resource.value);
+    if (resource !== undefined) {
+      hash.update(resource.typeUrl);
+      yield* updateInSteps(hash, resource.value);
+    }
+    if (index % DIGEST_ITEMS === DIGEST_ITEMS - 1) yield;
   }
-  return hash.update(JSON.stringify(removed)).digest('base64');
+  for (const [index, name] of removed.entries()) {
+    hash.update(`${name.length} ${name} `);
+    if (index % DIGEST_ITEMS === DIGEST_ITEMS - 1) yield;
+  }
+  return hash.digest('base64');
+}
+
+function* updateInSteps(hash: Hash, bytes: Uint8Array): Steps<void> {
+  for (let start = 0; start < bytes.length; start += DIGEST_BYTES) {
+    if (start > 0) yield;
+    hash.update(bytes.subarray(start, start + DIGEST_BYTES));
+  }
 }

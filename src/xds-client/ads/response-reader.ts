@@ -56,7 +56,7 @@ const NO_NAMES: readonly string[] = [];
 
 class ResponseReader implements ReadResponse {
   readonly events = new Map<string, ResourceEvent<unknown>>();
-  readonly removed: string[] = [];
+  private readonly removals = new Set<string>();
   readonly lost = new Set<string>();
   invalid = 0;
   private readonly found = new ResponseViolations();
@@ -89,6 +89,10 @@ class ResponseReader implements ReadResponse {
     return this.found.all;
   }
 
+  get removed(): readonly string[] {
+    return [...this.removals];
+  }
+
   get isComplete(): boolean {
     const { type } = this.context;
     if (!this.response.isComplete || !type.allResourcesRequiredInSotw) return false;
@@ -97,10 +101,12 @@ class ResponseReader implements ReadResponse {
 
   /** @returns whether the response is small enough to be read. */
   checkSize(): boolean {
-    const count = this.response.items.length;
-    if (count <= MAX_RESOURCES_PER_RESPONSE) return true;
+    const { problem, items } = this.response;
+    const count = items.length;
+    if (count <= MAX_RESOURCES_PER_RESPONSE && problem === undefined) return true;
     this.invalid = count;
-    this.found.addText(`${count} resources, more than ${MAX_RESOURCES_PER_RESPONSE}`);
+    const excess = `${count} resources, more than ${MAX_RESOURCES_PER_RESPONSE}`;
+    this.found.addText(problem ?? excess);
     // Any of them may be one that seems to be left out.
     this.hasNameless = true;
     return false;
@@ -172,7 +178,7 @@ class ResponseReader implements ReadResponse {
   readRemoval(wireName: string): void {
     this.resourcesRead++;
     const name = this.canonical(wireName);
-    if (this.isUnread(name)) this.removed.push(name);
+    if (this.isUnread(name)) this.removals.add(name);
   }
 
   readError({ resourceName, errorDetail }: ResourceError): void {

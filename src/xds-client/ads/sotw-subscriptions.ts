@@ -102,11 +102,11 @@ class SotwSubscriptions implements Subscriptions {
   parse(bytes: Uint8Array): Result<AdsResponse, string> {
     const decoded = decodeResponse(DiscoveryResponse, bytes);
     if (!decoded.ok) return decoded;
-    const { message, resources } = decoded.value;
+    const { message, resources, problem } = decoded.value;
     const { typeUrl, nonce, versionInfo: version, resourceErrors: errors } = message;
     const isRequested = this.types.get(typeUrl)?.sent !== undefined;
     const items = itemsOfAny(resources, version);
-    const rest = { items, removed: [], errors, isComplete: true };
+    const rest = { items, removed: [], errors, isComplete: true, problem };
     return ok({ typeUrl, isRequested, nonce, version, ...rest });
   }
 

@@ -1,10 +1,13 @@
 import type { Node } from '../../generated/envoy/config/core/v3/base';
 import type { Status } from '../../generated/google/rpc/status';
 import { EncodedElements, splitMessage } from '../../protobuf/encoded-elements';
+import { FieldScanner } from '../../protobuf/field-scanner';
 import { asBuffer } from '../../util/as-buffer';
 import { errorMessage } from '../../util/error-message';
+import { MAX_TEXT_BYTES, ReadBudget, ReadLimitError } from '../../util/read-budget';
 import { err, ok, type Result } from '../../util/result';
 import { StatusCode } from '../../util/status-code';
+import { ENVELOPE_LIMIT, RESPONSE_FIELDS_LIMIT } from '../limits';
 import type { AdsResponse } from './ads-response';
 
 /** A resource that is requested from a server. */
@@ -89,27 +92,72 @@ export class NodeOnce {
   }
 }
 
-/** The number of the field `resources` in the responses of both variants. */
+/** The numbers of fields in the responses of both variants. */
 const RESOURCES = 2;
+const TYPE_URL = 4;
+const NONCE = 5;
 
 /** A response whose resources are not decoded. */
 export interface DecodedResponse<T> {
   readonly message: Omit<T, 'resources'>;
   readonly resources: EncodedElements;
+  /** See `AdsResponse.problem`. */
+  readonly problem: string | undefined;
+}
+
+/** What identifies a response: it is answered with both. */
+interface ResponseId {
+  readonly typeUrl: string;
+  readonly nonce: string;
+}
+
+/** The codec of the responses of a variant. */
+interface ResponseCodec<T> {
+  decode(bytes: Uint8Array, length: undefined, budget: ReadBudget): T;
+  create(id: ResponseId): T;
 }
 
 /** Decodes a response. @returns the message, or why the stream must end, to follow the name of the server. */
 export function decodeResponse<T>(
-  codec: { decode(bytes: Uint8Array): T },
+  codec: ResponseCodec<T>,
   bytes: Uint8Array,
 ): Result<DecodedResponse<T>, string> {
+  const encoded = asBuffer(bytes);
   try {
-    const message = asBuffer(bytes);
-    const { bounds, rest } = splitMessage(message, RESOURCES);
-    return ok({ message: codec.decode(rest), resources: new EncodedElements(message, bounds) });
+    const { bounds, rest } = splitMessage(
+      encoded,
+      RESOURCES,
+      new ReadBudget(RESPONSE_FIELDS_LIMIT),
+    );
+    const message = codec.decode(rest, undefined, new ReadBudget(ENVELOPE_LIMIT));
+    return ok({ message, resources: new EncodedElements(encoded, bounds), problem: undefined });
   } catch (error) {
-    return err(`sent a response that cannot be decoded: ${errorMessage(error)}`);
+    const id = error instanceof ReadLimitError ? identify(encoded) : undefined;
+    if (id === undefined) {
+      return err(`sent a response that cannot be decoded: ${errorMessage(error)}`);
+    }
+    const resources = new EncodedElements(Buffer.of(), []);
+    return ok({ message: codec.create(id), resources, problem: errorMessage(error) });
   }
+}
+
+/** Reads what identifies a response that is too large to be decoded, as far as it comes within the limit. */
+function identify(encoded: Buffer): ResponseId | undefined {
+  const scanner = new FieldScanner(encoded, new ReadBudget(RESPONSE_FIELDS_LIMIT));
+  const texts = new Map<number, string>();
+  try {
+    while (scanner.next()) {
+      const { number, start, end } = scanner;
+      const isText = scanner.isDelimited(TYPE_URL) || scanner.isDelimited(NONCE);
+      if (isText && end - start <= MAX_TEXT_BYTES)
+        texts.set(number, encoded.toString('utf8', start, end));
+    }
+  } catch {
+    // What comes after it is not read.
+  }
+  const typeUrl = texts.get(TYPE_URL);
+  const nonce = texts.get(NONCE);
+  return typeUrl === undefined || nonce === undefined ? undefined : { typeUrl, nonce };
 }
 
 /** Encodes a rejection (gRFC A46). */
