@@ -34,14 +34,28 @@ export class CallHeaders {
 }
 
 /**
- * Returns a header with the rules of routing (gRFC A28): repeated values joined, binary headers absent, and the content
- * type present before it is added.
+ * The headers of a request that are not custom metadata, besides the content type. The host library and its filters set
+ * them after routing, in place of those of the application.
+ * https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md#requests
+ */
+const CALL_DEFINITION: ReadonlySet<string> = new Set([
+  'te',
+  'grpc-timeout',
+  'grpc-message-type',
+  'grpc-encoding',
+  'grpc-accept-encoding',
+  'user-agent',
+]);
+
+/**
+ * Returns a header with the rules of routing (gRFC A28): repeated values joined, binary headers absent and those that are
+ * not custom metadata, and the content type that of every call.
  */
 export function headerValue(name: string, metadata: Metadata): string | undefined {
-  if (name.endsWith('-bin')) return undefined;
+  if (name.endsWith('-bin') || CALL_DEFINITION.has(name)) return undefined;
+  if (name === 'content-type') return 'application/grpc';
   const values = metadata.get(name);
-  if (values.length > 0) return values.join(',');
-  return name === 'content-type' ? 'application/grpc' : undefined;
+  return values.length > 0 ? values.join(',') : undefined;
 }
 
 /** The values of headers, each as it was added. */

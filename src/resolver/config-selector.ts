@@ -3,11 +3,9 @@ import {
   Status,
   toPickInformation,
   type CallConfig,
-  type ChannelOptions,
   type ConfigSelector,
 } from '../grpc-js';
 import { createFilterFactory } from '../grpc-js/host-adapters';
-import { userAgentOf, withUserAgent } from '../grpc-js/user-agent';
 import type { ExceededSteps, MatchMeter } from '../regex/match-meter';
 import { cutText, MAX_QUOTED_LENGTH } from '../util/cut-text';
 import type { Handle } from '../util/handle';
@@ -24,8 +22,6 @@ export interface ConfigSelectorOptions {
   readonly target: string;
   readonly random: Random;
   readonly hash: TextHash;
-  /** The options of the channel. */
-  readonly channelOptions: ChannelOptions;
   /** Counts the steps of matching for a call. */
   readonly meter: MatchMeter;
   readonly limits: HashLimits;
@@ -50,7 +46,7 @@ export class XdsConfigSelector implements ConfigSelector {
     eventLoop?.onCall();
     const method = toPath(methodName);
     const { matched } = this;
-    matched.begin(method, this.routedHeaders(headers));
+    matched.begin(method, headers);
     meter.begin();
     const found = table.find(matched);
     const exceeded = meter.end();
@@ -82,12 +78,6 @@ export class XdsConfigSelector implements ConfigSelector {
 
   unref(): void {
     this.tableRef.release();
-  }
-
-  /** Returns the headers for routes and hash policies. */
-  private routedHeaders(headers: Metadata): Metadata {
-    const { table, channelOptions } = this.options;
-    return table.readsUserAgent ? withUserAgent(headers, userAgentOf(channelOptions)) : headers;
   }
 
   private describeFailure(

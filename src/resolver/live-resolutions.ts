@@ -1,5 +1,4 @@
 import type { ClusterStore, XdsConfig } from '../dependency-manager/xds-config';
-import type { ChannelOptions } from '../grpc-js';
 import type { RouteTable } from './route-table';
 
 /** The config of a channel, and its routes as compiled for calls. */
@@ -12,7 +11,6 @@ export interface LiveConfig {
 export interface LiveResolution {
   /** As the channel was given it, such as `xds:///shop`. */
   readonly target: string;
-  readonly channelOptions: ChannelOptions;
   /** The clusters of the target, by whose identity the policies of the channel are found. */
   readonly clusters: ClusterStore;
   /** The config in use; `undefined` while calls wait or fail. */

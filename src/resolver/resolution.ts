@@ -95,10 +95,6 @@ export class Resolution implements LiveResolution {
     return this.options.target;
   }
 
-  get channelOptions(): ChannelOptions {
-    return this.options.channelOptions;
-  }
-
   get clusters(): ClusterStore {
     return this.manager;
   }

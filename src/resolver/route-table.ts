@@ -39,7 +39,6 @@ export interface CompiledRoute {
 }
 
 const MAX_UNINDEXED_ROUTES = 4;
-const USER_AGENT = 'user-agent';
 
 /**
  * The routes of one virtual host. Each is compiled once, when a call first matches it: there may be thousands, and calls
@@ -50,8 +49,6 @@ export class RouteTable {
   private readonly routeConfigName: string;
   /** In the order in which calls are matched against them. */
   readonly routes: readonly Route[];
-  /** Whether a route or a hash policy reads `user-agent`, which grpc-js adds to a call after it is routed. */
-  readonly readsUserAgent: boolean;
   // Not the config itself: a table outlives the clusters of the config that it was made from.
   private readonly virtualHost: VirtualHost;
   private readonly maxStreamDurationMs: number | undefined;
@@ -92,7 +89,6 @@ export class RouteTable {
       this.filters.set(route, compileRouteFilters(config, route, preparer));
     }
     for (const name of virtualHost.clusters) this.refs.set(name, clusters.acquire(name));
-    this.readsUserAgent = routes.some(readsUserAgent);
     this.paths =
       routes.length > MAX_UNINDEXED_ROUTES
         ? new (loadPaths().PathIndex)(routes.map((route) => route.match.path))
@@ -170,14 +166,6 @@ export class RouteTable {
     if (ref === undefined) throw new Error(`A route has no reference to cluster "${cluster}"`);
     return ref;
   }
-}
-
-function readsUserAgent({ match, action }: Route): boolean {
-  const hashPolicies = action.kind === 'forward' ? action.hashPolicies : [];
-  return (
-    match.headers.some(({ name }) => name === USER_AGENT) ||
-    hashPolicies.some((policy) => policy.kind === 'header' && policy.headerName === USER_AGENT)
-  );
 }
 
 /** Loaded when a table is made, not by a call. */

@@ -199,12 +199,11 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     { table, lbContext }: Pick<ResolvedConfig, 'table' | 'lbContext'>,
   ): ExpiringSelector {
     const { random, hash, meter, limits } = this.shared;
-    const { uri: target, options: channelOptions } = this;
-    const { filterStates: states } = this;
+    const { uri: target, filterStates: states } = this;
     const { eventLoop } = this.shared.clock;
     const cluster = (name: string) => lbContext.clusters.cluster(name);
     const channel = { states, cluster, eventLoop };
-    const options = { table, target, random, hash, meter, limits, channelOptions, channel };
+    const options = { table, target, random, hash, meter, limits, channel };
     return new ExpiringSelector(
       new XdsConfigSelector(options),
       () => resolution.isExpired,

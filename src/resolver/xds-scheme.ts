@@ -88,12 +88,10 @@ function getDefaultAuthority(target: GrpcUri): string {
  */
 export function connectionOptions(target: GrpcUri, options: ChannelOptions): ChannelOptions {
   const { path } = parseTargetName(target);
-  if (isUrlHost(path) || options[TLS_NAME] !== undefined) return {};
+  if (isUrlHost(path) || options['grpc.ssl_target_name_override'] !== undefined) return {};
   const authority = toAuthority(path);
-  return { [TLS_NAME]: splitHostPort(authority)?.host ?? authority };
+  return { 'grpc.ssl_target_name_override': splitHostPort(authority)?.host ?? authority };
 }
-
-const TLS_NAME = 'grpc.ssl_target_name_override';
 
 function isUrlHost(name: string): boolean {
   return URL.canParse(`https://${name}`);

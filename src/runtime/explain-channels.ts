@@ -1,6 +1,5 @@
 import type { Limits } from '../bootstrap/limits';
 import type { Metadata } from '../grpc-js';
-import { userAgentOf, withUserAgent } from '../grpc-js/user-agent';
 import type { PolicyState } from '../lb/tree/policy-state';
 import { explainCall, explainUnrouted, type CallExplanation } from '../resolver/explain-call';
 import { withText } from '../resolver/explanation-text';
@@ -31,11 +30,10 @@ export function explainOnChannel(
     const targets = resolutions.all().map((other) => other.target);
     return withText(explainUnrouted(target, resolution, [...new Set(targets)]));
   }
-  const seen = withUserAgent(headers, userAgentOf(resolution.channelOptions));
   const resources = [...resourcesOf(target)];
   return withText(
     explainCall({
-      ...{ ...resolution.live, method, headers: seen, limits },
+      ...{ ...resolution.live, method, headers, limits },
       findUnused: createUnusedSearch({
         types,
         bytesOf: (typeUrl, name) =>

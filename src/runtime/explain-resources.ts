@@ -7,7 +7,6 @@ import { XdsDependencyManager } from '../dependency-manager/dependency-manager';
 import type { DnsWatcherFactory } from '../dependency-manager/dns-watch';
 import type { XdsConfig } from '../dependency-manager/xds-config';
 import type { Metadata } from '../grpc-js';
-import { userAgentOf, withUserAgent } from '../grpc-js/user-agent';
 import { XxHash64 } from '../hash/xx-hash';
 import { processHttpFilters, type HttpFilterRegistry } from '../http-filters/registry';
 import { CdsConfig } from '../lb/cds/config';
@@ -101,8 +100,7 @@ export function explainGiven(
   try {
     return withText(
       explainCall({
-        ...{ config: config.value, table, method, limits: parts.limits },
-        headers: withUserAgent(headers, userAgentOf({})),
+        ...{ config: config.value, table, method, headers, limits: parts.limits },
         findUnused: createUnusedSearch({
           types: parts.types,
           bytesOf: (typeUrl, name) => source.find(typeUrl, name)?.value,

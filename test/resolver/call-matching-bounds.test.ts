@@ -57,7 +57,7 @@ function createScene(routes: readonly Route[], hash: (text: string) => bigint = 
     table: new RouteTable(config, clusters, noFilters, 'svc'),
     target: 'xds:///svc',
     random: () => 0.5,
-    ...{ hash, meter, channelOptions: {}, limits: DEFAULT_LIMITS },
+    ...{ hash, meter, limits: DEFAULT_LIMITS },
     channel: { states: new FilterStates(), cluster: () => undefined },
   });
   return { selector, meter };

@@ -86,7 +86,6 @@ class Scene {
         return random();
       },
       hash: (text) => hash(text),
-      channelOptions: {},
       meter: this.meter,
       limits,
       channel: { states: new FilterStates(), cluster: () => undefined },

@@ -73,9 +73,15 @@ describe('headerValue', () => {
     expect(headerValue('x-bin', metadata)).toBeUndefined();
   });
 
-  it('has the default content type, unless there is one', () => {
-    expect(headerValue('content-type', metadataOf({}))).toBe('application/grpc');
-    expect(headerValue('content-type', metadataOf({ 'content-type': 'a/b' }))).toBe('a/b');
+  it.each([['te'], ['grpc-timeout'], ['grpc-encoding'], ['grpc-accept-encoding'], ['user-agent']])(
+    'treats %s as absent, which is not custom metadata (gRFC A28)',
+    (name) => expect(headerValue(name, metadataOf({ [name]: 'v' }))).toBeUndefined(),
+  );
+
+  it('has the content type of every call, whatever the application sets (gRFC A28)', () => {
+    for (const headers of [{}, { 'content-type': 'a/b' }]) {
+      expect(headerValue('content-type', metadataOf(headers))).toBe('application/grpc');
+    }
   });
 
   it('distinguishes an empty value from an absent one', () => {
