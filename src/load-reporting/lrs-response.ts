@@ -1,6 +1,7 @@
 import { LoadStatsResponse } from '../generated/envoy/service/load_stats/v3/lrs';
 import { durationToMs } from '../util/duration';
 import { errorMessage } from '../util/error-message';
+import { MESSAGE_LIMIT, ReadBudget, ReadLimitError } from '../util/read-budget';
 import { err, ok, type Result } from '../util/result';
 import { Violations } from '../util/violations';
 import type { RequestedClusters } from './server-loads';
@@ -19,8 +20,11 @@ const MIN_INTERVAL_MS = 100;
 export function parseLrsResponse(bytes: Uint8Array): Result<LrsResponse, string> {
   let response: LoadStatsResponse;
   try {
-    response = LoadStatsResponse.decode(bytes);
+    response = LoadStatsResponse.decode(bytes, undefined, new ReadBudget(MESSAGE_LIMIT));
   } catch (error) {
+    if (error instanceof ReadLimitError) {
+      return err(`sent a response that is too large: ${error.message}`);
+    }
     return err(`sent something that is no LoadStatsResponse: ${errorMessage(error)}`);
   }
   const interval = response.loadReportingInterval;

@@ -1,6 +1,6 @@
 import type { Node } from '../generated/envoy/config/core/v3/base';
 import { LoadStatsRequest } from '../generated/envoy/service/load_stats/v3/lrs';
-import type { Clock } from '../util/clock';
+import { inNextTurn, type Clock } from '../util/clock';
 import { errorStack } from '../util/error-message';
 import type { Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
@@ -8,6 +8,7 @@ import type { Random } from '../util/random';
 import type { Result } from '../util/result';
 import type { SerialQueue } from '../util/serial-queue';
 import { StatusCode, statusName } from '../util/status-code';
+import type { Steps } from '../util/steps';
 import {
   ReconnectingStream,
   type NextStream,
@@ -19,7 +20,7 @@ import type { TakenClusterCounts } from './cluster-load';
 import { toClusterStats } from './load-report';
 import { parseLrsResponse, type LrsResponse } from './lrs-response';
 import { DRAIN_TIMEOUT_MS, type EndableStream, type LoadStreams } from './load-streams';
-import type { ServerLoads } from './server-loads';
+import type { RequestedClusters, ServerLoads } from './server-loads';
 
 /** Constructor options of an LRS stream. */
 export interface LrsStreamOptions {
@@ -40,6 +41,17 @@ export interface LrsStreamOptions {
 
 const LRS_METHOD = '/envoy.service.load_stats.v3.LoadReportingService/StreamLoadStats';
 const TRACER = 'xds_client';
+const MAX_TRACED_CLUSTERS = 20;
+
+/** Milliseconds between responses that are read. Servers send one at the start, and when what they request changes. */
+const MIN_READ_INTERVAL_MS = 100;
+/**
+ * How long the next response is not read, and the next report not made: so many times as long as the last one took, whatever
+ * the server requests.
+ */
+const PAUSE_FACTOR = 4;
+/** Milliseconds for which a report is made without a break. */
+const REPORT_SLICE_MS = 1;
 
 /**
  * The LRS stream to one server, and the streams that replace it (gRFCs A27, A57). One exists while calls are counted;
@@ -130,10 +142,7 @@ export class LrsStream implements EndableStream {
 
   private onResponse({ clusters, intervalMs }: LrsResponse): void {
     const { description, logger } = this.options;
-    this.trace(() => {
-      const names = clusters === 'all' ? 'all clusters' : `clusters ${[...clusters].join(', ')}`;
-      return `requests ${names} every ${intervalMs} ms`;
-    });
+    this.trace(() => `requests ${describeClusters(clusters)} every ${intervalMs} ms`);
     if (this.loggedFailure === undefined) return;
     this.loggedFailure = undefined;
     logger.info(() => `Load reports: ${description} takes them again`);
@@ -164,8 +173,12 @@ class LrsSession implements StreamSession {
   private response: LrsResponse | undefined;
   /** Runs until the next report. */
   private reportTimer: Handle | undefined;
-  /** The content of the message given to the transport that has not been sent yet. */
-  private inFlight: readonly TakenClusterCounts[] | undefined = [];
+  /** When the time of the next report began, on the monotonic clock. */
+  private periodStartMs = 0;
+  /** How long it took to make the last report. */
+  private reportCostMs = 0;
+  /** The content of the message that is being made, or was given to the transport and has not been sent yet. */
+  private inFlight: TakenClusterCounts[] | undefined = [];
   private reportDue = false;
   /** Runs while the load reports are drained. */
   private drainTimer: Handle | undefined;
@@ -188,14 +201,18 @@ class LrsSession implements StreamSession {
   }
 
   onMessage(bytes: Uint8Array): NextStream | undefined {
+    const { stream, clock } = this.options.open;
+    const startMs = clock.monotonicMs();
     const parsed = parseLrsResponse(bytes);
     if (!parsed.ok) return { kind: 'after-backoff', reason: parsed.error };
     const response = parsed.value;
+    if (this.response === undefined) this.periodStartMs = startMs;
     const isNewInterval = this.response?.intervalMs !== response.intervalMs;
     this.response = response;
-    this.options.open.stream.read();
     this.options.onResponse(response);
     if (isNewInterval) this.startReportTimer(response);
+    const costMs = clock.monotonicMs() - startMs;
+    clock.setTimer(() => stream.read(), Math.max(MIN_READ_INTERVAL_MS, PAUSE_FACTOR * costMs));
     return undefined;
   }
 
@@ -240,23 +257,67 @@ class LrsSession implements StreamSession {
     const { open, loads } = this.options;
     if (this.reportDue && this.response !== undefined) {
       this.reportDue = false;
-      this.inFlight = loads.take(this.response.clusters);
-      const clusterStats = this.inFlight.map(({ counts }) => toClusterStats(counts));
-      open.stream.send(LoadStatsRequest.encode({ node: undefined, clusterStats }).finish());
+      this.reportCostMs = 0;
+      this.proceed(this.makeReport(loads.take(this.response.clusters)));
     } else if (this.drainTimer !== undefined) {
       this.isHalfClosed = true;
       open.stream.halfClose();
     }
   }
 
-  private startReportTimer({ intervalMs }: LrsResponse): void {
-    this.reportTimer?.release();
-    this.reportTimer = this.options.open.clock.setTimer(() => {
-      if (this.response !== undefined) this.startReportTimer(this.response);
-      this.reportDue = true;
-      this.sendNext();
-    }, intervalMs);
+  /** Makes a report and sends it, in steps. What has been taken so far is in `inFlight`. */
+  private *makeReport(clusters: Iterable<TakenClusterCounts | undefined>): Steps<void> {
+    const inFlight: TakenClusterCounts[] = [];
+    const parts: Uint8Array[] = [];
+    this.inFlight = inFlight;
+    for (const taken of clusters) {
+      if (taken !== undefined) {
+        inFlight.push(taken);
+        const clusterStats = [toClusterStats(taken.counts)];
+        // Encoded messages that follow each other are one message with the elements of both.
+        parts.push(LoadStatsRequest.encode({ node: undefined, clusterStats }).finish());
+      }
+      yield;
+    }
+    this.options.open.stream.send(Buffer.concat(parts));
   }
+
+  /** Runs steps for a slice of time, and the others in the next turns of the event loop. */
+  private proceed(steps: Steps<void>): void {
+    const { clock } = this.options.open;
+    const startMs = clock.monotonicMs();
+    let costMs = 0;
+    let isDone = false;
+    while (!isDone && costMs < REPORT_SLICE_MS) {
+      isDone = steps.next().done === true;
+      costMs = clock.monotonicMs() - startMs;
+    }
+    this.reportCostMs += costMs;
+    if (!isDone) inNextTurn(clock, () => this.proceed(steps));
+  }
+
+  private startReportTimer({ intervalMs }: LrsResponse): void {
+    const { clock } = this.options.open;
+    const pauseMs = Math.max(intervalMs, PAUSE_FACTOR * this.reportCostMs);
+    this.reportTimer?.release();
+    this.reportTimer = clock.setTimer(
+      () => {
+        this.periodStartMs = clock.monotonicMs();
+        if (this.response !== undefined) this.startReportTimer(this.response);
+        this.reportDue = true;
+        this.sendNext();
+      },
+      this.periodStartMs + pauseMs - clock.monotonicMs(),
+    );
+  }
+}
+
+/** Lists the requested clusters, at most {@link MAX_TRACED_CLUSTERS} by name. */
+function describeClusters(clusters: RequestedClusters): string {
+  if (clusters === 'all') return 'all clusters';
+  const names = [...clusters].slice(0, MAX_TRACED_CLUSTERS).join(', ');
+  const left = clusters.size - MAX_TRACED_CLUSTERS;
+  return left > 0 ? `clusters ${names} and ${left} more` : `clusters ${names}`;
 }
 
 /** Describes why a stream ended, to follow the name of the server. */

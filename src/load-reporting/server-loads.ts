@@ -49,19 +49,16 @@ export class ServerLoads implements ClusterOwner {
   }
 
   /**
-   * Takes the counts of the requested clusters. A cluster that is not in use is removed, requested or not: later reports
-   * are about later calls.
+   * Takes the counts of the requested clusters, one cluster at a time; `undefined` for one without. A cluster that is not in
+   * use is removed, requested or not: later reports are about later calls.
    */
-  take(requested: RequestedClusters): readonly TakenClusterCounts[] {
-    const nowMs = this.nowMs();
-    const taken: TakenClusterCounts[] = [];
+  *take(requested: RequestedClusters): IterableIterator<TakenClusterCounts | undefined> {
     for (const load of [...this.all()]) {
       const isRequested = requested === 'all' || requested.has(load.id.cluster);
-      const counts = isRequested ? load.take(nowMs) : undefined;
-      if (counts !== undefined) taken.push(counts);
+      const counts = isRequested ? load.take(this.nowMs()) : undefined;
       if (!load.isInUse) this.remove(load);
+      yield counts;
     }
-    return taken;
   }
 
   /** Removes the clusters that are not in use. */

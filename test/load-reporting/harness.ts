@@ -72,12 +72,14 @@ function describeCluster(stats: ClusterStats): string[] {
 
 /** A reporter and the server it reports to. */
 export class LrsHarness {
-  readonly clock = new FakeClock();
-  readonly network = new FakeNetwork(this.clock);
+  readonly clock: FakeClock;
+  readonly network: FakeNetwork;
   readonly logger = new RecordingLogger();
   readonly reporter: LoadReporter;
 
-  constructor({ choosesMetrics = true } = {}) {
+  constructor({ choosesMetrics = true, clock = new FakeClock() } = {}) {
+    this.clock = clock;
+    this.network = new FakeNetwork(clock);
     this.reporter = new LoadReporter({
       node: createNode(
         { id: 'node-1', cluster: 'c1', locality: undefined, metadata: undefined },

@@ -101,6 +101,11 @@ export class FakeStream implements XdsStream {
   isHalfClosed = false;
   /** How many responses the client is ready to read. */
   credits = 0;
+
+  /** Number of messages that the client has not read. */
+  get unread(): number {
+    return this.outbox.length;
+  }
   private hasOutstanding = false;
   private nextNonce = 1;
   private readonly outbox: Uint8Array[] = [];
