@@ -56,7 +56,7 @@ export class LiveStreams {
     const recent = this.captured;
     const state = recent?.state ?? this.source.capture();
     // The views are computed here, so their time counts.
-    for (const stream of streams) stream.push(state, this.source.about);
+    for (const stream of streams) this.pushState(stream, state);
     const endMs = this.clock.monotonicMs();
     const costMs = endMs - startMs;
     // The shorter of two, because one may have been interrupted, and the very first one is slow.
@@ -68,9 +68,25 @@ export class LiveStreams {
     this.timer = this.clock.setTimer(() => this.tick(), nextAtMs - endMs);
   }
 
+  /** Sends a state. A view that cannot be shown ends the stream; the page connects again. */
+  private pushState(stream: LiveStream, state: PageState): void {
+    try {
+      stream.push(state, this.source.about);
+    } catch {
+      this.streams.delete(stream);
+      stream.release();
+    }
+  }
+
   private tick(): void {
     this.captured = undefined;
-    if (this.streams.size > 0) this.pushTo(this.streams);
+    if (this.streams.size === 0) return;
+    try {
+      this.pushTo([...this.streams]);
+    } catch {
+      // The state cannot be captured.
+      this.release();
+    }
   }
 }
 

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net';
 import { pageAssets } from '../generated/page-assets';
 import type { Clock } from '../util/clock';
+import { errorMessage } from '../util/error-message';
 import { LiveStreams } from './live-streams';
 import { type Access, type AdminPageOptions, joinAddress, parseOptions } from './page-options';
 import type { PageSource } from './page-source';
@@ -23,6 +24,11 @@ const MAX_CONNECTIONS = 8;
 const MAX_REQUEST_BYTES = 8192;
 /** The time in which a request has to arrive, and that between two of a connection. */
 const REQUEST_TIMEOUT_MS = 5000;
+
+/** Responses of one connection that are not sent yet; a page waits for each. A request beyond them ends the connection. */
+const MAX_PIPELINED = 4;
+/** The time in which a reader has to read something of a response. Streams have a heartbeat in less. */
+const READ_TIMEOUT_MS = 30_000;
 
 /** Sent with each response. Everything is from this origin, and no script can make markup of a text. */
 const HEADERS: Readonly<Record<string, string>> = {
@@ -54,7 +60,8 @@ export function servePage(
 }
 
 class PageServer {
-  private readonly sockets = new Set<Socket>();
+  /** The connections, each with the number of its responses that are not sent yet. */
+  private readonly sockets = new Map<Socket, number>();
   private readonly streams: LiveStreams;
   private readonly server: Server;
 
@@ -71,8 +78,9 @@ class PageServer {
       keepAliveTimeout: REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: REQUEST_TIMEOUT_MS / 5,
     };
-    this.server = createServer(limits, (request, response) => this.respond(request, response));
+    this.server = createServer(limits, (request, response) => this.accept(request, response));
     this.server.maxConnections = MAX_CONNECTIONS;
+    this.server.timeout = READ_TIMEOUT_MS;
     this.server.on('connection', (socket) => this.track(socket));
   }
 
@@ -99,14 +107,36 @@ class PageServer {
     const closed = new Promise<void>((resolve) => {
       this.server.close(() => resolve());
     });
-    for (const socket of this.sockets) socket.destroy();
+    for (const socket of this.sockets.keys()) socket.destroy();
     return closed;
   }
 
   private track(socket: Socket): void {
     socket.unref();
-    this.sockets.add(socket);
+    this.sockets.set(socket, 0);
     socket.once('close', () => this.sockets.delete(socket));
+  }
+
+  private accept(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request;
+    const unsent = this.sockets.get(socket);
+    if (unsent === undefined || socket.destroyed) return;
+    if (unsent >= MAX_PIPELINED) {
+      socket.destroy();
+      return;
+    }
+    this.sockets.set(socket, unsent + 1);
+    response.once('finish', () => {
+      const count = this.sockets.get(socket);
+      if (count !== undefined) this.sockets.set(socket, count - 1);
+    });
+    try {
+      this.respond(request, response);
+    } catch (error) {
+      // What is shown may be anything that a server has sent.
+      if (response.headersSent) socket.destroy();
+      else sendText(response, 500, `the state cannot be shown: ${errorMessage(error)}`);
+    }
   }
 
   private respond(request: IncomingMessage, response: ServerResponse): void {

@@ -70,9 +70,15 @@ export function matchesFilter(filter: string, ...texts: readonly string[]): bool
   return filter === '' || texts.some((text) => text.toLowerCase().includes(filter));
 }
 
+/** The number of characters of a text that are looked at for a cell. */
+const MAX_READ_LENGTH = 8 * MAX_CELL_LENGTH;
+
 /** Makes a text the text of a cell: without the user names and passwords of URLs, and not longer than a cell may be. */
 export function cellText(text: string): string {
-  const shown = text.replace(/:\/\/[^/@\s]+@/g, '://');
+  const isCut = text.length > MAX_READ_LENGTH;
+  const read = isCut ? text.slice(0, MAX_READ_LENGTH) : text;
+  // Where a text is cut, what is after `://` may be the beginning of a password.
+  const shown = read.replace(isCut ? /:\/\/[^/@\s]+(?:@|$)/g : /:\/\/[^/@\s]+@/g, '://');
   return shown.length <= MAX_CELL_LENGTH ? shown : `${shown.slice(0, MAX_CELL_LENGTH)}…`;
 }
 

@@ -14,10 +14,14 @@ import type { Route, RouteAction, RouteMatch } from '../../resources/route-confi
 export function routeView(config: XdsConfig | undefined, request: ViewRequest): View {
   if (config === undefined) return NO_ROWS;
   const { virtualHost } = config;
-  const routes = virtualHost.routes.map((route, index) => toRow(route, index, virtualHost.name));
-  const found = routes.filter(({ name, match, action }) =>
-    matchesFilter(request.filter, name, match, action),
-  );
+  const { routes, name: host } = virtualHost;
+  // Without a filter, only the rows that are shown are made: there may be hundreds of thousands.
+  if (request.filter === '') {
+    return createView(routes, request, (route, index) => toRow(route, index, host));
+  }
+  const found = routes
+    .map((route, index) => toRow(route, index, host))
+    .filter(({ name, match, action }) => matchesFilter(request.filter, name, match, action));
   return createView(found, request, (row) => row);
 }
 
