@@ -1,4 +1,5 @@
 import { shareList } from '../util/share';
+import type { Steps } from '../util/steps';
 import { buildCluster, clusterSource, needsSameWatches, type ClusterInputs } from './build-cluster';
 import { checkClusterCount, ClusterTopology } from './cluster-topology';
 import {
@@ -14,6 +15,7 @@ import {
   type Marks,
 } from './config-graph';
 import { findRoutes, keepVirtualHost, type FoundRoutes } from './find-routes';
+import { HostSearch } from './host-search';
 import type { NeededWatches, Observations, ObservedRoutes } from './observations';
 import type { XdsConfig } from './xds-config';
 
@@ -70,7 +72,11 @@ export class ConfigStore {
   /** The last config, kept over an error so that what did not change keeps its identity. */
   private latest: { readonly config: XdsConfig; readonly clusters: ClusterMap } | undefined;
 
-  constructor(private readonly options: ConfigStoreOptions) {}
+  private readonly hosts: HostSearch;
+
+  constructor(private readonly options: ConfigStoreOptions) {
+    this.hosts = new HostSearch(options.host);
+  }
 
   /** The last config; `undefined` before there was one. */
   get config(): XdsConfig | undefined {
@@ -85,6 +91,30 @@ export class ConfigStore {
   /** Marks a route configuration as changed. @param before The observation of it before. */
   markRoutes(name: string, before: ObservedRoutes): void {
     this.marks.routes = { name, before };
+  }
+
+  /**
+   * Searches the virtual host in the routes of the listener, in steps: `update` does not search again then.
+   * @returns `undefined` if they are a resource of their own.
+   */
+  searchInline(): Steps<void> | undefined {
+    const listener = this.options.observed.listener();
+    if (listener.kind !== 'value' || listener.value.kind !== 'api-listener') return undefined;
+    const { routes } = listener.value.httpConnectionManager;
+    return routes.kind === 'inline' ? this.hosts.prepare(routes.routeConfig) : undefined;
+  }
+
+  /**
+   * Searches the virtual host in a route configuration, in steps.
+   * @param before The observation of it before.
+   * @returns `undefined` if a change does not concern the target.
+   */
+  search(name: string, before: ObservedRoutes): Steps<void> | undefined {
+    const { hosts, graph } = this;
+    const after = this.options.observed.routeConfig(name);
+    if (after?.kind !== 'value') return undefined;
+    const kept = graph && keepVirtualHost(graph.routes, hosts, before, after);
+    return kept === undefined ? hosts.prepare(after.value) : undefined;
   }
 
   /** Marks a cluster, an assignment (by EDS resource) or a DNS name (by `dnsTargetKey`) as changed. */
@@ -109,8 +139,8 @@ export class ConfigStore {
   private keepRoutes({ roots, routes: report }: Marks, { routes }: Graph): FoundRoutes | undefined {
     if (roots) return undefined;
     if (report === undefined) return routes;
-    const { host, observed } = this.options;
-    return keepVirtualHost(routes, host, report.before, observed.routeConfig(report.name));
+    const { observed } = this.options;
+    return keepVirtualHost(routes, this.hosts, report.before, observed.routeConfig(report.name));
   }
 
   private changesTopology({ clusters }: Marks, { nodes }: Graph): boolean {
@@ -124,7 +154,11 @@ export class ConfigStore {
   }
 
   private walk(marks: Marks): StoreUpdate {
-    const { routeConfigName, found } = findRoutes({ ...this.options, previous: this.config });
+    const { routeConfigName, found } = findRoutes({
+      ...this.options,
+      hosts: this.hosts,
+      previous: this.config,
+    });
     const routeConfigs = new Set(routeConfigName === undefined ? [] : [routeConfigName]);
     if (!found?.ok) return this.withoutClusters(routeConfigs, found?.error);
     const { rejection, routes } = this.admit(found.value);

@@ -96,10 +96,14 @@ export class XdsDependencyManager implements ClusterStore {
     this.store = this.createStore();
     const { store } = this;
     const { listener, routeConfig, cluster } = options.types;
-    this.listeners = this.watchesOf(this.watchOf(listener), () => store.markRoots());
-    this.routeConfigs = this.watchesOf(this.watchOf(routeConfig), (name, before) =>
-      store.markRoutes(name, before),
-    );
+    this.listeners = this.watchesOf(this.watchOf(listener), () => {
+      store.markRoots();
+      this.runSearch(store.searchInline());
+    });
+    this.routeConfigs = this.watchesOf(this.watchOf(routeConfig), (name, before) => {
+      store.markRoutes(name, before);
+      this.runSearch(store.search(name, before));
+    });
     this.clusters = this.watchesOf(this.watchOf(cluster), (name) => store.mark('clusters', name));
     this.endpoints = this.watchesOf(this.watchEndpoints(), (name) => store.mark('endpoints', name));
     this.dns = new DnsWatches({
@@ -144,6 +148,11 @@ export class XdsDependencyManager implements ClusterStore {
 
   requestReresolution(): void {
     this.dns.requestReresolution();
+  }
+
+  /** Searches the virtual host of the target: at once if there are few domains, and else in slices before the update. */
+  private runSearch(steps: Steps<void> | undefined): void {
+    if (steps !== undefined && steps.next().done !== true) this.schedule.runInSlices(steps);
   }
 
   private unsubscribeCluster(name: string): void {

@@ -2,7 +2,7 @@ import type { RouteConfigResource } from '../resources/route-config/route-config
 import { err, ok, type Result } from '../util/result';
 import type { XdsError } from '../xds-client/resource-watcher';
 import type { Observations, ObservedRoutes } from './observations';
-import { findVirtualHost, isStillFound } from './virtual-host';
+import type { HostSearch } from './host-search';
 import type { XdsConfig } from './xds-config';
 
 /** The part of a config before the clusters. */
@@ -18,6 +18,7 @@ interface RouteQuery {
   /** The data-plane authority, which selects the virtual host. */
   readonly host: string;
   readonly clientNote: string;
+  readonly hosts: HostSearch;
   readonly observed: Pick<Observations, 'listener' | 'routeConfig'>;
   /** The last config of the same host. */
   readonly previous: XdsConfig | undefined;
@@ -78,7 +79,7 @@ export interface RoutesReport {
  */
 export function keepVirtualHost(
   { config, ambient }: FoundRoutes,
-  host: string,
+  hosts: HostSearch,
   before: ObservedRoutes,
   after: ObservedRoutes | undefined,
 ): FoundRoutes | undefined {
@@ -88,21 +89,19 @@ export function keepVirtualHost(
   if (change === undefined || before.value !== config.routeConfig) return undefined;
   if (before.ambient !== undefined || after.ambient !== undefined) return undefined;
   const { virtualHost } = config;
-  if (!isStillFound(virtualHost, host, change)) return undefined;
+  if (!hosts.isStillFound(virtualHost, routeConfig, change)) return undefined;
   return { config: { ...config, routeConfig }, ambient };
 }
 
 function chooseVirtualHost(
-  { previous, host, clientNote }: RouteQuery,
+  { previous, host, hosts, clientNote }: RouteQuery,
   listener: XdsConfig['listener'],
   routeConfig: RouteConfigResource,
   ambient: readonly (XdsError | undefined)[],
 ): Result<FoundRoutes, string> {
   // The host never changes, so the same routes lead to the same virtual host.
   const virtualHost =
-    previous?.routeConfig === routeConfig
-      ? previous.virtualHost
-      : findVirtualHost(routeConfig, host);
+    previous?.routeConfig === routeConfig ? previous.virtualHost : hosts.find(routeConfig);
   if (virtualHost === undefined) {
     return err(
       `RouteConfiguration "${routeConfig.name}" has no virtual host for "${host}" (${clientNote}): ` +

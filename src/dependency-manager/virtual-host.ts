@@ -3,6 +3,7 @@ import type {
   RouteConfigResource,
   VirtualHost,
 } from '../resources/route-config/route-config';
+import { runSteps, STEP_SIZE, type Steps } from '../util/steps';
 
 /** The specificity of a domain pattern, ascending. */
 const enum MatchClass {
@@ -19,17 +20,24 @@ interface DomainMatch {
 
 /**
  * Finds the virtual host for a host name: exact domain over suffix (`*.x`) over prefix (`x.*`) over `*`, the longer
- * pattern within a class, the earlier host among equals (gRFC A27). Case-insensitive.
+ * pattern within a class, the earlier host among equals (gRFC A27). Case-insensitive. In steps, because there may be
+ * hundreds of thousands of domains.
  */
-export function findVirtualHost(
+export function* findVirtualHost(
   routeConfig: Pick<RouteConfigResource, 'virtualHosts'>,
   host: string,
-): VirtualHost | undefined {
+): Steps<VirtualHost | undefined> {
   const name = host.toLowerCase();
+  let work = 0;
   let found: VirtualHost | undefined;
   let best: DomainMatch | undefined;
   for (const virtualHost of routeConfig.virtualHosts) {
     for (const domain of virtualHost.domains) {
+      work++;
+      if (work > STEP_SIZE) {
+        yield;
+        work = 0;
+      }
       const match = matchDomain(domain.toLowerCase(), name);
       if (match !== undefined && (best === undefined || isBetter(match, best))) {
         best = match;
@@ -48,7 +56,7 @@ export function isStillFound(
 ): boolean {
   if (virtualHosts.has(found.name)) return false;
   // Last, so that one with an equal domain counts as well: it may be the earlier one.
-  return findVirtualHost({ virtualHosts: [...present, found] }, host) === found;
+  return runSteps(findVirtualHost({ virtualHosts: [...present, found] }, host)) === found;
 }
 
 function isBetter(a: DomainMatch, b: DomainMatch): boolean {

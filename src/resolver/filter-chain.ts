@@ -50,6 +50,15 @@ export function compileRouteFilters(
   );
 }
 
+/** Compiles the filters of clusters of routes without overrides: the listener's chain with those of the virtual host. */
+export function compileSharedFilters(
+  { listener, virtualHost }: XdsConfig,
+  preparer: FilterPreparer,
+): readonly PreparedFilter[] {
+  const filters = listener.httpConnectionManager.httpFilters;
+  return compileFilterChain({ filters, overrides: [virtualHost.filterOverrides], preparer });
+}
+
 /**
  * Compiles the filters that act on the calls of a route, in order; often none (gRFC A39). Called once per route and
  * cluster, when the configuration arrives.

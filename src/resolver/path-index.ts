@@ -11,15 +11,18 @@ type TextMatcher = Exclude<PathMatcher, { readonly kind: 'regex' }>;
  */
 type Accepts<Call> = (position: number, call: Call, lists: number) => boolean;
 
+/** Ascending positions. Nearly all lists have one, which then takes the place of the list. */
+type Positions = number | number[];
+
 /**
  * Finds the routes that a path may match, in the order of the routes: exact paths by hash, prefixes by a radix tree, and
  * all regular expressions.
  */
 export class PathIndex {
-  private readonly exact = new Map<string, number[]>();
+  private readonly exact = new Map<string, Positions>();
   /** Prefixes that are a service, such as `/package.Service/`, found by one look-up. */
-  private readonly services = new Map<string, number[]>();
-  private readonly exactLower = new Map<string, number[]>();
+  private readonly services = new Map<string, Positions>();
+  private readonly exactLower = new Map<string, Positions>();
   private readonly prefixes = new PrefixTree();
   private readonly prefixesLower = new PrefixTree();
   /** Routes that are candidates for every path. */
@@ -28,7 +31,8 @@ export class PathIndex {
   /** The first position that is neither in `exact` nor in `services`. */
   private firstOther = Infinity;
 
-  constructor(matchers: readonly PathMatcher[]) {
+  /** @param matchers The first ones. Default: none. */
+  constructor(matchers: readonly PathMatcher[] = []) {
     matchers.forEach((matcher, position) => this.add(matcher, position));
   }
 
@@ -45,16 +49,23 @@ export class PathIndex {
     const exact = this.exact.get(path);
     const service = this.services.size > 0 ? this.services.get(servicePrefix(path)) : undefined;
     const only = exact === undefined || service === undefined ? (exact ?? service) : undefined;
-    const areFirst = only !== undefined && (only[only.length - 1] ?? 0) < this.firstOther;
-    if (areFirst) for (const position of only) if (accepts(position, call, 1)) return position;
+    const areFirst = only !== undefined && lastOf(only) < this.firstOther;
+    if (areFirst) {
+      if (typeof only === 'number') {
+        if (accepts(only, call, 1)) return only;
+      } else {
+        for (const position of only) if (accepts(position, call, 1)) return position;
+      }
+    }
     if (this.firstOther === Infinity && (areFirst || exact === undefined)) return undefined;
     const others = this.otherCandidates(path);
-    if (!areFirst && exact !== undefined) others.push(exact);
-    if (!areFirst && service !== undefined) others.push(service);
+    if (!areFirst && exact !== undefined) others.push(toList(exact));
+    if (!areFirst && service !== undefined) others.push(toList(service));
     return firstOfMerged(others, accepts, call);
   }
 
-  private add(matcher: PathMatcher, position: number): void {
+  /** Adds a matcher. @param position Greater than those before. */
+  add(matcher: PathMatcher, position: number): void {
     if (matcher.kind !== 'regex' && this.addToMaps(matcher, position)) return;
     this.firstOther = Math.min(this.firstOther, position);
     if (matcher.kind === 'regex') {
@@ -77,11 +88,11 @@ export class PathIndex {
   /** Returns the positions besides those that are found by one look-up. */
   private otherCandidates(path: string): (readonly number[])[] {
     const lists: (readonly number[])[] = [];
-    const add = (positions: readonly number[] | undefined) => {
-      if (positions !== undefined && positions.length > 0) lists.push(positions);
+    const add = (positions: Positions | undefined) => {
+      if (positions !== undefined) lists.push(toList(positions));
     };
     this.prefixes.visit(path, add);
-    add(this.always);
+    if (this.always.length > 0) lists.push(this.always);
     if (this.hasLower) {
       const lower = path.toLowerCase();
       add(this.exactLower.get(lower));
@@ -96,10 +107,18 @@ function servicePrefix(path: string): string {
   return path.slice(0, path.indexOf('/', 1) + 1);
 }
 
-function append(positions: Map<string, number[]>, key: string, position: number): void {
+function append(positions: Map<string, Positions>, key: string, position: number): void {
   const known = positions.get(key);
-  if (known === undefined) positions.set(key, [position]);
-  else known.push(position);
+  if (typeof known === 'object') known.push(position);
+  else positions.set(key, known === undefined ? position : [known, position]);
+}
+
+function lastOf(positions: Positions): number {
+  return typeof positions === 'number' ? positions : (positions[positions.length - 1] ?? 0);
+}
+
+function toList(positions: Positions): readonly number[] {
+  return typeof positions === 'number' ? [positions] : positions;
 }
 
 /** Merges ascending lists as far as needed: one per stored prefix of the path, and four others. */
@@ -130,9 +149,9 @@ interface Node {
   /** The text of the edge from the parent. */
   label: string;
   /** Values of exactly this node's text, in order of insertion. */
-  values: number[] | undefined;
-  /** Children by the first character of their label. */
-  readonly children: Map<number, Node>;
+  values: Positions | undefined;
+  /** Children by the first character of their label; `undefined` while there are none, as for most nodes. */
+  children: Map<number, Node> | undefined;
 }
 
 /**
@@ -147,10 +166,10 @@ class PrefixTree {
     let node = this.root;
     let rest = prefix;
     while (rest !== '') {
-      const child = node.children.get(rest.charCodeAt(0));
+      const child = node.children?.get(rest.charCodeAt(0));
       if (child === undefined) {
         const leaf = createNode(rest);
-        node.children.set(rest.charCodeAt(0), leaf);
+        addChild(node, leaf);
         node = leaf;
         rest = '';
         continue;
@@ -159,17 +178,19 @@ class PrefixTree {
       node = shared < child.label.length ? split(node, child, shared) : child;
       rest = rest.slice(shared);
     }
-    (node.values ??= []).push(value);
+    const { values } = node;
+    if (typeof values === 'object') values.push(value);
+    else node.values = values === undefined ? value : [values, value];
   }
 
   /** Calls `visit` with the values of each stored prefix of the text, the shortest prefix first. */
-  visit(text: string, visit: (values: readonly number[]) => void): void {
+  visit(text: string, visit: (values: Positions) => void): void {
     let node: Node | undefined = this.root;
     let position = 0;
     for (;;) {
       if (node.values !== undefined) visit(node.values);
       if (position >= text.length) return;
-      node = node.children.get(text.charCodeAt(position));
+      node = node.children?.get(text.charCodeAt(position));
       if (node === undefined) return;
       // The first character has been compared.
       const { label } = node;
@@ -180,7 +201,12 @@ class PrefixTree {
 }
 
 function createNode(label: string): Node {
-  return { label, values: undefined, children: new Map() };
+  return { label, values: undefined, children: undefined };
+}
+
+/** Adds a child, in place of the one that begins with the same character. */
+function addChild(node: Node, child: Node): void {
+  (node.children ??= new Map<number, Node>()).set(child.label.charCodeAt(0), child);
 }
 
 function commonLength(a: string, b: string): number {
@@ -194,7 +220,7 @@ function commonLength(a: string, b: string): number {
 function split(parent: Node, child: Node, length: number): Node {
   const middle = createNode(child.label.slice(0, length));
   child.label = child.label.slice(length);
-  middle.children.set(child.label.charCodeAt(0), child);
-  parent.children.set(middle.label.charCodeAt(0), middle);
+  addChild(middle, child);
+  addChild(parent, middle);
   return middle;
 }

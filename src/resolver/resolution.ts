@@ -11,7 +11,10 @@ import type { XdsLbContext } from '../lb/lb-policy';
 import type { LbConfig } from '../resources/extension-points';
 import { OwnInstruments } from '../stats/own-instruments';
 import type { ChannelStats } from '../stats/stats-plugin';
-import type { Result } from '../util/result';
+import type { Handle } from '../util/handle';
+import { ok, type Result } from '../util/result';
+import type { Steps } from '../util/steps';
+import { SteppedUpdates } from '../util/time-slices';
 import { diagnostics } from '../xds-client/diagnostics';
 import { ClusterRefs } from './cluster-refs';
 import type { ClientRef, XdsResolverDependencies } from './resolver-dependencies';
@@ -57,10 +60,14 @@ export class Resolution implements LiveResolution {
   private readonly client: ClientRef;
   private readonly manager: XdsDependencyManager;
   private readonly clusterRefs: ClusterRefs;
+  /** Compiles the routes of each config, while calls use those of the one before. */
+  private readonly configs: SteppedUpdates<XdsConfig>;
   private readonly lbContext: XdsLbContext;
   /** The compiled routes in use; `undefined` before the first config. */
-  private routes: { readonly config: XdsConfig; readonly table: RouteTable } | undefined;
+  private routes: LiveConfig | undefined;
   private releaseTable: () => void = () => {};
+  /** The table that is to replace the one in use. */
+  private nextTable: Handle | undefined;
   private lbConfig: { readonly config: LbConfig; readonly revision: number } | undefined;
   /** Whether the channel has the current routes, clusters and failure. */
   private isPublished = false;
@@ -71,6 +78,10 @@ export class Resolution implements LiveResolution {
     const { bootstrap, target, stats, shared } = options;
     this.client = shared.acquireClient(bootstrap, target);
     this.manager = new XdsDependencyManager(this.createManagerOptions());
+    this.configs = new SteppedUpdates({
+      environment: { batch: this.client.client, timeSlices: shared.timeSlices },
+      apply: (config) => this.apply(config),
+    });
     this.clusterRefs = new ClusterRefs(
       (cluster) => this.manager.subscribeCluster(cluster),
       (cluster) => new CdsConfig(cluster, false),
@@ -139,6 +150,7 @@ export class Resolution implements LiveResolution {
   /** Releases everything. Nothing is delivered afterwards. */
   close(): void {
     this.isClosed = true;
+    this.cancelCompilation();
     this.options.shared.liveResolutions.delete(this);
     this.manager.close();
     this.releaseTable();
@@ -168,43 +180,62 @@ export class Resolution implements LiveResolution {
 
   private onUpdate(update: Result<XdsConfig, string>): void {
     if (update.ok) {
-      this.onConfig(update.value);
-      this.publishEvent(update);
+      this.configs.add(update.value);
       return;
     }
+    this.cancelCompilation();
     this.publishEvent(update);
     this.currentFailure = update.error;
     this.options.owner.onFailure(update.error);
     this.publish();
   }
 
-  /** The channel is involved only if routes, clusters or the failure changed: `cds` policies watch their clusters. */
-  private onConfig(config: XdsConfig): void {
-    if (this.currentFailure !== undefined) this.isPublished = false;
-    this.currentFailure = undefined;
-    this.compile(config);
-    if (!this.isPublished || this.lbConfig?.revision !== this.clusterRefs.revision) this.publish();
-  }
-
-  /** Compiles the routes anew only if they, or what they inherit from the listener, changed. */
-  private compile(config: XdsConfig): RouteTable {
+  /**
+   * Compiles the routes anew only if they, or what they inherit from the listener, changed. Clusters that only the last
+   * routes name stay in the config meanwhile, since the table in use has references to them.
+   */
+  private *apply(config: XdsConfig): Steps<void> {
     const before = this.routes;
     const isUnchanged =
       before?.config.virtualHost === config.virtualHost &&
       before.config.listener === config.listener;
     if (isUnchanged) {
       this.routes = { config, table: before.table };
-      return before.table;
+    } else {
+      const { host, shared } = this.options;
+      const inputs = { config, preparer: shared.httpFilters, defaultAuthority: host };
+      const table = yield* RouteTable.inSteps(inputs);
+      const tableRef = table.acquire();
+      // That of a compilation that failed.
+      this.nextTable?.release();
+      this.nextTable = tableRef;
+      yield* table.acquireClusters(this.clusterRefs);
+      this.nextTable = undefined;
+      this.replaceTable({ config, table }, tableRef);
     }
-    const { host, shared } = this.options;
-    const table = new RouteTable(config, this.clusterRefs, shared.httpFilters, host);
-    const tableRef = table.acquire();
+    this.onConfig();
+    this.publishEvent(ok(config));
+  }
+
+  private cancelCompilation(): void {
+    this.configs.cancel();
+    this.nextTable?.release();
+    this.nextTable = undefined;
+  }
+
+  private replaceTable(routes: LiveConfig, tableRef: Handle): void {
     const release = this.releaseTable;
     this.releaseTable = () => tableRef.release();
-    this.routes = { config, table };
+    this.routes = routes;
     this.isPublished = false;
     release();
-    return table;
+  }
+
+  /** The channel is involved only if routes, clusters or the failure changed: `cds` policies watch their clusters. */
+  private onConfig(): void {
+    if (this.currentFailure !== undefined) this.isPublished = false;
+    this.currentFailure = undefined;
+    if (!this.isPublished || this.lbConfig?.revision !== this.clusterRefs.revision) this.publish();
   }
 
   /** Publishes removed clusters after the current task, unless another publication has included them. */

@@ -12,9 +12,10 @@ import type {
 } from '../resources/route-config/route-config';
 import { quoteText } from '../util/cut-text';
 import { createHandle, type Handle } from '../util/handle';
+import { runSteps, STEP_SIZE, type Steps } from '../util/steps';
 import { ClusterChoice } from './cluster-choice';
 import type { ClusterRef, ClusterRefs } from './cluster-refs';
-import { compileRouteFilters, type FilterPreparer } from './filter-chain';
+import { compileRouteFilters, compileSharedFilters, type FilterPreparer } from './filter-chain';
 import { effectiveRetryPolicy, effectiveTimeoutMs, toMethodConfig } from './method-config';
 import type * as Paths from './path-index';
 import type { PathIndex } from './path-index';
@@ -38,11 +39,21 @@ export interface CompiledRoute {
   readonly authorityRewrite: AuthorityRewrite | undefined;
 }
 
+/** The inputs of a table. */
+export interface RouteTableInputs {
+  /** Its clusters are not used. */
+  readonly config: XdsConfig;
+  /** Creates the filters of the routes. */
+  readonly preparer: FilterPreparer;
+  /** That of the channel. */
+  readonly defaultAuthority: string;
+}
+
 const MAX_UNINDEXED_ROUTES = 4;
 
 /**
- * The routes of one virtual host. Each is compiled once, when a call first matches it: there may be thousands, and calls
- * wait for the table. It has a reference to every cluster the routes name while it is used.
+ * The routes of one virtual host. Each is compiled once, when a call first matches it: there may be hundreds of thousands,
+ * and calls wait for the table. It has a reference to every cluster the routes name while it is used.
  */
 export class RouteTable {
   readonly virtualHostName: string;
@@ -52,7 +63,9 @@ export class RouteTable {
   // Not the config itself: a table outlives the clusters of the config that it was made from.
   private readonly virtualHost: VirtualHost;
   private readonly maxStreamDurationMs: number | undefined;
-  /** The filters of each cluster of each route. */
+  /** The filters of clusters of routes without overrides. */
+  private readonly sharedFilters: readonly PreparedFilter[];
+  /** The filters of each cluster, for routes with overrides. */
   private readonly filters = new Map<Route, readonly (readonly PreparedFilter[])[]>();
   private readonly refs = new Map<string, ClusterRef>();
   /** Only those that a call has matched. */
@@ -65,18 +78,11 @@ export class RouteTable {
     if (match === undefined) return false;
     return !call.spendOnPath(lists) || matchesRoute(match, call);
   };
+  private readonly defaultAuthority: string;
   private users = 0;
 
-  /**
-   * @param preparer Creates the filters of the routes.
-   * @param defaultAuthority That of the channel.
-   */
-  constructor(
-    config: XdsConfig,
-    clusters: ClusterRefs,
-    preparer: FilterPreparer,
-    private readonly defaultAuthority: string,
-  ) {
+  private constructor(inputs: RouteTableInputs) {
+    const { config, preparer, defaultAuthority } = inputs;
     const { virtualHost, listener } = config;
     const { routes } = virtualHost;
     this.virtualHost = virtualHost;
@@ -84,15 +90,34 @@ export class RouteTable {
     this.virtualHostName = virtualHost.name;
     this.routeConfigName = config.routeConfig.name;
     this.routes = routes;
-    // All filters first: their creation may throw, and then no cluster must be referenced.
-    for (const route of routes) {
-      this.filters.set(route, compileRouteFilters(config, route, preparer));
+    this.defaultAuthority = defaultAuthority;
+    this.sharedFilters = compileSharedFilters(config, preparer);
+    this.paths = routes.length > MAX_UNINDEXED_ROUTES ? new (loadPaths().PathIndex)() : undefined;
+  }
+
+  /**
+   * Makes a table in steps, during which calls use another one. A step takes the time of some hundred routes. The table has
+   * no references yet.
+   */
+  static *inSteps(inputs: RouteTableInputs): Steps<RouteTable> {
+    const table = new RouteTable(inputs);
+    yield* table.addRoutes(inputs);
+    return table;
+  }
+
+  /** Makes a table at once, with its references. */
+  static of(inputs: RouteTableInputs, clusters: ClusterRefs): RouteTable {
+    const table = runSteps(RouteTable.inSteps(inputs));
+    runSteps(table.acquireClusters(clusters));
+    return table;
+  }
+
+  /** Acquires the references to the clusters, in steps. Those that it has are released with the table. */
+  *acquireClusters(clusters: ClusterRefs): Steps<void> {
+    for (const name of this.virtualHost.clusters) {
+      this.refs.set(name, clusters.acquire(name));
+      if (this.refs.size % STEP_SIZE === 0) yield;
     }
-    for (const name of virtualHost.clusters) this.refs.set(name, clusters.acquire(name));
-    this.paths =
-      routes.length > MAX_UNINDEXED_ROUTES
-        ? new (loadPaths().PathIndex)(routes.map((route) => route.match.path))
-        : undefined;
   }
 
   /** Finds the first route that matches; of a call without steps left, the one that was tried then. */
@@ -121,7 +146,7 @@ export class RouteTable {
   compile(route: Route): CompiledRoute {
     const known = this.compiled.get(route);
     if (known !== undefined) return known;
-    const compiled = this.compileRoute(route, this.filters.get(route) ?? []);
+    const compiled = this.compileRoute(route);
     this.compiled.set(route, compiled);
     return compiled;
   }
@@ -135,10 +160,35 @@ export class RouteTable {
     });
   }
 
-  private compileRoute(
-    route: Route,
-    filters: readonly (readonly PreparedFilter[])[],
-  ): CompiledRoute {
+  private *addRoutes({ config, preparer }: RouteTableInputs): Steps<void> {
+    const { routes, paths } = this;
+    let work = 0;
+    for (const [position, route] of routes.entries()) {
+      work += stepsOf(route);
+      if (work > STEP_SIZE) {
+        yield;
+        work = 0;
+      }
+      if (hasOverrides(route)) {
+        this.filters.set(route, compileRouteFilters(config, route, preparer));
+      }
+      paths?.add(route.match.path, position);
+    }
+  }
+
+  /** Returns the filters of each cluster of a route. */
+  private filtersOf(route: Route): readonly (readonly PreparedFilter[])[] {
+    const { sharedFilters } = this;
+    const known = this.filters.get(route);
+    if (known !== undefined || route.action.kind !== 'forward') return known ?? [];
+    const { clusters } = route.action;
+    return clusters.kind === 'cluster'
+      ? [sharedFilters]
+      : clusters.clusters.map(() => sharedFilters);
+  }
+
+  private compileRoute(route: Route): CompiledRoute {
+    const filters = this.filtersOf(route);
     const { action } = route;
     const timeoutMs = effectiveTimeoutMs(route, this.maxStreamDurationMs);
     const retryPolicy = effectiveRetryPolicy(route, this.virtualHost);
@@ -166,6 +216,22 @@ export class RouteTable {
     if (ref === undefined) throw new Error(`A route has no reference to cluster "${cluster}"`);
     return ref;
   }
+}
+
+/** Characters of a path that are indexed in the time of one small operation. */
+const INDEXED_PER_STEP = 64;
+
+/** Returns how many small operations it takes to add a route. */
+function stepsOf({ match: { path }, action }: Route): number {
+  const ofPath = path.kind === 'regex' ? 0 : path.text.length / INDEXED_PER_STEP;
+  const isWeighted = action.kind === 'forward' && action.clusters.kind === 'weighted';
+  return 1 + ofPath + (isWeighted ? action.clusters.clusters.length : 0);
+}
+
+function hasOverrides({ filterOverrides, action }: Route): boolean {
+  if (filterOverrides.size > 0) return true;
+  if (action.kind !== 'forward' || action.clusters.kind === 'cluster') return false;
+  return action.clusters.clusters.some((cluster) => cluster.filterOverrides.size > 0);
 }
 
 /** Loaded when a table is made, not by a call. */

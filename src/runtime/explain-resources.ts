@@ -95,7 +95,10 @@ export function explainGiven(
     () => {},
   );
   const host = toAuthority(name.value.path);
-  const table = new RouteTable(config.value, refs, parts.httpFilters, host);
+  const table = RouteTable.of(
+    { config: config.value, preparer: parts.httpFilters, defaultAuthority: host },
+    refs,
+  );
   parts.meter.begin();
   try {
     return withText(

@@ -184,3 +184,48 @@ describe('a target with thousands of clusters', () => {
     expect(updates.map(({ ok }) => ok)).toEqual([true, true]);
   });
 });
+
+describe('a target whose routes have many domains', () => {
+  const DOMAINS = 20_000;
+  const host = (name: string, domains: readonly string[]) =>
+    virtualHost([route(forwardTo(name))], { name, domains });
+
+  it('searches its virtual host in steps, and uses the last config until it is found', () => {
+    const { clock, manager, source, updates } = setUp(1);
+    for (const name of ['a', 'b']) {
+      source.serve(fakeTypes.cluster, name, edsCluster(name));
+      source.serve(fakeTypes.endpoints, name, endpoints(name, '10.0.0.1'));
+    }
+    source.serve(
+      fakeTypes.routeConfig,
+      'svc-routes',
+      routeConfig('svc-routes', host('a', ['svc'])),
+    );
+    expect(updates).toHaveLength(1);
+    let compared = 0;
+    const others = Array.from({ length: DOMAINS }, (_, i) => `other${i}`);
+    const counted = new Proxy(others, {
+      get(target, key, receiver) {
+        if (key !== 'length' && typeof key === 'string') {
+          compared++;
+          clock.spentMs += 0.001;
+        }
+        return Reflect.get(target, key, receiver);
+      },
+    });
+    const next = routeConfig('svc-routes', host('x', counted), host('b', ['svc']));
+    source.serve(fakeTypes.routeConfig, 'svc-routes', next);
+    expect(compared).toBeLessThan(1000);
+    expect(manager.cluster('a')?.ok).toBe(true);
+    const comparedInTurn: number[] = [];
+    while (clock.pendingTimers > 0) {
+      const before = compared;
+      clock.advance(1);
+      comparedInTurn.push(compared - before);
+    }
+    expect(Math.max(...comparedInTurn)).toBeLessThan(2000);
+    expect(compared).toBeLessThan(DOMAINS * 1.1);
+    expect(manager.cluster('b')?.ok).toBe(true);
+    expect(manager.cluster('a')).toBeUndefined();
+  });
+});

@@ -1,3 +1,5 @@
+import { HostSearch } from '../../src/dependency-manager/host-search';
+import { runSteps } from '../../src/util/steps';
 import { findVirtualHost, isStillFound } from '../../src/dependency-manager/virtual-host';
 import { routeConfig, virtualHost } from '../support/xds-builders';
 
@@ -7,7 +9,7 @@ function find(host: string, ...domains: readonly (string | readonly string[])[])
     const list = typeof own === 'string' ? [own] : own;
     return virtualHost([], { name: list[0] ?? '', domains: list });
   });
-  return findVirtualHost(routeConfig('routes', ...hosts), host)?.name;
+  return runSteps(findVirtualHost(routeConfig('routes', ...hosts), host))?.name;
 }
 
 describe('findVirtualHost', () => {
@@ -101,5 +103,32 @@ describe('isStillFound', () => {
     ['was updated', [virtualHost([], { name: 'found', domains: ['x', '*.b'] })]],
   ])('is false when it %s itself', (_case, present) => {
     expect(isStillFound(found, 'a.b', { virtualHosts: new Set(['found']), present })).toBe(false);
+  });
+});
+
+describe('the search of a virtual host among many', () => {
+  const many = routeConfig(
+    'routes',
+    ...Array.from({ length: 2000 }, (_, i) =>
+      virtualHost([], {
+        name: `v${i}`,
+        domains: Array.from({ length: 50 }, (_domain, j) => `svc-${i}-${j}`),
+      }),
+    ),
+  );
+
+  it('compares some hundred domains in a step', () => {
+    const steps = new HostSearch('svc-1999-49').prepare(many);
+    let count = 0;
+    while (steps.next().done !== true) count++;
+    expect(count).toBeGreaterThanOrEqual(100_000 / 512);
+  });
+
+  it('is made once for each version', () => {
+    const search = new HostSearch('svc-1-1');
+    runSteps(search.prepare(many));
+    // What is not read any more could not be read.
+    Object.defineProperty(many, 'virtualHosts', { value: undefined });
+    expect(search.find(many)?.name).toBe('v1');
   });
 });

@@ -130,7 +130,13 @@ class CallScene {
       () => undefined,
     );
     this.selector = new XdsConfigSelector({
-      ...{ table: new RouteTable(config, clusters, parts.filters, 'svc'), target: 'xds:///svc' },
+      ...{
+        table: RouteTable.of(
+          { config, preparer: parts.filters, defaultAuthority: 'svc' },
+          clusters,
+        ),
+        target: 'xds:///svc',
+      },
       random: () => 0.5,
       hash: (text) => parts.hash.hash(text),
       ...{ channelOptions: {}, meter: parts.meter, limits: DEFAULT_LIMITS },

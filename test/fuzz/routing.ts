@@ -1,3 +1,4 @@
+import { runSteps } from '../../src/util/steps';
 import { findVirtualHost } from '../../src/dependency-manager/virtual-host';
 import { Metadata } from '../../src/grpc-js';
 import { PathIndex } from '../../src/resolver/path-index';
@@ -21,7 +22,7 @@ export function checkRouting(
     previous: () => undefined,
   });
   if (!result.ok) return undefined;
-  for (const host of hosts) findVirtualHost(result.value, host);
+  for (const host of hosts) runSteps(findVirtualHost(result.value, host));
   const metadata = new Metadata();
   metadata.set('a', '5');
   metadata.set('b', 'xxx');

@@ -54,7 +54,7 @@ function createScene(routes: readonly Route[], hash: (text: string) => bigint = 
   );
   const meter = new MatchMeter(DEFAULT_LIMITS, silentLogger);
   const selector = new XdsConfigSelector({
-    table: new RouteTable(config, clusters, noFilters, 'svc'),
+    table: RouteTable.of({ config, preparer: noFilters, defaultAuthority: 'svc' }, clusters),
     target: 'xds:///svc',
     random: () => 0.5,
     ...{ hash, meter, limits: DEFAULT_LIMITS },

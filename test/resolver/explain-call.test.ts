@@ -60,7 +60,7 @@ function explain(
 ): RoutedCall {
   return explainCall({
     config,
-    table: new RouteTable(config, refs(), noFilters, 'svc'),
+    table: RouteTable.of({ config, preparer: noFilters, defaultAuthority: 'svc' }, refs()),
     method,
     headers: headersOf(headers),
     limits: DEFAULT_LIMITS,
@@ -173,7 +173,7 @@ describe('explainCall', () => {
     ]);
     const input = {
       config,
-      table: new RouteTable(config, refs(), filters, 'svc'),
+      table: RouteTable.of({ config, preparer: filters, defaultAuthority: 'svc' }, refs()),
       method: '/a.B/C',
       headers: new Metadata(),
       limits: DEFAULT_LIMITS,
@@ -227,7 +227,7 @@ describe('explainCall', () => {
       const method = `/${word()}`;
       const headers = { h: word() };
       const { decisions } = explain(config, method, headers);
-      const table = new RouteTable(config, refs(), noFilters, 'svc');
+      const table = RouteTable.of({ config, preparer: noFilters, defaultAuthority: 'svc' }, refs());
       const found = table.find(MatchedCall.of(method, headersOf(headers), random));
       expect(decisions[0]?.index).toBe(found && routes.indexOf(found.route));
     }

@@ -79,7 +79,7 @@ class Scene {
     };
     const random = seededRandom(1);
     this.selector = new XdsConfigSelector({
-      table: new RouteTable(config, clusters, preparer, 'svc'),
+      table: RouteTable.of({ config, preparer: preparer, defaultAuthority: 'svc' }, clusters),
       target: 'xds:///svc',
       random: () => {
         this.draws++;

@@ -31,7 +31,10 @@ function setUp(routes: readonly Route[]) {
     () => {},
   );
   const acquire = jest.spyOn(refs, 'acquire');
-  const table = new RouteTable(config, refs, new HttpFilterRegistry([]), 'svc');
+  const table = RouteTable.of(
+    { config, preparer: new HttpFilterRegistry([]), defaultAuthority: 'svc' },
+    refs,
+  );
   const find = (i: number) => table.find(MatchedCall.of(`/s/m${i}`, new Metadata(), () => 0));
   return { acquire, find, log, table };
 }
@@ -75,5 +78,33 @@ describe('RouteTable', () => {
     expect(found?.methodConfig.timeout).toEqual({ seconds: 1, nanos: 7_000_000 });
     expect(find(7)).toBe(found);
     expect(compiled).toBe(1);
+  });
+
+  it('is made in steps of some hundred routes', () => {
+    let reads = 0;
+    const read = (i: number): Route => {
+      const made = route(forwardTo('a'), path(i));
+      return Object.defineProperty({ ...made }, 'match', {
+        get() {
+          reads++;
+          return made.match;
+        },
+      });
+    };
+    const host = virtualHost(Array.from({ length: 20_000 }, (_, i) => read(i)));
+    const config = {
+      ...{ listener: listener('l'), routeConfig: routeConfig('r', host), virtualHost: host },
+      clusters: new Map(),
+    };
+    const inputs = { config, preparer: new HttpFilterRegistry([]), defaultAuthority: 'svc' };
+    const steps = RouteTable.inSteps(inputs);
+    const readsOfStep: number[] = [];
+    for (let done = false; !done;) {
+      const before = reads;
+      done = steps.next().done === true;
+      readsOfStep.push(reads - before);
+    }
+    expect(Math.max(...readsOfStep)).toBeLessThan(1000);
+    expect(readsOfStep.length).toBeGreaterThan(50);
   });
 });

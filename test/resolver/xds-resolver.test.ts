@@ -15,9 +15,9 @@ import { silentLogger } from '../../src/util/logger';
 import { err, ok, type Result } from '../../src/util/result';
 import { DiagnosticRecorder } from '../support/diagnostic-recorder';
 import { childrenOf, FakeChannel } from '../support/fake-channel';
-import { FakeClock } from '../support/fake-clock';
 import { FakeDns } from '../support/fake-dns';
 import { FakeResourceSource, fakeTypes } from '../support/fake-resource-source';
+import { SlowClock } from '../support/slow-clock';
 import {
   dnsCluster,
   edsCluster,
@@ -55,7 +55,7 @@ const bootstrap: Bootstrap = {
 class Scene {
   readonly source = new FakeResourceSource();
   readonly dns = new FakeDns();
-  readonly clock = new FakeClock();
+  readonly clock = new SlowClock();
   readonly channel = new FakeChannel();
   /** The lines an operator sees by default. */
   readonly logged: string[] = [];
@@ -1094,5 +1094,82 @@ describe('XdsResolver: a channel that throws', () => {
     scene.routeTo('b');
     expect(clusterOf(scene.channel.call('/s/m'))).toBe('cluster:b');
     expect(scene.source.watched(fakeTypes.cluster)).toEqual(['b']);
+  });
+});
+
+describe('XdsResolver: large route configurations', () => {
+  const ROUTES = 20_000;
+
+  /** A channel in use, to which so many routes to a cluster are served that it takes several turns to compile them. */
+  function serveMany(scene: Scene, target: string): Scene {
+    const slow = (i: number): Route => {
+      const made = byPath(`/s/m${i}`, target);
+      return Object.defineProperty({ ...made }, 'match', {
+        get() {
+          scene.clock.spentMs += 0.001;
+          return made.match;
+        },
+      });
+    };
+    return scene.serveRoutes(...Array.from({ length: ROUTES }, (_, i) => slow(i)));
+  }
+
+  /** The cluster of a call, which ends at once. */
+  function routed({ channel }: Scene): unknown {
+    const call = channel.call('/s/m1');
+    const cluster = clusterOf(call);
+    endCall(call);
+    return cluster;
+  }
+
+  /** Runs turns until nothing is left to do. @returns the milliseconds that each took. */
+  function turns({ clock }: Scene, atMost = Infinity): number[] {
+    const taken: number[] = [];
+    while (clock.pendingTimers > 0 && taken.length < atMost) {
+      const before = clock.spentMs;
+      clock.advance(1);
+      taken.push(clock.spentMs - before);
+    }
+    return taken;
+  }
+
+  it('are compiled in slices, while calls use the routes before', () => {
+    const scene = new Scene().resolved();
+    serveMany(scene, 'b');
+    const { channel } = scene;
+    expect(routed(scene)).toBe('cluster:a');
+    const first = turns(scene, 10);
+    expect(routed(scene)).toBe('cluster:a');
+    const rest = turns(scene);
+    expect(Math.max(...first, ...rest)).toBeLessThan(1.5);
+    expect(rest.length).toBeGreaterThan(10);
+    expect(routed(scene)).toBe('cluster:b');
+    expect(channel.children).toEqual(['cluster:b']);
+    expect([...scene.config.clusters.keys()]).toEqual(['b']);
+  });
+
+  it('are followed by the newest of those that are received meanwhile', () => {
+    const scene = new Scene().resolved();
+    serveMany(scene, 'b');
+    turns(scene, 5);
+    scene.routeTo('a').routeTo('c');
+    expect(routed(scene)).toBe('cluster:a');
+    turns(scene);
+    expect(routed(scene)).toBe('cluster:c');
+    expect([...scene.config.clusters.keys()]).toEqual(['c']);
+  });
+
+  it('are dropped when the target can no longer be used, and when the channel is closed', () => {
+    const scene = new Scene().resolved();
+    serveMany(scene, 'b');
+    turns(scene, 5);
+    scene.source.fail(fakeTypes.listener, 'svc', xdsError('gone'));
+    turns(scene);
+    expect(scene.channel.result.note).toContain('gone');
+    const closed = serveMany(new Scene().resolved(), 'b');
+    turns(closed, 5);
+    closed.resolver.destroy();
+    expect(closed.source.watchCount).toBe(0);
+    expect(turns(closed).every((ms) => ms === 0)).toBe(true);
   });
 });

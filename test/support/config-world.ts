@@ -1,5 +1,6 @@
 // What the watches of a dependency manager have reported, a store over it, and a plain walk over the same.
 
+import { runSteps } from '../../src/util/steps';
 import { leafClusters } from '../../src/dependency-manager/aggregate-clusters';
 import {
   ConfigStore,
@@ -164,7 +165,7 @@ class FullWalk implements NeededWatches {
     const { routes } = this.world;
     if (routes.kind === 'waiting') return { kind: 'incomplete' };
     if (routes.kind === 'error') return { kind: 'error', message: routes.error.message };
-    const virtualHost = findVirtualHost(routes.value, 'svc');
+    const virtualHost = runSteps(findVirtualHost(routes.value, 'svc'));
     if (virtualHost === undefined) return { kind: 'error', message: NO_VIRTUAL_HOST };
     const ambient = [observed.ambient, routes.ambient].filter((error) => error !== undefined);
     return this.outcomeOf(observed.value, routes.value, virtualHost, ambient);
