@@ -1,13 +1,25 @@
-import { MAX_TIME_DEBT_MS, TIME_BURST_MS, UPDATE_BURST, UPDATES_PER_SECOND } from './limits';
+import {
+  MAX_TIME_DEBT_MS,
+  MESSAGE_COST_MS,
+  READ_TURN_MS,
+  TIME_BURST_MS,
+  UPDATE_BURST,
+  UPDATES_PER_SECOND,
+} from './limits';
 
 /**
  * The time that configuration may take: a token bucket. Everything done in the client's queue takes from it, from
- * decoding a response to applying it; it fills with a share of the time that passes.
+ * decoding a response to applying it, and each response for what it costs the transport; it fills with a share of the
+ * time that passes.
  */
 export class TimeBudget {
   /** When the response was received whose effects are in the queue, on the monotonic clock; `undefined` if none is. */
   receivedAtMs: number | undefined = undefined;
   private leftMs = TIME_BURST_MS;
+  /** When reading began after the last break. */
+  private turnStartedAtMs = -Infinity;
+  /** When the work on the last response ended. */
+  private turnEndedAtMs = -Infinity;
 
   /**
    * @param share Of the time, at most 1.
@@ -17,6 +29,23 @@ export class TimeBudget {
     private readonly share: number,
     private filledAtMs: number,
   ) {}
+
+  /** Takes what a response costs however small it is. */
+  receive(nowMs: number): void {
+    if (nowMs - this.turnEndedAtMs >= READ_TURN_MS) this.beginTurn(nowMs);
+    this.spend(MESSAGE_COST_MS, nowMs);
+  }
+
+  /** Whether responses have been read for so long without a break that other work is due before the next one. */
+  isTurnOver(nowMs: number): boolean {
+    this.turnEndedAtMs = nowMs;
+    return nowMs - this.turnStartedAtMs >= READ_TURN_MS;
+  }
+
+  /** Notes a break. */
+  beginTurn(nowMs: number): void {
+    this.turnStartedAtMs = nowMs;
+  }
 
   /** Takes the time that a task took, up to the greatest debt. */
   spend(costMs: number, nowMs: number): void {

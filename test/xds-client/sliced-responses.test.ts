@@ -277,6 +277,7 @@ describe('a response with many resources', () => {
     const { h, type, b } = startSlow(new Harness());
     h.send(type, '2', { a: 'two', b: 'two' });
     expect(b.told).toEqual(['value two']);
+    h.clock.advance(TURN_MS);
     expect(h.stream.credits).toBe(1);
   });
 

