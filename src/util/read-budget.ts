@@ -10,7 +10,13 @@ export interface ReadLimit {
  * The fields of one message that are read in one turn of the event loop, with the messages within it: a cluster, a listener
  * without its routes, one route, one endpoint.
  */
-export const MESSAGE_LIMIT: ReadLimit = { maxFields: 100_000, scope: 'message' };
+export const MESSAGE_LIMIT: ReadLimit = { maxFields: 50_000, scope: 'message' };
+
+/**
+ * The fields directly in a message whose elements are decoded one by one, such as the routes of a virtual host: where they are
+ * is found in one turn of the event loop.
+ */
+export const LIST_LIMIT: ReadLimit = { maxFields: 400_000, scope: 'list' };
 
 /** What is read without a budget: messages of the application, of files, and of servers that commands ask. */
 export const DEFAULT_LIMIT: ReadLimit = { maxFields: 4_000_000, scope: 'message' };

@@ -1,8 +1,9 @@
 // Makes inputs from valid ones and gives them to everything that takes input from outside, or to the targets whose names
 // contain what `--only` says: `npm run fuzz -- --inputs 1000000 --seed 1`, for as long as `--minutes` say. Fails if an
 // input makes a target throw, takes 50 ms of CPU, is refused without a reason or comes to something else than it should,
-// or if memory grows.
+// or if memory grows. `npm run fuzz -- amplify` fills fields instead; see test/amplify/run-amplify.ts.
 import { parseArgs } from 'node:util';
+import { runAmplify } from '../amplify/run-amplify';
 import { fuzz, type FuzzReport } from './fuzz';
 import { HeapRecord } from './heap-record';
 
@@ -13,7 +14,9 @@ import { HeapRecord } from './heap-record';
  */
 const ALLOWED_GROWTH = 700_000;
 
+const [command, ...commandArgs] = process.argv.slice(2);
 const { values } = parseArgs({
+  args: command === 'amplify' ? [] : process.argv.slice(2),
   options: {
     inputs: { type: 'string', default: '1000000' },
     seed: { type: 'string', default: '1' },
@@ -68,4 +71,4 @@ function inMb(bytes: number): string {
   return (bytes / 1e6).toFixed(2);
 }
 
-void main();
+void (command === 'amplify' ? runAmplify(commandArgs) : main());

@@ -1,7 +1,6 @@
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import type { ResourceType } from '../../src/xds-client/resource-type';
-import { ROUTES_LIMIT } from '../../src/resources/shared/read-limits';
-import { MESSAGE_LIMIT, ReadBudget } from '../../src/util/read-budget';
+import { LIST_LIMIT, MESSAGE_LIMIT, ReadBudget } from '../../src/util/read-budget';
 import type { Json } from '../support/xds-json';
 import { encode, serverWith, types, violationsOf } from './decode-json';
 
@@ -98,9 +97,9 @@ describe('routes', () => {
   ])(
     'of more %s than fields may be read are refused before any is decoded',
     (_case, path, field, at) => {
-      const bytes = nested(path, repeated(field, ROUTES_LIMIT.maxFields + 1));
+      const bytes = nested(path, repeated(field, LIST_LIMIT.maxFields + 1));
       const { violations, count } = decode(types.routeConfig, bytes);
-      expect(violations).toContain(`${at}: more than 2000000 fields in one resource`);
+      expect(violations).toContain(`${at}: more than 400000 fields in one list`);
       expect(count).toBeLessThan(10);
     },
   );
@@ -119,7 +118,7 @@ describe('routes', () => {
   ])('with more %s than one message may have are refused', (_case, path, field, at) => {
     const bytes = nested(path, repeated(field, MESSAGE_LIMIT.maxFields + 1));
     expect(decode(types.routeConfig, bytes).violations).toContain(
-      `${at}: more than 100000 fields in one message`,
+      `${at}: more than 50000 fields in one message`,
     );
   });
 
@@ -141,7 +140,7 @@ describe('other resources', () => {
     ['bits of metadata', types.cluster, [25], 1, 'metadata.filter_metadata'],
   ])('with more %s than one message may have are refused', (_case, type, path, field, at) => {
     const { violations } = decode(type, nested(path, repeated(field, MESSAGE_LIMIT.maxFields + 1)));
-    const limit = 'more than 100000 fields in one message';
+    const limit = 'more than 50000 fields in one message';
     expect(violations).toContain(at === '' ? limit : `${at}: ${limit}`);
   });
 });

@@ -2,7 +2,7 @@ import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { splitMessage } from '../../protobuf/encoded-elements';
 import { FieldScanner } from '../../protobuf/field-scanner';
 import { errorMessage } from '../../util/error-message';
-import { MAX_TEXT_BYTES, ReadBudget, ReadLimitError, type ReadLimit } from '../../util/read-budget';
+import { LIST_LIMIT, MAX_TEXT_BYTES, ReadBudget, ReadLimitError } from '../../util/read-budget';
 import type { Violations } from '../../util/violations';
 import type { TypedBytes } from '../extension-points';
 
@@ -76,16 +76,13 @@ export function checkAny(
   return any.value;
 }
 
-/** Fields of a message in which a text is looked for: a resource has as many at most besides those within its fields. */
-const PEEK_LIMIT: ReadLimit = { maxFields: 1_000_000, scope: 'message' };
-
 /**
  * Reads the text in one field of a message and passes over all others, without decoding them.
  *
  * @returns the same as decoding: the last occurrence, or empty text; `undefined` if malformed, and beyond the limits of reading.
  */
 export function peekText(bytes: Uint8Array, field: number): string | undefined {
-  const scanner = new FieldScanner(bytes, new ReadBudget(PEEK_LIMIT));
+  const scanner = new FieldScanner(bytes, new ReadBudget(LIST_LIMIT));
   let start = 0;
   let end = 0;
   try {
@@ -125,7 +122,8 @@ export function decodePieces<T>(
   violations: Violations,
 ): MessagePieces<T> | undefined {
   try {
-    const { bounds, rest } = splitMessage(bytes, field.number, violations.budget.whole);
+    const budget = new ReadBudget(LIST_LIMIT, violations.budget.whole);
+    const { bounds, rest } = splitMessage(bytes, field.number, budget);
     const message = decodeMessage(decoder, rest, violations);
     return message && { bounds, message };
   } catch (error) {

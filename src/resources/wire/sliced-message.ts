@@ -1,4 +1,5 @@
 import { splitMessage, type SplitMessage } from '../../protobuf/encoded-elements';
+import { LIST_LIMIT, ReadBudget } from '../../util/read-budget';
 import { FieldScanner } from '../../protobuf/field-scanner';
 
 /** An encoded message, and where the elements of one repeated message field are in it: one after the other. */
@@ -46,7 +47,7 @@ export function restOf(sliced: SlicedMessage): Uint8Array {
  */
 export function countElements(bytes: Uint8Array, path: readonly number[], max: number): number {
   const [field = 0, ...below] = path;
-  const scanner = new FieldScanner(bytes);
+  const scanner = new FieldScanner(bytes, new ReadBudget(LIST_LIMIT));
   let count = 0;
   try {
     while (count <= max && scanner.next()) {

@@ -1,8 +1,7 @@
-import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
+import { FieldScanner } from '../../protobuf/field-scanner';
+import { LIST_LIMIT, MESSAGE_LIMIT, ReadBudget } from '../../util/read-budget';
 import type { Field, Fields } from './field-table';
 import { resourceFields } from './known-unused-fields';
-
-const LENGTH_DELIMITED = WireType.LengthDelimited;
 
 /** A field that a resource sets and this client does not use. */
 export interface UnusedField {
@@ -21,8 +20,8 @@ interface FoundField extends UnusedField {
 }
 
 /**
- * Finds the fields that a resource sets and this client does not use, each with the first place it is set in. Takes
- * time in proportion to the resource, except for endpoints, which are skipped.
+ * Finds the fields that a resource sets and this client does not use, each with the first place it is set in. Looks at 400,000
+ * fields at most, and not at those of endpoints.
  *
  * @param bytes Of a valid resource. What is malformed ends the search.
  */
@@ -49,26 +48,26 @@ interface Place {
 
 class UnusedFieldSearch {
   private readonly byKind = new Map<string, FoundField>();
+  /** How many fields may still be looked at. */
+  private left = LIST_LIMIT.maxFields;
 
   found(): readonly UnusedField[] {
     return [...this.byKind.values()].map(({ path, part, count }) => ({ path, part, count }));
   }
 
   visit(bytes: Uint8Array, fields: Fields, at: Place): void {
-    const reader = new BinaryReader(bytes);
+    const scanner = new FieldScanner(bytes);
     const indices = new Map<number, number>();
     try {
-      while (reader.pos < reader.len) {
-        const [number, wireType] = reader.tag();
+      while (this.left-- > 0 && scanner.next()) {
+        const { number, start, end } = scanner;
         const field = fields.get(number);
         if (field?.kind === 'unused') this.add(below(at, field));
-        if (field === undefined || field.kind === 'unused' || wireType !== LENGTH_DELIMITED) {
-          reader.skip(wireType, number);
+        if (field === undefined || field.kind === 'unused' || !scanner.isDelimited(number))
           continue;
-        }
         const index = indices.get(number) ?? 0;
         indices.set(number, index + 1);
-        this.visitField(reader.bytes(), field, at, index);
+        this.visitField(bytes.subarray(start, end), field, at, index);
       }
     } catch {
       // Malformed, so that the decoder rejects the resource.
@@ -119,14 +118,13 @@ function below(at: Place, { name }: Field): Place {
 
 /** Returns the value of an encoded `Any` of a type; `undefined` for one of another type. */
 function valueOfAny(bytes: Uint8Array, typeUrl: string): Uint8Array | undefined {
-  const reader = new BinaryReader(bytes);
+  const scanner = new FieldScanner(bytes, new ReadBudget(MESSAGE_LIMIT));
   let value: Uint8Array = new Uint8Array();
   let isOfType = false;
-  while (reader.pos < reader.len) {
-    const [number, wireType] = reader.tag();
-    if (number === 1) isOfType = reader.string() === typeUrl;
-    else if (number === 2) value = reader.bytes();
-    else reader.skip(wireType, number);
+  while (scanner.next()) {
+    const part = bytes.subarray(scanner.start, scanner.end);
+    if (scanner.isDelimited(1)) isOfType = Buffer.from(part).toString() === typeUrl;
+    else if (scanner.isDelimited(2)) value = part;
   }
   return isOfType ? value : undefined;
 }

@@ -1,0 +1,289 @@
+import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { encodedSamples } from '../fuzz/samples/messages';
+import type { Field } from '../../src/protobuf/field-table';
+import { EchoBackend } from '../support/echo-backend';
+import { encodeMessage } from '../resources/decode-json';
+import type { Figures, Question } from './client-child';
+import { fill, type Way } from './fillings';
+import { CLUSTER, ENDPOINTS, HostileServer, LISTENER, ROUTES, type Answer } from './hostile-server';
+import { loadMessageTypes } from './message-types';
+import { PlaceFinder, type Place } from './places';
+
+const RESPONSE = 'envoy.service.discovery.v3.DiscoveryResponse';
+const LOAD_STATS = 'envoy.service.load_stats.v3.LoadStatsResponse';
+const STATUS_REQUEST = 'envoy.service.status.v3.ClientStatusRequest';
+const STATUS_METHOD = '/envoy.service.status.v3.ClientStatusDiscoveryService/FetchClientStatus';
+/** Those that routes are read from come first, so that their fields are filled there. */
+const RESOURCES = [ROUTES, LISTENER, CLUSTER, ENDPOINTS];
+
+/** What a response has around its resources, and one in a wrapper. */
+const ENVELOPE = {
+  version_info: '1',
+  control_plane: { identifier: 'amplified' },
+  resource_errors: [
+    { resource_name: { name: 'other' }, error_detail: { code: 5, message: 'none' } },
+  ],
+  resources: [
+    {
+      '@type': 'type.googleapis.com/envoy.service.discovery.v3.Resource',
+      name: 'other',
+      resource: { '@type': `type.googleapis.com/${CLUSTER}`, name: 'other' },
+    },
+  ],
+};
+
+const TYPE = 'type.googleapis.com';
+const EXTENSIONS = `${TYPE}/envoy.extensions`;
+
+/** Messages that are in an Any and in no sample. */
+const OVERRIDES = {
+  name: 'routes',
+  virtual_hosts: [
+    {
+      name: 'all',
+      domains: ['*'],
+      typed_per_filter_config: {
+        composite: { '@type': `${EXTENSIONS}.common.matching.v3.ExtensionWithMatcherPerRoute` },
+        session: {
+          '@type': `${EXTENSIONS}.filters.http.stateful_session.v3.StatefulSessionPerRoute`,
+        },
+      },
+    },
+  ],
+};
+const EXTENDED_CLUSTER = {
+  name: 'extended',
+  load_balancing_policy: {
+    policies: [
+      {
+        typed_extension_config: {
+          name: 'p',
+          typed_config: { '@type': `${TYPE}/udpa.type.v1.TypedStruct`, type_url: 'p', value: {} },
+        },
+      },
+    ],
+  },
+};
+
+/** How long a client has until a call of the good configuration succeeds again, in milliseconds. */
+const RECOVERY_MS = 10_000;
+const PAUSE_BETWEEN_CALLS_MS = 50;
+/** How long what is not answered is waited for, in milliseconds. */
+const SETTLE_MS = 500;
+
+/** What came of filling one place in one way. */
+export interface Outcome extends Figures {
+  readonly place: Place;
+  readonly way: Way;
+  readonly bytes: number;
+  /** `accepted`, `rejected: …`, `stream ended`, `read`, or a status; what must not be is in capitals. */
+  readonly verdict: string;
+  /** Milliseconds until a call obeyed the good configuration that follows. */
+  readonly recoveryMs: number;
+}
+
+/** Every field that can be filled and delivered, and the names of those that cannot. */
+export function findPlaces(): {
+  readonly places: readonly Place[];
+  readonly others: readonly string[];
+} {
+  const finder = new PlaceFinder(loadMessageTypes());
+  for (const root of [...RESOURCES, LOAD_STATS]) {
+    for (const sample of encodedSamples(root)) finder.add(root, sample);
+  }
+  finder.add(ROUTES, encodeMessage(ROUTES, OVERRIDES));
+  finder.add(CLUSTER, encodeMessage(CLUSTER, EXTENDED_CLUSTER));
+  finder.add(RESPONSE, encodeMessage(RESPONSE, ENVELOPE));
+  finder.add(STATUS_REQUEST, new Uint8Array(0));
+  const { places, unreached } = finder.found();
+  return { places, others: unreached };
+}
+
+/** A child process with the client, which is started again when it has ended. */
+class ClientProcess {
+  private child: ChildProcess | undefined;
+  adminPort = 0;
+
+  constructor(private readonly bootstrap: object) {}
+
+  get hasEnded(): boolean {
+    return (
+      this.child === undefined || this.child.exitCode !== null || this.child.signalCode !== null
+    );
+  }
+
+  async start(): Promise<void> {
+    this.child = fork(join(__dirname, 'client-child.ts'), [JSON.stringify(this.bootstrap)], {
+      execArgv: [
+        '--max-old-space-size=512',
+        '--expose-gc',
+        '--require',
+        join(__dirname, '../support/run-typescript.cjs'),
+      ],
+      env: { ...process.env, GRPC_VERBOSITY: 'NONE' },
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
+    const { port } = await this.next<{ readonly port: number }>();
+    this.adminPort = port;
+  }
+
+  /** @returns `undefined` if the process ends instead of answering. */
+  async ask<T>(question: Question): Promise<T | undefined> {
+    if (this.hasEnded) return undefined;
+    this.child?.send(question, () => undefined);
+    return this.next<T | undefined>();
+  }
+
+  stop(): void {
+    this.child?.kill('SIGKILL');
+  }
+
+  private async next<T>(): Promise<T> {
+    const { child } = this;
+    if (child === undefined) throw new Error('the client has not been started');
+    const ended = new AbortController();
+    const { signal } = ended;
+    const message = once(child, 'message', { signal }).then(([value]: unknown[]) => value);
+    const exit = once(child, 'exit', { signal }).then(() => undefined);
+    for (const promise of [message, exit]) promise.catch(() => undefined);
+    const first = await Promise.race([message, exit]);
+    ended.abort();
+    return first as T;
+  }
+}
+
+/** Fills places one after the other, in one client with a heap of 512 MB and fifty calls a second. */
+export class Amplifier {
+  private constructor(
+    private readonly backend: EchoBackend,
+    private readonly server: HostileServer,
+    private readonly client: ClientProcess,
+  ) {}
+
+  static async start(): Promise<Amplifier> {
+    const backend = await EchoBackend.start('backend');
+    const server = new HostileServer(backend.port);
+    const server_uri = await server.start();
+    const insecure = { channel_creds: [{ type: 'insecure' }], server_features: ['xds_v3'] };
+    const bootstrap = { xds_servers: [{ server_uri, ...insecure }], node: { id: 'amplified' } };
+    const client = new ClientProcess(bootstrap);
+    await client.start();
+    return new Amplifier(backend, server, client);
+  }
+
+  async stop(): Promise<void> {
+    this.client.stop();
+    this.server.stop();
+    this.backend.stop();
+  }
+
+  /** @param size Bytes of the filling, about. */
+  async run(place: Place, way: Way, size: number): Promise<Outcome> {
+    const bytes = place.fill(fill(place, way, size));
+    await this.client.ask('reset');
+    const sent = await this.deliver(place, bytes);
+    const recoveryMs = await this.recover(place);
+    const figures = await this.client.ask<Figures>('read');
+    const verdict = verdictOf(sent, recoveryMs, figures);
+    if (figures === undefined) await this.client.start();
+    const none = { pauseMs: Infinity, memoryMb: Infinity, calls: 0, failed: 0, lastError: '' };
+    return { place, way, bytes: bytes.length, verdict, recoveryMs, ...(figures ?? none) };
+  }
+
+  private async deliver({ root }: Place, bytes: Uint8Array): Promise<string> {
+    switch (root) {
+      case RESPONSE:
+        return describe(await this.server.sendMore(CLUSTER, bytes));
+      case LOAD_STATS: {
+        const isOpen = this.server.sendLoadStats(bytes);
+        await sleep(SETTLE_MS);
+        return isOpen ? 'read' : 'NO STREAM';
+      }
+      case STATUS_REQUEST:
+        return this.requestStatus(bytes);
+      default:
+        return describe(await this.server.send(root, bytes));
+    }
+  }
+
+  private requestStatus(bytes: Uint8Array): Promise<string> {
+    const client = new Client(`127.0.0.1:${this.client.adminPort}`, credentials.createInsecure(), {
+      'grpc.max_receive_message_length': -1,
+    });
+    const same = (buffer: Buffer) => buffer;
+    return new Promise((resolve) => {
+      const done = (error: ServiceError | null) => {
+        client.close();
+        resolve(error === null ? 'answered' : `rejected: ${error.details}`);
+      };
+      client.makeUnaryRequest(STATUS_METHOD, same, same, Buffer.from(bytes), done);
+    });
+  }
+
+  /** Serves the good configuration again. @returns milliseconds until a call succeeded with it. */
+  private async recover({ root }: Place): Promise<number> {
+    const startedMs = performance.now();
+    await this.server.send(RESOURCES.includes(root) ? root : CLUSTER);
+    while (performance.now() - startedMs < RECOVERY_MS) {
+      const answer = await this.client.ask<{ readonly error: string }>('call');
+      if (answer === undefined) return Infinity;
+      if (answer.error === '') return performance.now() - startedMs;
+      await sleep(PAUSE_BETWEEN_CALLS_MS);
+    }
+    return Infinity;
+  }
+}
+
+function verdictOf(sent: string, recoveryMs: number, figures: Figures | undefined): string {
+  if (figures === undefined) return 'PROCESS ENDED';
+  if (recoveryMs === Infinity) return `NOT RECOVERED after: ${sent}`;
+  return figures.failed > 0 ? `CALLS FAILED: ${figures.lastError}` : sent;
+}
+
+function describe(answer: Answer): string {
+  switch (answer.kind) {
+    case 'rejected':
+      return `rejected: ${answer.reason}`;
+    case 'no answer':
+      return 'NO ANSWER';
+    default:
+      return answer.kind;
+  }
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** A resource of a size in one field that is not known: what every client has to pay for. */
+export function ignoredPlace(): Place {
+  const cluster = encodeMessage(CLUSTER, {
+    name: 'bad',
+    type: 'EDS',
+    eds_cluster_config: { eds_config: { ads: {} } },
+  });
+  const field: Field = {
+    name: 'unknown',
+    oneofCase: undefined,
+    position: 0,
+    tag: (1999 << 3) | 2,
+    packedTag: undefined,
+    kind: 'bytes',
+    occurrence: 'single',
+    type: undefined,
+    initial: undefined,
+  };
+  return {
+    ...{
+      name: 'a field that is not known',
+      field,
+      root: CLUSTER,
+      path: '1999',
+      element: undefined,
+    },
+    fill: (content) => Buffer.concat([cluster, content]),
+  };
+}

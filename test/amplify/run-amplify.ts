@@ -1,0 +1,91 @@
+// Fills every field of every message that the client reads with megabytes, in three ways, while calls go on, and prints what
+// came of each: `npm run fuzz -- amplify`, with `--only TEXT` for the fields whose names contain it, `--every N` for one in N of
+// them, `--bytes N` for another size, and `--write` to put the table into docs/limits.md.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Amplifier, findPlaces, ignoredPlace, type Outcome } from './amplify';
+import { WAYS } from './fillings';
+import { formatTable } from './table';
+
+/** Milliseconds that a pause may be longer than that of a message of the size whose bytes are ignored. */
+const ALLOWED_PAUSE_MS = 50;
+const ALLOWED_MEMORY_MB = 200;
+const ALLOWED_RECOVERY_MS = 2000;
+
+/** @param args The arguments of the command after its name. */
+export async function runAmplify(args: readonly string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      only: { type: 'string', default: '' },
+      every: { type: 'string', default: '1' },
+      bytes: { type: 'string', default: '8000000' },
+      write: { type: 'boolean', default: false },
+    },
+  });
+  const { places, others } = findPlaces();
+  const chosen = places
+    .filter(({ name }) => name.includes(values.only))
+    .filter((_, i) => i % Number(values.every) === 0);
+  const amplifier = await Amplifier.start();
+  const outcomes: Outcome[] = [];
+  const size = Number(values.bytes);
+  const ignored: Outcome[] = [];
+  try {
+    for (let i = 0; i < 5; i++) ignored.push(await amplifier.run(ignoredPlace(), 'deepest', size));
+    for (const place of chosen) {
+      for (const way of WAYS) {
+        const outcome = await amplifier.run(place, way, size);
+        outcomes.push(outcome);
+        print(outcome);
+      }
+    }
+  } finally {
+    await amplifier.stop();
+  }
+  const pauses = ignored.map(({ pauseMs }) => pauseMs).sort((a, b) => a - b);
+  const ignoredMs = pauses[2] ?? 0;
+  report(outcomes, ignoredMs, others);
+  if (values.write) write(formatTable(outcomes, ignoredMs));
+}
+
+function print({ place, way, pauseMs, memoryMb, recoveryMs, verdict }: Outcome): void {
+  const figures = [pauseMs, memoryMb, recoveryMs].map((value) => value.toFixed(0).padStart(6));
+  process.stdout.write(`${figures.join(' ')}  ${place.name}, ${way}: ${verdict.slice(0, 160)}\n`);
+}
+
+function faultsOf(outcome: Outcome, ignoredMs: number): string[] {
+  const { pauseMs, memoryMb, recoveryMs, verdict } = outcome;
+  return [
+    ...(/^[A-Z]{2}/.test(verdict) ? [verdict] : []),
+    ...(pauseMs > ignoredMs + ALLOWED_PAUSE_MS ? [`a pause of ${pauseMs.toFixed(0)} ms`] : []),
+    ...(memoryMb > ALLOWED_MEMORY_MB ? [`${memoryMb.toFixed(0)} MB`] : []),
+    ...(recoveryMs > ALLOWED_RECOVERY_MS ? [`in use after ${recoveryMs.toFixed(0)} ms`] : []),
+  ];
+}
+
+function report(outcomes: readonly Outcome[], ignoredMs: number, others: readonly string[]): void {
+  let failures = 0;
+  for (const outcome of outcomes) {
+    const faults = faultsOf(outcome, ignoredMs);
+    if (faults.length === 0) continue;
+    failures++;
+    process.stdout.write(`FAILED ${outcome.place.name}, ${outcome.way}: ${faults.join(', ')}\n`);
+  }
+  const most = (key: 'pauseMs' | 'memoryMb' | 'recoveryMs') =>
+    Math.max(0, ...outcomes.map((outcome) => outcome[key])).toFixed(0);
+  const fields = new Set(outcomes.map(({ place }) => place.name)).size;
+  process.stdout.write(
+    `${fields} fields, ${outcomes.length} fillings, ${failures} failed; longest pause ${most('pauseMs')} ms ` +
+      `(ignored bytes: ${ignoredMs.toFixed(0)} ms), most memory ${most('memoryMb')} MB, latest in use ${most('recoveryMs')} ms\n` +
+      `not reached, since they are only written, or read in messages of other bounds: ${others.length} fields\n`,
+  );
+  process.exitCode = failures > 0 ? 1 : 0;
+}
+
+function write(table: string): void {
+  const file = join(__dirname, '../../docs/limits.md');
+  const [before = '', , after = ''] = readFileSync(file, 'utf8').split(/<!-- amplify -->/);
+  writeFileSync(file, `${before}<!-- amplify -->\n\n${table}\n<!-- amplify -->${after}`);
+}
