@@ -1,6 +1,7 @@
 import type { ChannelOptions } from '../grpc-js';
 import type { EndpointsResource } from '../resources/endpoints/endpoints';
 import { createHandle } from '../util/handle';
+import { silentLogger, type Logger } from '../util/logger';
 import type { Result } from '../util/result';
 import type * as HostDns from './host-dns-watch';
 import type { DnsWatch } from './host-dns-watch';
@@ -12,13 +13,20 @@ export interface DnsWatcherFactory {
   start(target: DnsTarget, onResult: (result: Result<EndpointsResource, string>) => void): DnsWatch;
 }
 
-/** Creates watches of DNS names through the resolver of the host library. */
-export function createDnsWatcherFactory(options: ChannelOptions): DnsWatcherFactory {
+/**
+ * Creates watches of DNS names through the resolver of the host library.
+ *
+ * @param logger For answers that cannot be used as a whole. Default: none.
+ */
+export function createDnsWatcherFactory(
+  options: ChannelOptions,
+  logger: Logger = silentLogger,
+): DnsWatcherFactory {
   // Service configs are ignored (gRFC A37), so they need not be queried.
   const resolverOptions = { ...options, 'grpc.service_config_disable_resolution': 1 };
   return {
     start: (target, onResult) =>
-      new (loadHostDns().HostDnsWatch)(target, onResult, resolverOptions),
+      new (loadHostDns().HostDnsWatch)(target, onResult, resolverOptions, logger),
   };
 }
 

@@ -12,9 +12,13 @@ import {
   type SocketAddress,
 } from '../resources/endpoints/endpoints';
 import type { Handle } from '../util/handle';
+import type { Logger } from '../util/logger';
 import { sanitizeText } from '../util/sanitize-text';
 import { err, ok, type Result } from '../util/result';
 import { dnsTargetKey, type DnsTarget } from './observations';
+
+/** Addresses of one answer that are used: all are those of one endpoint, which pick_first tries one after the other. */
+export const MAX_DNS_ADDRESSES = 1000;
 
 /** The resolution of a DNS name. */
 export interface DnsWatch extends Handle {
@@ -37,6 +41,7 @@ export class HostDnsWatch implements DnsWatch {
     target: DnsTarget,
     private readonly onResult: (result: DnsResult) => void,
     options: ChannelOptions,
+    private readonly logger: Logger,
   ) {
     this.path = dnsTargetKey(target);
     const uri = { scheme: 'dns', path: this.path };
@@ -63,7 +68,7 @@ export class HostDnsWatch implements DnsWatch {
     if (this.isReleased) return true;
     const { path, latest } = this;
     if (endpoints.ok) {
-      const next = toEndpointsResource(path, endpoints.value);
+      const next = toEndpointsResource(path, this.readAddresses(endpoints.value));
       // The same answer again keeps its identity, so nothing downstream does any work.
       this.latest = latest !== undefined && hasSameAddresses(latest, next) ? latest : next;
       this.onResult(ok(this.latest));
@@ -75,14 +80,27 @@ export class HostDnsWatch implements DnsWatch {
     }
     return true;
   }
+
+  /** Returns the different addresses of an answer, in their order, up to the limit. */
+  private readAddresses(endpoints: readonly GrpcEndpoint[]): readonly SocketAddress[] {
+    const addresses = new Map<string, SocketAddress>();
+    for (const address of endpoints.flatMap((endpoint) => endpoint.addresses)) {
+      if (isSocketAddress(address)) addresses.set(`${address.host} ${address.port}`, address);
+    }
+    if (addresses.size <= MAX_DNS_ADDRESSES) return [...addresses.values()];
+    this.logger.error(
+      () =>
+        `DNS resolution of ${this.path}: ${addresses.size} addresses, of which the first ${MAX_DNS_ADDRESSES} are used`,
+    );
+    return [...addresses.values()].slice(0, MAX_DNS_ADDRESSES);
+  }
 }
 
 /** Converts addresses to one endpoint in one nameless locality of one priority (gRFCs A37, A61). */
 function toEndpointsResource(
   clusterName: string,
-  endpoints: readonly GrpcEndpoint[],
+  addresses: readonly SocketAddress[],
 ): EndpointsResource {
-  const addresses = endpoints.flatMap((endpoint) => endpoint.addresses).filter(isSocketAddress);
   const endpoint = {
     addresses,
     weight: 1,

@@ -228,7 +228,7 @@ export class XdsRuntime {
         ...this.environment,
         meter: this.meter,
       }),
-      createDns: createDnsWatcherFactory,
+      createDns: (options) => createDnsWatcherFactory(options, this.environment.logger),
       stats: processStats,
     };
   }

@@ -1,8 +1,10 @@
 import { promises as dns } from 'node:dns';
 import { createDnsWatcherFactory } from '../../src/dependency-manager/dns-watch';
+import { MAX_DNS_ADDRESSES } from '../../src/dependency-manager/host-dns-watch';
 import { dnsTargetKey } from '../../src/dependency-manager/observations';
 import type { ChannelOptions } from '../../src/grpc-js';
 import { noMetadata, type EndpointsResource } from '../../src/resources/endpoints/endpoints';
+import { silentLogger } from '../../src/util/logger';
 import type { Result } from '../../src/util/result';
 
 type DnsResult = Result<EndpointsResource, string>;
@@ -10,15 +12,19 @@ type DnsResult = Result<EndpointsResource, string>;
 /** A watch on a name through the host library's resolver, with its results. */
 class Scene {
   readonly results: DnsResult[] = [];
+  readonly errors: string[] = [];
   readonly watch;
   private onResult: () => void = () => {};
 
   constructor(host: string, port: number, options: ChannelOptions = {}) {
-    const factory = createDnsWatcherFactory({
-      'grpc.dns_min_time_between_resolutions_ms': 1,
-      'grpc.initial_reconnect_backoff_ms': 1,
-      ...options,
-    });
+    const factory = createDnsWatcherFactory(
+      {
+        'grpc.dns_min_time_between_resolutions_ms': 1,
+        'grpc.initial_reconnect_backoff_ms': 1,
+        ...options,
+      },
+      { ...silentLogger, error: (text) => this.errors.push(text()) },
+    );
     this.watch = factory.start({ host, port }, (result) => {
       this.results.push(result);
       this.onResult();
@@ -129,6 +135,23 @@ describe('createDnsWatcherFactory', () => {
     const known = await dns.lookup('localhost', { all: true });
     const expected = known.map(({ address }) => dnsTargetKey({ host: address, port: 50051 }));
     expect([...addresses].sort()).toEqual([...expected].sort());
+  });
+
+  it('uses the first 1000 different addresses of an answer, and says so in the log', async () => {
+    const many = Array.from({ length: 10_000 }, (_, i) => `10.1.${i >> 8}.${i & 255}`);
+    scriptLookups([...many.slice(0, 5), ...many, ...many]);
+    const scene = new Scene('db.example', 80);
+    const expected = many.slice(0, MAX_DNS_ADDRESSES).map((address) => `${address}:80`);
+    expect(addressesOf(await scene.value(1))).toEqual(expected);
+    expect(scene.errors).toEqual([
+      'DNS resolution of db.example:80: 10000 addresses, of which the first 1000 are used',
+    ]);
+  });
+
+  it('has an address once that an answer has twice, and those with a zone', async () => {
+    scriptLookups(['10.0.0.1', '10.0.0.1', 'fe80::1%eth0', '10.0.0.1']);
+    const resource = await new Scene('db.example', 80).value(1);
+    expect(addressesOf(resource)).toEqual(['10.0.0.1:80', '[fe80::1%eth0]:80']);
   });
 
   it('puts several addresses into the one endpoint, in their order', async () => {

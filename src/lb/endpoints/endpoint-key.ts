@@ -22,7 +22,7 @@ export function hashKey(endpoint: XdsEndpoint): number {
   const distinct =
     addresses.length <= 1
       ? addresses
-      : addresses.filter((a, i) => !addresses.slice(0, i).some((b) => areEqual(a, b)));
+      : new Map(addresses.map((address) => [addressKey(address), address])).values();
   let hash = 0;
   // Whatever the order of the addresses.
   for (const { host, port } of distinct) hash = (hash + hashText(host, port)) >>> 0;
