@@ -1,3 +1,4 @@
+import { STEP_SIZE, type Steps } from '../util/steps';
 import {
   leafClusters,
   MAX_AGGREGATE_DEPTH,
@@ -40,17 +41,23 @@ export class ClusterTopology {
   private readonly bounds: AggregateBounds;
   private readonly leaves = new Map<string, LeafClusters>();
 
-  constructor({ fromRoutes, subscribed, maxClusters, sourceOf }: TopologyInputs) {
+  private constructor({ fromRoutes, subscribed, maxClusters }: TopologyInputs) {
     this.admission = new Admission(fromRoutes, subscribed, maxClusters);
     this.bounds = {
       isReached: (name) => this.sources.has(name),
       refusalOf: (aggregate) => this.admission.refusalOf(aggregate),
       step: () => this.admission.step(),
     };
-    let level: Iterable<string> = this.admission.roots();
+  }
+
+  /** Walks through the clusters, in steps. */
+  static *create(inputs: TopologyInputs): Steps<ClusterTopology> {
+    const topology = new ClusterTopology(inputs);
+    let level: Iterable<string> = topology.admission.roots();
     for (let depth = 0; depth < MAX_AGGREGATE_DEPTH; depth++) {
-      level = this.visitLevel(level, sourceOf);
+      level = yield* topology.visitLevel(level, inputs.sourceOf);
     }
+    return topology;
   }
 
   /** Returns the leaf clusters of an aggregate of this topology, determined once. */
@@ -78,12 +85,14 @@ export class ClusterTopology {
   }
 
   /** @returns the clusters of the next level. */
-  private visitLevel(
+  private *visitLevel(
     level: Iterable<string>,
     sourceOf: TopologyInputs['sourceOf'],
-  ): readonly string[] {
+  ): Steps<readonly string[]> {
     const next: string[] = [];
+    let count = 0;
     for (const name of level) {
+      if (++count % STEP_SIZE === 0) yield;
       const source = sourceOf(name);
       this.add(name, source);
       if (source.kind !== 'aggregate') continue;

@@ -1,5 +1,9 @@
 import { createHandle, type Handle } from '../util/handle';
+import type { Steps } from '../util/steps';
 import type { ClusterWatcher } from './xds-config';
+
+/** The number of watchers that are called in one step. */
+const WATCHERS_PER_STEP = 32;
 
 /** The watchers of the clusters of one target. */
 export class ClusterWatchers {
@@ -16,19 +20,30 @@ export class ClusterWatchers {
     });
   }
 
-  /** Calls the watchers of clusters, all of them in one task of each batch: however many changed, there is one picker. */
-  notify(clusters: ReadonlySet<string>): void {
-    const due: ClusterWatcher[] = [];
+  /**
+   * Calls the watchers of clusters, those of one step in one task of each batch: of a few clusters that changed, there is one
+   * picker. Each watcher may update a tree of policies.
+   */
+  *notify(clusters: ReadonlySet<string>): Steps<void> {
+    let due: ClusterWatcher[] = [];
     for (const name of clusters) {
       for (const watcher of this.watchers.get(name) ?? []) due.push(watcher);
+      if (due.length < WATCHERS_PER_STEP) continue;
+      notifyAtOnce(due);
+      due = [];
+      yield;
     }
-    let task = () => {
-      for (const watcher of due) watcher.onClusterChanged();
-    };
-    for (const batch of new Set(due.map((watcher) => watcher.batch))) {
-      const inner = task;
-      task = () => batch.run(inner);
-    }
-    task();
+    notifyAtOnce(due);
   }
+}
+
+function notifyAtOnce(due: readonly ClusterWatcher[]): void {
+  let task = () => {
+    for (const watcher of due) watcher.onClusterChanged();
+  };
+  for (const batch of new Set(due.map((watcher) => watcher.batch))) {
+    const inner = task;
+    task = () => batch.run(inner);
+  }
+  task();
 }

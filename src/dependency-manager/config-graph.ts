@@ -1,3 +1,4 @@
+import { STEP_SIZE, type Steps } from '../util/steps';
 import { FixedKeysMap } from './fixed-keys-map';
 import type { ClusterSource } from './build-cluster';
 import type { ClusterTopology } from './cluster-topology';
@@ -82,30 +83,39 @@ export function concernedBy(
 }
 
 /** Returns the names of the clusters that differ from an earlier config: changed, added and removed. */
-export function changedSince(
+export function* changedSince(
   before: ClusterMap | undefined,
   { nodes, changed }: Graph,
-): ReadonlySet<string> {
+): Steps<ReadonlySet<string>> {
   const names = new Set<string>();
   if (changed !== undefined) {
     for (const [name, result] of changed) if (before?.get(name) !== result) names.add(name);
     return names;
   }
-  for (const [name, { result }] of nodes) if (before?.get(name) !== result) names.add(name);
-  for (const name of before?.keys() ?? []) if (!nodes.has(name)) names.add(name);
+  let count = 0;
+  for (const [name, { result }] of nodes) {
+    if (++count % STEP_SIZE === 0) yield;
+    if (before?.get(name) !== result) names.add(name);
+  }
+  for (const name of before?.keys() ?? []) {
+    if (++count % STEP_SIZE === 0) yield;
+    if (!nodes.has(name)) names.add(name);
+  }
   return names;
 }
 
 /** Copies only the part of the map that changed, if the clusters are the same ones as before. */
-export function nextClusters(
+export function* nextClusters(
   before: ClusterMap | undefined,
   { nodes, changed }: Graph,
   changedNames: ReadonlySet<string>,
-): ClusterMap {
+): Steps<ClusterMap> {
   if (before !== undefined && changedNames.size === 0) return before;
   const results = new Map<string, ClusterResult>();
   const isSameSet = before !== undefined && changed !== undefined;
+  let count = 0;
   for (const name of isSameSet ? changedNames : nodes.keys()) {
+    if (++count % STEP_SIZE === 0) yield;
     const result = nodes.get(name)?.result;
     if (result !== undefined) results.set(name, result);
   }

@@ -1,5 +1,5 @@
 import { shareList } from '../util/share';
-import type { Steps } from '../util/steps';
+import { runSteps, STEP_SIZE, type Steps } from '../util/steps';
 import { buildCluster, clusterSource, needsSameWatches, type ClusterInputs } from './build-cluster';
 import { checkClusterCount, ClusterTopology } from './cluster-topology';
 import {
@@ -124,15 +124,23 @@ export class ConfigStore {
 
   /** Computes what follows from the inputs that were marked. */
   update(): StoreUpdate {
+    return runSteps(this.updateInSteps());
+  }
+
+  /**
+   * Does the same in steps. The config is the previous one until the last. What changes meanwhile is marked for the next
+   * update, which must not start before.
+   */
+  *updateInSteps(): Steps<StoreUpdate> {
     const { marks, graph } = this;
     this.marks = noMarks();
     const routes = graph && this.keepRoutes(marks, graph);
     if (graph === undefined || routes === undefined || this.changesTopology(marks, graph)) {
-      return this.walk(marks);
+      return yield* this.walk(marks);
     }
     graph.routes = routes;
-    this.recompute(graph, concernedBy(marks, graph.topology));
-    return this.describe(graph);
+    yield* this.recompute(graph, concernedBy(marks, graph.topology));
+    return yield* this.describe(graph);
   }
 
   /** @returns the routes, if no change concerns the virtual host of the target. */
@@ -153,7 +161,7 @@ export class ConfigStore {
     return false;
   }
 
-  private walk(marks: Marks): StoreUpdate {
+  private *walk(marks: Marks): Steps<StoreUpdate> {
     const { routeConfigName, found } = findRoutes({
       ...this.options,
       hosts: this.hosts,
@@ -163,8 +171,9 @@ export class ConfigStore {
     if (!found?.ok) return this.withoutClusters(routeConfigs, found?.error);
     const { rejection, routes } = this.admit(found.value);
     if (routes === undefined) return this.withoutClusters(routeConfigs, rejection);
-    this.graph = this.createGraph({ routes, rejection }, routeConfigs, marks);
-    return this.describe(this.graph);
+    const graph = yield* this.createGraph({ routes, rejection }, routeConfigs, marks);
+    this.graph = graph;
+    return yield* this.describe(graph);
   }
 
   /** @returns the update of a target whose clusters are not known. */
@@ -195,14 +204,14 @@ export class ConfigStore {
     return { routes: { config: this.config, ambient }, rejection };
   }
 
-  private createGraph(
+  private *createGraph(
     { routes, rejection }: Pick<Graph, 'routes' | 'rejection'>,
     routeConfigs: ReadonlySet<string>,
     marks: Marks,
-  ): Graph {
+  ): Steps<Graph> {
     const { maxClusters, subscribed, observed } = this.options;
     const known = this.graph?.nodes;
-    const topology = new ClusterTopology({
+    const topology = yield* ClusterTopology.create({
       fromRoutes: routes.config.virtualHost.clusters,
       subscribed: subscribed(),
       maxClusters,
@@ -211,7 +220,7 @@ export class ConfigStore {
         return node?.source ?? clusterSource(observed.cluster(name));
       },
     });
-    const nodes = this.createNodes(topology, routes, marks);
+    const nodes = yield* this.createNodes(topology, routes, marks);
     let pending = 0;
     const unbuilt = new Set<string>();
     for (const [name, { source, result }] of nodes) {
@@ -226,11 +235,11 @@ export class ConfigStore {
    * Creates the nodes of a topology. Of those that were there before, only the ones concerned are computed, and no
    * aggregates: a tree of thousands may arrive level by level, and its leaves would be listed at each level.
    */
-  private createNodes(
+  private *createNodes(
     topology: ClusterTopology,
     routes: FoundRoutes,
     marks: Marks,
-  ): Map<string, ClusterNode> {
+  ): Steps<Map<string, ClusterNode>> {
     const before = this.graph;
     const concerned = concernedBy(marks, topology);
     const ambient = before?.routes.ambient;
@@ -238,6 +247,7 @@ export class ConfigStore {
     const inputs = this.inputsOf(routes, topology);
     const nodes = new Map<string, ClusterNode>();
     for (const [name, source] of topology.sources) {
+      if (nodes.size % STEP_SIZE === STEP_SIZE - 1) yield;
       const known = before?.nodes.get(name);
       if (source.kind === 'aggregate') {
         nodes.set(name, { source, result: undefined });
@@ -254,9 +264,11 @@ export class ConfigStore {
     return nodes;
   }
 
-  private recompute(graph: Graph, names: Iterable<string>): void {
+  private *recompute(graph: Graph, names: Iterable<string>): Steps<void> {
     const inputs = this.inputsOf(graph.routes, graph.topology);
+    let count = 0;
     for (const name of names) {
+      if (++count % STEP_SIZE === 0) yield;
       const node = graph.nodes.get(name);
       // Watched for the config that is still in use, but not part of this graph.
       if (node === undefined || graph.unbuilt.has(name)) continue;
@@ -274,15 +286,15 @@ export class ConfigStore {
     return { observed, ambient, clientNote, leavesOf: (name) => topology.leavesOf(name) };
   }
 
-  private describe(graph: Graph): StoreUpdate {
+  private *describe(graph: Graph): Steps<StoreUpdate> {
     const { unbuilt, rejection } = graph;
     if (graph.pending === unbuilt.size) {
       const aggregates = [...unbuilt];
       unbuilt.clear();
-      this.recompute(graph, aggregates);
+      yield* this.recompute(graph, aggregates);
       if (graph.changed === undefined) this.keepLeaves(graph);
     }
-    const outcome = graph.pending > 0 ? ({ kind: 'incomplete' } as const) : this.swap(graph);
+    const outcome = graph.pending > 0 ? ({ kind: 'incomplete' } as const) : yield* this.swap(graph);
     return { needed: graph.needed, outcome, rejection };
   }
 
@@ -307,10 +319,10 @@ export class ConfigStore {
   }
 
   /** Swaps the config for the one that the graph amounts to, if that differs. */
-  private swap(graph: Graph): ConfigOutcome {
+  private *swap(graph: Graph): Steps<ConfigOutcome> {
     const before = this.latest;
-    const changedClusters = changedSince(before?.clusters, graph);
-    const clusters = nextClusters(before?.clusters, graph, changedClusters);
+    const changedClusters = yield* changedSince(before?.clusters, graph);
+    const clusters = yield* nextClusters(before?.clusters, graph, changedClusters);
     graph.changed = new Map();
     const { listener, routeConfig, virtualHost } = graph.routes.config;
     const isUnchanged =

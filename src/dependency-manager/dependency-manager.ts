@@ -57,6 +57,9 @@ export interface DependencyManagerOptions {
   readonly onApplied?: ((receivedAtMs: number) => void) | undefined;
 }
 
+/** Steps of an update that are run in one turn: those of a target with a few hundred clusters. */
+const STEPS_AT_ONCE = 4;
+
 type Watches<T, C = unknown> = WatchSet<string, Observed<T, C>>;
 
 /**
@@ -172,8 +175,15 @@ export class XdsDependencyManager implements ClusterStore {
     this.schedule.onChange();
   }
 
+  /** Applies all changes: in this turn if that takes a few steps, else in slices of the next ones. */
   private update(): void {
-    const { needed, outcome, rejection } = this.store.update();
+    const steps = this.updateInSteps();
+    for (let i = 0; i < STEPS_AT_ONCE; i++) if (steps.next().done === true) return;
+    this.schedule.runInSlices(steps);
+  }
+
+  private *updateInSteps(): Steps<void> {
+    const { needed, outcome, rejection } = yield* this.store.updateInSteps();
     this.reportRejection(rejection);
     // While a resource is pending, the previous config and its watches stay in use.
     if (outcome.kind === 'incomplete') {
@@ -190,24 +200,19 @@ export class XdsDependencyManager implements ClusterStore {
     }
     const { config, changedClusters } = outcome;
     this.reportAggregates(changedClusters);
-    const isLarge = changedClusters.size > MAX_AT_ONCE;
-    if (isLarge) this.schedule.runInSlices(this.publishInStep(config, changedClusters));
-    else this.publishConfig(config, changedClusters);
+    // Publishing takes long, too: it is not one of the steps of this turn.
+    if (changedClusters.size > MAX_AT_ONCE) for (let i = 0; i < STEPS_AT_ONCE; i++) yield;
+    yield* this.publishConfig(config, changedClusters);
   }
 
-  private *publishInStep(config: XdsConfig, changedClusters: ReadonlySet<string>): Steps<void> {
-    yield;
-    this.publishConfig(config, changedClusters);
-  }
-
-  private publishConfig(config: XdsConfig, changedClusters: ReadonlySet<string>): void {
+  private *publishConfig(config: XdsConfig, changedClusters: ReadonlySet<string>): Steps<void> {
     const { receivedAtMs } = this;
     this.receivedAtMs = undefined;
     const isChanged = !this.isPublished(ok(config)) || changedClusters.size > 0;
     try {
       this.publish(ok(config));
     } finally {
-      this.watchers.notify(changedClusters);
+      yield* this.watchers.notify(changedClusters);
     }
     if (isChanged && receivedAtMs !== undefined) this.options.onApplied?.(receivedAtMs);
   }
