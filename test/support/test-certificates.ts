@@ -1,24 +1,11 @@
 // Certificates made by openssl, once for each test file that uses them.
 
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Identity } from '../../src/security/certificate-provider';
-
-/** What a certificate says. */
-export interface CertificateOptions {
-  /** As openssl writes them: `DNS:a.example`, `URI:spiffe://td/a`, `IP:::1`, `email:a@b.example`. Default: none. */
-  readonly names?: readonly string[];
-  /** Default: now and in a hundred years. As openssl writes them: `20200101000000Z`. */
-  readonly validity?: readonly [notBefore: string, notAfter: string];
-  /** Whether it may sign others. Default: no. */
-  readonly isAuthority?: boolean;
-  /** Such as `serverAuth`. Default: unrestricted. */
-  readonly extendedUsage?: string;
-}
-
-const FOREVER = ['20200101000000Z', '21200101000000Z'] as const;
+import { signCertificate, type CertificateOptions } from './sign-certificate';
 
 /** A certificate with its key, which may sign others. */
 export interface TestCertificate extends Identity {
@@ -44,51 +31,22 @@ export class TestCertificates {
 
   private create(
     commonName: string,
-    { names = [], validity = FOREVER, isAuthority = false, extendedUsage }: CertificateOptions,
+    options: CertificateOptions,
     issuer: (TestCertificate & { readonly path: string }) | undefined,
   ): TestCertificate {
     const path = join(this.folder, `${this.serial++}`);
     this.run('ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', `${path}.key`);
-    this.run(
-      'req',
-      '-new',
-      '-key',
-      `${path}.key`,
-      '-subj',
-      `/CN=${commonName}`,
-      '-out',
-      `${path}.csr`,
-    );
-    const alternatives = names.length === 0 ? '' : `subjectAltName=${names.join(',')}\n`;
-    const usage = isAuthority ? 'keyCertSign,cRLSign' : 'digitalSignature';
-    const extended = extendedUsage === undefined ? '' : `extendedKeyUsage=${extendedUsage}\n`;
-    const basic = isAuthority ? 'CA:true' : 'CA:false';
-    writeFileSync(
-      `${path}.cnf`,
-      `[ca]\ndefault_ca=d\n[d]\ndatabase=${path}.db\nnew_certs_dir=${this.folder}\nserial=${path}.srl\n` +
-        `default_md=sha256\npolicy=p\nunique_subject=no\n[p]\ncommonName=supplied\n` +
-        `[x]\nbasicConstraints=critical,${basic}\nkeyUsage=${usage}\n${extended}${alternatives}`,
-    );
-    writeFileSync(`${path}.db`, '');
-    writeFileSync(`${path}.srl`, `${1000 + this.serial}`);
-    const [notBefore, notAfter] = validity;
-    const signer = issuer?.path ?? path;
-    const by = issuer === undefined ? ['-selfsign'] : ['-cert', `${signer}.pem`];
-    this.run(
-      ...[
-        'ca',
-        '-batch',
-        '-notext',
-        '-config',
-        `${path}.cnf`,
-        '-extensions',
-        'x',
-        '-in',
-        `${path}.csr`,
-      ],
-      ...['-keyfile', `${signer}.key`, ...by, '-startdate', notBefore, '-enddate', notAfter],
-      ...['-out', `${path}.pem`],
-    );
+    const request = ['-key', `${path}.key`, '-subj', `/CN=${commonName}`, '-out', `${path}.csr`];
+    this.run('req', '-new', ...request);
+    signCertificate({
+      ...options,
+      ...{ path: `${path}.pem`, commonName, requestPath: `${path}.csr` },
+      serial: 1000 + this.serial,
+      issuer: {
+        keyPath: `${issuer?.path ?? path}.key`,
+        ...(issuer !== undefined && { certificatePath: `${issuer.path}.pem` }),
+      },
+    });
     const certificate = readFileSync(`${path}.pem`, 'utf8');
     const privateKey = readFileSync(`${path}.key`, 'utf8');
     const isRoot = issuer === undefined;
@@ -96,7 +54,7 @@ export class TestCertificates {
     const self = { certificate, privateKey, certificateChain, path };
     return {
       ...self,
-      sign: (name, options = {}) => this.create(name, options, { ...self, sign: () => never() }),
+      sign: (name, signed = {}) => this.create(name, signed, { ...self, sign: () => never() }),
     };
   }
 
