@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { differentialCases } from '../differential/differential.mjs';
 import { tlsCases } from '../tls/agreement.mjs';
+import { tlsMatrix } from '../tls/matrix.mjs';
 import { securitySuite } from '../tls/security-suite.mjs';
 import { distributionCases } from './distribution.mjs';
 import { debugCases } from './debug.mjs';
@@ -102,6 +103,7 @@ const groups = [
   ...debugCases,
   ...differentialCases,
   ...tlsCases,
+  ...tlsMatrix,
   ...securitySuite,
 ];
 for (const group of groups.filter(isSelected)) await runGroup(group, context);

@@ -163,9 +163,4 @@ export interface TlsCase extends ClusterSettings {
   readonly expected: Expectation;
   /** What happens then. */
   readonly steps?: readonly Step[];
-  /** What other implementations do instead, and why that is right or of no concern. */
-  readonly elsewhere?: Partial<Record<Judge, string>>;
 }
-
-/** Another implementation. */
-export type Judge = 'go' | 'python';
