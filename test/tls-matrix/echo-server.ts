@@ -29,14 +29,12 @@ export const CONNECTION_HEADER = 'x-connection';
 /** What call credentials send. */
 export const TOKEN = 'Bearer matrix-token-0123456789';
 
-/** The gRPC server behind all backends. It answers every call, and records by which connection it came. */
+/** The gRPC server of a backend. It answers every call, and records by which connection it came. */
 export class EchoServer {
   private readonly server = new Server();
-  private readonly records = new Map<number, ConnectionRecord>();
-  private count = 0;
-  private readonly numbers = new WeakMap<ConnectionRecord, number>();
 
-  constructor() {
+  /** @param recordOf Returns the connection from a port. */
+  constructor(private readonly recordOf: (port: number) => ConnectionRecord | undefined) {
     const UnaryCall = (
       call: ServerUnaryCall<Buffer, Buffer>,
       callback: sendUnaryData<Buffer>,
@@ -53,26 +51,16 @@ export class EchoServer {
     return this.server.createConnectionInjector(ServerCredentials.createInsecure());
   }
 
-  /** @param port That of the client. */
-  register(port: number, record: ConnectionRecord): void {
-    this.records.set(port, record);
-    this.numbers.set(record, this.count++);
-  }
-
-  forget(ports: Iterable<number>): void {
-    for (const port of ports) this.records.delete(port);
-  }
-
   stop(): void {
     this.server.forceShutdown();
   }
 
   /** @returns the number of the connection. */
   private record(call: ServerUnaryCall<Buffer, Buffer>): number {
-    const record = this.records.get(Number(call.getPeer().split(':').at(-1)));
+    const record = this.recordOf(Number(call.getPeer().split(':').at(-1)));
     if (record === undefined) throw new Error(`There is no connection from ${call.getPeer()}.`);
     record.calls++;
     record.hasToken ||= call.metadata.get('authorization').includes(TOKEN);
-    return this.numbers.get(record) ?? -1;
+    return record.number;
   }
 }

@@ -5,7 +5,6 @@ import { ControlPlane, Snapshot } from '../../src/control-plane';
 import { resourcesOf } from './case-resources';
 import { CERTIFICATES } from './certificate-table';
 import { CertificateFolder, type CertificateDescription } from './certificates';
-import { EchoServer } from './echo-server';
 import { ProviderFiles } from './provider-files';
 import { PROVIDERS } from './provider-table';
 import { certificateName, nameOfNames, RecordingBackend } from './recording-backend';
@@ -18,7 +17,6 @@ export type Provider = ReturnType<ProviderFiles['bootstrap']>;
 export class MatrixWorld {
   readonly certificates: CertificateFolder;
   private readonly controlPlane = new ControlPlane();
-  private readonly server = new EchoServer();
   private readonly providers: Record<string, Provider> = {};
   private address = '';
 
@@ -55,7 +53,7 @@ export class MatrixWorld {
 
   /** Starts the server of a case. */
   backend(settings: ServerSettings = {}): Promise<RecordingBackend> {
-    return new RecordingBackend(this.server, this.certificates, settings).start();
+    return new RecordingBackend(this.certificates, settings).start();
   }
 
   /** Creates the files of the instance `own` of a case. */
@@ -83,7 +81,6 @@ export class MatrixWorld {
 
   stop(): void {
     this.controlPlane.kill();
-    this.server.stop();
   }
 }
 

@@ -6,11 +6,13 @@ import {
 } from 'node:tls';
 import type { CertificateFolder } from './certificates';
 import { readServerName } from './client-hello';
-import type { EchoServer, Injector } from './echo-server';
+import { EchoServer, type Injector } from './echo-server';
 import type { ServerSettings } from './tls-case';
 
 /** What a server has seen of one connection. */
 export interface ConnectionRecord {
+  /** Counted from 0. */
+  readonly number: number;
   /** By its first bytes. */
   kind: 'tls' | 'plain' | 'other' | 'nothing';
   /** The target of CONNECT; `undefined` if it did not begin with it. */
@@ -32,7 +34,7 @@ const MAJOR_VERSION = 0x03;
 
 /**
  * A server on loopback that records how clients speak to it: by the first bytes of a connection, it is handed on with TLS, or
- * in plain text, to one gRPC server, so that a client that does not encrypt is not stopped by that.
+ * in plain text, to a gRPC server, so that a client that does not encrypt is not stopped by that.
  */
 export class RecordingBackend {
   /** Oldest first. */
@@ -42,14 +44,15 @@ export class RecordingBackend {
   private readonly tcp: TcpServer;
   private tls: TlsServer | undefined;
   private injector: Injector;
+  /** By the port of the client. */
   private readonly byPort = new Map<number, ConnectionRecord>();
+  private readonly server = new EchoServer((port) => this.byPort.get(port));
 
   constructor(
-    private readonly server: EchoServer,
     private readonly certificates: CertificateFolder,
     private settings: ServerSettings,
   ) {
-    this.injector = server.createInjector();
+    this.injector = this.server.createInjector();
     this.tcp = createServer((socket) => this.accept(socket));
   }
 
@@ -82,8 +85,7 @@ export class RecordingBackend {
   stop(): void {
     this.tcp.close();
     this.disconnect();
-    this.injector.destroy();
-    this.server.forget(this.byPort.keys());
+    this.server.stop();
   }
 
   private optionsOf(settings: ServerSettings) {
@@ -112,6 +114,7 @@ export class RecordingBackend {
 
   private accept(socket: Socket): void {
     const record: ConnectionRecord = {
+      number: this.connections.length,
       ...{ kind: 'nothing', tunnelTo: undefined, serverName: '', version: undefined },
       ...{ client: null, isResumed: false, calls: 0, hasToken: false },
     };
@@ -119,11 +122,7 @@ export class RecordingBackend {
     this.sockets.add(socket);
     socket.on('error', () => {});
     socket.on('close', () => this.sockets.delete(socket));
-    const { remotePort } = socket;
-    if (remotePort !== undefined) {
-      this.byPort.set(remotePort, record);
-      this.server.register(remotePort, record);
-    }
+    this.byPort.set(socket.remotePort ?? 0, record);
     this.readFirst(socket, record);
   }
 
