@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { errorMessage } from '../util/error-message';
 import { err, ok, type Result } from '../util/result';
@@ -54,6 +54,11 @@ export function parseIdentity(
   if (!privateKey.includes('PRIVATE KEY-----')) return err('no private key in PEM found');
   try {
     createSecureContext({ cert: certificateChain, key: privateKey });
+    // OpenSSL compares only a key of the kind that the certificate has; with another one, none would be presented.
+    const leaf = new X509Certificate(certificateChain);
+    if (!leaf.checkPrivateKey(createPrivateKey(privateKey))) {
+      return err('the private key is not that of the certificate: they are of different kinds');
+    }
     return ok({ certificateChain, privateKey });
   } catch (error) {
     return err(errorMessage(error));

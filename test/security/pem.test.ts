@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto';
+import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { parseIdentity, parsePemCertificates } from '../../src/security/pem';
 import { TestCertificates } from '../support/test-certificates';
 
@@ -78,7 +78,17 @@ describe('parsePemCertificates', () => {
   });
 });
 
+const rsaKey = generateKeyPairSync('rsa', { modulusLength: 1024 })
+  .privateKey.export({ type: 'pkcs8', format: 'pem' })
+  .toString();
+
 describe('parseIdentity', () => {
+  it('takes a key that follows the parameters of its curve', () => {
+    const parameters =
+      '-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n';
+    expect(parseIdentity(leaf.certificate, parameters + leaf.privateKey).ok).toBe(true);
+  });
+
   it('returns a pair that belongs together', () => {
     const chain = leaf.certificate + root.certificate;
     expect(parseIdentity(chain, leaf.privateKey)).toEqual({
@@ -90,6 +100,7 @@ describe('parseIdentity', () => {
 
   it.each([
     ['another key', leaf.certificate, root.privateKey, /mismatch/],
+    ['a key of another kind', leaf.certificate, rsaKey, /^the private key is not that of/],
     ['a truncated key', leaf.certificate, truncated(leaf.privateKey), /./],
     ['an empty key', leaf.certificate, '', /^no private key in PEM found$/],
     [

@@ -23,7 +23,7 @@ const demanded: Readonly<Record<string, Expectation>> = {
 /** By instance: identities that cannot be used, whatever the server demands. */
 const unusable: Readonly<Record<string, string | RegExp>> = {
   'key of another': /mismatch/i,
-  'key of another kind': /mismatch|does not|not belong/i,
+  'key of another kind': 'the private key is not that of the certificate',
   'key without certificate': 'ENOENT',
   'certificate without key': 'ENOENT',
   'certificate as key': 'no private key in PEM found',
