@@ -105,6 +105,22 @@ export function subchannelOptionsOf(subchannel: object): ChannelOptions | undefi
 }
 
 /**
+ * Whether the user of a subchannel has not released it. grpc-js counts references in the private wrapper that it creates
+ * for each user
+ * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/internal-channel.ts,
+ * `ChannelSubchannelWrapper`).
+ *
+ * @returns `true` where they cannot be seen.
+ */
+export function isReferenced(subchannel: object): boolean {
+  for (const layer of layersOf(subchannel)) {
+    const count = property(layer, 'refCount');
+    if (typeof count === 'number') return count > 0;
+  }
+  return true;
+}
+
+/**
  * Returns the certificate of the server of a connected subchannel. grpc-js reads it once for each connection, and keeps it
  * in the private transport
  * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/transport.ts, `getAuthContext`).

@@ -163,6 +163,11 @@ export class FakeSubchannel implements Subchannel {
     return this.stateListeners.size;
   }
 
+  /** The references, under the name that grpc-js has for them. */
+  get refCount(): number {
+    return this.refs;
+  }
+
   getConnectivityState(): ConnectivityState {
     return this.state;
   }

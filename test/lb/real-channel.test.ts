@@ -1,7 +1,9 @@
 // A tree of ours under a plain channel of grpc-js, over real sockets.
 
-import { Status } from '../../src/grpc-js';
+import { Status, type Subchannel } from '../../src/grpc-js';
+import { isReferenced } from '../../src/grpc-js/host-internals';
 import { grpcJsPolicyLookup } from '../../src/lb/grpc-js-policy/lookup';
+import type { LbPolicyType } from '../../src/lb/lb-policy';
 import { LbPolicyRegistry } from '../../src/lb/registry/lb-policy-registry';
 import { registerRegistry } from '../support/register-registry';
 import { roundRobinPolicy } from '../../src/lb/round-robin/balancer';
@@ -13,8 +15,22 @@ import { EchoBackend, EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 
 const errors: string[] = [];
+/** The subchannels of all round_robin policies. */
+const created: Subchannel[] = [];
+const watchedRoundRobin: LbPolicyType = {
+  ...roundRobinPolicy,
+  create(host) {
+    const create = host.createSubchannel.bind(host);
+    host.createSubchannel = (...args) => {
+      const subchannel = create(...args);
+      created.push(subchannel);
+      return subchannel;
+    };
+    return roundRobinPolicy.create(host);
+  },
+};
 const registry = new LbPolicyRegistry({
-  policies: [roundRobinPolicy, weightedTargetPolicy, wrrLocalityPolicy],
+  policies: [watchedRoundRobin, weightedTargetPolicy, wrrLocalityPolicy],
   converters: [],
   fallback: grpcJsPolicyLookup,
 });
@@ -69,6 +85,18 @@ describe('our policies under a channel of grpc-js', () => {
       (names) => names.size === 2,
     );
     expect(backends.map((backend) => backend.peers.size)).toEqual([1, 1]);
+  });
+
+  it('see which subchannels are in use, and which have been released', async () => {
+    client = createClient(ports(), 'round_robin');
+    await eventually(
+      () => answers(client, 4),
+      (names) => names.size === 2,
+    );
+    const inUse = () => created.filter(isReferenced).length;
+    expect(inUse()).toBe(2);
+    client.close();
+    expect(inUse()).toBe(0);
   });
 
   it('make use of a policy registered with grpc-js', async () => {

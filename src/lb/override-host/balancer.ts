@@ -51,8 +51,9 @@ class OverrideHost implements SingleChildDelegate<OverrideHostConfig> {
   }
 
   createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
-    this.hosts.noteOptions(options);
-    return this.only.host.createSubchannel(address, options);
+    const subchannel = this.only.host.createSubchannel(address, options);
+    this.hosts.noteSubchannel(subchannel, options);
+    return subchannel;
   }
 
   release(): void {

@@ -25,7 +25,8 @@ export class OverrideHostPicker implements DescribedPicker {
 
   private pickForSession(args: PickArgs, requested: OverrideHost): PickResult {
     const { child, hosts } = this;
-    const found = chooseHost(requested.addresses, hosts.find);
+    const chosen = chooseHost(requested.addresses, hosts.find);
+    const found = chosen && hosts.connectionTo(chosen);
     if (found !== undefined && found.state !== ConnectivityState.READY) {
       found.wait();
       return queuePicker.pick(args);
@@ -40,19 +41,21 @@ export class OverrideHostPicker implements DescribedPicker {
 }
 
 /**
- * Chooses the connection for a session: the first that is READY, else the first that is IDLE, which then has to connect,
- * else the first that is CONNECTING (gRFC A55).
+ * Chooses the address of a session to use: the first with a READY connection, else the first that is IDLE, which then has
+ * to connect, else the first that is CONNECTING. Only if there is none, the first one without a subchannel, which then
+ * gets one (gRFC A75).
  *
  * @param addresses The addresses of the session, the one used last first.
- * @param find Returns the connection to an address, if sessions may use it.
- * @returns `undefined` if no connection can be used or waited for.
+ * @param find Finds an address, if sessions may use it, with the state of its subchannel, or `undefined` without one.
+ * @returns `undefined` if no address can be used or waited for.
  */
-export function chooseHost<Host extends { readonly state: ConnectivityState }>(
+export function chooseHost<Host extends { readonly state: ConnectivityState | undefined }>(
   addresses: readonly string[],
   find: (address: string) => Host | undefined,
 ): Host | undefined {
   let idle: Host | undefined;
   let connecting: Host | undefined;
+  let unconnected: Host | undefined;
   for (const address of addresses) {
     const host = find(address);
     if (host === undefined) continue;
@@ -60,6 +63,7 @@ export function chooseHost<Host extends { readonly state: ConnectivityState }>(
     if (state === ConnectivityState.READY) return host;
     if (state === ConnectivityState.IDLE) idle ??= host;
     else if (state === ConnectivityState.CONNECTING) connecting ??= host;
+    else if (state === undefined) unconnected ??= host;
   }
-  return idle ?? connecting;
+  return idle ?? connecting ?? unconnected;
 }

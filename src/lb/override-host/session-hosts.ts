@@ -1,10 +1,11 @@
-import type { ChannelOptions, Subchannel } from '../../grpc-js';
+import type { ChannelOptions, ConnectivityState, Subchannel } from '../../grpc-js';
 import type { HealthStatus, XdsEndpoint } from '../../resources/endpoints/endpoints';
 import type { Handle } from '../../util/handle';
 import { type AddressIndex, createHostIndex } from '../endpoints/address-index';
 import { formatAddress } from '../endpoints/endpoint-key';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { LbHost } from '../lb-policy';
+import { ChildSubchannels } from './child-subchannels';
 import { HostConnection } from './host-connection';
 
 /** The minimum time between two checks for idle connections (gRFC A75). */
@@ -21,6 +22,18 @@ export interface SessionHostsUpdate {
   readonly options: ChannelOptions;
 }
 
+/** An address that no session has used, and the state of the child's connection to it, if that has a subchannel. */
+class UnusedHost {
+  constructor(
+    readonly address: string,
+    readonly endpoint: XdsEndpoint,
+    readonly state: ConnectivityState | undefined,
+  ) {}
+}
+
+/** An address that a session may use. */
+export type RequestedHost = HostConnection | UnusedHost;
+
 /**
  * The endpoints that the sessions of a cluster use, each with a reference to its connection, which stays open when the
  * child releases it: an endpoint may be DRAINING, or of another priority than the one in use (gRFCs A55, A75).
@@ -33,6 +46,7 @@ export class SessionHosts {
   private index: AddressIndex<XdsEndpoint> | undefined;
   private readonly connections = new Map<string, HostConnection>();
   private latest: SessionHostsUpdate | undefined;
+  private readonly childSubchannels = new ChildSubchannels();
   /** The options of the child's latest subchannel: pick_first adds one to those of the channel. */
   private childOptions: ChannelOptions | undefined;
   /** The endpoints in the index; `undefined` until the first call of a session. */
@@ -68,20 +82,27 @@ export class SessionHosts {
     if (previous?.idleTimeoutMs !== update.idleTimeoutMs) this.restartSweep();
   }
 
-  /** Records the options of a subchannel of the child. */
-  noteOptions(options: ChannelOptions): void {
+  /** Records a subchannel of the child, and its options. */
+  noteSubchannel(subchannel: Subchannel, options: ChannelOptions): void {
     this.childOptions = options;
+    this.childSubchannels.add(subchannel);
   }
 
-  /** Returns the connection to an address requested by a session; `undefined` if no usable endpoint has it. */
-  readonly find = (address: string): HostConnection | undefined => {
+  /** Finds the address requested by a session; `undefined` if no usable endpoint has it. */
+  readonly find = (address: string): RequestedHost | undefined => {
     const { latest } = this;
     const known = this.connections.get(address);
     const endpoint = known === undefined ? this.findEndpoint(address) : known.endpoint;
     if (latest === undefined || endpoint === undefined) return undefined;
     if (!latest.statuses.has(endpoint.health)) return undefined;
-    return known ?? this.acquire(address, endpoint, latest);
+    return known ?? new UnusedHost(address, endpoint, this.childSubchannels.stateOf(address));
   };
+
+  /** Returns the connection to an address that was found, with a subchannel from now on. */
+  connectionTo(host: RequestedHost): HostConnection | undefined {
+    if (host instanceof HostConnection) return host;
+    return this.latest && this.acquire(host.address, host.endpoint, this.latest);
+  }
 
   /** Returns the connection that the child picked for a call of a session; `undefined` if its endpoint was removed. */
   adopt(subchannel: Subchannel): HostConnection | undefined {

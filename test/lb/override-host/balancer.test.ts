@@ -96,6 +96,12 @@ class Scene {
     return this.harness.subchannel(address).refs;
   }
 
+  /** The addresses that subchannels were ever created for. */
+  get opened(): readonly string[] {
+    const addresses = this.harness.host.subchannels.map((subchannel) => subchannel.getAddress());
+    return [...new Set(addresses)].sort();
+  }
+
   get publications(): number {
     return this.harness.host.published.length;
   }
@@ -153,6 +159,39 @@ describe('a call of a session', () => {
     const used = scene.call(A, B).picked?.[0];
     expect(scene.call(B, A).picked?.[0]).toBe(used);
     expect([A, B]).toContain(used);
+  });
+
+  it.each(['READY', 'CONNECTING', 'IDLE'] as const)(
+    'gets no subchannel to an address while another is %s (gRFC A75)',
+    async (state) => {
+      const scene = new Scene();
+      await scene.serve([A, draining(B), draining(C)]);
+      // The child has a subchannel to A, which no call of a session has used.
+      if (state !== 'READY') {
+        scene.harness.subchannel(A).disconnect();
+        await scene.harness.settle();
+        scene.harness.subchannel(A).setState(ConnectivityState[state]);
+      }
+      const expected = state === 'READY' ? `COMPLETE ${A}` : 'QUEUE';
+      expect(scene.call(B, A, C).result).toBe(expected);
+      await scene.harness.settle();
+      expect(scene.opened).toEqual([A]);
+    },
+  );
+
+  it('gets a subchannel to its first address without one when the others fail', async () => {
+    const scene = new Scene();
+    await scene.serve([A, draining(B), draining(C)]);
+    expect(scene.call(A).result).toBe(`COMPLETE ${A}`);
+    scene.harness.subchannel(A).fail('refused');
+    expect(scene.call(A, B, C).result).toBe('QUEUE');
+    await scene.harness.settle();
+    expect(scene.opened).toEqual([A, B]);
+    expect(scene.harness.subchannel(B).connectRequests).toBe(1);
+    scene.harness.subchannel(B).fail('refused');
+    scene.call(A, B, C);
+    await scene.harness.settle();
+    expect(scene.harness.subchannel(C).connectRequests).toBe(1);
   });
 
   it.each([

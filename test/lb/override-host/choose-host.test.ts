@@ -3,7 +3,10 @@ import { chooseHost } from '../../../src/lb/override-host/picker';
 
 type State = keyof typeof ConnectivityState;
 
-/** One letter for each address, in order: R, I, C, F for the state, - for an address that cannot be used. */
+/**
+ * One letter for each address, in order: R, I, C, F for the state, N for one without a subchannel, - for an address that
+ * cannot be used.
+ */
 function choose(states: string): number | undefined {
   const names: Record<string, State> = {
     R: 'READY',
@@ -12,6 +15,7 @@ function choose(states: string): number | undefined {
     F: 'TRANSIENT_FAILURE',
   };
   const hosts = states.split('').map((letter, position) => {
+    if (letter === 'N') return { position, state: undefined };
     const name = names[letter];
     return name && { position, state: ConnectivityState[name] };
   });
@@ -33,6 +37,14 @@ describe('chooseHost', () => {
     ['FIC', 1],
     ['C', 0],
     ['-FCC', 2],
+    ['N', 0],
+    ['NN', 0],
+    ['FN-', 1],
+    ['NR', 1],
+    ['NI', 1],
+    ['NC', 1],
+    ['NCI', 2],
+    ['NFR', 2],
   ])('among %j chooses %s', (states, expected) => {
     expect(choose(states)).toBe(expected);
   });
