@@ -5,6 +5,7 @@ import type { SerialQueue } from '../util/serial-queue';
 import { diagnostics, type FallbackEvent } from './diagnostics';
 import type { LongWaits } from './long-waits';
 import { unreachableEvent } from './resource-events';
+import type { ResourceState } from './resource-state';
 import type { ResourceType } from './resource-type';
 import type { ServerChannel, ServerObserver } from './server-channel';
 import {
@@ -182,6 +183,13 @@ interface ServerChoiceOptions {
   readonly acquireChannel: (server: ServerConfig) => Handle & { readonly value: ServerChannel };
 }
 
+/** Whether there is neither a value nor the knowledge that there is none (gRFC A71). */
+function isUncached(state: ResourceState<unknown>): boolean {
+  if (state.kind !== 'failed') return state.kind === 'requested';
+  const { isExpiry, error } = state.failure;
+  return isExpiry === true || error.kind !== 'does-not-exist';
+}
+
 /** A server in use. */
 interface UsedServer {
   readonly channel: ServerChannel;
@@ -217,8 +225,8 @@ class ServerChoice {
   }
 
   /**
-   * Uses the next server if the last one is down and there is reason to: a resource has not been received at all, or has
-   * expired since. Cached resources, and those known to be missing, are no reason.
+   * Uses the next server if the last one is down and there is reason to: a resource has not been received, was rejected
+   * without an earlier value, or has expired since. Cached resources, and those known to be missing, are no reason.
    *
    * @returns whether a server is in use that is not known to be down.
    */
@@ -254,10 +262,7 @@ class ServerChoice {
   }
 
   private lacksResource(): boolean {
-    for (const { state } of this.resources()) {
-      if (state.kind === 'requested') return true;
-      if (state.kind === 'failed' && state.failure.isExpiry === true) return true;
-    }
+    for (const { state } of this.resources()) if (isUncached(state)) return true;
     return false;
   }
 

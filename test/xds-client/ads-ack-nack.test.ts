@@ -157,6 +157,20 @@ describe('acknowledging responses', () => {
     expect(watcher.told).toEqual(['value one']);
   });
 
+  // docs/decisions/0025-invalid-resources-without-a-request.md
+  it.each(['!bad', 'throw'])('neither decodes nor rejects %s if it was not requested', (value) => {
+    const h = new Harness();
+    const watcher = h.watch(h.listener, 'a');
+    h.send(h.listener, '1', { a: 'one', other: value });
+    expect(h.listener.decoded).toEqual(['a']);
+    expect(h.stream.request).toMatchObject({ versionInfo: '1', errorDetail: undefined });
+    expect(watcher.told).toEqual(['value one']);
+    const other = h.watch(h.listener, 'other');
+    h.send(h.listener, '2', { a: 'one', other: value });
+    expect(h.stream.request.errorDetail?.message).toContain('Listener "other": ');
+    expect(other.errors).toMatchObject([{ kind: 'invalid' }]);
+  });
+
   it('survives a decoder that throws, and NACKs', () => {
     const h = new Harness();
     const watcher = h.watch(h.listener, 'a');

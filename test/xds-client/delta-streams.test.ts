@@ -260,7 +260,8 @@ describe('an incremental stream that replaces another one', () => {
     expect(h.stream.deltaRequest.initialResourceVersions).toEqual(new Map([['a', '1']]));
   });
 
-  // 1. The server is down for a while. 2. It comes back and has nothing new. 3. It goes down once more.
+  // 1. The server is down for a while. 2. It comes back and has nothing new. 3. It ends the stream after a minute without
+  // a response, which is an error however long the stream lived (gRFC A57).
   it('means that the server is well if it has nothing to say', () => {
     const h = new DeltaHarness();
     const watcher = h.watch(h.listener, 'a');
@@ -280,9 +281,15 @@ describe('an incremental stream that replaces another one', () => {
     expect(h.logger.errors.at(-1)).toBe(`${SERVER} answers again`);
 
     h.clock.advance(60_000);
-    h.stream.end();
-    expect(watcher.take()).toEqual([]);
+    h.stream.end(0, '');
+    expect(watcher.take()).toEqual([
+      `ambient Listener "a": ${SERVER} closed the stream without answering: see its log`,
+    ]);
+    expect(h.server.streams).toHaveLength(3);
+    h.clock.advance(1600);
     expect(h.server.streams).toHaveLength(4);
+    h.clock.advance(5000);
+    expect(watcher.take()).toEqual(['ambient over']);
   });
 
   it('means nothing of the kind while something is missing', () => {

@@ -91,6 +91,28 @@ describe('fallback (gRFC A71)', () => {
     expect(h.second.streams).toEqual([]);
   });
 
+  it('takes a resource that was rejected for uncached unless it has an earlier value', () => {
+    const h = new FallbackHarness();
+    const a = h.watch(h.endpoints, 'a');
+    h.reply('primary', '1', { a: 'one' });
+    h.reply('primary', '2', { a: '!bad' });
+    h.clock.advance(1000);
+    h.primary.stream.end();
+    h.primary.stream.end();
+    expect(h.second.streams).toEqual([]);
+    h.clock.advance(1000);
+    const b = h.watch(h.endpoints, 'b');
+    h.second.stream.end();
+    h.reply('primary', '3', { a: 'three', b: '!bad' });
+    h.clock.advance(1000);
+    const before = h.second.streams.length;
+    h.primary.stream.end();
+    h.primary.stream.end();
+    expect(h.second.streams.length).toBe(before + 1);
+    h.reply('second', '1', { a: 'own', b: 'good' });
+    expect([a.values.at(-1), b.values.at(-1)]).toEqual([{ text: 'own' }, { text: 'good' }]);
+  });
+
   it('begins when a new resource is watched while the server is down', () => {
     const h = new FallbackHarness();
     const a = h.watch(h.endpoints, 'a');

@@ -198,7 +198,7 @@ export class AdsSession implements StreamSession {
   }
 
   onClosed(status: StreamStatus): NextStream {
-    if (this.sawResponse || this.isIdle()) return { kind: 'after-interval' };
+    if (this.sawResponse) return { kind: 'after-interval' };
     const { protocol, variant } = this.options;
     const lacksVariant = status.code === StatusCode.UNIMPLEMENTED && protocol.isDelta;
     if (lacksVariant && variant.onDeltaUnimplemented()) return { kind: 'at-once' };
