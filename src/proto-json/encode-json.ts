@@ -16,8 +16,10 @@ import { descriptorSet } from '../generated/descriptor-set';
 import { MAX_JSON_DEPTH } from '../util/bounded-json';
 import { errorMessage } from '../util/error-message';
 import { err, ok, type Result } from '../util/result';
+import type { Steps } from '../util/steps';
 import { explainJson, type ExplainOptions } from './explain-json';
 import type { JsonProblem } from './json-problem';
+import { PieceEncoder } from './piece-encoder';
 
 /** Options of reading proto3-JSON. */
 export interface JsonOptions {
@@ -118,27 +120,45 @@ export function encodeJson(
   json: JsonObject,
   options: EncodeOptions = {},
 ): Result<Uint8Array, readonly JsonProblem[]> {
-  const excess = new ValueCount().findExcess(json, MAX_JSON_DEPTH);
-  if (excess !== undefined) return err([{ path: [], reason: excess }]);
-  const desc = findMessage(messageName);
-  const known = loadRegistry();
-  const readOptions = {
-    registry: options.keepUnknownTypes === true ? withEveryType(known) : known,
-    ignoreUnknownFields: options.ignoreUnknownFields ?? false,
-  };
-  if (hasTrailingText(json)) {
-    const { problems } = explainJson(desc, json, readOptions);
-    if (problems.length > 0) return err(problems);
+  return new JsonEncoder(options).encode(findMessage(messageName), json);
+}
+
+/** Does the same as {@link encodeJson} in steps, of which each takes some milliseconds at most. */
+export function encodeJsonInSteps(
+  messageName: string,
+  json: JsonObject,
+  options: EncodeOptions = {},
+): Steps<Result<Uint8Array, readonly JsonProblem[]>> {
+  const encoder = new JsonEncoder(options);
+  const pieces = new PieceEncoder(encoder.readOptions, (desc, part) => encoder.encode(desc, part));
+  return pieces.encode(findMessage(messageName), json);
+}
+
+/** Encodes messages with the same options. */
+class JsonEncoder {
+  readonly readOptions: ExplainOptions;
+
+  constructor(private readonly options: EncodeOptions) {
+    const known = loadRegistry();
+    const registry = options.keepUnknownTypes === true ? withEveryType(known) : known;
+    const ignoreUnknownFields = options.ignoreUnknownFields ?? false;
+    this.readOptions = { registry, ignoreUnknownFields };
   }
-  try {
-    return ok(toBinary(desc, fromJson(desc, json, readOptions)));
-  } catch (error) {
-    return encodeWithoutEnvoyFields(
-      desc,
-      json,
-      { ...options, ...readOptions },
-      errorMessage(error),
-    );
+
+  encode(desc: DescMessage, json: JsonObject): Result<Uint8Array, readonly JsonProblem[]> {
+    const { readOptions } = this;
+    const excess = new ValueCount().findExcess(json, MAX_JSON_DEPTH);
+    if (excess !== undefined) return err([{ path: [], reason: excess }]);
+    if (hasTrailingText(json)) {
+      const { problems } = explainJson(desc, json, readOptions);
+      if (problems.length > 0) return err(problems);
+    }
+    try {
+      return ok(toBinary(desc, fromJson(desc, json, readOptions)));
+    } catch (error) {
+      const options = { ...this.options, ...readOptions };
+      return encodeWithoutEnvoyFields(desc, json, options, errorMessage(error));
+    }
   }
 }
 

@@ -1,4 +1,9 @@
-import { readResponse } from '../../src/transport/rest/discovery-json';
+import { ClusterLoadAssignment } from '../../src/generated/envoy/config/endpoint/v3/endpoint';
+import { Any } from '../../src/generated/google/protobuf/any';
+import { readResponse, readResponseInSteps } from '../../src/transport/rest/discovery-json';
+
+const CLUSTER = 'type.googleapis.com/envoy.config.cluster.v3.Cluster';
+const ASSIGNMENT = 'type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment';
 
 describe('an answer that cannot be read', () => {
   it('is refused in so many words, however much is wrong with it', () => {
@@ -27,7 +32,7 @@ describe('a response that is too large', () => {
   it.each([
     ['objects', '{"resources":[' + '{},'.repeat(1_000_000)],
     ['numbers', '[' + '1,'.repeat(2_000_000)],
-    ['lists', '['.repeat(2_000_001)],
+    ['lists', '[' + '[],'.repeat(1_000_001)],
   ])('is refused before it is parsed when it has too many %s', (_, text) => {
     expect(reasonFor(text)).toBe('more than 2000000 values');
   });
@@ -44,8 +49,53 @@ describe('a response that is too large', () => {
   });
 
   it('does not count what is inside a string', () => {
-    const text = JSON.stringify({ version_info: '1', unknown: '\\"{,['.repeat(700_000) });
+    const unknown = new Array(8).fill('\\"{,['.repeat(100_000));
+    const text = JSON.stringify({ version_info: '1', unknown });
     expect(reasonFor(text)).toBe('');
+  });
+
+  it.each([
+    ['2 MB of levels', '['.repeat(2_000_000), 'nested more than 200 levels deep'],
+    ['2 MB of objects', '{"a":'.repeat(400_000), 'nested more than 200 levels deep'],
+    [
+      'a string of 50 MB',
+      `{"nonce":"${'x'.repeat(50_000_000)}"}`,
+      'a string of more than 1048576 characters',
+    ],
+    ['members', `{"x":{${'"a":1,'.repeat(20_000)}"b":1}}`, 'an object of more than 10000 members'],
+    ['what is compressed', '\u001f\ufffd,\0'.repeat(500_000), 'not JSON'],
+  ])('is refused for %s', (_, text, reason) => {
+    expect(reasonFor(text)).toBe(reason);
+  });
+
+  it('is read without a large field that is unknown', () => {
+    const unknown = new Array(100_000).fill({});
+    expect(reasonFor(JSON.stringify({ unknown, version_info: '1' }))).toBe('');
+  });
+
+  it('is refused for a part that cannot be read in steps', () => {
+    const metadata = { list: new Array(20_000).fill(1) };
+    const text = JSON.stringify({
+      control_plane: { identifier: 'a' },
+      resources: [{ '@type': CLUSTER, metadata: { filter_metadata: { a: metadata } } }],
+    });
+    expect(reasonFor(text)).toMatch(/^resources\[0\].*: more than 20000 values in one part of /);
+  });
+
+  it('is read in steps', () => {
+    const endpoint = { address: { socket_address: { address: '127.0.0.1', port_value: 1 } } };
+    const lb_endpoints = new Array(20_000).fill({ endpoint });
+    const text = JSON.stringify({
+      resources: [{ '@type': ASSIGNMENT, cluster_name: 'a', endpoints: [{ lb_endpoints }] }],
+    });
+    const steps = readResponseInSteps(text);
+    let count = 0;
+    let step = steps.next();
+    for (; step.done !== true; step = steps.next()) count++;
+    expect(count).toBeGreaterThan(200);
+    const [{ value } = Any.create()] = step.value.ok ? step.value.value.resources : [];
+    const { endpoints } = ClusterLoadAssignment.decode(value);
+    expect(endpoints.map((locality) => locality.lbEndpoints.length)).toEqual([20_000]);
   });
 
   it('is refused when it has more than a thousand types that are not known', () => {

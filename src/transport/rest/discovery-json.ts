@@ -3,11 +3,13 @@ import {
   DiscoveryRequest,
   DiscoveryResponse,
 } from '../../generated/envoy/service/discovery/v3/discovery';
-import { decodeToJson, encodeJson } from '../../proto-json/encode-json';
+import { decodeToJson, encodeJsonInSteps } from '../../proto-json/encode-json';
 import { describeJson, isJsonObject } from '../../proto-json/explain-json';
 import { formatJsonProblem } from '../../proto-json/json-problem';
+import { JsonLimitError, parseJsonInSteps, type JsonLimits } from '../../util/bounded-json';
 import { errorMessage } from '../../util/error-message';
 import { err, ok, type Result } from '../../util/result';
+import { runSteps, type Steps } from '../../util/steps';
 import { MAX_RESOURCES_PER_RESPONSE } from '../../xds-client/limits';
 import { joinBounded } from '../../xds-client/xds-errors';
 
@@ -31,9 +33,11 @@ export function writeRequest(request: DiscoveryRequest): string {
   return JSON.stringify(decodeToJson('envoy.service.discovery.v3.DiscoveryRequest', bytes));
 }
 
-// Decoding JSON takes a microsecond or two for each value, so that 64 MiB of `{}` would block for a minute. Ten
-// values are one endpoint.
-const MAX_VALUES = 2_000_000;
+/** Bounds on the text of a response, whose bytes are limited before. Ten values are one endpoint. */
+const RESPONSE_LIMITS: JsonLimits = { maxLength: Infinity, maxValues: 2_000_000 };
+
+/** Characters of a text in which a syntax error is located: finding it takes as long as parsing, and is not done in steps. */
+const MAX_LOCATED_LENGTH = 2 ** 20;
 
 /** Characters of a version or a nonce. They are sent back with every request. */
 const MAX_VERSION_LENGTH = 8192;
@@ -43,17 +47,21 @@ const MAX_VERSION_LENGTH = 8192;
  * package does not have are skipped, as they are in binary responses.
  */
 export function readResponse(text: string): Result<DiscoveryResponse, string> {
-  if (hasMoreValuesThan(MAX_VALUES, text)) return err(`more than ${MAX_VALUES} values`);
+  return runSteps(readResponseInSteps(text));
+}
+
+/** Does the same as {@link readResponse} in steps. */
+export function* readResponseInSteps(text: string): Steps<Result<DiscoveryResponse, string>> {
   let json: unknown;
   try {
-    json = JSON.parse(text);
+    json = yield* parseJsonInSteps(text, RESPONSE_LIMITS);
   } catch (error) {
-    return err(`not JSON: ${findJsonError(text) ?? errorMessage(error)}`);
+    return err(error instanceof JsonLimitError ? error.message : describeSyntaxError(text, error));
   }
   if (!isJsonObject(json)) return err(`expected an object, got ${describeJson(json)}`);
   const excess = findExcess(json);
   if (excess !== undefined) return err(excess);
-  const bytes = encodeJson('envoy.service.discovery.v3.DiscoveryResponse', json, {
+  const bytes = yield* encodeJsonInSteps('envoy.service.discovery.v3.DiscoveryResponse', json, {
     ignoreUnknownFields: true,
     keepUnknownTypes: true,
   });
@@ -61,23 +69,9 @@ export function readResponse(text: string): Result<DiscoveryResponse, string> {
   return ok(DiscoveryResponse.decode(bytes.value));
 }
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const BACKSLASH = 0x5c;
-const LIST_START = 0x5b;
-const OBJECT_START = 0x7b;
-
-/** Returns whether a JSON text has more objects, lists, elements and members than the limit. Stops at the limit. */
-function hasMoreValuesThan(limit: number, text: string): boolean {
-  let count = 0;
-  let isInString = false;
-  for (let at = 0; at < text.length && count <= limit; at++) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) isInString = !isInString;
-    else if (isInString) at += code === BACKSLASH ? 1 : 0;
-    else if (code === COMMA || code === OBJECT_START || code === LIST_START) count++;
-  }
-  return count > limit;
+function describeSyntaxError(text: string, error: unknown): string {
+  if (text.length > MAX_LOCATED_LENGTH) return 'not JSON';
+  return `not JSON: ${findJsonError(text) ?? errorMessage(error)}`;
 }
 
 /** Describes a part of a response that exceeds its limit; `undefined` if there is none. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import {
   Agent as HttpAgent,
   request as httpRequest,
@@ -22,6 +23,8 @@ export interface HttpResponse {
   readonly status: number;
   readonly etag: string | undefined;
   readonly body: string;
+  /** Equal exactly when the body is. */
+  readonly digest: string;
 }
 
 /** Receives the response to a request, or why there is none. */
@@ -112,6 +115,7 @@ export class HttpClient {
 /** Collects the body of a response, unless it is too large: then no more of it is read. */
 function readBody(response: IncomingMessage, maxBytes: number, finish: HttpCallback): void {
   const chunks: Buffer[] = [];
+  const hash = createHash('sha256');
   let size = 0;
   const check = (bytes: number): void => {
     if (bytes <= maxBytes) return;
@@ -123,13 +127,14 @@ function readBody(response: IncomingMessage, maxBytes: number, finish: HttpCallb
   response.on('data', (chunk: Buffer) => {
     size += chunk.length;
     chunks.push(chunk);
+    hash.update(chunk);
     check(size);
   });
   response.on('error', (error) => finish(unavailable(errorMessage(error))));
   response.on('end', () => {
     const { statusCode: status = 0, headers } = response;
     const body = Buffer.concat(chunks).toString('utf8');
-    finish(ok({ status, etag: headers.etag, body }));
+    finish(ok({ status, etag: headers.etag, body, digest: hash.digest('hex') }));
   });
 }
 

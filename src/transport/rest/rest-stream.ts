@@ -4,11 +4,13 @@ import {
   DiscoveryResponse,
 } from '../../generated/envoy/service/discovery/v3/discovery';
 import type { Clock } from '../../util/clock';
+import { errorMessage } from '../../util/error-message';
 import type { Handle } from '../../util/handle';
-import type { Result } from '../../util/result';
+import { err, type Result } from '../../util/result';
+import type { Steps } from '../../util/steps';
 import { StatusCode, statusOfHttp } from '../../util/status-code';
 import type { StreamStatus, XdsStream, XdsStreamHandler } from '../../xds-client/transport';
-import { discoveryPath, readResponse } from './discovery-json';
+import { discoveryPath, readResponseInSteps } from './discovery-json';
 import type { HttpResponse } from './http-client';
 
 /** Constructor options of a stream. */
@@ -23,6 +25,10 @@ export interface RestStreamOptions {
     etag: string | undefined,
     callback: (answer: Result<HttpResponse, StreamStatus>) => void,
   ): Handle;
+  /** Runs steps in the next turns of the event loop. @returns a handle that drops those that are left. */
+  run(steps: Steps<void>): Handle;
+  /** Milliseconds until the next response may be requested, since reading others took so long. */
+  waitMs(): number;
   /** Whether a type is served over REST. */
   isServed(typeUrl: string): boolean;
   /** Removes secrets and control characters from the details of a status. */
@@ -93,6 +99,8 @@ export class RestStream implements XdsStream {
         clock,
         nextDelayMs: () => this.options.nextDelayMs(),
         post: (...args) => this.options.post(...args),
+        run: (steps) => this.options.run(steps),
+        waitMs: () => this.options.waitMs(),
         onReachable: () => this.onReachable(),
         onReady: () => this.later(() => this.deliver()),
         onFailed: (failure) => this.fail(failure),
@@ -138,7 +146,10 @@ export class RestStream implements XdsStream {
 }
 
 /** The stream that a poll belongs to. */
-interface PollOwner extends Pick<RestStreamOptions, 'clock' | 'nextDelayMs' | 'post'> {
+interface PollOwner extends Pick<
+  RestStreamOptions,
+  'clock' | 'nextDelayMs' | 'post' | 'run' | 'waitMs'
+> {
   /** The server has responded. */
   onReachable(): void;
   /** A response can be taken. */
@@ -151,6 +162,8 @@ type State =
   | { readonly kind: 'idle' }
   | { readonly kind: 'waiting'; readonly timer: Handle }
   | { readonly kind: 'requesting'; readonly attempt: Handle }
+  /** A response is decoded. */
+  | { readonly kind: 'reading'; readonly work: Handle }
   /** No request is sent until this has been taken: that is flow control. */
   | { readonly kind: 'ready'; readonly response: Uint8Array };
 
@@ -167,8 +180,8 @@ class TypePoll {
   /** Names were added that no response was about, so that "not modified" would say nothing about them. */
   private isNew = true;
   private etag: string | undefined;
-  /** The body of the last response. */
-  private body: string | undefined;
+  /** The digest of the last response. */
+  private digest: string | undefined;
   private responses = 0;
   /** Of the last response. */
   private nonce = '';
@@ -186,7 +199,7 @@ class TypePoll {
     if (request.resourceNames.length === 0) this.setState({ kind: 'idle' });
     // A request in flight ends first, and is followed by the next one at once.
     else if (hasNew && (this.state.kind === 'idle' || this.state.kind === 'waiting'))
-      this.request();
+      this.proceed();
   }
 
   /** Takes the response that is ready. */
@@ -208,15 +221,18 @@ class TypePoll {
     this.state = next;
     if (state.kind === 'waiting') state.timer.release();
     if (state.kind === 'requesting') state.attempt.release();
+    if (state.kind === 'reading') state.work.release();
   }
 
   /** Sends the next request: at once if names were added, else after the interval. */
   private proceed(): void {
-    if (this.isNew) {
+    const waitMs = this.owner.waitMs();
+    if (this.isNew && waitMs === 0) {
       this.request();
       return;
     }
-    const timer = this.owner.clock.setTimer(() => this.request(), this.owner.nextDelayMs());
+    const delayMs = this.isNew ? waitMs : Math.max(waitMs, this.owner.nextDelayMs());
+    const timer = this.owner.clock.setTimer(() => this.request(), delayMs);
     this.setState({ kind: 'waiting', timer });
   }
 
@@ -242,7 +258,7 @@ class TypePoll {
       this.owner.onFailed(answer.error);
       return;
     }
-    const { status, etag, body } = answer.value;
+    const { status, digest } = answer.value;
     const path = discoveryPath(typeUrl) ?? typeUrl;
     if (status !== OK && status !== NOT_MODIFIED) {
       this.owner.onFailed(toStatus(path, answer.value));
@@ -250,17 +266,23 @@ class TypePoll {
     }
     this.owner.onReachable();
     // A server that ignores the version sends the same body again.
-    if (status === NOT_MODIFIED || (body === this.body && !isNew)) {
+    if (status === NOT_MODIFIED || (digest === this.digest && !isNew)) {
       this.proceed();
       return;
     }
-    const response = readResponse(body);
+    const work = this.owner.run(this.readAnswer(typeUrl, answer.value));
+    this.setState({ kind: 'reading', work });
+  }
+
+  private *readAnswer(typeUrl: string, { etag, body, digest }: HttpResponse): Steps<void> {
+    const response = yield* readInSteps(body);
     if (!response.ok) {
+      const path = discoveryPath(typeUrl) ?? typeUrl;
       const details = `the answer to ${path} cannot be read: ${response.error}`;
       this.owner.onFailed({ code: StatusCode.INTERNAL, details });
       return;
     }
-    this.body = body;
+    this.digest = digest;
     this.etag = etag;
     this.nonce = response.value.nonce;
     this.setState({ kind: 'ready', response: this.encode(typeUrl, response.value) });
@@ -278,11 +300,22 @@ class TypePoll {
   }
 }
 
+/** An exception, which is a bug, is the failure of this response only. */
+function* readInSteps(body: string): Steps<Result<DiscoveryResponse, string>> {
+  try {
+    return yield* readResponseInSteps(body);
+  } catch (error) {
+    return err(`unexpected error: ${errorMessage(error)}`);
+  }
+}
+
 const MAX_BODY = 200;
+/** Characters of which the shown ones are made: white space is made less of. */
+const MAX_READ_BODY = 1000;
 
 /** Describes a response with an error status. */
 function toStatus(path: string, { status, body }: HttpResponse): StreamStatus {
-  const text = body.replace(/\s+/g, ' ').trim();
+  const text = body.slice(0, MAX_READ_BODY).replace(/\s+/g, ' ').trim();
   const shown = text.length > MAX_BODY ? `${text.slice(0, MAX_BODY)}…` : text;
   const fact = `${path} was answered with HTTP status ${status}`;
   const details = shown === '' ? fact : `${fact}: ${shown}`;

@@ -23,6 +23,7 @@ import { SentSecrets } from '../sent-secrets';
 import { isServedWithoutGrpc } from '../served-methods';
 import { discoveryPath, writeRequest } from './discovery-json';
 import { HttpClient, type HttpResponse } from './http-client';
+import { ResponseReader } from './response-reader';
 import { RestStream } from './rest-stream';
 
 /** Creates the credentials of a server over HTTPS. */
@@ -38,6 +39,13 @@ export interface RestTransportOptions {
   readonly credentials: RestCredentials;
   /** Default: those of an application that sets none. */
   readonly limits?: Pick<Limits, 'maxMessageBytes'>;
+  /** Reads the responses of all servers. Default: one for this server. */
+  readonly reader?: ResponseReader;
+}
+
+/** Creates what reads the responses of all servers. */
+export function createResponseReader(clock: Clock): ResponseReader {
+  return new ResponseReader(clock);
 }
 
 const DEFAULT_FETCH: FetchConfig = {
@@ -82,6 +90,7 @@ class RestTransport implements XdsTransport {
   private readonly callCredentials: readonly CallCredentials[];
   private readonly base: string;
   private readonly refreshDelayMs: number;
+  private readonly reader: ResponseReader;
 
   constructor(
     { serverUri, fetch = DEFAULT_FETCH }: ServerConfig,
@@ -92,6 +101,7 @@ class RestTransport implements XdsTransport {
     this.callCredentials = callCredentials.map((each) => this.secrets.watch(each));
     this.base = serverUri.replace(/\/+$/, '');
     this.refreshDelayMs = fetch.refreshDelayMs;
+    this.reader = options.reader ?? new ResponseReader(options.clock);
   }
 
   openStream(method: string, handler: XdsStreamHandler): XdsStream {
@@ -101,6 +111,8 @@ class RestTransport implements XdsTransport {
       clock,
       nextDelayMs: () => this.refreshDelayMs * (1 + JITTER * (2 * random() - 1)),
       post: (...args) => this.post(...args),
+      run: (steps) => this.reader.run(steps),
+      waitMs: () => this.reader.waitMs(),
       sanitize: (text) => sanitizeText(this.secrets.redact(text)),
       isServed: (typeUrl) => discoveryPath(typeUrl) !== undefined,
       onEnd: (ended) => this.streams.delete(ended),

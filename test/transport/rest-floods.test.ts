@@ -1,0 +1,131 @@
+import { gzipSync } from 'node:zlib';
+import { DiscoveryRequest } from '../../src/generated/envoy/service/discovery/v3/discovery';
+import { ResponseReader } from '../../src/transport/rest/response-reader';
+import { RestStream, type RestStreamOptions } from '../../src/transport/rest/rest-stream';
+import { createHandle } from '../../src/util/handle';
+import { ok } from '../../src/util/result';
+import { runSteps, type Steps } from '../../src/util/steps';
+import type { StreamStatus } from '../../src/xds-client/transport';
+import { FakeClock } from '../support/fake-clock';
+import { SlowClock } from '../support/slow-clock';
+
+const LISTENER = 'type.googleapis.com/envoy.config.listener.v3.Listener';
+
+/** A stream whose server answers each request at once. */
+class Polls {
+  readonly clock = new FakeClock();
+  readonly posts: string[][] = [];
+  readonly closed: StreamStatus[] = [];
+  readonly stream: RestStream;
+  messages = 0;
+
+  constructor(
+    answer: (count: number) => { status?: number; body: string },
+    options: Partial<RestStreamOptions> = {},
+  ) {
+    this.stream = new RestStream({
+      handler: {
+        onSent: () => undefined,
+        onMessage: () => {
+          this.messages++;
+          this.stream.read();
+        },
+        onClosed: (status) => this.closed.push(status),
+      },
+      clock: this.clock,
+      nextDelayMs: () => 10_000,
+      waitMs: () => 0,
+      run: (steps) => {
+        this.clock.soon(() => runSteps(steps));
+        return createHandle(() => undefined);
+      },
+      post: ({ resourceNames }, _etag, callback) => {
+        this.posts.push([...resourceNames]);
+        const { status = 200, body } = answer(this.posts.length);
+        this.clock.soon(() => callback(ok({ status, etag: undefined, body, digest: body })));
+        return createHandle(() => undefined);
+      },
+      isServed: () => true,
+      sanitize: (text) => text,
+      onEnd: () => undefined,
+      ...options,
+    });
+    this.stream.read();
+  }
+
+  request(...resourceNames: string[]): void {
+    const request = DiscoveryRequest.fromPartial({ typeUrl: LISTENER, resourceNames });
+    this.stream.send(DiscoveryRequest.encode(request).finish());
+    this.clock.flush();
+  }
+}
+
+describe('polls of a server that answers at once', () => {
+  it('are one in an interval, whatever changes', () => {
+    const polls = new Polls((count) => ({ body: JSON.stringify({ version_info: `${count}` }) }));
+    polls.request('a');
+    polls.clock.advance(99_999);
+    expect([polls.posts.length, polls.messages]).toEqual([10, 10]);
+  });
+
+  it('wait while responses take too much time, also those for new names', () => {
+    let waitMs = 0;
+    const polls = new Polls((count) => ({ body: JSON.stringify({ version_info: `${count}` }) }), {
+      waitMs: () => waitMs,
+    });
+    polls.request('a');
+    waitMs = 3000;
+    polls.request('a', 'b');
+    polls.clock.advance(2999);
+    expect(polls.posts).toEqual([['a']]);
+    waitMs = 0;
+    polls.clock.advance(1);
+    expect(polls.posts).toEqual([['a'], ['a', 'b']]);
+  });
+
+  it.each([
+    ['200', 200, '[', 'expected a value or "]"'],
+    ['a redirection', 301, '', 'was answered with HTTP status 301'],
+    ['a page of white space', 500, ' '.repeat(20_000_000), 'was answered with HTTP status 500'],
+    ['compression', 200, gzipSync(Buffer.alloc(10_000_000)).toString(), 'not JSON'],
+  ])('end the stream at one that answers with %s', (_, status, body, reason) => {
+    const polls = new Polls(() => ({ status, body }));
+    polls.request('a');
+    expect(polls.closed.map(({ details }) => details)).toEqual([expect.stringContaining(reason)]);
+    polls.clock.advance(60_000);
+    expect(polls.posts).toHaveLength(1);
+  });
+});
+
+describe('the time that responses take to read', () => {
+  function* work(clock: SlowClock, steps: number): Steps<void> {
+    for (let step = 0; step < steps; step++) {
+      clock.spentMs += 100;
+      yield;
+    }
+  }
+
+  it('is a quarter of all time, after 2 s at once', () => {
+    const clock = new SlowClock();
+    const reader = new ResponseReader(clock);
+    reader.run(work(clock, 19));
+    clock.advance(1000);
+    expect(reader.waitMs()).toBe(0);
+    reader.run(work(clock, 20));
+    clock.advance(1000);
+    expect(reader.waitMs()).toBeGreaterThan(1000);
+    clock.advance(reader.waitMs());
+    expect(reader.waitMs()).toBe(0);
+  });
+
+  it('is not all in one turn of the event loop, and ends with the stream', () => {
+    const clock = new SlowClock();
+    const reader = new ResponseReader(clock);
+    const work1 = reader.run(work(clock, 10));
+    clock.advance(3);
+    expect(clock.spentMs).toBe(300);
+    work1.release();
+    clock.advance(1000);
+    expect(clock.spentMs).toBe(300);
+  });
+});
