@@ -25,12 +25,16 @@ export interface StatefulSessionFilterOptions {
 
 const TRACER = 'xds_stateful_session';
 
+/** The number of cookie names whose unusable values are logged, each once. */
+const MAX_LOGGED_NAMES = 100;
+
 /**
  * Creates the stateful session filter, which keeps the calls of a session on one endpoint (gRFCs A55, A60). A cookie
  * in the response headers names the endpoint; the application sends it with the next calls of the session.
  * The policy `xds_override_host_experimental` finds the endpoint.
  */
 export function createStatefulSessionFilter({ logger }: StatefulSessionFilterOptions): HttpFilter {
+  const log = new UnusableCookieLog(logger);
   return {
     configTypes: [STATEFUL_SESSION],
     overrideTypes: [STATEFUL_SESSION_PER_ROUTE],
@@ -41,7 +45,7 @@ export function createStatefulSessionFilter({ logger }: StatefulSessionFilterOpt
       const { cookie } = asConfig(StatefulSessionConfig, override ?? config);
       if (cookie === undefined) return undefined;
       return {
-        create: (call) => createSessionCall(cookie, call, logger),
+        create: (call) => createSessionCall(cookie, call, log),
         describe: () => ({ cookie }),
       };
     },
@@ -52,24 +56,41 @@ export function createStatefulSessionFilter({ logger }: StatefulSessionFilterOpt
 function createSessionCall(
   cookie: SessionCookie,
   call: FilterCall,
-  logger: Logger,
+  log: UnusableCookieLog,
 ): CallFilter | undefined {
   const { method, headers, affinity } = call;
   if (affinity === undefined || !matchesCookiePath(method, cookie.path)) return undefined;
   const value = findCookie(meteredHeaders(headers, call), cookie.name);
   const host = value === undefined ? undefined : decodeSessionHost(value);
   if (host === undefined) {
-    if (value !== undefined) {
-      logger.trace(TRACER, () => `${method}: cookie ${cookie.name} names no host: ${value}`);
-    }
+    if (value !== undefined) log.noteValue(method, cookie.name, value);
     affinity.prefer([]);
   } else {
     if (host.cluster !== '' && !affinity.chooseCluster(host.cluster)) {
-      logger.trace(TRACER, () => `${method}: the route no longer has ${host.cluster}`);
+      log.logger.trace(TRACER, () => `${method}: the route no longer has ${host.cluster}`);
     }
     affinity.prefer(host.addresses);
   }
   return new SessionCall(cookie, affinity, host && encodeSessionHost(host));
+}
+
+/** Logs the first unusable value of each cookie, as gRFC A55 requires, without the value, which belongs to a user. */
+class UnusableCookieLog {
+  private readonly logged = new Set<string>();
+
+  constructor(readonly logger: Logger) {}
+
+  noteValue(method: string, name: string, value: string): void {
+    this.logger.trace(TRACER, () => `${method}: cookie ${name} names no host: ${value}`);
+    if (this.logged.has(name) || this.logged.size >= MAX_LOGGED_NAMES) return;
+    this.logged.add(name);
+    // grpc-js has no level for warnings, and shows nothing below an error by default.
+    this.logger.error(
+      () =>
+        `The cookie "${name}" of a call to ${method} names no endpoint, so that any is used: ` +
+        `send the value of the set-cookie header unchanged (GRPC_TRACE=${TRACER} shows each)`,
+    );
+  }
 }
 
 class SessionCall implements CallFilter {

@@ -34,7 +34,12 @@ class Affinity implements CallAffinity {
 }
 
 const traces: string[] = [];
-const logger = { ...silentLogger, trace: (_: string, text: () => string) => traces.push(text()) };
+const errors: string[] = [];
+const logger = {
+  ...silentLogger,
+  trace: (_: string, text: () => string) => traces.push(text()),
+  error: (text: () => string) => errors.push(text()),
+};
 const filter = createStatefulSessionFilter({ logger });
 
 /** The filter at work on one call. */
@@ -113,6 +118,28 @@ describe('a call of a session', () => {
     expect(traces).toEqual(['/test.Echo/Say: cookie session names no host: nonsense']);
     expect(call.affinity.wanted).toEqual([]);
     expect(call.answer(A)).toEqual([setCookie(`${A};cluster:x`)]);
+  });
+
+  it('logs the first unusable value of each cookie, without the value (gRFC A55)', () => {
+    const fresh = createStatefulSessionFilter({ logger });
+    const call = (name: string, value: string) => {
+      const named = new StatefulSessionConfig(STATEFUL_SESSION, { name, path: '/', ttlMs: 0 });
+      const headers = headersOf({ cookie: `${name}=${value}` });
+      const affinity = new Affinity();
+      fresh
+        .prepare(named, undefined)
+        ?.create({ ...callWith(headers), method: '/test.Echo/Say', affinity }, 'f');
+    };
+    errors.splice(0);
+    for (const name of ['session', 'other', 'session']) {
+      for (const value of ['nonsense', 'secret', base64(A)]) call(name, value);
+    }
+    const text = (name: string) =>
+      `The cookie "${name}" of a call to /test.Echo/Say names no endpoint, so that any is used: ` +
+      'send the value of the set-cookie header unchanged (GRPC_TRACE=xds_stateful_session shows each)';
+    expect(errors).toEqual([text('session'), text('other')]);
+    for (let i = 0; i < 1000; i++) call(`s${i}`, 'nonsense');
+    expect(errors).toHaveLength(100);
   });
 });
 
