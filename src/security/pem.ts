@@ -54,10 +54,10 @@ export function parseIdentity(
   if (!privateKey.includes('PRIVATE KEY-----')) return err('no private key in PEM found');
   try {
     createSecureContext({ cert: certificateChain, key: privateKey });
-    // OpenSSL compares only a key of the kind that the certificate has; with another one, none would be presented.
+    // OpenSSL has a place for each kind of key, and does not compare certificates and keys of different kinds.
     const leaf = new X509Certificate(certificateChain);
     if (!leaf.checkPrivateKey(createPrivateKey(privateKey))) {
-      return err('the private key is not that of the certificate: they are of different kinds');
+      return err('the private key is not that of the certificate');
     }
     return ok({ certificateChain, privateKey });
   } catch (error) {

@@ -100,7 +100,12 @@ describe('parseIdentity', () => {
 
   it.each([
     ['another key', leaf.certificate, root.privateKey, /mismatch/],
-    ['a key of another kind', leaf.certificate, rsaKey, /^the private key is not that of/],
+    [
+      'a key of another kind',
+      leaf.certificate,
+      rsaKey,
+      /^the private key is not that of the certificate$/,
+    ],
     ['a truncated key', leaf.certificate, truncated(leaf.privateKey), /./],
     ['an empty key', leaf.certificate, '', /^no private key in PEM found$/],
     [

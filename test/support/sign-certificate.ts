@@ -19,8 +19,8 @@ export interface CertificateOptions {
   readonly usage?: string;
   /** Such as `serverAuth`. Default: unrestricted. */
   readonly extendedUsage?: string;
-  /** Such as `permitted;DNS:a.example`. Default: unconstrained. */
-  readonly nameConstraints?: string;
+  /** Such as `nameConstraints=critical,permitted;URI:td.test`. Default: none. */
+  readonly extensions?: string;
   /** Of the signature, such as `sha1`. Default: `sha256`. */
   readonly digest?: string;
 }
@@ -65,7 +65,7 @@ function prepare(request: SigningRequest): readonly string[] {
 }
 
 function configOf({ path, digest = 'sha256', ...options }: SigningRequest): string {
-  const { names = [], isAuthority = false, pathLength, extendedUsage, nameConstraints } = options;
+  const { names = [], isAuthority = false, pathLength, extendedUsage, extensions } = options;
   const usage = options.usage ?? (isAuthority ? 'keyCertSign,cRLSign' : 'digitalSignature');
   const length = pathLength === undefined ? '' : `,pathlen:${pathLength}`;
   // In a section of their own, in which a comma is a part of the name.
@@ -80,7 +80,7 @@ function configOf({ path, digest = 'sha256', ...options }: SigningRequest): stri
     `basicConstraints=critical,CA:${isAuthority}${length}`,
     ...(usage === '' ? [] : [`keyUsage=${usage}`]),
     ...(extendedUsage === undefined ? [] : [`extendedKeyUsage=${extendedUsage}`]),
-    ...(nameConstraints === undefined ? [] : [`nameConstraints=critical,${nameConstraints}`]),
+    ...(extensions === undefined ? [] : [extensions]),
     ...(names.length === 0 ? [] : ['subjectAltName=@names', '[names]', ...alternatives]),
   ];
   return `${lines.join('\n')}\n`;

@@ -1,11 +1,17 @@
 // Certificates made by openssl, once for each test file that uses them.
 
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Identity } from '../../src/security/certificate-provider';
-import { signCertificate, type CertificateOptions } from './sign-certificate';
+import { signCertificate, type CertificateOptions as SignedOptions } from './sign-certificate';
+
+/** What a certificate says, and the key that it has. */
+export interface CertificateOptions extends SignedOptions {
+  /** Whose key it has. Default: one of its own. */
+  readonly keyOf?: Identity;
+}
 
 /** A certificate with its key, which may sign others. */
 export interface TestCertificate extends Identity {
@@ -21,8 +27,8 @@ export class TestCertificates {
   private serial = 0;
 
   /** Makes a certificate authority that is signed by itself. */
-  authority(commonName: string): TestCertificate {
-    return this.create(commonName, { isAuthority: true }, undefined);
+  authority(commonName: string, options: CertificateOptions = {}): TestCertificate {
+    return this.create(commonName, { ...options, isAuthority: true }, undefined);
   }
 
   close(): void {
@@ -35,7 +41,8 @@ export class TestCertificates {
     issuer: (TestCertificate & { readonly path: string }) | undefined,
   ): TestCertificate {
     const path = join(this.folder, `${this.serial++}`);
-    this.run('ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', `${path}.key`);
+    if (options.keyOf !== undefined) writeFileSync(`${path}.key`, options.keyOf.privateKey);
+    else this.run('ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', `${path}.key`);
     const request = ['-key', `${path}.key`, '-subj', `/CN=${commonName}`, '-out', `${path}.csr`];
     this.run('req', '-new', ...request);
     signCertificate({

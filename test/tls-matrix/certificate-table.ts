@@ -48,12 +48,20 @@ const authorities: Readonly<Record<string, CertificateDescription>> = {
   'client-authority': authority({ extendedUsage: 'clientAuth' }),
   'server-authority': authority({ extendedUsage: 'serverAuth' }),
   'sha1-authority': authority({ digest: 'sha1' }),
-  'dns-authority': authority({ nameConstraints: 'permitted;DNS:inside.test' }),
-  'dns-excluding-authority': authority({ nameConstraints: 'excluded;DNS:outside.test' }),
-  'uri-authority': authority({ nameConstraints: 'permitted;URI:td.test' }),
-  'uri-excluding-authority': authority({ nameConstraints: 'excluded;URI:other.test' }),
-  'email-authority': authority({ nameConstraints: 'permitted;email:inside.test' }),
-  'ip-authority': authority({ nameConstraints: 'permitted;IP:10.0.0.0/255.0.0.0' }),
+  'dns-authority': authority({ extensions: 'nameConstraints=critical,permitted;DNS:inside.test' }),
+  'dns-excluding-authority': authority({
+    extensions: 'nameConstraints=critical,excluded;DNS:outside.test',
+  }),
+  'uri-authority': authority({ extensions: 'nameConstraints=critical,permitted;URI:td.test' }),
+  'uri-excluding-authority': authority({
+    extensions: 'nameConstraints=critical,excluded;URI:other.test',
+  }),
+  'email-authority': authority({
+    extensions: 'nameConstraints=critical,permitted;email:inside.test',
+  }),
+  'ip-authority': authority({
+    extensions: 'nameConstraints=critical,permitted;IP:10.0.0.0/255.0.0.0',
+  }),
   /** One authority, signed by two roots. */
   bridge: authority({ commonName: 'bridge' }),
   'bridge-of-other': authority({ by: 'other-root', commonName: 'bridge', keyOf: 'bridge' }),
@@ -61,7 +69,10 @@ const authorities: Readonly<Record<string, CertificateDescription>> = {
   'root-of-other': authority({ by: 'other-root', commonName: 'root', keyOf: 'root' }),
   /** A root that is constrained, and its twin that is not. */
   'constrained-root': root({
-    ...{ commonName: 'constrained', nameConstraints: 'permitted;DNS:inside.test' },
+    ...{
+      commonName: 'constrained',
+      extensions: 'nameConstraints=critical,permitted;DNS:inside.test',
+    },
   }),
   'unconstrained-twin': root({ commonName: 'constrained', keyOf: 'constrained-root' }),
   'other-domain-intermediate': authority({ by: 'other-root' }),
