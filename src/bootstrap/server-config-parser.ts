@@ -6,6 +6,7 @@ import {
   readRequiredString,
   type JsonFields,
 } from '../util/json-fields';
+import { quoteText } from '../util/cut-text';
 import type { Violations } from '../util/violations';
 import type { CredentialConfig, FetchConfig, ServerConfig } from './bootstrap';
 import { readOpaqueObject, type JsonObject, stableJson } from './opaque-object';
@@ -100,7 +101,7 @@ function checkSecurity(
 ): void {
   if (type === undefined) return;
   if (protocol === 'http' && type !== 'insecure') {
-    violations.add(`type ${JSON.stringify(type)} needs an https: URI`);
+    violations.add(`type ${quoteText(type)} needs an https: URI`);
   }
   if (protocol === 'https' && type === 'insecure') {
     violations.add('type "insecure" needs an http: URI');
@@ -137,8 +138,8 @@ function parseChannelCreds(
   const { supported, offered } = parseCredentials(fields.get('channel_creds'), support, place, 1);
   const first = supported[0];
   if (first === undefined && violations.count === before) {
-    const types = offered.map((type) => JSON.stringify(type)).join(', ');
-    const known = [...support.keys()].map((type) => JSON.stringify(type)).join(', ');
+    const types = offered.map((type) => quoteText(type)).join(', ');
+    const known = [...support.keys()].map((type) => quoteText(type)).join(', ');
     place.add(
       offered.length === 0
         ? 'must not be empty'

@@ -1,3 +1,4 @@
+import { quoteText } from '../util/cut-text';
 import { Metadata, Status, type StatusObject } from '../grpc-js';
 import {
   CallFailedError,
@@ -99,7 +100,7 @@ export class CallFilterChain implements CallFilter {
         const filter = factory.create(call, name);
         if (filter !== undefined) this.members.push({ name, filter });
       } catch (error) {
-        this.fail(this.members.length, error, `HTTP filter ${JSON.stringify(name)}`);
+        this.fail(this.members.length, error, `HTTP filter ${quoteText(name)}`);
         return;
       }
     }
@@ -108,7 +109,7 @@ export class CallFilterChain implements CallFilter {
   /** Names the filter that delays the request headers; `undefined` if none does. */
   get delayedBy(): string | undefined {
     if (this.holder === undefined) return undefined;
-    const name = JSON.stringify(this.holder.name);
+    const name = quoteText(this.holder.name);
     return `HTTP filter ${name} delays the call: see its config in the listener or route`;
   }
 
@@ -207,7 +208,7 @@ export class CallFilterChain implements CallFilter {
 }
 
 function describe({ name }: Member, method: keyof CallFilter): string {
-  return `HTTP filter ${JSON.stringify(name)}, ${method}`;
+  return `HTTP filter ${quoteText(name)}, ${method}`;
 }
 
 function callHasEnded(): CallFailedError {

@@ -1,3 +1,4 @@
+import { quoteText } from '../util/cut-text';
 /** One step into a JSON value: a field name, a map key or a list position. */
 export type PathSegment = string | number;
 
@@ -18,7 +19,7 @@ function formatPath(path: readonly PathSegment[]): string {
   let text = '';
   for (const segment of path) {
     if (typeof segment === 'number') text += `[${segment}]`;
-    else if (!plainKey.test(segment)) text += `[${JSON.stringify(segment)}]`;
+    else if (!plainKey.test(segment)) text += `[${quoteText(segment)}]`;
     else text += text === '' ? segment : `.${segment}`;
   }
   return text;

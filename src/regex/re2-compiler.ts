@@ -1,5 +1,6 @@
 import type * as Re2js from 're2js';
 import type { RE2JS } from 're2js';
+import { cutText } from '../util/cut-text';
 import { errorMessage } from '../util/error-message';
 import type { Violations } from '../util/violations';
 import { DfaBudget, BoundedDfa } from './dfa-budget';
@@ -120,7 +121,7 @@ class ResourceRegexes {
 function reasonOf(error: unknown): string {
   const message = errorMessage(error);
   const reason = message.startsWith(REASON_PREFIX) ? message.slice(REASON_PREFIX.length) : message;
-  return reason.length > MAX_REASON_LENGTH ? `${reason.slice(0, MAX_REASON_LENGTH)}…` : reason;
+  return cutText(reason, MAX_REASON_LENGTH);
 }
 
 function loadEngine(): typeof Re2js {

@@ -229,7 +229,7 @@ function describeCondition({ condition }: HeaderMatcher): string {
       const { matcher } = condition;
       if (matcher.kind === 'regex') return `regex ${matcher.regex.pattern}`;
       const insensitive = matcher.ignoreCase ? ', ignoring case' : '';
-      return `${matcher.kind} ${JSON.stringify(matcher.text)}${insensitive}`;
+      return `${matcher.kind} ${quoteText(matcher.text)}${insensitive}`;
     }
   }
 }

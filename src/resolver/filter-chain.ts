@@ -1,3 +1,4 @@
+import { quoteText } from '../util/cut-text';
 import type { XdsConfig } from '../dependency-manager/xds-config';
 import { Status } from '../grpc-js';
 import { CallFailedError } from '../http-filters/call-filter';
@@ -100,7 +101,7 @@ function prepare(
     return preparer.prepare(config, override);
   }
   return createFailingFactory(
-    `The override of HTTP filter ${JSON.stringify(name)} is ${override.configType}, ` +
+    `The override of HTTP filter ${quoteText(name)} is ${override.configType}, ` +
       `which does not fit ${config.configType}`,
   );
 }

@@ -68,17 +68,16 @@ function describeMatchers(matchers: readonly SanMatcher[]): string {
 
 function describeMatcher({ type, matcher }: SanMatcher): string {
   const text = matcher.kind === 'regex' ? matcher.regex.pattern : matcher.text;
-  const cut = text.length > MAX_SHOWN_LENGTH ? `${text.slice(0, MAX_SHOWN_LENGTH)}…` : text;
   const kind = type === 'any' ? matcher.kind : `${type} ${matcher.kind}`;
   const inAnyCase = matcher.kind !== 'regex' && matcher.ignoreCase ? ' in any case' : '';
-  return `${kind} "${sanitizeText(cut)}"${inAnyCase}`;
+  return `${kind} "${sanitizeText(text, MAX_SHOWN_LENGTH)}"${inAnyCase}`;
 }
 
 function describeNames(names: readonly SubjectAltName[]): string {
   if (names.length === 0) return 'the subject alternative names [] of the certificate';
   const shown = names
     .slice(0, MAX_SHOWN_NAMES)
-    .map(({ type, value }) => `${type}:${sanitizeText(value)}`);
+    .map(({ type, value }) => `${type}:${sanitizeText(value, MAX_SHOWN_LENGTH)}`);
   const more = names.length > shown.length ? `, and ${names.length - shown.length} more` : '';
   return `the subject alternative names [${shown.join(', ')}${more}] of the certificate`;
 }

@@ -1,3 +1,5 @@
+import { cutText } from '../util/cut-text';
+import { MAX_TEXT_LENGTH } from '../util/sanitize-text';
 import { Metadata, Status, type Channel } from '../grpc-js';
 import { parseConnectionError } from '../grpc-js/connection-error';
 import type { StreamStatus, XdsStream, XdsStreamHandler } from '../xds-client/transport';
@@ -99,7 +101,7 @@ export class GrpcStream implements XdsStream {
  * Without the time of day, the same failure has the same text each time, so that it is logged once.
  */
 export function describeDetails(details: string): string {
-  const { cause, note } = parseConnectionError(details);
+  const { cause, note } = parseConnectionError(cutText(details, MAX_TEXT_LENGTH));
   const text = note === '' ? cause : `${cause} (${note})`;
   return text.replace(/\s+/g, ' ').trim();
 }

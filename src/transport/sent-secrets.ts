@@ -1,5 +1,5 @@
 import { CallCredentials, type Metadata } from '../grpc-js';
-import { REDACTED } from '../util/sanitize-text';
+import { MAX_TEXT_LENGTH, REDACTED, redactCut } from '../util/sanitize-text';
 
 /** Names of headers whose values are secret. */
 const SECRET_NAME = /auth|token|secret|cookie|jwt|credential|assertion|api-?key/i;
@@ -22,11 +22,13 @@ export class SentSecrets {
     }
   }
 
-  /** Replaces every secret, also one that is cut short after 16 characters. */
+  /** Cuts a text and replaces every secret in it, also one that is cut short after 16 characters. */
   redact(text: string): string {
-    let redacted = text;
-    for (const secret of this.secrets) redacted = redactOne(redacted, secret);
-    return redacted;
+    return redactCut(text, MAX_TEXT_LENGTH, (read) => {
+      let redacted = read;
+      for (const secret of this.secrets) redacted = redactOne(redacted, secret);
+      return redacted;
+    });
   }
 
   /** Wraps credentials so that the secrets they generate are kept. */

@@ -1,3 +1,8 @@
+import { cutText } from './cut-text';
+
+/** Characters of a text from outside that a status or a log line shows. */
+export const MAX_TEXT_LENGTH = 16_384;
+
 /** Control characters, invisible format characters such as those that reverse text, lone surrogates, line separators. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
@@ -15,15 +20,36 @@ const shortEscapes: ReadonlyMap<string, string> = new Map([
   ['\t', '\\t'],
 ]);
 
+/** A secret is recognised by as many characters, so that fewer of it may be left at the end of a cut text. */
+const MIN_SECRET_LENGTH = 16;
+
 /**
- * Sanitizes text from the network for a status or a log line: escapes control characters, which could forge a line or
- * control a terminal, and redacts tokens, because servers echo them. Idempotent; other text is unchanged.
+ * Sanitizes text from the network for a status or a log line: cuts it, escapes control characters, which could forge a line
+ * or control a terminal, and redacts tokens, because servers echo them. Idempotent; other text is unchanged.
+ *
+ * It is cut before anything else is done to it: each character that is replaced takes 0.1 to 0.7 µs.
+ *
+ * @param maxLength Characters of the result, besides `…`.
  */
-export function sanitizeText(text: string): string {
-  return text
-    .replace(JWT, REDACTED)
-    .replace(AUTHORIZATION, `$1 ${REDACTED}`)
-    .replace(UNPRINTABLE, escape);
+export function sanitizeText(text: string, maxLength = MAX_TEXT_LENGTH): string {
+  const clean = redactCut(text, maxLength, (read) =>
+    read.replace(JWT, REDACTED).replace(AUTHORIZATION, `$1 ${REDACTED}`),
+  ).replace(UNPRINTABLE, escape);
+  return cutText(clean, maxLength);
+}
+
+/**
+ * Cuts a text and redacts what is left, without the beginning of a secret at the end.
+ * @param redact Redacts secrets of at least 16 characters.
+ */
+export function redactCut(
+  text: string,
+  maxLength: number,
+  redact: (text: string) => string,
+): string {
+  // One more for the mark of a text that was cut before.
+  if (text.length <= maxLength + 1) return redact(text);
+  return `${redact(text.slice(0, maxLength)).slice(0, 1 - MIN_SECRET_LENGTH)}…`;
 }
 
 function escape(character: string): string {

@@ -1,3 +1,4 @@
+import { cutText, quoteText } from './cut-text';
 import { MESSAGE_LIMIT, ReadBudget } from './read-budget';
 
 /** Violations of one input of which the texts are kept; further ones are counted. */
@@ -19,6 +20,9 @@ export function countViolations(all: readonly string[]): CountedViolations {
     ? { texts: all, more: 0 }
     : { texts: all.slice(0, -1), more: Number(more) };
 }
+
+/** Characters of one of these texts. */
+const MAX_VIOLATION_LENGTH = 4096;
 
 /** The violations of one input. */
 interface Findings {
@@ -63,7 +67,7 @@ export class Violations {
 
   /** Returns the cursor of a map value. */
   key(name: string): Violations {
-    return new Violations(this, JSON.stringify(name), false, this.findings, this.budget);
+    return new Violations(this, quoteText(name), false, this.findings, this.budget);
   }
 
   /** Adds a violation at this place. Returns `undefined`, which parsers return for an invalid input. */
@@ -72,7 +76,8 @@ export class Violations {
     findings.count++;
     if (findings.texts.length >= MAX_VIOLATION_TEXTS) return undefined;
     const path = this.path();
-    findings.texts.push(path === '' ? reason : `${path}: ${reason}`);
+    const text = path === '' ? reason : `${path}: ${reason}`;
+    findings.texts.push(cutText(text, MAX_VIOLATION_LENGTH));
     return undefined;
   }
 

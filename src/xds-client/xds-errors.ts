@@ -32,8 +32,7 @@ export function describeServer(server: ServerConfig, nodeId: string): string {
 
 /** Names a resource. */
 export function describeResource({ typeName, name }: ResourceId): string {
-  const shown = name.length > MAX_SHOWN_NAME ? `${name.slice(0, MAX_SHOWN_NAME)}…` : name;
-  return `${typeName} "${sanitizeText(shown)}"`;
+  return `${typeName} "${sanitizeText(name, MAX_SHOWN_NAME)}"`;
 }
 
 /** Describes how many pending resources a list leaves out. */
@@ -145,7 +144,7 @@ export function timeoutError(id: ResourceId, server: string, timeout: ResourceTi
 export function serverError(id: ResourceId, server: string, status: StreamStatus): XdsError {
   return {
     kind: status.code === StatusCode.NOT_FOUND ? 'does-not-exist' : 'server-error',
-    message: `${describeResource(id)}: ${server} reports ${statusName(status.code)}: ${sanitizeText(status.details.slice(0, MAX_LIST_LENGTH))}`,
+    message: `${describeResource(id)}: ${server} reports ${statusName(status.code)}: ${sanitizeText(status.details, MAX_LIST_LENGTH)}`,
   };
 }
 
@@ -166,8 +165,7 @@ export function joinBounded(all: readonly string[]): string {
     if (count > 0 && length > MAX_LIST_LENGTH) break;
     count++;
   }
-  const joined = sanitizeText(texts.slice(0, count).join(SEPARATOR));
-  const shown = joined.length > MAX_LIST_LENGTH ? `${joined.slice(0, MAX_LIST_LENGTH)}…` : joined;
+  const shown = sanitizeText(texts.slice(0, count).join(SEPARATOR), MAX_LIST_LENGTH);
   const left = texts.length - count + more;
   return left === 0 ? shown : `${shown}${SEPARATOR}and ${left} more`;
 }

@@ -1,3 +1,4 @@
+import { quoteText } from '../../util/cut-text';
 import { Status, type CallCredentials } from '../../grpc-js';
 import { CallFailedError } from '../call-filter';
 import { asConfig, type FilterCall, type HttpFilter } from '../http-filter';
@@ -48,14 +49,14 @@ function authenticate({ cluster, routing }: FilterCall, context: AuthnContext): 
   const value = metadata.value?.get(instance);
   if (value === undefined) return;
   if (value.kind !== 'audience') {
-    throw unavailable(cluster, `its metadata ${JSON.stringify(instance)} is not an Audience`);
+    throw unavailable(cluster, `its metadata ${quoteText(instance)} is not an Audience`);
   }
   const cache = routing.states.get(instance, CredentialsCache, () => new CredentialsCache());
   routing.addCallCredentials(cache.get(value.url, cacheSize, createCredentials));
 }
 
 function unavailable(cluster: string, reason: string): CallFailedError {
-  const details = `GCP authentication: Cluster ${JSON.stringify(cluster)}: ${reason}`;
+  const details = `GCP authentication: Cluster ${quoteText(cluster)}: ${reason}`;
   return new CallFailedError({ code: Status.UNAVAILABLE, details });
 }
 

@@ -7,6 +7,7 @@ import type { Cookie } from '../../generated/envoy/type/http/v3/cookie';
 import type { HttpFilterConfig } from '../../resources/extension-points';
 import { unpackAny } from '../../resources/shared/any';
 import type { ExtensionConfig } from '../../resources/shared/extension-parser';
+import { quoteText } from '../../util/cut-text';
 import { durationToMs } from '../../util/duration';
 import type { Violations } from '../../util/violations';
 import { decodeFilterMessage } from '../http-filter';
@@ -110,6 +111,6 @@ function parseCookie(
 function checkText(text: string, pattern: RegExp, violations: Violations): void {
   if (text.length > MAX_LENGTH) violations.add(`must have at most ${MAX_LENGTH} characters`);
   else if (!pattern.test(text)) {
-    violations.add(`cannot be that of a cookie: ${JSON.stringify(text)}`);
+    violations.add(`cannot be that of a cookie: ${quoteText(text)}`);
   }
 }

@@ -1,3 +1,4 @@
+import { quoteText } from '../../util/cut-text';
 import { PickResultType, Status, type PickArgs, type Picker, type PickResult } from '../../grpc-js';
 import { toCallAttributes, type CallAttributes } from '../call-attributes';
 import { createDropResult, QUEUED } from '../connectivity';
@@ -43,7 +44,7 @@ export class ClusterManagerPicker implements Picker {
       this.onDue(cluster);
       return QUEUED;
     }
-    const quoted = JSON.stringify(cluster);
+    const quoted = quoteText(cluster);
     return this.pickers.removed.has(cluster)
       ? createDropResult(Status.UNAVAILABLE, `${quoted} was removed while the call waited for it`)
       : createDropResult(Status.INTERNAL, `${quoted} is not part of the load-balancing config`);

@@ -181,6 +181,5 @@ function withoutAddresses(cause: string, { addresses }: XdsEndpoint): string {
     const suffix = ` ${subchannelAddressToString(address)}`;
     if (text.endsWith(suffix)) text = text.slice(0, -suffix.length);
   }
-  const shown = sanitizeText(text.trim());
-  return shown.length > MAX_CAUSE_LENGTH ? `${shown.slice(0, MAX_CAUSE_LENGTH)}…` : shown;
+  return sanitizeText(text.trim(), MAX_CAUSE_LENGTH);
 }

@@ -4,6 +4,7 @@ import {
 } from '../../generated/envoy/extensions/load_balancing_policies/ring_hash/v3/ring_hash';
 import type { LbConfig } from '../../resources/extension-points';
 import { decodeMessage, enumName } from '../../resources/shared/any';
+import { quoteText } from '../../util/cut-text';
 import { type JsonFields, parseObject, readInteger, readString } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
 import type { LbConfigConverter } from '../registry/lb-config-converter';
@@ -75,8 +76,7 @@ function readHeaderName(fields: JsonFields, violations: Violations): string {
   const name = readString(fields, 'requestHashHeader', violations)?.toLowerCase() ?? '';
   if (name === '') return name;
   const at = violations.at('requestHashHeader');
-  if (!/^[0-9a-z_.-]+$/.test(name))
-    at.add(`must be the name of a header, not ${JSON.stringify(name)}`);
+  if (!/^[0-9a-z_.-]+$/.test(name)) at.add(`must be the name of a header, not ${quoteText(name)}`);
   else if (name.endsWith('-bin')) at.add('must not be the name of a binary header');
   return name;
 }

@@ -1,3 +1,4 @@
+import { quoteText } from '../../util/cut-text';
 import { ConnectivityState } from '../../grpc-js';
 import type {
   ChannelOptions,
@@ -213,7 +214,7 @@ export class ChildPolicy implements InstanceOwner {
 function createUnknownPolicy(host: LbHost, policyName: string): LbPolicy {
   return {
     update() {
-      const text = `Load-balancing policy ${JSON.stringify(policyName)} is not registered`;
+      const text = `Load-balancing policy ${quoteText(policyName)} is not registered`;
       host.updateState(ConnectivityState.TRANSIENT_FAILURE, createFailurePicker(text), text);
     },
     exitIdle() {},

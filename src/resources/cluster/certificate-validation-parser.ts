@@ -5,6 +5,7 @@ import {
   type SubjectAltNameMatcher,
 } from '../../generated/envoy/extensions/transport_sockets/tls/v3/common';
 import type { CommonTlsContext } from '../../generated/envoy/extensions/transport_sockets/tls/v3/tls';
+import { quoteText } from '../../util/cut-text';
 import { assertNever } from '../../util/assert-never';
 import type { Violations } from '../../util/violations';
 import type { CertificateProviders } from '../../xds-client/resource-type';
@@ -86,7 +87,7 @@ export function parseInstance(
   if (certificateProviders.has(instanceName)) return { instanceName, certificateName };
   return violations
     .at('instance_name')
-    .add(`${JSON.stringify(instanceName)} is not in certificate_providers of the bootstrap`);
+    .add(`${quoteText(instanceName)} is not in certificate_providers of the bootstrap`);
 }
 
 function withoutMatchers(instance: CertificateInstance | undefined): Validation | undefined {

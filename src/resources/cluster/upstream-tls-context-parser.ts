@@ -3,6 +3,7 @@ import {
   UpstreamTlsContext,
   type CommonTlsContext,
 } from '../../generated/envoy/extensions/transport_sockets/tls/v3/tls';
+import { quoteText } from '../../util/cut-text';
 import type { Violations } from '../../util/violations';
 import { unpackAny } from '../shared/any';
 import {
@@ -32,7 +33,7 @@ export function parseUpstreamTls(
   violations: Violations,
 ): UpstreamTls | undefined {
   if (name !== SOCKET_NAME) {
-    violations.at('name').add(`must be ${SOCKET_NAME}, not ${JSON.stringify(name)}`);
+    violations.at('name').add(`must be ${SOCKET_NAME}, not ${quoteText(name)}`);
   }
   const at = violations.at('typed_config');
   const message = unpackAny(configType?.value, upstreamTlsContextType, at);

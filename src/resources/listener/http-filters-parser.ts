@@ -1,5 +1,6 @@
 import { FilterConfig } from '../../generated/envoy/config/route/v3/route_components';
 import type { HttpFilter } from '../../generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager';
+import { quoteText } from '../../util/cut-text';
 import type { Violations } from '../../util/violations';
 import type { HttpFilterParser, TypedBytes } from '../extension-points';
 import type { HttpFilterOverride, HttpFilterOverrides } from '../route-config/route-config';
@@ -65,7 +66,7 @@ function checkLength(length: number, violations: Violations): boolean {
 
 function checkName(name: string, names: Set<string>, violations: Violations): void {
   if (name === '') violations.add('must not be empty');
-  else if (names.has(name)) violations.add(`duplicate name ${JSON.stringify(name)}`);
+  else if (names.has(name)) violations.add(`duplicate name ${quoteText(name)}`);
   names.add(name);
 }
 

@@ -1,4 +1,5 @@
 import type { ClusterSpecifierPlugin } from '../../generated/envoy/config/route/v3/route_components';
+import { quoteText } from '../../util/cut-text';
 import type { Violations } from '../../util/violations';
 import { readExtension } from '../shared/extension-parser';
 
@@ -18,7 +19,7 @@ export function parseClusterSpecifierPlugins(
       continue;
     }
     const { name, typedConfig } = extension;
-    if (names.has(name)) at.at('name').add(`duplicate name ${JSON.stringify(name)}`);
+    if (names.has(name)) at.at('name').add(`duplicate name ${quoteText(name)}`);
     names.add(name);
     const config = readExtension(typedConfig, at.at('typed_config'));
     if (config !== undefined && !isOptional) {

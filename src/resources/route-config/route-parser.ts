@@ -5,6 +5,7 @@ import type {
   WeightedCluster as WeightedClusterMessage,
   WeightedCluster_ClusterWeight,
 } from '../../generated/envoy/config/route/v3/route_components';
+import { quoteText } from '../../util/cut-text';
 import { assertNever } from '../../util/assert-never';
 import { durationToMs } from '../../util/duration';
 import type { Violations } from '../../util/violations';
@@ -120,7 +121,7 @@ function parseClusterSpecifier(
     case 'clusterSpecifierPlugin': {
       const name = clusterSpecifier.value;
       if (plugins.has(name)) return 'unusable';
-      const reason = `no entry of cluster_specifier_plugins is named ${JSON.stringify(name)}`;
+      const reason = `no entry of cluster_specifier_plugins is named ${quoteText(name)}`;
       return violations.at('cluster_specifier_plugin').add(reason);
     }
     default:

@@ -2,6 +2,7 @@ import {
   Route as RouteMessage,
   VirtualHost as VirtualHostMessage,
 } from '../../generated/envoy/config/route/v3/route_components';
+import { quoteText } from '../../util/cut-text';
 import type { Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import type { CompiledRegex, RegexCompiler, ParseContext } from '../extension-points';
@@ -114,9 +115,7 @@ function checkDomains(domains: readonly string[], violations: Violations): void 
     if (!isValid) {
       violations
         .index(i)
-        .add(
-          `must be a name, possibly with one * at its start or end, not ${JSON.stringify(domain)}`,
-        );
+        .add(`must be a name, possibly with one * at its start or end, not ${quoteText(domain)}`);
     }
   }
 }

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import type { Address } from '../../generated/envoy/config/core/v3/address';
+import { quoteText } from '../../util/cut-text';
 import type { Violations } from '../../util/violations';
 import type { SocketAddress } from '../endpoints/endpoints';
 
@@ -26,7 +27,7 @@ export function parseAddress(
   if (isLiteral && port !== undefined && port <= MAX_PORT) return { host, port };
   const at = violations.at('socket_address');
   if (!isLiteral) {
-    at.at('address').add(`must be a literal IP address, not ${JSON.stringify(host)}`);
+    at.at('address').add(`must be a literal IP address, not ${quoteText(host)}`);
   }
   if (port === undefined) at.at('port_value').add('field not present');
   else if (port > MAX_PORT) at.at('port_value').add(`must not exceed ${MAX_PORT}, but is ${port}`);

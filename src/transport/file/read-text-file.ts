@@ -2,6 +2,7 @@ import { findJsonError } from '../../bootstrap/json-syntax';
 import { encodeJson, hasMessage } from '../../proto-json/encode-json';
 import { describeJson, isJsonObject } from '../../proto-json/explain-json';
 import { formatJsonProblem, type JsonProblem } from '../../proto-json/json-problem';
+import { quoteText } from '../../util/cut-text';
 import { JsonLimitError, parseBoundedJson, type JsonLimits } from '../../util/bounded-json';
 import { errorMessage } from '../../util/error-message';
 import { err, ok, type Result } from '../../util/result';
@@ -103,7 +104,7 @@ class TextReader {
     for (const [key, items] of Object.entries(value)) {
       if (versionKeys.includes(key) || ignoredKeys.has(key) || key.startsWith('x-')) continue;
       if (!lists.has(key)) {
-        const reason = `unknown key ${JSON.stringify(key)}; expected ${names}, or x-… for anchors`;
+        const reason = `unknown key ${quoteText(key)}; expected ${names}, or x-… for anchors`;
         this.problems.push({ path: [], reason, key });
       } else if (Array.isArray(items)) {
         items.forEach((item, index) => this.readResource(lists.get(key), item, [key, index]));

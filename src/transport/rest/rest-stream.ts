@@ -3,6 +3,7 @@ import {
   DiscoveryRequest,
   DiscoveryResponse,
 } from '../../generated/envoy/service/discovery/v3/discovery';
+import { cutText } from '../../util/cut-text';
 import type { Clock } from '../../util/clock';
 import { errorMessage } from '../../util/error-message';
 import type { Handle } from '../../util/handle';
@@ -316,7 +317,7 @@ const MAX_READ_BODY = 1000;
 /** Describes a response with an error status. */
 function toStatus(path: string, { status, body }: HttpResponse): StreamStatus {
   const text = body.slice(0, MAX_READ_BODY).replace(/\s+/g, ' ').trim();
-  const shown = text.length > MAX_BODY ? `${text.slice(0, MAX_BODY)}…` : text;
+  const shown = cutText(text, MAX_BODY);
   const fact = `${path} was answered with HTTP status ${status}`;
   const details = shown === '' ? fact : `${fact}: ${shown}`;
   return { code: statusOfHttp(status), details };
