@@ -46,6 +46,8 @@ interface Pause {
 const MARGIN_MS = 30_000;
 /** A token with less time left is requested again in the background. */
 const AHEAD_MS = 60_000;
+/** Milliseconds between a token and the next request, however soon it expires: calls do not request one each. */
+const MIN_REQUEST_INTERVAL_MS = 1000;
 /** Servers accept headers of some kilobytes, in all; Node.js sends 64 KiB of them at most. */
 export const MAX_TOKEN_BYTES = 64 * 1024;
 /** Bounds on the claims of a token. */
@@ -61,6 +63,8 @@ export class CachedToken {
   private isFetching = false;
   private token: Token | undefined;
   private pause: Pause | undefined;
+  /** Before this, a token that has not expired is not requested again; on the monotonic clock. */
+  private nextRequestMs = 0;
   private backoff: BackoffStep;
 
   constructor(
@@ -73,9 +77,10 @@ export class CachedToken {
   /** Calls back with the token, at once if it is cached. */
   get(callback: TokenCallback): void {
     const remainingMs = this.remainingMs();
-    if (this.token !== undefined && remainingMs > 0) {
+    const isNew = this.dependencies.clock.monotonicMs() < this.nextRequestMs;
+    if (this.token !== undefined && remainingMs > (isNew ? -MARGIN_MS : 0)) {
       callback(ok(this.token.text));
-      if (remainingMs < AHEAD_MS && !this.isPausing()) this.startFetching();
+      if (remainingMs < AHEAD_MS && !isNew && !this.isPausing()) this.startFetching();
     } else if (this.pause !== undefined && this.isPausing()) {
       callback(err(this.pause.failure));
     } else {
@@ -141,6 +146,7 @@ export class CachedToken {
     if (read.ok) {
       this.token = read.value;
       this.pause = undefined;
+      this.nextRequestMs = this.dependencies.clock.monotonicMs() + MIN_REQUEST_INTERVAL_MS;
       this.backoff = this.firstBackoff();
     } else {
       const untilMs = this.dependencies.clock.monotonicMs() + this.backoff.delayMs;

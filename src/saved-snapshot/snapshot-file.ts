@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { DiscoveryResponse, Resource } from '../generated/envoy/service/discovery/v3/discovery';
 import type { Any } from '../generated/google/protobuf/any';
 import { errorMessage } from '../util/error-message';
+import { MESSAGE_LIMIT, ReadBudget, type ReadLimit } from '../util/read-budget';
 import { err, ok, type Result } from '../util/result';
 
 /** One resource as it was accepted. */
@@ -23,6 +24,15 @@ export interface SavedSnapshot {
 
 /** A larger file is neither written nor read. */
 export const MAX_SNAPSHOT_BYTES = 256 * 1024 * 1024;
+
+/** Resources of a file, of any size. */
+export const MAX_SAVED_RESOURCES = 250_000;
+
+/** Of a file as a whole: each resource has three fields. */
+const FILE_LIMIT: ReadLimit = { maxFields: 3 * MAX_SAVED_RESOURCES + 10, scope: 'file' };
+
+/** Bytes of the first line, which is shorter. */
+const MAX_HEADER_BYTES = 1024;
 
 // Changes with every change of the format that older versions would misread.
 const FORMAT = 'grpc-xds-snapshot/1';
@@ -47,16 +57,21 @@ export function encodeSnapshot({ identity, savedAtMs, resources }: SavedSnapshot
  * @returns the snapshot, or why it must not be used.
  */
 export function decodeSnapshot(content: Buffer, identity: string): Result<SavedSnapshot, string> {
-  const end = content.indexOf('\n');
-  const [format, savedFor, savedAt = '', digest] = content.toString('latin1', 0, end).split(' ');
+  const end = content.subarray(0, MAX_HEADER_BYTES).indexOf('\n');
+  const header = content.toString('latin1', 0, Math.max(0, end));
+  const [format, savedFor, savedAt = '', digest] = header.split(' ');
   if (end < 0 || format !== FORMAT) return err(`is not a snapshot of the form ${FORMAT}`);
   if (savedFor !== identity) return err('was saved for another node or other servers');
   const payload = content.subarray(end + 1);
   const savedAtMs = Date.parse(savedAt);
   if (digestOf(payload) !== digest || Number.isNaN(savedAtMs)) return err('is damaged');
   try {
-    const resources = DiscoveryResponse.decode(payload).resources.map(unwrap);
-    return ok({ identity, savedAtMs, resources });
+    const budget = new ReadBudget(FILE_LIMIT);
+    const { resources } = DiscoveryResponse.decode(payload, undefined, budget);
+    if (resources.length > MAX_SAVED_RESOURCES) {
+      return err(`has ${resources.length} resources, more than ${MAX_SAVED_RESOURCES}`);
+    }
+    return ok({ identity, savedAtMs, resources: resources.map(unwrap) });
   } catch (error) {
     return err(`is damaged: ${errorMessage(error)}`);
   }
@@ -68,7 +83,8 @@ function wrap({ typeUrl, name, version, bytes }: SavedResource): Any {
 }
 
 function unwrap({ value }: Any): SavedResource {
-  const { name, version, resource } = Resource.decode(value);
+  const budget = new ReadBudget(MESSAGE_LIMIT);
+  const { name, version, resource } = Resource.decode(value, undefined, budget);
   if (resource === undefined) throw new Error('a wrapper contains no resource');
   return { typeUrl: resource.typeUrl, name, version, bytes: resource.value };
 }

@@ -6,7 +6,12 @@ import { errorMessage } from '../util/error-message';
 import type { Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import type { ResourceSnapshot } from '../xds-client/client-snapshot';
-import { encodeSnapshot, MAX_SNAPSHOT_BYTES, type SavedResource } from './snapshot-file';
+import {
+  encodeSnapshot,
+  MAX_SAVED_RESOURCES,
+  MAX_SNAPSHOT_BYTES,
+  type SavedResource,
+} from './snapshot-file';
 
 /** Constructor options of a writer. */
 export interface SnapshotWriterOptions {
@@ -22,6 +27,9 @@ export interface SnapshotWriterOptions {
 /** Milliseconds from a change to its writing, together with later changes. */
 const DELAY_MS = 1000;
 
+/** The delay of a change after a file that took long to make: so many times as long. */
+const PAUSE_FACTOR = 20;
+
 /**
  * Writes the file of the resources last accepted. Changes are written together, some time after the first, and never
  * two at a time. The file is replaced atomically.
@@ -30,6 +38,8 @@ export class SnapshotWriter {
   private timer: Handle | undefined;
   private isWriting = false;
   private isDirty = false;
+  /** How long it took to make the last file. */
+  private costMs = 0;
   /** The problem logged last, so that each is logged once. */
   private lastProblem: string | undefined;
 
@@ -38,16 +48,27 @@ export class SnapshotWriter {
   /** Handles that a resource was accepted. */
   changed(): void {
     if (this.isWriting) this.isDirty = true;
-    else this.timer ??= this.options.clock.setTimer(() => this.save(), DELAY_MS);
+    else {
+      const delayMs = Math.max(DELAY_MS, PAUSE_FACTOR * this.costMs);
+      this.timer ??= this.options.clock.setTimer(() => this.save(), delayMs);
+    }
   }
 
   private save(): void {
     this.timer = undefined;
     this.isDirty = false;
     const { config, read, clock, write = replaceFile } = this.options;
+    const startMs = clock.monotonicMs();
     const resources = acceptedResources(read());
     if (resources.length === 0) return;
+    if (resources.length > MAX_SAVED_RESOURCES) {
+      this.report(
+        `${resources.length} resources are more than the ${MAX_SAVED_RESOURCES} it may have`,
+      );
+      return;
+    }
     const content = encodeSnapshot({ ...config, savedAtMs: clock.now(), resources });
+    this.costMs = clock.monotonicMs() - startMs;
     if (content.length > MAX_SNAPSHOT_BYTES) {
       this.report(`${content.length} bytes are more than the ${MAX_SNAPSHOT_BYTES} it may have`);
       return;

@@ -14,6 +14,8 @@ import { FakeClock } from '../support/fake-clock';
 const base64 = (json: unknown) => Buffer.from(JSON.stringify(json)).toString('base64url');
 const tokenOf = (claims: unknown) => `${base64({ alg: 'none' })}.${base64(claims)}.c2ln`;
 
+const NO_OBJECT = 'not a JWT: the second part is not a JSON object';
+
 describe('the expiry of a JWT', () => {
   it('is the claim "exp", in seconds', () => {
     expect(readJwtExpiry(tokenOf({ exp: 1_700_000_000.5, iat: 1 }))).toEqual({
@@ -33,6 +35,16 @@ describe('the expiry of a JWT', () => {
     [tokenOf(null), 'not a JWT: the second part is not a JSON object'],
     [tokenOf({}), 'a JWT without the claim "exp"'],
     [tokenOf({ exp: '1700000000' }), 'a JWT without the claim "exp"'],
+    [tokenOf({ exp: null }), 'a JWT without the claim "exp"'],
+    [tokenOf({ exp: [[1]] }), 'a JWT without the claim "exp"'],
+    [tokenOf({ exp: { valueOf: 1 } }), 'a JWT without the claim "exp"'],
+    [tokenOf({ exp: -1e300 }).replace('c2ln', 'a\nb'), 'not a JWT: not three parts in base64url'],
+    ['a.b\r\nx-y: z.c', 'not a JWT: not three parts in base64url'],
+    [`a.${Buffer.from('['.repeat(40_000)).toString('base64url')}.c`, NO_OBJECT],
+    [`a.${Buffer.from('{"a":'.repeat(9000)).toString('base64url')}.c`, NO_OBJECT],
+    [`a.${base64({ exp: 1, a: new Array(11_000).fill(1) })}.c`, NO_OBJECT],
+    ['a.'.repeat(500_000), 'longer than 65536 bytes'],
+    [tokenOf({ exp: 1, a: 'x'.repeat(65_536) }), 'longer than 65536 bytes'],
     [tokenOf({ exp: 1e308 }), 'a JWT whose claim "exp" is not a time'],
   ])('is missing in %j', (token, error) => {
     expect(readJwtExpiry(token)).toEqual({ ok: false, error });
@@ -173,14 +185,26 @@ describe('a token in a file', () => {
     );
   });
 
-  it('is sent shortly before it expires, and read again for the next call', () => {
+  it.each([10, 45, 80])('is read at most once a second when it has %d s left', (seconds) => {
     const file = create();
-    content = lasting(10);
+    content = lasting(seconds);
     const told = ask(file);
     answer();
     expect(told).toEqual(got(content));
+    for (let i = 0; i < 1000; i++) expect(ask(file)).toEqual(got(content));
+    clock.advance(999);
+    expect([ask(file), reads]).toEqual([got(content), 1]);
+    clock.advance(1);
     ask(file);
+    answer();
     expect(reads).toBe(2);
+    for (let i = 0; i < 10_000; i++) {
+      content = lasting(seconds);
+      ask(file);
+      answer();
+      clock.advance(0.1);
+    }
+    expect(reads).toBeLessThan(5);
   });
 
   it('is read again only after a backoff, and only on request', () => {

@@ -1,4 +1,5 @@
 import { LoadStatsResponse } from '../../src/generated/envoy/service/load_stats/v3/lrs';
+import { MESSAGE_LIMIT } from '../../src/util/read-budget';
 import { FakeClock } from '../support/fake-clock';
 import { LrsHarness, zone } from './harness';
 
@@ -64,7 +65,7 @@ describe('LRS responses without a pause', () => {
     [
       'with a million clusters',
       encodeResponse({ clusters: new Array<string>(1_000_000).fill('c') }),
-      'sent a response that is too large: clusters: more than 100000 fields in one message',
+      `sent a response that is too large: clusters: more than ${MESSAGE_LIMIT.maxFields} fields in one message`,
     ],
   ])('end the stream, to be opened after the backoff, when they are %s', (_, bytes, reason) => {
     const lrs = new LrsHarness();

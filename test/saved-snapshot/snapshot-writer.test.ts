@@ -5,6 +5,7 @@ import {
 import { decodeSnapshot } from '../../src/saved-snapshot/snapshot-file';
 import type { ResourceSnapshot } from '../../src/xds-client/client-snapshot';
 import { FakeClock } from '../support/fake-clock';
+import { SlowClock } from '../support/slow-clock';
 
 const config = { path: '/saved', identity: 'same' };
 
@@ -101,6 +102,36 @@ describe('the saving of resources', () => {
     expect(scene.errors).toEqual([
       'the resources in use cannot be saved in /saved: disk full',
       'the resources in use cannot be saved in /saved: no such directory',
+    ]);
+  });
+
+  it('waits longer after a file that took long to make', async () => {
+    const clock = new SlowClock();
+    const scene = new Scene({
+      clock,
+      read: () => {
+        clock.spentMs += 500;
+        return [resource('one')];
+      },
+    });
+    scene.writer.changed();
+    clock.advance(1000);
+    await scene.written();
+    scene.writer.changed();
+    clock.advance(9999);
+    expect(scene.files).toHaveLength(1);
+    clock.advance(1);
+    expect(scene.files).toHaveLength(2);
+  });
+
+  it('writes no more resources than can be read', () => {
+    const one = resource('one');
+    const scene = new Scene({ read: () => new Array<ResourceSnapshot>(250_001).fill(one) });
+    scene.writer.changed();
+    scene.clock.advance(1000);
+    expect(scene.files).toEqual([]);
+    expect(scene.errors).toEqual([
+      expect.stringContaining('250001 resources are more than the 250000 it may have'),
     ]);
   });
 });
