@@ -19,13 +19,19 @@ export interface ReportedCluster {
   readonly localities: readonly LocalityEndpoints[];
 }
 
+/** Why an endpoint fails, and since when on the monotonic clock. */
+interface Failure {
+  readonly sinceMs: number;
+  readonly cause: string;
+}
+
 /**
  * Logs which endpoints of a cluster fail while others are used, and when none does any more. A cause is reported when it
  * appears, and when its endpoints have doubled in number. While the cluster is not READY, its own failure is logged.
  */
 export class FailingEndpoints implements EndpointWatcher {
-  /** Since when each endpoint has failed, on the monotonic clock; the one that failed first at the beginning. */
-  private readonly failing = new Map<FailedEndpoint, number>();
+  /** The endpoint that failed first at the beginning. */
+  private readonly failing = new Map<FailedEndpoint, Failure>();
   /** The number of endpoints by cause when it was reported last. */
   private readonly reported = new Map<string, number>();
   private reportedMs = -Infinity;
@@ -44,7 +50,9 @@ export class FailingEndpoints implements EndpointWatcher {
   onFailed(endpoint: FailedEndpoint): void {
     const nowMs = this.environment.clock.monotonicMs();
     if (this.failing.size === 0 && this.reported.size === 0) this.startMs = nowMs;
-    if (!this.failing.has(endpoint)) this.failing.set(endpoint, nowMs);
+    const sinceMs = this.failing.get(endpoint)?.sinceMs ?? nowMs;
+    // Determined here: a report of a hundred thousand endpoints would take too long for one turn of the event loop.
+    this.failing.set(endpoint, { sinceMs, cause: endpointCause(endpoint) });
     this.schedule();
   }
 
@@ -99,8 +107,7 @@ export class FailingEndpoints implements EndpointWatcher {
 
   private groupByCause(): Map<string, FailedEndpoint[]> {
     const byCause = new Map<string, FailedEndpoint[]>();
-    for (const failed of this.failing.keys()) {
-      const cause = endpointCause(failed);
+    for (const [failed, { cause }] of this.failing) {
       const group = byCause.get(cause);
       if (group === undefined) byCause.set(cause, [failed]);
       else group.push(failed);
@@ -122,7 +129,7 @@ export class FailingEndpoints implements EndpointWatcher {
     const found = localities.find(({ endpoints }) => endpoints.includes(first.endpoint));
     const locality = found === undefined ? '' : localityName(found.locality);
     const addresses = describeAddresses(failed.map(({ endpoint }) => endpoint));
-    const seconds = inSeconds(nowMs - (this.failing.get(first) ?? nowMs));
+    const seconds = inSeconds(nowMs - (this.failing.get(first)?.sinceMs ?? nowMs));
     const [address] = first.endpoint.addresses;
     logger.error(
       () =>

@@ -2,7 +2,7 @@ import type { ChannelOptions, Picker, Subchannel, SubchannelAddress } from '../.
 import { Label } from '../../stats/instrument';
 import { LbInstruments, LbLabel } from '../../stats/lb-instruments';
 import type { Handle } from '../../util/handle';
-import type { Steps } from '../../util/steps';
+import { STEP_SIZE, type Steps } from '../../util/steps';
 import { ClusterImplConfig } from '../cluster-impl/config';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
@@ -130,7 +130,9 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
   private *observe(endpoints: EndpointSet): Steps<void> {
     const observed = (this.endpoints ??= new (loadDetection().ObservedEndpoints)());
     yield* observed.update(endpoints);
+    let count = 0;
     for (const each of this.subchannels) {
+      if (++count % STEP_SIZE === 0) yield;
       if (each.endpoint === undefined) each.observe(observed.find(each.address));
     }
   }

@@ -26,7 +26,7 @@ export class ObservedEndpoints {
    * before the end of this one.
    */
   *update(set: EndpointSet): Steps<void> {
-    const { added, removed } = endpointChanges(this.current, set);
+    const { added, removed } = yield* endpointChanges(this.current, set);
     this.current = set;
     let operations = 0;
     for (const endpoint of added) {
@@ -88,8 +88,8 @@ export interface EndpointChanges {
   readonly removed: readonly XdsEndpoint[];
 }
 
-/** Compares two sets and their children. Only localities that changed are compared in detail. */
-export function endpointChanges(before: EndpointSet, after: EndpointSet): EndpointChanges {
+/** Compares two sets and their children, in steps. Only localities that changed are compared in detail. */
+export function* endpointChanges(before: EndpointSet, after: EndpointSet): Steps<EndpointChanges> {
   const old = new Set(localitiesOf(before));
   const fresh = new Set<LocalityEndpoints>();
   const stayed = new Set<LocalityEndpoints>();
@@ -97,11 +97,14 @@ export function endpointChanges(before: EndpointSet, after: EndpointSet): Endpoi
     if (old.delete(locality)) stayed.add(locality);
     else if (!stayed.has(locality)) fresh.add(locality);
   }
-  return compare(endpointsOf(old), endpointsOf(fresh));
+  return yield* compare(yield* endpointsOf(old), yield* endpointsOf(fresh));
 }
 
 /** Skips the equal start and end of both lists, which in most updates are most of them. */
-function compare(before: readonly XdsEndpoint[], after: readonly XdsEndpoint[]): EndpointChanges {
+function* compare(
+  before: readonly XdsEndpoint[],
+  after: readonly XdsEndpoint[],
+): Steps<EndpointChanges> {
   const shorter = Math.min(before.length, after.length);
   let start = 0;
   while (start < shorter && before[start] === after[start]) start++;
@@ -112,22 +115,29 @@ function compare(before: readonly XdsEndpoint[], after: readonly XdsEndpoint[]):
     afterEnd--;
   }
   const unlisted = new Map<XdsEndpoint, number>();
+  let count = 0;
   for (const endpoint of before.slice(start, beforeEnd)) {
+    if (++count % STEP_SIZE === 0) yield;
     unlisted.set(endpoint, (unlisted.get(endpoint) ?? 0) + 1);
   }
   const added: XdsEndpoint[] = [];
   for (const endpoint of after.slice(start, afterEnd)) {
-    const count = unlisted.get(endpoint);
-    if (count === undefined) added.push(endpoint);
-    else if (count === 1) unlisted.delete(endpoint);
-    else unlisted.set(endpoint, count - 1);
+    if (++count % STEP_SIZE === 0) yield;
+    const listings = unlisted.get(endpoint);
+    if (listings === undefined) added.push(endpoint);
+    else if (listings === 1) unlisted.delete(endpoint);
+    else unlisted.set(endpoint, listings - 1);
   }
   return { added, removed: [...repeated(unlisted)] };
 }
 
-function endpointsOf(localities: ReadonlySet<LocalityEndpoints>): readonly XdsEndpoint[] {
+function* endpointsOf(localities: ReadonlySet<LocalityEndpoints>): Steps<readonly XdsEndpoint[]> {
   const list: XdsEndpoint[] = [];
-  for (const { endpoints } of localities) for (const endpoint of endpoints) list.push(endpoint);
+  for (const { endpoints } of localities) {
+    for (const endpoint of endpoints) {
+      if (list.push(endpoint) % STEP_SIZE === 0) yield;
+    }
+  }
   return list;
 }
 

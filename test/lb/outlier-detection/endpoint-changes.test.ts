@@ -1,5 +1,6 @@
 import { endpointChanges } from '../../../src/lb/outlier-detection/observed-endpoints';
 import { emptyEndpointSet, type EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
+import { runSteps } from '../../../src/util/steps';
 import type { XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
 import { makeEndpoint, makeEndpointSet, makeLocality } from '../../support/lb-harness';
 
@@ -13,6 +14,11 @@ const y = makeLocality('y', [c]);
 
 function nested(children: Record<string, EndpointSet>): EndpointSet {
   return { localities: [], children: new Map(Object.entries(children)) };
+}
+
+function manyEndpoints(name: string) {
+  const endpoints = Array.from({ length: 10_000 }, (_, i) => makeEndpoint(`${name}${i}:80`));
+  return makeLocality('x', endpoints);
 }
 
 describe('endpointChanges', () => {
@@ -76,7 +82,7 @@ describe('endpointChanges', () => {
     ['a locality listed twice', makeEndpointSet(x), makeEndpointSet(x, x), [], []],
     ['a new locality listed twice', makeEndpointSet(), makeEndpointSet(y, y), [c], []],
   ])('of %s', (_, before, after, added, removed) => {
-    const changes = endpointChanges(before, after);
+    const changes = runSteps(endpointChanges(before, after));
     expect({ added: new Set(changes.added), removed: new Set(changes.removed) }).toEqual({
       added: new Set(added),
       removed: new Set(removed),
@@ -84,4 +90,14 @@ describe('endpointChanges', () => {
     expect(changes.added.length).toBe(added.length);
     expect(changes.removed.length).toBe(removed.length);
   });
+});
+
+it.each([
+  ['added', emptyEndpointSet, 10_000],
+  ['replaced', makeEndpointSet(manyEndpoints('old')), 20_000],
+])('compares %s endpoints in steps of a few hundred', (_, before, count) => {
+  const steps = endpointChanges(before, makeEndpointSet(manyEndpoints('new')));
+  let taken = 0;
+  while (steps.next().done !== true) taken++;
+  expect(taken).toBeGreaterThan(count / 256);
 });

@@ -84,7 +84,7 @@ describe('ObservedEndpoints', () => {
       (_, i) => `10.1.${i >> 8}.${i & 255}:80`,
     );
     const update = endpoints.update(singleLocality(...addresses));
-    update.next();
+    while (endpoints.size === 0) update.next();
     expect(endpoints.size).toBeLessThan(2 * STEP_SIZE);
     expect(endpoints.find(makeAddress(addresses[0] ?? ''))).toBeDefined();
     expect(endpoints.find(makeAddress(addresses.at(-1) ?? ''))).toBeUndefined();

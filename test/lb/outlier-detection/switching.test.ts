@@ -263,7 +263,7 @@ describe('outlier_detection switched on and off', () => {
     expect(observed()).toEqual([false, false]);
     harness.clock.advance(1);
     expect(observed()).toEqual([false, false]);
-    harness.clock.advance(20);
+    harness.clock.advance(100);
     expect(observed()).toEqual([true, true]);
     switchTo(NO_DETECTION);
     expect(observed()).toEqual([false, false]);
