@@ -197,7 +197,12 @@ const matchers: readonly (readonly [string, Json, Expectation])[] = [
   ['a matcher that is satisfied', { exact: 'spiffe://td.test/ns/a/sa/server' }, good],
   ['a matcher that is not', { exact: 'spiffe://td.test/x' }, fails(WRONG_NAME)],
   ['a matcher of its trust domain', { prefix: 'spiffe://td.test/' }, good],
-  ['a matcher of another trust domain', { prefix: 'spiffe://other.test/' }, fails(WRONG_NAME)],
+  [
+    'a matcher of another trust domain',
+    { prefix: 'spiffe://other.test/' },
+    // The bundle may be chosen by what the matchers allow.
+    fails(/do not satisfy|is not signed by the trust bundle/),
+  ],
   ['a matcher of a DNS name', { exact: 'server.test' }, good],
 ];
 
