@@ -99,6 +99,10 @@ describe('an assignment', () => {
     expect(hostsOf(parse(json))).toEqual(['10.0.0.1']);
   });
 
+  it('is accepted with a locality that has neither a name nor a weight', () => {
+    expect(parse({ cluster_name: 'c', endpoints: [{}] }).priorities).toEqual([]);
+  });
+
   it('is accepted as Istio sends it', () => {
     const istio: Json = {
       cluster_name: 'outbound|7070||echo.svc.cluster.local',
