@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -138,6 +138,38 @@ describe('a transport over files', () => {
         '/fifo.json: cannot be read: a FIFO, not a regular file; ' +
           '/large.yaml: cannot be read: 100001 bytes, more than 100000',
       );
+    });
+
+    it.each<[what: string, make: (path: string) => void, reason: string]>([
+      ['a device', (path) => symlinkSync('/dev/zero', path), 'a device, not a regular file'],
+      ['a directory', (path) => mkdirSync(path), 'a directory, not a regular file'],
+      ['a link to itself', (path) => symlinkSync(path, path), 'ELOOP'],
+      ['a link to nothing', (path) => symlinkSync('nowhere', path), 'ENOENT'],
+    ])('refuses %s among the files', (_, make, reason) => {
+      make(join(folder, 'a.json'));
+      write('b.json', { clusters: clusters('b') });
+      expect(problem('')).toContain(`/a.json: cannot be read: ${reason}`);
+    });
+
+    it('refuses a directory of too many entries, whatever they are', () => {
+      for (let i = 0; i <= 1000; i++) write(`${i}.txt`, '');
+      expect(problem('')).toContain('cannot be read: more than 1000 entries in the directory');
+    });
+
+    it('refuses files that are larger than a message together', () => {
+      for (const name of ['a', 'b']) write(`${name}.json`, `{}${' '.repeat(60_000)}`);
+      expect(problem('')).toBe('/b.json: with the files before it, more than 100000 bytes');
+    });
+
+    it.each([
+      ['g.json', '['.repeat(90_000), 'nested more than 200 levels deep'],
+      ['g.yaml', '['.repeat(90_000), 'nested more than 200 levels deep'],
+      ['g.pb', '\x13'.repeat(90_000), 'not a DiscoveryResponse'],
+    ])('refuses garbage in %s, and lists little of it', (name, content, reason) => {
+      write(name, content);
+      const text = problem(name) ?? '';
+      expect(text).toContain(reason);
+      expect(text.length).toBeLessThan(2000);
     });
 
     it('the requested resources, when `read` is called', () => {

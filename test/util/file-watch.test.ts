@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { watchFile } from '../../src/util/files/file-watch';
 import type { Handle } from '../../src/util/handle';
 import { eventually } from '../support/eventually';
+import { SlowClock } from '../support/slow-clock';
 
 describe('watching a directory', () => {
   let folder: string;
@@ -82,5 +83,27 @@ describe('watching a directory', () => {
     symlinkSync('nowhere', join(folder, 'dangling'));
     start();
     await expectChange(() => writeFileSync(join(folder, 'b.json'), '2'));
+  });
+});
+
+describe('changes without a pause', () => {
+  it('are reported less often the longer a report takes', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'file-watch-'));
+    const path = join(folder, 'a.json');
+    const clock = new SlowClock();
+    let changes = 0;
+    const onChange = () => {
+      changes++;
+      clock.spentMs += 500;
+    };
+    const watch = watchFile(path, onChange, { clock, debounceMs: 10, pollMs: 100 });
+    for (let i = 0; i < 100; i++) {
+      writeFileSync(path, 'x'.repeat(i));
+      clock.advance(100);
+    }
+    watch.release();
+    rmSync(folder, { recursive: true });
+    expect(changes).toBeGreaterThan(2);
+    expect(changes).toBeLessThan(10);
   });
 });

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ServerConfig } from '../../bootstrap/bootstrap';
 import { DEFAULT_LIMITS, type Limits } from '../../bootstrap/limits';
 import type { Clock } from '../../util/clock';
 import { errorMessage } from '../../util/error-message';
-import { watchFile, type FileWatchOptions } from '../../util/files/file-watch';
+import { listDirectory, watchFile, type FileWatchOptions } from '../../util/files/file-watch';
 import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import { readRegularFile } from '../../util/files/read-regular-file';
@@ -105,6 +105,8 @@ interface WatchedResourcesOptions extends ReadOptions {
 
 interface KnownFile {
   readonly digest: string;
+  /** Bytes. */
+  readonly size: number;
   readonly file: Result<ResourceFile, readonly string[]>;
 }
 
@@ -177,13 +179,15 @@ class WatchedResources {
     if (!listed.ok) return err([listed.error]);
     const problems: string[] = [];
     const known = new Map<string, KnownFile>();
+    let leftBytes = this.options.maxFileBytes;
     const files = new Map<string, ResourceFile>();
     for (const path of listed.value) {
-      const read = this.readFile(path);
+      const read = this.readFile(path, leftBytes);
       if (!read.ok) {
         problems.push(read.error);
         continue;
       }
+      leftBytes -= read.value.size;
       known.set(path, read.value);
       const { file } = read.value;
       if (file.ok) files.set(path, file.value);
@@ -198,13 +202,18 @@ class WatchedResources {
   }
 
   /** Reads one file. It is parsed only if its content has changed. */
-  private readFile(path: string): Result<KnownFile, string> {
-    const content = readRegularFile(path, { maxBytes: this.options.maxFileBytes });
+  private readFile(path: string, leftBytes: number): Result<KnownFile, string> {
+    const { maxFileBytes } = this.options;
+    const content = readRegularFile(path, { maxBytes: maxFileBytes });
+    if (content.ok && content.value.length > leftBytes) {
+      return err(`${path}: with the files before it, more than ${maxFileBytes} bytes`);
+    }
     if (!content.ok) return err(`${path}: cannot be read: ${content.error}`);
     const digest = createHash('sha256').update(content.value).digest('hex');
     const known = this.known.get(path);
     if (known?.digest === digest) return ok(known);
-    return ok({ digest, file: readResourceFile(path, content.value, this.options) });
+    const size = content.value.length;
+    return ok({ digest, size, file: readResourceFile(path, content.value, this.options) });
   }
 }
 
@@ -212,7 +221,9 @@ class WatchedResources {
 function listFiles(path: string): Result<readonly string[], string> {
   try {
     if (!statSync(path).isDirectory()) return ok([path]);
-    const names = readdirSync(path).filter((name) => !name.startsWith('.') && isResourceFile(name));
+    const names = listDirectory(path).filter(
+      (name) => !name.startsWith('.') && isResourceFile(name),
+    );
     if (names.length > 0) return ok(names.sort().map((name) => join(path, name)));
   } catch (error) {
     return err(`${path}: cannot be read: ${errorMessage(error)}`);

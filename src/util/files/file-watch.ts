@@ -1,4 +1,4 @@
-import { readdirSync, statSync, watch, type FSWatcher } from 'node:fs';
+import { opendirSync, statSync, watch, type FSWatcher } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { systemClock, type Clock } from '../clock';
 import { createHandle, type Handle } from '../handle';
@@ -30,6 +30,34 @@ export function watchFile(
 /** Maximum delay of a change by further events, in multiples of the debounce delay. */
 const MAX_RESTLESS = 10;
 
+/** How long the next notification waits after one that took long: so many times as long, at most {@link MAX_PAUSE_MS}. */
+const PAUSE_FACTOR = 4;
+const MAX_PAUSE_MS = 10_000;
+
+/** Entries of a directory that are looked at; reading one with more is an error of `listDirectory`. */
+export const MAX_DIRECTORY_ENTRIES = 1000;
+
+/**
+ * Lists the names in a directory, without reading more of it than {@link MAX_DIRECTORY_ENTRIES}.
+ *
+ * @throws if it has more entries, or cannot be read.
+ */
+export function listDirectory(path: string): string[] {
+  const names: string[] = [];
+  const directory = opendirSync(path);
+  try {
+    for (let entry = directory.readSync(); entry !== null; entry = directory.readSync()) {
+      if (names.length === MAX_DIRECTORY_ENTRIES) {
+        throw new Error(`more than ${MAX_DIRECTORY_ENTRIES} entries in the directory`);
+      }
+      names.push(entry.name);
+    }
+  } finally {
+    directory.closeSync();
+  }
+  return names;
+}
+
 /** The link that Kubernetes replaces when a mounted ConfigMap changes; the files themselves stay. */
 const kubernetesLink = '..data';
 
@@ -43,6 +71,8 @@ class FileWatch {
   private pending: Handle | undefined;
   /** Time of the first event of `pending`, on the monotonic clock. */
   private restlessSinceMs: number | undefined;
+  /** No notification before this, on the monotonic clock. */
+  private pauseEndMs = -Infinity;
 
   constructor(
     private readonly path: string,
@@ -97,10 +127,16 @@ class FileWatch {
     // Another file that is written all the time must not delay the notification forever.
     if (nowMs - this.restlessSinceMs > MAX_RESTLESS * this.debounceMs) return;
     this.pending?.release();
-    this.pending = this.clock.setTimer(() => {
-      this.restlessSinceMs = undefined;
-      this.onChange();
-    }, this.debounceMs);
+    const delayMs = Math.max(this.debounceMs, this.pauseEndMs - nowMs);
+    this.pending = this.clock.setTimer(() => this.notify(), delayMs);
+  }
+
+  private notify(): void {
+    this.restlessSinceMs = undefined;
+    const startMs = this.clock.monotonicMs();
+    this.onChange();
+    const endMs = this.clock.monotonicMs();
+    this.pauseEndMs = endMs + Math.min(MAX_PAUSE_MS, PAUSE_FACTOR * (endMs - startMs));
   }
 }
 
@@ -110,7 +146,7 @@ function fingerprintOf(path: string): string {
     const stats = statSync(path);
     const own = `${stats.mtimeMs} ${stats.size} ${stats.ino}`;
     if (!stats.isDirectory()) return own;
-    const files = readdirSync(path).map(
+    const files = listDirectory(path).map(
       (name) => `${name} ${fingerprintOfEntry(join(path, name))}`,
     );
     return [own, ...files].join('\n');
