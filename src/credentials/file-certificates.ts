@@ -3,12 +3,12 @@ import type {
   CertificateProvider,
   IdentityCertificateListener,
 } from '../grpc-js';
-import type { TrustedRoots } from '../security/certificate-provider';
 import {
   CertificateFiles,
   type CertificateFilesOptions,
 } from '../security/file-watcher/certificate-files';
 import type { CertificateFilesConfig } from '../security/file-watcher/config';
+import type { CertificateSource } from '../security/tls-policy';
 import type { Handle } from '../util/handle';
 import { err, ok, type Result } from '../util/result';
 
@@ -47,10 +47,21 @@ export class FileCertificates implements CertificateProvider {
     return ok(new FileCertificates(config, files));
   }
 
-  /** The authorities as last read; `undefined` for those of the system. */
-  get roots(): TrustedRoots | undefined {
-    const { roots } = this.files.current;
-    return roots?.ok === true ? roots.value : undefined;
+  /** The same certificates as those of a policy, whatever instance it names. */
+  get source(): CertificateSource {
+    const { files } = this;
+    return {
+      nodeId: '',
+      watch(_instance, _certificate, onChanged) {
+        const watch = files.watch(onChanged);
+        return {
+          get current() {
+            return files.current;
+          },
+          release: () => watch.release(),
+        };
+      },
+    };
   }
 
   /** See `CertificateProvider`. */
@@ -105,9 +116,8 @@ export class FileCertificates implements CertificateProvider {
   }
 
   private notifyCa(listener: CaCertificateListener): void {
-    const { roots } = this;
-    // An empty buffer trusts no certificate, as a trust bundle map without trust domains does.
-    const ca = roots === undefined ? undefined : Buffer.from(roots.certificates.join(''));
+    const { roots } = this.files.current;
+    const ca = roots?.ok === true ? Buffer.from(roots.value.certificates.join('')) : undefined;
     // eslint-disable-next-line no-restricted-syntax -- without `ca`, Node.js uses the roots of the system; the type has no word for it
     listener({ caCertificate: ca as Buffer });
   }

@@ -77,6 +77,15 @@ function readToken(response: IncomingMessage, finish: TokenCallback): void {
     finish(err({ code, message: `HTTP status ${statusCode}` }));
     return;
   }
+  // By which a metadata server differs from whatever else answers at its address.
+  if (response.headers['metadata-flavor'] !== 'Google') {
+    finish(
+      unavailable(
+        'the answer has no header Metadata-Flavor: Google, so it is not of a metadata server',
+      ),
+    );
+    return;
+  }
   const chunks: Buffer[] = [];
   let size = 0;
   response.on('data', (chunk: Buffer) => {

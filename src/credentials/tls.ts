@@ -1,21 +1,66 @@
-import { createCertificateProviderChannelCredentials, type ChannelCredentials } from '../grpc-js';
+import {
+  ChannelCredentials,
+  createCertificateProviderChannelCredentials,
+  type CallCredentials,
+  type ChannelOptions,
+  type GrpcUri,
+  type SecureConnector,
+} from '../grpc-js';
 import type { UpstreamTls } from '../resources/cluster/cluster';
-import { checkPeer } from '../security/check-peer';
 import {
   parseCertificateFiles,
   type CertificateFilesConfig,
 } from '../security/file-watcher/config';
+import { XdsSecureConnector } from '../security/secure-connector';
+import { TlsPolicy } from '../security/tls-policy';
 import type { Clock } from '../util/clock';
 import type { Logger } from '../util/logger';
 import { ok } from '../util/result';
 import type { ChannelCredentialsType } from './define-channel-credentials';
 import { FileCertificates } from './file-certificates';
 
-/** A server that is authenticated by a trust bundle map may have any SPIFFE ID of its trust domains. */
-const ANY_SPIFFE_ID: UpstreamTls = {
-  ...{ sni: '', autoHostSni: false, autoSniSanValidation: false, sanMatchers: [] },
-  ...{ rootCertificates: { kind: 'system' }, identity: undefined },
-};
+/** The instance of a policy whose source has only one. */
+const INSTANCE = { instanceName: 'tls', certificateName: '' };
+
+/**
+ * Credentials for a server that is authenticated by a trust bundle map (gRFC A87): it may have any SPIFFE ID of the trust domains,
+ * and each is verified by its own bundle.
+ */
+class SpiffeCredentials extends ChannelCredentials {
+  private policy: TlsPolicy | undefined;
+
+  constructor(
+    private readonly certificates: FileCertificates,
+    private readonly hasIdentity: boolean,
+  ) {
+    super();
+  }
+
+  _isSecure(): boolean {
+    return true;
+  }
+
+  _equals(other: ChannelCredentials): boolean {
+    return this === other;
+  }
+
+  _createSecureConnector(
+    target: GrpcUri,
+    options: ChannelOptions,
+    callCredentials?: CallCredentials,
+  ): SecureConnector {
+    this.policy ??= new TlsPolicy('', this.tlsFor(target), this.certificates.source);
+    return new XdsSecureConnector(this.policy, options, callCredentials);
+  }
+
+  private tlsFor({ path }: GrpcUri): UpstreamTls {
+    return {
+      ...{ sni: path, autoHostSni: false, autoSniSanValidation: false, sanMatchers: [] },
+      rootCertificates: { kind: 'instance', ...INSTANCE },
+      identity: this.hasIdentity ? INSTANCE : undefined,
+    };
+  }
+}
 
 /**
  * Credentials of type `tls` (gRFC A65): `ca_certificate_file`, `certificate_file` with `private_key_file`,
@@ -37,7 +82,7 @@ export function createTlsCredentialsType(options: {
       return () => {
         const certificates = FileCertificates.load(config, options);
         if (!certificates.ok) return certificates;
-        return ok(createCredentials(config, certificates.value, options.clock));
+        return ok(createCredentials(config, certificates.value));
       };
     },
     parseForHttps(json, violations) {
@@ -53,18 +98,10 @@ export function createTlsCredentialsType(options: {
 function createCredentials(
   { roots, identity }: CertificateFilesConfig,
   certificates: FileCertificates,
-  clock: Clock,
 ): ChannelCredentials {
-  const identityProvider = identity === undefined ? null : certificates;
-  if (roots?.field !== 'spiffe_trust_bundle_map_file') {
-    return createCertificateProviderChannelCredentials(certificates, identityProvider);
+  if (roots?.field === 'spiffe_trust_bundle_map_file') {
+    return new SpiffeCredentials(certificates, identity !== undefined);
   }
-  const noRoots = { certificates: [], bundles: new Map<string, readonly string[]>() };
-  return createCertificateProviderChannelCredentials(certificates, identityProvider, {
-    checkServerIdentity: (_host, certificate) =>
-      checkPeer(certificate, ANY_SPIFFE_ID, {
-        ...{ nowMs: clock.now(), serverName: '' },
-        roots: certificates.roots ?? noRoots,
-      }),
-  });
+  const identityProvider = identity === undefined ? null : certificates;
+  return createCertificateProviderChannelCredentials(certificates, identityProvider);
 }

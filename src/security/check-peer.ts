@@ -1,23 +1,22 @@
-import { X509Certificate } from 'node:crypto';
-import type { DetailedPeerCertificate, PeerCertificate } from 'node:tls';
+import { isIP } from 'node:net';
+import type { PeerCertificate } from 'node:tls';
 import type { SanMatcher, UpstreamTls } from '../resources/cluster/cluster';
+import { err, ok, type Result } from '../util/result';
 import { sanitizeText } from '../util/sanitize-text';
-import type { TrustedRoots } from './certificate-provider';
 import { matchesDnsName, matchesSan } from './san-matcher';
 import { trustDomainOf } from './spiffe-id';
-import { parseSubjectAltNames, type SubjectAltName } from './subject-alt-names';
+import { canonicalAddress, parseSubjectAltNames, type SubjectAltName } from './subject-alt-names';
 
 /** What the certificate of a server is checked against, besides the security configuration of the cluster. */
 export interface PeerExpectations {
-  /** Milliseconds since the epoch. */
-  readonly nowMs: number;
-  readonly roots: TrustedRoots | 'system';
-  /** The server name that was sent; empty for none. */
+  /** The name of the server; empty for none. */
   readonly serverName: string;
+  /** The trust domain whose bundle verified the chain; `undefined` if the roots are not those of trust domains (gRFC A87). */
+  readonly trustDomain?: string | undefined;
+  /** Those that there are, by trust domain. */
+  readonly bundles?: ReadonlyMap<string, unknown> | undefined;
 }
 
-/** More certificates than any chain has. */
-const MAX_CHAIN = 16;
 const MAX_SHOWN_NAMES = 10;
 const MAX_SHOWN_MATCHERS = 5;
 /** Characters of a matcher that are shown. */
@@ -35,8 +34,7 @@ export function checkPeer(
 ): Error | undefined {
   const names = parseSubjectAltNames(certificate.subjectaltname);
   const problem =
-    checkTrustDomain(certificate, names, expectations) ??
-    checkNames(names, tls, expectations.serverName);
+    checkTrustDomain(names, expectations) ?? checkNames(names, tls, expectations.serverName);
   if (problem === undefined) return undefined;
   return Object.assign(new Error(`certificate check failure: ${problem}`), { code: 'SAN' });
 }
@@ -46,11 +44,10 @@ function checkNames(
   { sanMatchers, autoSniSanValidation }: UpstreamTls,
   serverName: string,
 ): string | undefined {
-  if (autoSniSanValidation && serverName !== '') {
-    const isNamed = names.some(
-      ({ type, value }) => type === 'dns' && matchesDnsName(value, serverName),
-    );
-    if (isNamed) return undefined;
+  // Of an address nothing is sent, so that the matchers apply; without any, it is all there is to compare.
+  const isCompared = isIP(serverName) === 0 || sanMatchers.length === 0;
+  if (autoSniSanValidation && serverName !== '' && isCompared) {
+    if (names.some((name) => isNameOf(name, serverName))) return undefined;
     return `${describeNames(names)} do not include the server name "${serverName}"`;
   }
   if (sanMatchers.length === 0) return undefined;
@@ -58,6 +55,12 @@ function checkNames(
   const matchers =
     sanMatchers.length === 1 ? 'the matcher' : `any of the ${sanMatchers.length} matchers`;
   return `${describeNames(names)} do not satisfy ${matchers} of the cluster [${describeMatchers(sanMatchers)}]`;
+}
+
+/** Whether a name of a certificate is that of the server: an address only as an address (RFC 2818). */
+function isNameOf({ type, value }: SubjectAltName, serverName: string): boolean {
+  if (isIP(serverName) === 0) return type === 'dns' && matchesDnsName(value, serverName);
+  return type === 'ip' && value === canonicalAddress(serverName);
 }
 
 function describeMatchers(matchers: readonly SanMatcher[]): string {
@@ -82,53 +85,29 @@ function describeNames(names: readonly SubjectAltName[]): string {
   return `the subject alternative names [${shown.join(', ')}${more}] of the certificate`;
 }
 
-/** A trust domain vouches only for its own identities, although the chain was verified with the roots of all (gRFC A87). */
+/** A trust domain vouches only for its own identities (gRFC A87). */
 function checkTrustDomain(
-  certificate: PeerCertificate,
   names: readonly SubjectAltName[],
-  { roots, nowMs }: PeerExpectations,
+  { trustDomain, bundles }: PeerExpectations,
 ): string | undefined {
-  if (roots === 'system' || roots.bundles === undefined) return undefined;
+  if (trustDomain === undefined) return undefined;
+  const own = readTrustDomain(names);
+  if (!own.ok) return own.error;
+  if (own.value === trustDomain) return undefined;
+  if (bundles?.has(own.value) !== true) return describeMissingBundle(own.value);
+  return `the certificate is of the trust domain "${own.value}", and was verified by the trust bundle of "${trustDomain}"`;
+}
+
+/** Describes why no certificate of a trust domain is accepted. */
+export function describeMissingBundle(trustDomain: string): string {
+  return `there is no trust bundle for the trust domain "${trustDomain}"`;
+}
+
+/** Returns the trust domain of an identity, or why the names are not one SPIFFE ID (gRFC A87). */
+export function readTrustDomain(names: readonly SubjectAltName[]): Result<string, string> {
   const uris = names.filter(({ type }) => type === 'uri');
   const [uri] = uris;
   const trustDomain = uris.length === 1 && uri !== undefined ? trustDomainOf(uri.value) : undefined;
-  if (trustDomain === undefined) {
-    return `${describeNames(names)} are not one SPIFFE ID, which the trust bundles are for`;
-  }
-  const bundle = roots.bundles.get(trustDomain);
-  if (bundle === undefined) return `there is no trust bundle for the trust domain "${trustDomain}"`;
-  if (isSignedBy(certificate, bundle, nowMs)) return undefined;
-  return `the certificate is not signed by the trust bundle of the trust domain "${trustDomain}"`;
-}
-
-/** Whether the presented chain leads to one of the roots, each certificate signed by the next. */
-function isSignedBy(leaf: PeerCertificate, roots: readonly string[], nowMs: number): boolean {
-  const anchors = roots.map((root) => new X509Certificate(root));
-  let current = new X509Certificate(leaf.raw);
-  let presented: PeerCertificate | undefined = issuerOf(leaf);
-  for (let depth = 0; depth < MAX_CHAIN; depth++) {
-    const subject = current;
-    if (anchors.some((anchor) => isIssuer(anchor, subject, nowMs))) return true;
-    if (presented === undefined) return false;
-    const issuer = new X509Certificate(presented.raw);
-    if (!isIssuer(issuer, subject, nowMs)) return false;
-    current = issuer;
-    presented = issuerOf(presented);
-  }
-  return false;
-}
-
-function issuerOf(certificate: PeerCertificate): PeerCertificate | undefined {
-  // A root is its own issuer.
-  if (!isDetailed(certificate) || certificate.issuerCertificate === certificate) return undefined;
-  return certificate.issuerCertificate;
-}
-
-function isDetailed(certificate: PeerCertificate): certificate is DetailedPeerCertificate {
-  return 'issuerCertificate' in certificate && certificate.issuerCertificate !== undefined;
-}
-
-function isIssuer(issuer: X509Certificate, subject: X509Certificate, nowMs: number): boolean {
-  const isValid = Date.parse(issuer.validFrom) <= nowMs && nowMs <= Date.parse(issuer.validTo);
-  return isValid && issuer.ca && subject.checkIssued(issuer) && subject.verify(issuer.publicKey);
+  if (trustDomain !== undefined) return ok(trustDomain);
+  return err(`${describeNames(names)} are not one SPIFFE ID, which the trust bundles are for`);
 }

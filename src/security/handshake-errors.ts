@@ -14,7 +14,7 @@ const CAUSES: ReadonlyMap<string, string> = new Map([
   ],
   [
     'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-    'the certificate of the server is not signed by a trusted authority',
+    'the certificate of the server is not signed by a trusted authority, or an intermediate certificate is missing',
   ],
   [
     'UNABLE_TO_VERIFY_LEAF_SIGNATURE',

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { CallCredentials, SecureConnector } from '../grpc-js';
 import { systemClock, type Clock } from '../util/clock';
 import { Brand, copyOf, ownCopy } from '../util/package-copy';
+import { redialOf, type RedialingConnector } from './redial';
 import { err, ok, type Result } from '../util/result';
 
 /**
@@ -29,7 +30,7 @@ export class HttpConnectConnector implements SecureConnector {
 
   /** @param target The address of the endpoint. */
   constructor(
-    private readonly connector: SecureConnector,
+    private readonly connector: RedialingConnector,
     private readonly target: string,
     private readonly clock: Clock = systemClock,
   ) {}
@@ -44,8 +45,13 @@ export class HttpConnectConnector implements SecureConnector {
 
   /** @param socket A connection to the proxy. @throws Error why it failed. */
   async connect(socket: Socket): ReturnType<SecureConnector['connect']> {
+    const redial = redialOf(socket, this.clock);
     await openTunnel(socket, this.target, this.clock);
-    return this.connector.connect(socket);
+    return this.connector.connect(socket, async () => {
+      const again = await redial();
+      await openTunnel(again, this.target, this.clock);
+      return again;
+    });
   }
 
   destroy(): void {

@@ -1,3 +1,4 @@
+import { constants } from 'node:crypto';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Identity } from './certificate-provider';
 
@@ -30,9 +31,12 @@ export class SecureContexts {
     if (known !== undefined) return known.context;
     const context = createSecureContext({
       // Without `ca` Node uses its default roots, also those of NODE_EXTRA_CA_CERTS and of --use-system-ca (gRFC A82).
-      ...(roots !== undefined && { ca: [...roots] }),
+      // Each of them is an anchor, also one that another authority has signed, as in Go, Java and C-core.
+      ...(roots !== undefined && { ca: [...roots], allowPartialTrustChain: true }),
       ...(identity !== undefined && { cert: identity.certificateChain, key: identity.privateKey }),
       minVersion: 'TLSv1.2',
+      // HTTP/2 has none (RFC 9113, 9.2.1), and the peer would not be checked again.
+      secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
     });
     this.entries.push({ roots, identity, context });
     if (this.entries.length > MAX_CONTEXTS) this.entries.shift();

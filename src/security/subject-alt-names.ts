@@ -49,6 +49,6 @@ function unquote(value: string): string | undefined {
 }
 
 /** Returns an address in the text of RFC 5952, such as `2001:db8::1`. OpenSSL writes every group of IPv6 in upper case. */
-function canonicalAddress(address: string): string {
+export function canonicalAddress(address: string): string {
   return isIPv4(address) ? address : new SocketAddress({ address, family: 'ipv6' }).address;
 }

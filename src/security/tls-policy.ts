@@ -45,7 +45,7 @@ export class TlsPolicy {
   readonly [Brand.TLS_POLICY] = ownCopy;
   private hasConnector = false;
 
-  /** @param cluster The name under which the cluster is watched. */
+  /** @param cluster The name under which the cluster is watched; empty for a management server. */
   constructor(
     readonly cluster: string,
     readonly tls: UpstreamTls,
@@ -67,6 +67,11 @@ export class TlsPolicy {
         ? `the cluster configures TLS in a form that the credentials of ${reader} cannot read`
         : `the cluster configures TLS, which the channel's credentials cannot read: they are of ${describeOtherCopy(ownCopy, copy)}`,
     );
+  }
+
+  /** Begins messages. */
+  get subject(): string {
+    return this.cluster === '' ? 'management server' : `cluster "${this.cluster}"`;
   }
 
   /** Whether connections were prepared by the policy: what the credentials of a channel do is known only then. */
@@ -129,6 +134,15 @@ function isOwnPolicy(policy: unknown): policy is TlsPolicy {
 export function serverNameOf({ sni, autoHostSni }: UpstreamTls, hostname: string): string {
   const host = autoHostSni ? hostOf(hostname) : '';
   return host === '' ? hostOf(sni) : host;
+}
+
+/**
+ * Whether a name in the certificate of a server is compared with anything.
+ * @param hostname See {@link serverNameOf}.
+ */
+export function comparesNames(tls: UpstreamTls, hostname: string): boolean {
+  if (tls.sanMatchers.length > 0) return true;
+  return tls.autoSniSanValidation && serverNameOf(tls, hostname) !== '';
 }
 
 /** Returns what is sent of a server name: no address (RFC 6066), which Node.js 26 refuses to send. */

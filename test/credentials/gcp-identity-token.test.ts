@@ -53,6 +53,22 @@ describe('an identity token', () => {
     expect(server.audiences).toEqual([AUDIENCE]);
   });
 
+  it('is not taken from a server that is no metadata server', async () => {
+    for (const flavor of [undefined, 'google', 'Other']) {
+      server.answer = (aud, response) => {
+        response.removeHeader('Metadata-Flavor');
+        if (flavor !== undefined) response.setHeader('Metadata-Flavor', flavor);
+        response.end(tokenOf({ aud, exp: clock.now() / 1000 + 3600 }));
+      };
+      expect(await failureOf(create())).toEqual([
+        Status.UNAVAILABLE,
+        prefixed(
+          'the answer has no header Metadata-Flavor: Google, so it is not of a metadata server',
+        ),
+      ]);
+    }
+  });
+
   it('is requested once for all calls that wait, and not again while it is valid', async () => {
     const credentials = create();
     expect(await Promise.all([serialOf(credentials), serialOf(credentials)])).toEqual([1, 1]);

@@ -209,7 +209,9 @@ describe('a connection of a cluster that asks for TLS', () => {
       `cluster "c": TLS handshake failed: the certificate of the server, or of its issuer, has expired (CERT_HAS_EXPIRED): ${facts}`,
     );
     const stranger = await attempt(await tlsServer(otherCa.sign('s\u001b[2J')));
-    expect(stranger).toContain('(UNABLE_TO_VERIFY_LEAF_SIGNATURE): issued by "CN=Other CA", valid');
+    expect(stranger).toContain(
+      '(UNABLE_TO_GET_ISSUER_CERT_LOCALLY): issued by "CN=Other CA", valid',
+    );
     expect(stranger).not.toContain('\u001b');
   });
 
@@ -239,13 +241,38 @@ describe('a connection of a cluster that asks for TLS', () => {
     );
   });
 
-  it('is not made where an intermediate authority is the only root', async () => {
-    const intermediate = ca.sign('intermediate', { isAuthority: true });
-    const certificate = intermediate.sign('s');
-    const material = { ...good, roots: ok(rootsOf(intermediate)) };
-    expect(await attempt(await tlsServer(certificate), { material })).toContain(
-      'is not signed by a trusted authority (UNABLE_TO_GET_ISSUER_CERT)',
-    );
+  it.each<
+    [
+      string,
+      (of: {
+        root: TestCertificate;
+        upper: TestCertificate;
+        lower: TestCertificate;
+        leaf: TestCertificate;
+      }) => TestCertificate,
+    ]
+  >([
+    ['the root', ({ root }) => root],
+    ['an intermediate authority', ({ upper }) => upper],
+    ['the authority that signed the server', ({ lower }) => lower],
+    ['the certificate of the server', ({ leaf }) => leaf],
+  ])('is made where the only anchor is %s', async (_name, anchorOf) => {
+    const upper = ca.sign('upper', { isAuthority: true });
+    const lower = upper.sign('lower', { isAuthority: true });
+    const leaf = lower.sign('s', { names: ['DNS:a.example'] });
+    const port = await tlsServer(leaf);
+    const anchor = anchorOf({ root: ca, upper, lower, leaf });
+    const trusted = { ...good, roots: ok(rootsOf(anchor)) };
+    expect(await attempt(port, { material: trusted })).toBe('secure');
+    const bundles = new Map([['td', rootsOf(anchor).certificates]]);
+    const bySpiffe = { ...good, roots: ok({ certificates: [], bundles }) };
+    expect(await attempt(port, { material: bySpiffe })).toContain('are not one SPIFFE ID');
+    const twin = lower.sign('s', { names: ['DNS:a.example'] });
+    if (anchor === leaf) {
+      expect(await attempt(await tlsServer(twin), { material: trusted })).toContain(
+        'is not signed by a trusted authority',
+      );
+    }
   });
 
   it('is not made with a server whose certificate is for clients only', async () => {
@@ -373,6 +400,57 @@ describe('the server name of a connection', () => {
   );
 });
 
+describe('an address as the name of a server', () => {
+  const auto = { autoSniSanValidation: true } as const;
+  const byAddress = ca.sign('s', { names: ['IP:127.0.0.1', 'IP:2001:db8::1', 'DNS:a.example'] });
+  const byText = ca.sign('s', { names: ['DNS:127.0.0.1', 'URI:spiffe://td/127.0.0.1'] });
+
+  it.each<[string, Partial<UpstreamTls>, string | undefined]>([
+    ['in sni', { ...auto, sni: '127.0.0.1' }, undefined],
+    ['as the hostname of the endpoint', { ...auto, autoHostSni: true }, '127.0.0.1'],
+    ['with a port', { ...auto, autoHostSni: true }, '127.0.0.1:443'],
+    ['of IPv6', { ...auto, autoHostSni: true }, '2001:DB8:0::1'],
+    ['of IPv6 in brackets', { ...auto, autoHostSni: true }, '[2001:db8::1]:443'],
+  ])(
+    '%s is compared with the addresses of the certificate, and not sent',
+    async (_name, tls, hostname) => {
+      const sent: unknown[] = [];
+      const SNICallback = (name: string, done: (error: null) => void) => {
+        sent.push(name);
+        done(null);
+      };
+      const options = { tls, ...(hostname !== undefined && { hostname }) };
+      expect(await attempt(await tlsServer(byAddress, { SNICallback }), options)).toBe('secure');
+      expect(await attempt(await tlsServer(byText, { SNICallback }), options)).toContain(
+        'do not include the server name',
+      );
+      expect(sent).toEqual([]);
+    },
+  );
+});
+
+describe('a server that renegotiates over TLS 1.2', () => {
+  it('ends the connection: nothing would check its certificate again', async () => {
+    const { certificateChain: cert, privateKey: key } = server;
+    const one = createServer({ cert, key, ALPNProtocols: ['h2'], maxVersion: 'TLSv1.2' });
+    const outcome = new Promise<string>((resolve) => {
+      one.on('tlsClientError', () => {});
+      one.on('secureConnection', (socket) => {
+        socket.on('error', () => {});
+        socket.renegotiate({}, (error) => resolve(error?.message ?? 'renegotiated'));
+        socket.once('close', () => resolve('closed'));
+      });
+    });
+    const { connector } = connectorOf({});
+    const { socket } = await connector.connect(connect(await listen(one), '127.0.0.1'));
+    socket.on('error', () => {});
+    socket.resume();
+    expect(await outcome).not.toBe('renegotiated');
+    socket.destroy();
+    connector.destroy();
+  });
+});
+
 describe('SPIFFE trust bundles', () => {
   const tdB = certificates.authority('td B');
   const bundles = (trusted: Readonly<Record<string, TestCertificate>>): Certificates => {
@@ -424,10 +502,112 @@ describe('SPIFFE trust bundles', () => {
       'refuse everything where there are none',
       () => ca.sign('s', { names: ['URI:spiffe://td/a'] }),
       bundles({}),
-      'is not signed by a trusted authority',
+      'there is no trust bundle for the trust domain "td"',
     ],
   ])('%s', async (_, certificate, material, text) => {
     expect(await attempt(await tlsServer(certificate()), { material })).toContain(text);
+  });
+});
+
+describe('the authorities of a trust domain', () => {
+  const own = 'nameConstraints=critical,permitted;URI:td';
+  const constrained = certificates.authority('constrained', { extensions: own });
+  const twin = certificates.authority('constrained', { keyOf: constrained });
+  const other = certificates.authority('other');
+  const inside = constrained.sign('s', { names: ['URI:spiffe://td/a'] });
+  const outside = constrained.sign('s', { names: ['URI:spiffe://td/a', 'DNS:x.example'] });
+  const restricted = certificates.authority('restricted', {
+    extensions: 'nameConstraints=critical,permitted;DNS:td.example',
+  });
+  const unrestricted = certificates.authority('restricted', { keyOf: restricted });
+  const beyond = restricted.sign('s', { names: ['URI:spiffe://td/a', 'DNS:bank.example'] });
+
+  const materialOf = (
+    trusted: Readonly<Record<string, readonly TestCertificate[]>>,
+  ): Certificates => {
+    const entries = Object.entries(trusted).map(
+      ([td, all]) => [td, all.map(({ certificate }) => certificate)] as const,
+    );
+    return { ...good, roots: ok({ certificates: [], bundles: new Map(entries) }) };
+  };
+  const anyOfTd = {
+    sanMatchers: [
+      { type: 'uri', matcher: { kind: 'prefix', text: 'spiffe://td/', ignoreCase: false } },
+    ],
+  } as const;
+  const regex = { sanMatchers: [exact('uri', 'spiffe://td/a'), exact('uri', 'spiffe://b/a')] };
+
+  it.each<[string, TestCertificate, Certificates, string]>([
+    ['accept their own names', inside, materialOf({ b: [twin], td: [constrained] }), 'secure'],
+    ['accept what nothing restricts', outside, materialOf({ b: [other], td: [twin] }), 'secure'],
+    [
+      'refuse a name outside their constraints, which the same authority in another bundle does not have',
+      beyond,
+      materialOf({ b: [unrestricted], td: [restricted] }),
+      'permitted subtree violation',
+    ],
+    [
+      'refuse it in another order of the bundles',
+      beyond,
+      materialOf({ td: [restricted], b: [unrestricted] }),
+      'permitted subtree violation',
+    ],
+    [
+      'refuse a certificate that only another bundle leads to',
+      inside,
+      materialOf({ b: [constrained], td: [other] }),
+      'the certificate is not signed by the trust bundle of the trust domain "td"',
+    ],
+  ])('%s, whatever the cluster determines', async (_name, certificate, material, text) => {
+    const port = await tlsServer(certificate);
+    for (const tls of [{}, anyOfTd, regex])
+      expect(await attempt(port, { material, tls })).toContain(text);
+  });
+
+  // OpenSSL follows the first of several certificates of one authority: where that one leads nowhere, it tries no other.
+  it('verify a chain that is cross-signed by another domain, if the own certificate comes first', async () => {
+    const issuer = ca.sign('issuer', { isAuthority: true });
+    const cross = other.sign('issuer', { isAuthority: true, keyOf: issuer });
+    const leaf = issuer.sign('s', { names: ['URI:spiffe://td/a'] });
+    for (const presented of [[issuer, cross], [cross, issuer], [cross], [issuer]]) {
+      const certificateChain = [leaf, ...presented].map(({ certificate }) => certificate).join('');
+      const port = await tlsServer({ ...leaf, certificateChain });
+      const hasOwn = presented[0] === issuer;
+      for (const tls of [{}, anyOfTd]) {
+        const outcome = await attempt(port, {
+          material: materialOf({ td: [ca], b: [other] }),
+          tls,
+        });
+        expect(outcome).toContain(
+          hasOwn ? 'secure' : 'not signed by the trust bundle of the trust domain "td"',
+        );
+      }
+    }
+  });
+
+  it('are chosen anew for a server that is of another domain than before', async () => {
+    const { connector } = connectorOf({ material: materialOf({ td: [constrained], b: [other] }) });
+    for (const one of [inside, other.sign('s', { names: ['URI:spiffe://b/a'] }), inside]) {
+      const { socket } = await connector.connect(connect(await tlsServer(one), '127.0.0.1'));
+      socket.destroy();
+    }
+    connector.destroy();
+  });
+
+  it('are known after the first connection of a cluster: others need no connection to ask', async () => {
+    let connections = 0;
+    const { certificateChain: cert, privateKey: key } = inside;
+    const one = createServer({ cert, key, ALPNProtocols: ['h2'] });
+    one.on('tlsClientError', () => {});
+    one.on('connection', () => connections++);
+    const port = await listen(one);
+    const { connector } = connectorOf({ material: materialOf({ td: [constrained], b: [other] }) });
+    for (const expected of [2, 3, 4]) {
+      const { socket } = await connector.connect(connect(port, '127.0.0.1'));
+      socket.destroy();
+      expect(connections).toBe(expected);
+    }
+    connector.destroy();
   });
 });
 

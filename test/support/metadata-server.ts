@@ -47,6 +47,7 @@ export class MetadataServer {
 
   private onRequest({ url = '', method, headers }: IncomingMessage, response: ServerResponse) {
     const { pathname, searchParams } = new URL(url, 'http://x');
+    response.setHeader('Metadata-Flavor', 'Google');
     const audience = searchParams.get('audience');
     this.audiences.push(audience);
     const isRight =

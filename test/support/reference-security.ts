@@ -36,13 +36,18 @@ class Rejected extends Error {}
 export function referenceVerdict({ context, names, hostname }: SecurityCase): Verdict {
   try {
     const matchers = matchersOf(context);
-    const serverName = sentName(context, hostname);
-    const dnsNames = names.filter(({ type }) => type === 'dns');
-    const sent: ReferenceMatcher = {
-      ...{ type: 'dns', kind: 'exact', text: serverName, ignoreCase: false },
+    const serverName = nameOf(context, hostname);
+    const isAddress = isIP(serverName) !== 0;
+    const own: ReferenceMatcher = {
+      ...{ type: isAddress ? 'ip' : 'dns', kind: 'exact', ignoreCase: false },
+      text:
+        isIP(serverName) === 6
+          ? new URL(`http://[${serverName}]`).hostname.slice(1, -1)
+          : serverName,
     };
-    if (context.auto_sni_san_validation === true && serverName !== '') {
-      return isAccepted(dnsNames, [sent]) ? 'accept' : 'reject';
+    const isOwnCompared = !isAddress || matchers.length === 0;
+    if (context.auto_sni_san_validation === true && serverName !== '' && isOwnCompared) {
+      return isAccepted(names, [own]) ? 'accept' : 'reject';
     }
     return matchers.length === 0 || isAccepted(names, matchers) ? 'accept' : 'reject';
   } catch (error) {
@@ -54,13 +59,12 @@ export function referenceVerdict({ context, names, hostname }: SecurityCase): Ve
 /** See {@link referenceVerdict}. */
 export type Verdict = 'nack' | 'reject' | 'accept';
 
-/** The server name that is sent: of the endpoint without a port, or that of the cluster; never an address. */
-function sentName({ sni = '', auto_host_sni }: Json, hostname: string): string {
+/** The name of the server: of the endpoint without a port, or that of the cluster. An address is not sent. */
+function nameOf({ sni = '', auto_host_sni }: Json, hostname: string): string {
   const own = isIP(hostname) === 0 ? (hostname.split(/:\d+$/)[0] ?? '') : hostname;
   const bare = own.startsWith('[') ? own.slice(1, -1) : own;
   const name = bare.endsWith('.') ? bare.slice(0, -1) : bare;
-  const sent = auto_host_sni === true && name !== '' ? name : String(sni);
-  return isIP(sent) === 0 ? sent : '';
+  return auto_host_sni === true && name !== '' ? name : String(sni);
 }
 
 /** The matchers that count, once all of the configuration is valid. */

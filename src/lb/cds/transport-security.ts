@@ -14,6 +14,7 @@ import {
   isXdsCredentials,
 } from '../../security/xds-channel-credentials';
 import {
+  comparesNames,
   ENDPOINT_HOSTNAME_ARG,
   noCertificates,
   serverNameOf,
@@ -36,9 +37,19 @@ export interface UsedCluster {
   readonly nodeId: string;
 }
 
-/** The clusters of a process that were reported because their TLS is not used. */
+/** The clusters of a process that were reported because their TLS is not used, or compares no names. */
 export class UnusedTlsReports {
   private readonly reported = new Set<string>();
+
+  /** Reports once a cluster whose servers may have any name. */
+  reportNameless(cluster: string, nodeId: string, logger: Logger): void {
+    if (!this.isNew(JSON.stringify([nodeId, cluster]))) return;
+    logger.info(
+      () =>
+        `xds: Cluster "${cluster}" (node "${nodeId}"): no name of its servers is compared: every certificate that the trusted ` +
+        'authorities have signed is accepted; add match_typed_subject_alt_names, or auto_sni_san_validation with a server name',
+    );
+  }
 
   /**
    * Reports a cluster to the log and to the subscribers of `grpc-xds:tls-not-used`, once for each problem.
@@ -46,11 +57,7 @@ export class UnusedTlsReports {
    * @param problem The text in the errors of calls.
    */
   report({ name, nodeId }: UsedCluster, problem: string, logger: Logger): void {
-    const key = JSON.stringify([nodeId, name, problem]);
-    if (this.reported.has(key)) return;
-    this.reported.add(key);
-    const [oldest = key] = this.reported;
-    if (this.reported.size > MAX_REPORTS) this.reported.delete(oldest);
+    if (!this.isNew(JSON.stringify([nodeId, name, problem]))) return;
     logger.error(
       () =>
         `xds: Cluster "${name}" (node "${nodeId}"): ${problem}: the credentials decide how connections are secured, ` +
@@ -58,6 +65,14 @@ export class UnusedTlsReports {
     );
     const { tlsNotUsed } = diagnostics;
     if (tlsNotUsed.hasSubscribers) tlsNotUsed.publish({ nodeId, cluster: name });
+  }
+
+  private isNew(key: string): boolean {
+    if (this.reported.has(key)) return false;
+    this.reported.add(key);
+    const [oldest = key] = this.reported;
+    if (this.reported.size > MAX_REPORTS) this.reported.delete(oldest);
+    return true;
   }
 }
 
@@ -130,7 +145,11 @@ export class TransportSecurity {
    */
   argsOf(address: SubchannelAddress, args: ChannelOptions): ChannelOptions {
     if (this.policy === undefined || !this.isEffective) return args;
+    const { cluster, tls, certificates } = this.policy;
     const name = this.serverNames.get(subchannelAddressToString(address)) ?? '';
+    if (!comparesNames(tls, name)) {
+      this.reports.reportNameless(cluster, certificates.nodeId, this.logger);
+    }
     return {
       ...args,
       [TLS_POLICY_ARG]: this.policy,

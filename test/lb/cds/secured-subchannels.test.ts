@@ -170,6 +170,42 @@ describe('the security of a cluster', () => {
     }
   });
 
+  it('is reported once if no name of a server is compared', () => {
+    const uri = {
+      type: 'uri',
+      matcher: { kind: 'exact', text: 'spiffe://td/a', ignoreCase: false },
+    } as const;
+    const rows: readonly [Partial<UpstreamTls>, string, boolean][] = [
+      [{}, '', true],
+      [{ sni: 'a.example' }, '', true],
+      [{ autoSniSanValidation: true }, '', true],
+      [{ autoSniSanValidation: true, autoHostSni: true }, '', true],
+      [{ autoSniSanValidation: true, sni: 'a.example' }, '', false],
+      [{ autoSniSanValidation: true, sni: '127.0.0.1' }, '', false],
+      [{ autoSniSanValidation: true, autoHostSni: true }, '127.0.0.1', false],
+      [{ sanMatchers: [uri] }, '', false],
+    ];
+    for (const [extra, hostname, isReported] of rows) {
+      const lines: string[] = [];
+      const logger = { ...silentLogger, info: (text: () => string) => lines.push(text()) };
+      const reports = new UnusedTlsReports();
+      for (let time = 0; time < 2; time++) {
+        const security = new TransportSecurity(reports, logger);
+        security.update(
+          'c',
+          { ...plain, tls: { ...tls, ...extra } },
+          certificates,
+          endpointsOf(hostname),
+        );
+        security.argsOf(address, {});
+      }
+      const line = expect.stringContaining(
+        'xds: Cluster "c" (node "n1"): no name of its servers is compared',
+      ) as string;
+      expect(lines).toEqual(isReported ? [line] : []);
+    }
+  });
+
   it('needs other connections when the name of a server changes, if that is the one of the endpoint', () => {
     const update = (security: TransportSecurity, hostname: string, extra: Partial<UpstreamTls>) =>
       security.update(
