@@ -27,6 +27,7 @@ import type { LbEnvironment, LbPolicy, LbPolicyType } from '../lb-policy';
 import type { LbPolicyRegistry } from '../registry/lb-policy-registry';
 import { policyToJson } from '../registry/policy-json';
 import type { LbPolicyRoots } from '../registry/register-lb-policies';
+import { ContainedPicker } from './contained-picker';
 import { LbBatch } from './lb-batch';
 import { ObservedPicker } from './observed-picker';
 import { stateName, type PolicyState } from './policy-state';
@@ -77,9 +78,10 @@ export class GrpcJsRoot implements LoadBalancer {
   ) {
     this.clock = shared.clock;
     this.timing = new CallTiming(shared.clock);
-    this.batch = new LbBatch((error) => {
+    const onError = (error: unknown) => {
       shared.logger.error(() => `Bug in load-balancing policy ${type.name}: ${errorStack(error)}`);
-    });
+    };
+    this.batch = new LbBatch(onError);
     this.policy = type.create({
       environment: this.createEnvironment(shared),
       depth: 0,
@@ -91,7 +93,7 @@ export class GrpcJsRoot implements LoadBalancer {
         if (state === ConnectivityState.READY) this.isWakeUpDue = false;
         if (this.destroyed) return;
         const observed = this.stats === undefined ? picker : new ObservedPicker(picker);
-        helper.updateState(state, observed, error);
+        helper.updateState(state, new ContainedPicker(observed, onError), error);
       },
       requestReresolution: () => {
         if (!this.destroyed) helper.requestReresolution();
