@@ -144,6 +144,19 @@ describe('a secret with a certificate', () => {
     expect(decode(identity, large)).toEqual(['larger than 1048576 bytes']);
   });
 
+  it.each([
+    ['a chain', 500, ['more than 500 certificates and keys']],
+    ['a chain', 499, ['tls_certificate: cannot be used: ']],
+  ])('is rejected for %s of %d blocks, before they are parsed', (_, count, reasons) => {
+    const certificateChain = text('-----BEGIN CERTIFICATE-----\n'.repeat(count));
+    const many = certificate({ certificateChain, privateKey: text('-----BEGIN KEY-----') });
+    expect(decode(identity, many)).toEqual(
+      reasons.map((reason): unknown => expect.stringContaining(reason)),
+    );
+    const trustedCa = text('-----BEGIN CERTIFICATE-----\n'.repeat(501));
+    expect(decode(roots, context({ trustedCa }))).toEqual(['more than 500 certificates and keys']);
+  });
+
   it('is rejected if its bytes are damaged', () => {
     const { result } = decodeBytes(identity, Buffer.from([0x0a, 0x01, 0x61, 0x12, 0x7f]));
     expect(result).toMatchObject({ ok: false, error: [expect.stringContaining('malformed')] });
