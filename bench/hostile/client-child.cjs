@@ -9,6 +9,8 @@ const HOSTILE_CALL_MS = 100;
 const DEADLINE_MS = 5000;
 const HOSTILE_DEADLINE_MS = 2000;
 const RESOLUTION_MS = 5;
+/** How long the good configuration may take to be in use. */
+const HEAL_MS = 20_000;
 
 const { bootstrap, dist, headers = {}, rest, csds } = JSON.parse(process.argv[2]);
 // The copy of grpc-js that the build under test has.
@@ -18,16 +20,18 @@ require(dist).register({ bootstrap });
 const { path, requestSerialize, responseDeserialize } = echoService.say;
 const tally = () => ({ ok: 0, failed: 0, lastError: undefined, latestMs: 0 });
 
-function call(client, deadlineMs, metadata, into) {
+/** @param onPeer Called with the address of the backend that answered. */
+function call(client, deadlineMs, metadata, into, onPeer) {
   const started = performance.now();
   const deadline = Date.now() + deadlineMs;
   const done = (error) => {
     if (error) into.lastError = error.message.slice(0, 160);
     if (error) into.failed++;
     else into.ok++;
+    if (!error) onPeer?.(clientCall.getPeer());
     into.latestMs = Math.max(into.latestMs, performance.now() - started);
   };
-  client.makeUnaryRequest(
+  const clientCall = client.makeUnaryRequest(
     path,
     requestSerialize,
     responseDeserialize,
@@ -37,6 +41,12 @@ function call(client, deadlineMs, metadata, into) {
     done,
   );
 }
+
+const MIB = 2 ** 20;
+const usedMiB = () => {
+  const { heapUsed, external } = process.memoryUsage();
+  return (heapUsed + external) / MIB;
+};
 
 const newClient = (target) => new grpc.Client(target, grpc.credentials.createInsecure());
 
@@ -57,13 +67,19 @@ async function main() {
   await new Promise((resolve, reject) =>
     good.waitForReady(Date.now() + 10_000, (e) => (e ? reject(e) : resolve())),
   );
-  setInterval(() => call(good, DEADLINE_MS, new grpc.Metadata(), goodCalls), GOOD_CALL_MS);
+  let baseMiB = 0;
+  let peakMiB = 0;
+  setInterval(() => {
+    peakMiB = Math.max(peakMiB, usedMiB());
+    call(good, DEADLINE_MS, new grpc.Metadata(), goodCalls);
+  }, GOOD_CALL_MS);
   const statusPort = csds ? await startAdmin() : undefined;
   process.send({ statusPort });
 
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   const hostileCalls = tally();
   let cpu;
+  let lastPeer = '';
   let clusters = 0;
   let pauseBeforeMs = 0;
   subscribe('grpc-xds:config-published', (event) => {
@@ -72,12 +88,27 @@ async function main() {
   process.on('message', (message) => {
     if (message === 'begin') {
       Object.assign(goodCalls, tally());
+      globalThis.gc();
+      baseMiB = peakMiB = usedMiB();
       delay.enable();
       cpu = process.cpuUsage();
       const bad = newClient(rest ? 'xds://rest/bad' : 'xds:///bad');
       const metadata = grpc.Metadata.fromHttp2Headers(headers);
-      setInterval(() => call(bad, HOSTILE_DEADLINE_MS, metadata, hostileCalls), HOSTILE_CALL_MS);
+      setInterval(
+        () => call(bad, HOSTILE_DEADLINE_MS, metadata, hostileCalls, (peer) => (lastPeer = peer)),
+        HOSTILE_CALL_MS,
+      );
       process.send('begun');
+    } else if (message.healedPort) {
+      // Another backend answers once the good configuration is in use.
+      const startedMs = performance.now();
+      const check = () => {
+        const ms = performance.now() - startedMs;
+        const isHealed = lastPeer.endsWith(`:${message.healedPort}`);
+        if (isHealed || ms > HEAL_MS) process.send({ ms: isHealed ? ms : Infinity });
+        else setTimeout(check, RESOLUTION_MS);
+      };
+      check();
     } else if (message === 'wait until in use') {
       const check = () => {
         if (hostileCalls.ok === 0) setTimeout(check, HOSTILE_CALL_MS);
@@ -98,8 +129,9 @@ async function main() {
         pauseAfterMs,
       };
       const rssMiB = process.resourceUsage().maxRSS / 1024;
+      const addedMiB = peakMiB - baseMiB;
       const cpuMs = (user + system) / 1000;
-      process.send({ ...pauses, cpuMs, rssMiB, goodCalls, hostileCalls, clusters });
+      process.send({ ...pauses, cpuMs, rssMiB, addedMiB, goodCalls, hostileCalls, clusters });
     }
   });
 }
