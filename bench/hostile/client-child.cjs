@@ -12,7 +12,7 @@ const RESOLUTION_MS = 5;
 /** How long the good configuration may take to be in use. */
 const HEAL_MS = 20_000;
 
-const { bootstrap, dist, headers = {}, rest, csds } = JSON.parse(process.argv[2]);
+const { bootstrap, dist, rest, csds } = JSON.parse(process.argv[2]);
 // The copy of grpc-js that the build under test has.
 const grpc = createRequire(dist)('@grpc/grpc-js');
 require(dist).register({ bootstrap });
@@ -86,14 +86,14 @@ async function main() {
     if (event.target === 'xds:///bad') clusters = event.clusters;
   });
   process.on('message', (message) => {
-    if (message === 'begin') {
+    if (message.begin) {
       Object.assign(goodCalls, tally());
       globalThis.gc();
       baseMiB = peakMiB = usedMiB();
       delay.enable();
       cpu = process.cpuUsage();
       const bad = newClient(rest ? 'xds://rest/bad' : 'xds:///bad');
-      const metadata = grpc.Metadata.fromHttp2Headers(headers);
+      const metadata = grpc.Metadata.fromHttp2Headers(message.begin);
       setInterval(
         () => call(bad, HOSTILE_DEADLINE_MS, metadata, hostileCalls, (peer) => (lastPeer = peer)),
         HOSTILE_CALL_MS,

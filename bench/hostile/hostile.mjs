@@ -64,7 +64,7 @@ async function runCase(name, dist) {
   const world = new Child('./world-child.cjs', name);
   const started = await world.next();
   if (started === undefined) throw new Error(`${name}: ${world.errors}`);
-  const options = { bootstrap: started.bootstrap, dist, headers, rest: rest && true, csds };
+  const options = { bootstrap: started.bootstrap, dist, rest: rest && true, csds };
   const client = new Child('./client-child.cjs', JSON.stringify(options), {
     descriptors,
     heapMb: HEAP_MB,
@@ -72,7 +72,7 @@ async function runCase(name, dist) {
   try {
     const ready = await client.next();
     if (ready === undefined) throw new Error(`${name}: ${client.errors}`);
-    await client.ask('begin');
+    await client.ask({ begin: headers ?? {} });
     if (csds) await client.ask('wait until in use');
     await world.ask(ready);
     await sleep(seconds * 1000);
