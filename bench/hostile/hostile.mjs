@@ -149,6 +149,7 @@ export async function run() {
     const outcome = await runCase(name, dist);
     noteIgnored(name, outcome);
     rows.push(row(name, outcome));
+    console.error(rows.at(-1).join(' | '));
     if (HOSTILE_VERBOSE) console.log(name, JSON.stringify(outcome, null, 1));
   }
   printTable(rows);
