@@ -111,7 +111,7 @@ const MEGABYTES_60 = 30_000_000;
 
 /** An encoded locality of one endpoint. */
 const localityOf = (zone, priority, port) => {
-  const socket = Buffer.concat([text(2, '127.0.0.1'), Buffer.from([0x18]), varint(port)]);
+  const socket = Buffer.concat([text(2, loopbackAddress(zone)), Buffer.from([0x18]), varint(port)]);
   return field(
     2,
     Buffer.concat([
@@ -211,7 +211,12 @@ exports.cases = {
     R: () =>
       Buffer.concat([
         text(1, 'bad-routes'),
-        field(2, forAll(...repeated(500_000, (index) => field(15, text(1, `filter-${index}`))))),
+        field(
+          2,
+          forAll(
+            Buffer.concat(repeated(500_000, (index) => field(15, text(1, `filter-${index}`)))),
+          ),
+        ),
       ]),
   }),
   '130,000 violations': quick(filled.R([], many(2, 130_000))),

@@ -103,6 +103,8 @@ const ADDRESSES = 'envoy.config.endpoint.v3.LbEndpoint';
 /** The address of an index, from 127.1.0.0 on. */
 const loopbackAddress = (i) => `127.${1 + (i >> 16)}.${(i >> 8) & 255}.${i & 255}`;
 
+exports.loopbackAddress = loopbackAddress;
+
 /** The `count` addresses of 127.0.0.0/8 from 127.1.0.0 on, all with this port, unless an index has another one. */
 exports.endpoints = (cluster, count, port, indexOf = (i) => i) => {
   const locality = encode('envoy.config.endpoint.v3.LocalityLbEndpoints', {
