@@ -6,6 +6,7 @@ const {
   endpoints,
   field,
   listener,
+  loopbackAddress,
   routeConfig,
   routes,
 } = require('../support/encode.cjs');
