@@ -12,7 +12,8 @@ import type {
   TrustedRoots,
 } from './certificate-provider';
 import { LastGood } from './last-good';
-import { parseIdentity, parsePemCertificates } from './pem';
+import { describeExcess, MAX_AUTHORITIES } from './certificate-limits';
+import { countPemBlocks, parseIdentity, parsePemCertificates } from './pem';
 import { isTrustDomain } from './spiffe-id';
 import { rootsOfBundles } from './trust-bundle-map';
 
@@ -238,6 +239,12 @@ function parseRoots(roots: CustomRoots): Result<TrustedRoots, string> {
     const certificates = parsePemCertificates(roots.certificates);
     if (certificates.ok) return ok({ certificates: certificates.value });
     return err(`the roots cannot be used: ${certificates.error}`);
+  }
+  let count = 0;
+  for (const text of roots.trustBundles.values()) count += countPemBlocks(text);
+  if (count > MAX_AUTHORITIES) {
+    const excess = describeExcess(count, 'PEM blocks', MAX_AUTHORITIES);
+    return err(`the roots cannot be used: ${excess}`);
   }
   const bundles = new Map<string, readonly string[]>();
   for (const [name, text] of roots.trustBundles) {

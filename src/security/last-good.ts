@@ -17,6 +17,8 @@ export interface LastGoodOptions {
 /** A value, often made from bytes, which stays while later ones cannot be read or used. Each problem is logged once. */
 export class LastGood<T> {
   private bytes: readonly Buffer[] | undefined;
+  /** The last bytes that could not be used, and why. */
+  private bad: { readonly bytes: readonly Buffer[]; readonly reason: string } | undefined;
   private problem: { readonly text: string; readonly sinceMs: number } | undefined;
   private value: Result<T, string> | undefined;
 
@@ -33,7 +35,7 @@ export class LastGood<T> {
   }
 
   /**
-   * Makes the value from bytes, unless they are those that it was made from.
+   * Makes the value from bytes, unless they are those that it was made from, or the last ones that could not be used.
    * @returns whether the result is another one.
    */
   update(bytes: readonly Buffer[], parse: () => Result<T, string>): boolean {
@@ -41,10 +43,17 @@ export class LastGood<T> {
       this.recover();
       return false;
     }
+    if (this.bad !== undefined && areEqual(bytes, this.bad.bytes)) {
+      return this.fail(this.bad.reason);
+    }
     const parsed = parse();
-    if (!parsed.ok) return this.fail(parsed.error);
+    if (!parsed.ok) {
+      this.bad = { bytes, reason: parsed.error };
+      return this.fail(parsed.error);
+    }
     this.recover();
     this.bytes = bytes;
+    this.bad = undefined;
     this.value = parsed;
     return true;
   }

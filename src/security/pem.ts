@@ -1,7 +1,14 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { errorMessage } from '../util/error-message';
+import { countOccurrences } from '../util/count-occurrences';
 import { err, ok, type Result } from '../util/result';
+import {
+  describeExcess,
+  MAX_AUTHORITIES,
+  MAX_CHAIN_LENGTH,
+  MAX_PRIVATE_KEY_LENGTH,
+} from './certificate-limits';
 import type { Identity } from './certificate-provider';
 
 const BEGIN = '-----BEGIN';
@@ -19,9 +26,15 @@ const CERTIFICATE_LABELS: ReadonlySet<string> = new Set([
  * Parses every certificate of a text in PEM, each into a block of its own. OpenSSL and `X509Certificate` stop at the first
  * block that they cannot read, without an error, and so trust fewer authorities than are configured, or none.
  *
+ * @param limit Of blocks, which are counted before any is parsed.
  * @returns at least one certificate, or what is wrong. Blocks of other kinds are skipped.
  */
-export function parsePemCertificates(text: string): Result<readonly string[], string> {
+export function parsePemCertificates(
+  text: string,
+  limit = MAX_AUTHORITIES,
+): Result<readonly string[], string> {
+  const count = countPemBlocks(text);
+  if (count > limit) return err(describeExcess(count, 'PEM blocks', limit));
   const certificates: string[] = [];
   for (const [block, label = ''] of text.matchAll(BLOCK)) {
     const isClosed = block.endsWith(`-----END ${label}-----`) && block.lastIndexOf(BEGIN) === 0;
@@ -39,13 +52,21 @@ export function parsePemCertificates(text: string): Result<readonly string[], st
   return certificates.length === 0 ? err('no certificate in PEM found') : ok(certificates);
 }
 
+/** Returns the number of blocks of a text in PEM. Nothing is parsed. */
+export function countPemBlocks(text: string): number {
+  return countOccurrences(text, BEGIN);
+}
+
 /** Checks that a certificate and a private key in PEM belong together. @returns the identity, or what is wrong. */
 export function parseIdentity(
   certificateChain: string,
   privateKey: string,
 ): Result<Identity, string> {
-  const certificates = parsePemCertificates(certificateChain);
+  const certificates = parsePemCertificates(certificateChain, MAX_CHAIN_LENGTH);
   if (!certificates.ok) return certificates;
+  if (privateKey.length > MAX_PRIVATE_KEY_LENGTH) {
+    return err(`the private key has more than ${MAX_PRIVATE_KEY_LENGTH} characters`);
+  }
   // OpenSSL would only say that it was interrupted.
   if (/-----BEGIN ENCRYPTED |^Proc-Type:.*ENCRYPTED/m.test(privateKey)) {
     return err('the private key is encrypted');

@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto';
+import { JsonLimitError, parseBoundedJson, type JsonLimits } from '../util/bounded-json';
 import {
   readArray,
   readInteger,
@@ -9,27 +10,50 @@ import {
 } from '../util/json-fields';
 import { err, ok, type Result } from '../util/result';
 import { Violations } from '../util/violations';
+import { describeExcess, MAX_AUTHORITIES } from './certificate-limits';
 import type { TrustedRoots } from './certificate-provider';
 import { isTrustDomain } from './spiffe-id';
 
 const MAX_SHOWN_VIOLATIONS = 3;
 const KEY_TYPES: ReadonlySet<string> = new Set(['RSA', 'EC']);
 
+/** Of a map, before its certificates are counted. Each key has some ten values. */
+const JSON_LIMITS: JsonLimits = { maxLength: 16 * 1024 * 1024, maxValues: 100_000 };
+
+/** A certificate that has not been parsed. */
+interface EncodedCertificate {
+  /** In base64 of DER. */
+  readonly text: string;
+  /** Where it is. */
+  readonly place: Violations;
+}
+
+type EncodedBundles = ReadonlyMap<string, readonly EncodedCertificate[]>;
+
+/** Of every bundle without certificates, so that they share their TLS contexts. */
+const noCertificates: readonly string[] = [];
+
 /**
  * Parses a SPIFFE trust bundle map (gRFC A87): `{"trust_domains": {"example.org": {"keys": [{"kty": "EC", "use":
  * "x509-svid", "x5c": ["base64 of DER"]}]}}}`. One bad entry makes the whole map invalid. Keys for JWT are skipped: the
- * bundles that SPIRE publishes have them. A map without trust domains is valid, and trusts no certificate.
+ * bundles that SPIRE publishes have them. A map without trust domains is valid, and trusts no certificate. Certificates are
+ * counted before any is parsed.
  */
 export function parseTrustBundleMap(text: string): Result<TrustedRoots, string> {
   let json: unknown;
   try {
-    json = JSON.parse(text);
-  } catch {
+    json = parseBoundedJson(text, JSON_LIMITS);
+  } catch (error) {
+    if (error instanceof JsonLimitError) return err(error.message);
     // The message of the parser quotes the file.
     return err('it is not JSON');
   }
   const violations = Violations.root();
-  const bundles = readBundles(json, violations);
+  const encoded = readBundles(json, violations);
+  const count = [...encoded.values()].reduce((sum, { length }) => sum + length, 0);
+  if (count > MAX_AUTHORITIES) return err(describeExcess(count, 'certificates', MAX_AUTHORITIES));
+  const bundles = new Map<string, readonly string[]>();
+  for (const [name, bundle] of encoded) bundles.set(name, parseBundle(bundle));
   if (violations.count > 0) return err(describe(violations.all));
   return ok(rootsOfBundles(bundles));
 }
@@ -45,11 +69,8 @@ function describe(violations: readonly string[]): string {
   return more > 0 ? `${shown}; and ${more} more` : shown;
 }
 
-function readBundles(
-  json: unknown,
-  violations: Violations,
-): ReadonlyMap<string, readonly string[]> {
-  const bundles = new Map<string, readonly string[]>();
+function readBundles(json: unknown, violations: Violations): EncodedBundles {
+  const bundles = new Map<string, readonly EncodedCertificate[]>();
   const fields = readObject(json, violations);
   if (fields === undefined) return bundles;
   const place = violations.at('trust_domains');
@@ -64,7 +85,7 @@ function readBundles(
   return bundles;
 }
 
-function readBundle(json: unknown, violations: Violations): readonly string[] {
+function readBundle(json: unknown, violations: Violations): readonly EncodedCertificate[] {
   const fields = readObject(json, violations);
   if (fields === undefined) return [];
   if (fields.has('spiffe_sequence')) {
@@ -80,7 +101,7 @@ function readBundle(json: unknown, violations: Violations): readonly string[] {
   return keys.flatMap((key, position) => readKey(key, place.index(position)));
 }
 
-function readKey(json: unknown, violations: Violations): readonly string[] {
+function readKey(json: unknown, violations: Violations): readonly EncodedCertificate[] {
   const fields = readObject(json, violations);
   if (fields === undefined) return [];
   const use = readRequiredString(fields, 'use', violations);
@@ -91,7 +112,10 @@ function readKey(json: unknown, violations: Violations): readonly string[] {
   return readCertificate(fields, violations.at('x5c'));
 }
 
-function readCertificate(fields: JsonFields, violations: Violations): readonly string[] {
+function readCertificate(
+  fields: JsonFields,
+  violations: Violations,
+): readonly EncodedCertificate[] {
   const list = fields.has('x5c') ? readArray(fields.get('x5c'), violations) : [];
   if (list === undefined) return [];
   const [text] = list;
@@ -99,9 +123,18 @@ function readCertificate(fields: JsonFields, violations: Violations): readonly s
     violations.add('must have one certificate');
     return [];
   }
-  const certificate = parseDer(text);
-  if (certificate === undefined) violations.add('not a certificate in base64 of DER');
-  return certificate === undefined ? [] : [certificate];
+  return [{ text, place: violations }];
+}
+
+function parseBundle(encoded: readonly EncodedCertificate[]): readonly string[] {
+  if (encoded.length === 0) return noCertificates;
+  const certificates: string[] = [];
+  for (const { text, place } of encoded) {
+    const certificate = parseDer(text);
+    if (certificate === undefined) place.add('not a certificate in base64 of DER');
+    else certificates.push(certificate);
+  }
+  return certificates;
 }
 
 /** @returns the certificate in PEM; `undefined` if it is none, or has anything after it. */
