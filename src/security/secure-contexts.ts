@@ -9,37 +9,47 @@ export interface ContextCertificates {
   readonly identity: Identity | undefined;
 }
 
-interface Entry extends ContextCertificates {
-  readonly context: SecureContext;
-}
+const SYSTEM_ROOTS: readonly string[] = [];
+const NO_IDENTITY: Identity = { certificateChain: '', privateKey: '' };
 
-/** A context takes 0.4 ms and more, and some 100 kB with many roots. More policies than this at once share none. */
-const MAX_CONTEXTS = 64;
-
-/** The TLS contexts of a process, shared by all connections with the same certificates. The oldest ones are dropped. */
+/**
+ * The TLS contexts of a process, shared by all connections with the same certificates. A context takes a tenth of a
+ * millisecond or two for each root, and 20 kB and more: it is made once, at the first handshake with its roots and identity, and
+ * kept for as long as both are in use. Certificates that are read again from the same bytes are the same.
+ */
 export class SecureContexts {
-  private readonly entries: Entry[] = [];
+  private readonly contexts = new WeakMap<readonly string[], WeakMap<Identity, SecureContext>>();
 
   /**
    * Returns the context of certificates.
    * @throws Error if they cannot be used.
    */
   get({ roots, identity }: ContextCertificates): SecureContext {
-    const known = this.entries.find(
-      (entry) => entry.roots === roots && entry.identity === identity,
-    );
-    if (known !== undefined) return known.context;
-    const context = createSecureContext({
-      // Without `ca` Node uses its default roots, also those of NODE_EXTRA_CA_CERTS and of --use-system-ca (gRFC A82).
-      // Each of them is an anchor, also one that another authority has signed, as in Go, Java and C-core.
-      ...(roots !== undefined && { ca: [...roots], allowPartialTrustChain: true }),
-      ...(identity !== undefined && { cert: identity.certificateChain, key: identity.privateKey }),
-      minVersion: 'TLSv1.2',
-      // HTTP/2 has none (RFC 9113, 9.2.1), and the peer would not be checked again.
-      secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
-    });
-    this.entries.push({ roots, identity, context });
-    if (this.entries.length > MAX_CONTEXTS) this.entries.shift();
+    const byIdentity = this.contextsOf(roots ?? SYSTEM_ROOTS);
+    const known = byIdentity.get(identity ?? NO_IDENTITY);
+    if (known !== undefined) return known;
+    const context = createContext({ roots, identity });
+    byIdentity.set(identity ?? NO_IDENTITY, context);
     return context;
   }
+
+  private contextsOf(roots: readonly string[]): WeakMap<Identity, SecureContext> {
+    const known = this.contexts.get(roots);
+    if (known !== undefined) return known;
+    const added = new WeakMap<Identity, SecureContext>();
+    this.contexts.set(roots, added);
+    return added;
+  }
+}
+
+function createContext({ roots, identity }: ContextCertificates): SecureContext {
+  return createSecureContext({
+    // Without `ca` Node uses its default roots, also those of NODE_EXTRA_CA_CERTS and of --use-system-ca (gRFC A82).
+    // Each of them is an anchor, also one that another authority has signed, as in Go, Java and C-core.
+    ...(roots !== undefined && { ca: [...roots], allowPartialTrustChain: true }),
+    ...(identity !== undefined && { cert: identity.certificateChain, key: identity.privateKey }),
+    minVersion: 'TLSv1.2',
+    // HTTP/2 has none (RFC 9113, 9.2.1), and the peer would not be checked again.
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+  });
 }
