@@ -171,6 +171,10 @@ interface LrsSessionOptions {
 class LrsSession implements StreamSession {
   /** The last response; `undefined` until there is one. */
   private response: LrsResponse | undefined;
+  /** Runs until the next response may be read. */
+  private readTimer: Handle | undefined;
+  /** Runs until more of the report is made. */
+  private reportBreak: Handle | undefined;
   /** Runs until the next report. */
   private reportTimer: Handle | undefined;
   /** When the time of the next report began, on the monotonic clock. */
@@ -212,7 +216,8 @@ class LrsSession implements StreamSession {
     this.options.onResponse(response);
     if (isNewInterval) this.startReportTimer(response);
     const costMs = clock.monotonicMs() - startMs;
-    clock.setTimer(() => stream.read(), Math.max(MIN_READ_INTERVAL_MS, PAUSE_FACTOR * costMs));
+    const pauseMs = Math.max(MIN_READ_INTERVAL_MS, PAUSE_FACTOR * costMs);
+    this.readTimer = clock.setTimer(() => stream.read(), pauseMs);
     return undefined;
   }
 
@@ -246,6 +251,8 @@ class LrsSession implements StreamSession {
   }
 
   release(): void {
+    this.readTimer?.release();
+    this.reportBreak?.release();
     this.reportTimer?.release();
     this.drainTimer?.release();
     this.options.open.transport.close();
@@ -293,7 +300,7 @@ class LrsSession implements StreamSession {
       costMs = clock.monotonicMs() - startMs;
     }
     this.reportCostMs += costMs;
-    if (!isDone) inNextTurn(clock, () => this.proceed(steps));
+    if (!isDone) this.reportBreak = inNextTurn(clock, () => this.proceed(steps));
   }
 
   private startReportTimer({ intervalMs }: LrsResponse): void {

@@ -4,6 +4,9 @@ import type { HashPolicy } from '../../src/resources/route-config/route-config';
 
 /** Characters of a header that a rewrite reads, and those of its result: the default of `maxHashInputLength`. */
 const MAX_REWRITTEN = 4096;
+/** Headers that routing does not see (docs/decisions/0036-headers-of-a-call.md). */
+const NOT_CUSTOM =
+  'te grpc-timeout grpc-message-type grpc-encoding grpc-accept-encoding user-agent'.split(' ');
 const MASK = (1n << 64n) - 1n;
 
 /** What the hash of a call should be (gRFC A42); `undefined` if it is random. */
@@ -28,11 +31,10 @@ function hashedHeader(
   { headerName, rewrite }: Extract<HashPolicy, { kind: 'header' }>,
   headers: Metadata,
 ): string | undefined {
-  if (headerName.endsWith('-bin')) return undefined;
-  const values = headers.get(headerName);
-  const isAdded = headerName === 'content-type' && values.length === 0;
-  if (values.length === 0 && !isAdded) return undefined;
-  const value = isAdded ? 'application/grpc' : values.join(',');
+  if (headerName.endsWith('-bin') || NOT_CUSTOM.includes(headerName)) return undefined;
+  const values = headerName === 'content-type' ? ['application/grpc'] : headers.get(headerName);
+  if (values.length === 0) return undefined;
+  const value = values.join(',');
   if (rewrite === undefined) return value;
   const { regex, substitution } = rewrite;
   const replacement = substitution
