@@ -44,8 +44,13 @@ function call(client, deadlineMs, metadata, into, onPeer) {
 
 const MIB = 2 ** 20;
 const usedMiB = () => {
-  const { heapUsed, external } = process.memoryUsage();
-  return (heapUsed + external) / MIB;
+  try {
+    const { heapUsed, external } = process.memoryUsage();
+    return (heapUsed + external) / MIB;
+  } catch {
+    // Without a free descriptor the host cannot tell.
+    return 0;
+  }
 };
 
 const newClient = (target) => new grpc.Client(target, grpc.credentials.createInsecure());
@@ -80,6 +85,7 @@ async function main() {
   const hostileCalls = tally();
   let cpu;
   let lastPeer = '';
+  let headersOfBad;
   let clusters = 0;
   let pauseBeforeMs = 0;
   subscribe('grpc-xds:config-published', (event) => {
@@ -93,13 +99,15 @@ async function main() {
       delay.enable();
       cpu = process.cpuUsage();
       const bad = newClient(rest ? 'xds://rest/bad' : 'xds:///bad');
-      const metadata = grpc.Metadata.fromHttp2Headers(message.begin);
+      headersOfBad = grpc.Metadata.fromHttp2Headers(message.begin);
       setInterval(
-        () => call(bad, HOSTILE_DEADLINE_MS, metadata, hostileCalls, (peer) => (lastPeer = peer)),
+        () =>
+          call(bad, HOSTILE_DEADLINE_MS, headersOfBad, hostileCalls, (peer) => (lastPeer = peer)),
         HOSTILE_CALL_MS,
       );
       process.send('begun');
     } else if (message.healedPort) {
+      headersOfBad = new grpc.Metadata();
       // Another backend answers once the good configuration is in use.
       const startedMs = performance.now();
       const check = () => {
@@ -130,8 +138,19 @@ async function main() {
       };
       const rssMiB = process.resourceUsage().maxRSS / 1024;
       const addedMiB = peakMiB - baseMiB;
+      globalThis.gc();
+      const keptMiB = usedMiB() - baseMiB;
       const cpuMs = (user + system) / 1000;
-      process.send({ ...pauses, cpuMs, rssMiB, addedMiB, goodCalls, hostileCalls, clusters });
+      process.send({
+        ...pauses,
+        cpuMs,
+        rssMiB,
+        addedMiB,
+        keptMiB,
+        goodCalls,
+        hostileCalls,
+        clusters,
+      });
     }
   });
 }

@@ -13,9 +13,9 @@ export const MAX_STREAMS = 10_000;
 /** Types that one stream subscribes to. */
 export const MAX_TYPES = 100;
 /** Names of one type that one stream subscribes to. */
-export const MAX_NAMES = 250_000;
+const MAX_NAMES = 250_000;
 /** Characters of all of them. */
-export const MAX_NAME_CHARACTERS = 16 * 1024 * 1024;
+const MAX_NAME_CHARACTERS = 16 * 1024 * 1024;
 /** Responses of one type whose acknowledgement is still recorded. */
 export const MAX_UNACKNOWLEDGED = 1000;
 /** Clusters, localities, metrics and drop categories in the totals of load reports. */

@@ -24,7 +24,7 @@ export interface TransportFactoryOptions {
 /** Creates the transport for the URI of a server. Other transports than gRPC are loaded when the first one is created. */
 export class TransportFactory implements XdsTransportFactory {
   private readonly grpc: GrpcTransportFactory;
-  private reader: Rest.RestTransportOptions['reader'];
+  private readonly shared: Rest.SharedByTransports = {};
 
   constructor(private readonly options: TransportFactoryOptions) {
     this.grpc = new GrpcTransportFactory(options);
@@ -40,8 +40,7 @@ export class TransportFactory implements XdsTransportFactory {
         return loadFiles().createFileTransport(server, this.options);
       case 'http':
       case 'https':
-        this.reader ??= loadRest().createResponseReader(this.options.clock);
-        return loadRest().createRestTransport(server, { ...this.options, reader: this.reader });
+        return loadRest().createRestTransport(server, { ...this.options, shared: this.shared });
       default:
         return assertNever(protocol);
     }

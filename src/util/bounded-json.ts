@@ -16,7 +16,7 @@ export const MAX_JSON_DEPTH = 200;
 export const MAX_JSON_MEMBERS = 10_000;
 
 /** Characters of one string, number or run of white space; escape sequences count as they are written. */
-export const MAX_JSON_TOKEN_LENGTH = 2 ** 20;
+const MAX_JSON_TOKEN_LENGTH = 2 ** 20;
 
 /** Thrown for text that exceeds a bound. The message names the bound, and has nothing of the text. */
 export class JsonLimitError extends Error {

@@ -131,6 +131,6 @@ function isFillable({ occurrence, kind }: Field): boolean {
 }
 
 /** The name of a field as in the schema. */
-export function schemaName({ name, oneofCase }: Field): string {
+function schemaName({ name, oneofCase }: Field): string {
   return (oneofCase ?? name).replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -9,9 +9,9 @@ import { Violations } from '../../util/violations';
 const LOAD_REPORT_TRAILER = 'endpoint-load-metrics-bin';
 
 /** Bytes of a report: the trailers of a call have 16 KiB at most where clients of gRPC C-core are served. */
-export const MAX_REPORT_BYTES = 16_384;
+const MAX_REPORT_BYTES = 16_384;
 /** About a thousand metrics, each of which is an entry, its name and its value. */
-export const REPORT_LIMIT: ReadLimit = { maxFields: 3000, scope: 'load report' };
+const REPORT_LIMIT: ReadLimit = { maxFields: 3000, scope: 'load report' };
 
 const CACHE_KEY = 'xds_load_report';
 

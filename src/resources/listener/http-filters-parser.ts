@@ -12,7 +12,7 @@ const FILTER_CONFIG = 'envoy.config.route.v3.FilterConfig';
 const noOverrides: HttpFilterOverrides = new Map();
 
 /** HTTP filters of a listener, and overrides of them at one place. */
-export const MAX_HTTP_FILTERS = 1000;
+const MAX_HTTP_FILTERS = 1000;
 
 /**
  * Validates the filter chain of a listener (gRFC A39). An optional filter of an unknown type is left out; of

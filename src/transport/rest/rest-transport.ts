@@ -39,13 +39,14 @@ export interface RestTransportOptions {
   readonly credentials: RestCredentials;
   /** Default: those of an application that sets none. */
   readonly limits?: Pick<Limits, 'maxMessageBytes'>;
-  /** Reads the responses of all servers. Default: one for this server. */
-  readonly reader?: ResponseReader;
+  /** What the transports of all servers have in common. Default: this one shares nothing. */
+  readonly shared?: SharedByTransports;
 }
 
-/** Creates what reads the responses of all servers. */
-export function createResponseReader(clock: Clock): ResponseReader {
-  return new ResponseReader(clock);
+/** What the transports of several servers have in common. */
+export interface SharedByTransports {
+  /** Reads the responses of all of them. The first transport creates it. */
+  reader?: ResponseReader;
 }
 
 const DEFAULT_FETCH: FetchConfig = {
@@ -101,7 +102,8 @@ class RestTransport implements XdsTransport {
     this.callCredentials = callCredentials.map((each) => this.secrets.watch(each));
     this.base = serverUri.replace(/\/+$/, '');
     this.refreshDelayMs = fetch.refreshDelayMs;
-    this.reader = options.reader ?? new ResponseReader(options.clock);
+    const { shared = {}, clock } = options;
+    this.reader = shared.reader ??= new ResponseReader(clock);
   }
 
   openStream(method: string, handler: XdsStreamHandler): XdsStream {

@@ -35,7 +35,7 @@ const PAUSE_FACTOR = 4;
 const MAX_PAUSE_MS = 10_000;
 
 /** Entries of a directory that are looked at; reading one with more is an error of `listDirectory`. */
-export const MAX_DIRECTORY_ENTRIES = 1000;
+const MAX_DIRECTORY_ENTRIES = 1000;
 
 /**
  * Lists the names in a directory, without reading more of it than {@link MAX_DIRECTORY_ENTRIES}.
