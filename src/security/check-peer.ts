@@ -3,7 +3,7 @@ import type { PeerCertificate } from 'node:tls';
 import type { SanMatcher, UpstreamTls } from '../resources/cluster/cluster';
 import { err, ok, type Result } from '../util/result';
 import { sanitizeText } from '../util/sanitize-text';
-import { matchesDnsName, matchesSan } from './san-matcher';
+import { matchesDnsName, SanMatchers } from './san-matcher';
 import { trustDomainOf } from './spiffe-id';
 import { canonicalAddress, parseSubjectAltNames, type SubjectAltName } from './subject-alt-names';
 
@@ -33,8 +33,10 @@ export function checkPeer(
   expectations: PeerExpectations,
 ): Error | undefined {
   const names = parseSubjectAltNames(certificate.subjectaltname);
-  const problem =
-    checkTrustDomain(names, expectations) ?? checkNames(names, tls, expectations.serverName);
+  const problem = names.ok
+    ? (checkTrustDomain(names.value, expectations) ??
+      checkNames(names.value, tls, expectations.serverName))
+    : names.error;
   if (problem === undefined) return undefined;
   return Object.assign(new Error(`certificate check failure: ${problem}`), { code: 'SAN' });
 }
@@ -51,9 +53,13 @@ function checkNames(
     return `${describeNames(names)} do not include the server name "${serverName}"`;
   }
   if (sanMatchers.length === 0) return undefined;
-  if (names.some((name) => matchesSan(name, sanMatchers))) return undefined;
   const matchers =
     sanMatchers.length === 1 ? 'the matcher' : `any of the ${sanMatchers.length} matchers`;
+  const match = SanMatchers.of(sanMatchers).match(names);
+  if (!match.ok) {
+    return `comparing the ${names.length} subject alternative names of the certificate with ${matchers} of the cluster ${match.error}`;
+  }
+  if (match.value) return undefined;
   return `${describeNames(names)} do not satisfy ${matchers} of the cluster [${describeMatchers(sanMatchers)}]`;
 }
 

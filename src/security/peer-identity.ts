@@ -12,7 +12,7 @@ export interface AuthenticatedCall {
 export interface PeerIdentity {
   /** The SPIFFE id, such as `spiffe://example.org/ns/default/sa/web`; `undefined` unless there is exactly one. */
   readonly spiffeId: string | undefined;
-  /** Addresses in the text of RFC 5952. Names of other types are left out. */
+  /** Addresses in the text of RFC 5952. Names of other types are left out. None if the certificate has more than 1,000 names. */
   readonly subjectAltNames: readonly SubjectAltName[];
   /** The attributes of the subject, such as `{ CN: 'web' }`. */
   readonly subject: Readonly<Record<string, string | readonly string[]>>;
@@ -28,7 +28,8 @@ export function peerIdentity(call: AuthenticatedCall): PeerIdentity | undefined 
   const certificate = call.getAuthContext()?.sslPeerCertificate;
   // Node.js gives an empty object for a peer without a certificate.
   if (certificate?.subject === undefined) return undefined;
-  const subjectAltNames = parseSubjectAltNames(certificate.subjectaltname);
+  const parsed = parseSubjectAltNames(certificate.subjectaltname);
+  const subjectAltNames = parsed.ok ? parsed.value : [];
   const uris = subjectAltNames.filter(({ type }) => type === 'uri');
   const [uri] = uris;
   const isSpiffe = uris.length === 1 && uri !== undefined && trustDomainOf(uri.value) !== undefined;

@@ -198,7 +198,8 @@ export class XdsSecureConnector implements RedialingConnector {
       const { error } = attempt;
       return err(Object.assign(new Error(describeHandshakeError(error)), { code: codeOf(error) }));
     }
-    const trustDomain = readTrustDomain(parseSubjectAltNames(names));
+    const parsed = parseSubjectAltNames(names);
+    const trustDomain = parsed.ok ? readTrustDomain(parsed.value) : parsed;
     return trustDomain.ok ? trustDomain : sanError(trustDomain.error);
   }
 

@@ -1,5 +1,6 @@
 import { isIP, isIPv4, SocketAddress } from 'node:net';
 import type { SanType } from '../resources/cluster/cluster';
+import { err, ok, type Result } from '../util/result';
 
 /** A subject alternative name of a certificate. */
 export interface SubjectAltName {
@@ -15,19 +16,27 @@ const TYPES: ReadonlyMap<string, SanType> = new Map([
   ['IP Address', 'ip'],
 ]);
 
-/** More names than any certificate needs; further ones are not read. */
-const MAX_NAMES = 10_000;
+/** Names of one certificate, of every type. Public authorities sign at most a few hundred. */
+export const MAX_NAMES = 1000;
 
 /**
  * Parses the text in which Node.js gives the subject alternative names of a certificate: `DNS:a.example, IP Address:10.0.0.1`.
  * A value with special characters is a JSON string, in which a comma is escaped
  * (https://nodejs.org/api/crypto.html#x509subjectaltname). Names of other types are skipped.
+ *
+ * @returns why none is read, if there are too many: to read some would be to judge a certificate by a part of it.
  */
-export function parseSubjectAltNames(text: string | null | undefined): readonly SubjectAltName[] {
+export function parseSubjectAltNames(
+  text: string | null | undefined,
+): Result<readonly SubjectAltName[], string> {
   const names: SubjectAltName[] = [];
   // Node.js gives null for all names if the text of one is not valid, such as a directory name that is not UTF-8.
-  if (typeof text !== 'string') return names;
-  for (const part of text.split(', ', MAX_NAMES)) {
+  if (typeof text !== 'string') return ok(names);
+  const parts = text.split(', ', MAX_NAMES + 1);
+  if (parts.length > MAX_NAMES) {
+    return err(`the certificate has more than ${MAX_NAMES} subject alternative names`);
+  }
+  for (const part of parts) {
     const colon = part.indexOf(':');
     const type = TYPES.get(part.slice(0, colon));
     const value = type && unquote(part.slice(colon + 1));
@@ -35,7 +44,7 @@ export function parseSubjectAltNames(text: string | null | undefined): readonly 
     if (type !== 'ip') names.push({ type, value });
     else if (isIP(value) !== 0) names.push({ type, value: canonicalAddress(value) });
   }
-  return names;
+  return ok(names);
 }
 
 function unquote(value: string): string | undefined {

@@ -1,6 +1,9 @@
 import type { SanMatcher, UpstreamTls } from '../resources/cluster/cluster';
 import { trustDomainOf } from './spiffe-id';
 
+/** The trust domains that matchers name; `undefined` for those that name none. */
+const namedDomains = new WeakMap<readonly SanMatcher[], ReadonlySet<string | undefined>>();
+
 /**
  * Returns the only trust domain that a server can be of (gRFC A87): that of a map with one, or the one that every matcher names
  * in full. Its bundle alone verifies the chain.
@@ -14,7 +17,8 @@ export function onlyTrustDomain(
 ): string | undefined {
   if (bundles.size === 1) return [...bundles.keys()][0];
   if (autoSniSanValidation && serverName !== '') return undefined;
-  const named = new Set(sanMatchers.map(trustDomainOfMatcher));
+  const named = namedDomains.get(sanMatchers) ?? new Set(sanMatchers.map(trustDomainOfMatcher));
+  namedDomains.set(sanMatchers, named);
   return named.size === 1 ? [...named][0] : undefined;
 }
 
