@@ -99,8 +99,8 @@ export const UPDATES_PER_SECOND = 100;
 export const TIME_BURST_MS = 2000;
 
 /**
- * Milliseconds that each response counts for besides the time it takes here: the transport takes about half of that, and
- * it is not measured. At a share of a quarter, 20,000 responses at once, and then 2,500 a second.
+ * Milliseconds that each response counts for besides the time it takes here: the transport takes some of it, which
+ * is not measured. At a share of a quarter, 20,000 responses at once, and then 2,500 a second.
  */
 export const MESSAGE_COST_MS = 0.1;
 
