@@ -32,7 +32,7 @@ const servers = [
     'an intermediate authority as the only root',
     roots('intermediate'),
     'missing-intermediate',
-    reject,
+    accept,
   ],
   ['whose usage is that of clients', mutual(), 'client-usage', reject],
   ['whose usage is that of servers', mutual(), 'server-usage', accept],

@@ -105,11 +105,6 @@ export const disagreements = {
     ],
   ),
   ...entries(
-    ['go', 'python', 'java'],
-    'Node.js trusts only chains that end in a root (no X509_V_FLAG_PARTIAL_CHAIN)',
-    ['server: an intermediate authority as the only root'],
-  ),
-  ...entries(
     ['java'],
     'A29: matchers take the place of the host name; grpc-java 1.75 demands the host name as well with the roots of the system',
     [
