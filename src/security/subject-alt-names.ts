@@ -17,7 +17,7 @@ const TYPES: ReadonlyMap<string, SanType> = new Map([
 ]);
 
 /** Names of one certificate, of every type. Public authorities sign at most a few hundred. */
-export const MAX_NAMES = 1000;
+const MAX_NAMES = 1000;
 
 /**
  * Parses the text in which Node.js gives the subject alternative names of a certificate: `DNS:a.example, IP Address:10.0.0.1`.
