@@ -1,5 +1,5 @@
 // A client with a call every 20 ms to xds:///good, which says over IPC how long its event loop paused, what memory it took
-// and how many calls failed; and which calls xds:///bad when it is told to.
+// and how many calls failed; and which calls xds:///bad on request.
 import {
   addAdminServicesToServer,
   credentials,

@@ -1,7 +1,7 @@
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import type { Field, MessageType } from '../../src/protobuf/field-table';
 import type { Place } from './places';
-import { fillWith, message, tagOf } from './wire';
+import { fillWith, message } from './wire';
 
 /** How a field is filled. */
 export const WAYS = ['most empty', 'smallest valid', 'deepest'] as const;
@@ -22,7 +22,7 @@ export function fill(place: Place, way: Way, size: number): Uint8Array {
 }
 
 function fillMessages(place: Place, type: MessageType, way: Way, size: number): Uint8Array {
-  const tag = tagOf(place.field);
+  const tag = place.field.tag;
   switch (way) {
     case 'most empty':
       return fillWith(message(tag, new Uint8Array(0)), size);
@@ -34,7 +34,7 @@ function fillMessages(place: Place, type: MessageType, way: Way, size: number): 
 }
 
 function fillTexts({ field, element }: Place, way: Way, size: number): Uint8Array {
-  const tag = tagOf(field);
+  const tag = field.tag;
   switch (way) {
     case 'most empty':
       return fillWith(message(tag, new Uint8Array(0)), size);
@@ -57,7 +57,7 @@ function fillNumbers(field: Field, way: Way, size: number): Uint8Array {
 
 /** Entries with different keys, the last of which are repeated beyond a million. */
 function fillMap(field: Field, way: Way, size: number): Uint8Array {
-  const tag = tagOf(field);
+  const tag = field.tag;
   if (way === 'most empty') return fillWith(message(tag, new Uint8Array(0)), size);
   const valueField = field.type?.layout.fields[1];
   const value = valueField === undefined ? new Uint8Array(0) : valueOf(valueField, way);
@@ -73,7 +73,7 @@ function fillMap(field: Field, way: Way, size: number): Uint8Array {
 
 function valueOf(field: Field, way: Way): Uint8Array {
   if (field.type === undefined) return encodeScalar(field);
-  return message(tagOf(field), way === 'deepest' ? nest(field.type) : smallest(field.type));
+  return message(field.tag, way === 'deepest' ? nest(field.type) : smallest(field.type));
 }
 
 /** A message with each of its fields once, and the first member of each oneof, two levels deep. */
@@ -84,7 +84,7 @@ function smallest(type: MessageType, depth = 0): Uint8Array {
     if (set.has(field.position) || field.occurrence === 'map') continue;
     set.add(field.position);
     if (field.type === undefined) parts.push(encodeScalar(field));
-    else if (depth < 2) parts.push(message(tagOf(field), smallest(field.type, depth + 1)));
+    else if (depth < 2) parts.push(message(field.tag, smallest(field.type, depth + 1)));
   }
   return Buffer.concat(parts);
 }
@@ -109,7 +109,7 @@ function nest(type: MessageType): Uint8Array {
   const cycle = cycleOf(type);
   const path = cycle === undefined ? longestPath(type) : repeat(cycle, DEPTH);
   return path.reduceRight<Uint8Array>(
-    (inner, field) => message(tagOf(field), inner),
+    (inner, field) => message(field.tag, inner),
     new Uint8Array(0),
   );
 }

@@ -40,7 +40,7 @@ export type Answer =
   | { readonly kind: 'stream ended' }
   | { readonly kind: 'no answer' };
 
-/** A management server that serves any resource that is requested, and bytes in place of one of them when it is told to. */
+/** A management server that serves any resource that is requested, and given bytes in place of one of them. */
 export class HostileServer {
   private readonly server = new Server({ 'grpc.max_send_message_length': -1 });
   private stream: Stream | undefined;

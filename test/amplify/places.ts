@@ -1,6 +1,6 @@
 import { FieldScanner } from '../../src/protobuf/field-scanner';
 import type { Field, MessageType } from '../../src/protobuf/field-table';
-import { message, tagOf } from './wire';
+import { message } from './wire';
 
 /** A place in a resource that can be filled: a field of a message. */
 export interface Place {
@@ -64,7 +64,7 @@ export class PlaceFinder {
   private visitBelow({ field, root, path, fill }: Place): void {
     const { type } = field;
     if (type === undefined || field.occurrence === 'wrapped') return;
-    const wrap = (bytes: Uint8Array) => fill(message(tagOf(field), bytes));
+    const wrap = (bytes: Uint8Array) => fill(message(field.tag, bytes));
     this.visit({ type, bytes: new Uint8Array(0), root, path, wrap });
   }
 
@@ -81,7 +81,7 @@ export class PlaceFinder {
       elements.set(field, element);
       const [before, after] = [bytes.subarray(0, tagStart), bytes.subarray(end)];
       const around = (inner: Uint8Array) =>
-        wrap(Buffer.concat([before, message(tagOf(field), inner), after]));
+        wrap(Buffer.concat([before, message(field.tag, inner), after]));
       const below = path === '' ? schemaName(field) : `${path}.${schemaName(field)}`;
       this.visitValue(field, { type, bytes: element, root, path: below, wrap: around });
     }

@@ -149,9 +149,9 @@ describe('createDnsWatcherFactory', () => {
   });
 
   it('has an address once that an answer has twice, and those with a zone', async () => {
-    scriptLookups(['10.0.0.1', '10.0.0.1', 'fe80::1%eth0', '10.0.0.1']);
+    scriptLookups(['127.0.0.1', '127.0.0.1', 'fe80::1%eth0', '127.0.0.1']);
     const resource = await new Scene('db.example', 80).value(1);
-    expect(addressesOf(resource)).toEqual(['10.0.0.1:80', '[fe80::1%eth0]:80']);
+    expect(addressesOf(resource)).toEqual(['127.0.0.1:80', '[fe80::1%eth0]:80']);
   });
 
   it('puts several addresses into the one endpoint, in their order', async () => {

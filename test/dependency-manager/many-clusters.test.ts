@@ -194,7 +194,7 @@ describe('a target whose routes have many domains', () => {
     const { clock, manager, source, updates } = setUp(1);
     for (const name of ['a', 'b']) {
       source.serve(fakeTypes.cluster, name, edsCluster(name));
-      source.serve(fakeTypes.endpoints, name, endpoints(name, '10.0.0.1'));
+      source.serve(fakeTypes.endpoints, name, endpoints(name, '127.0.0.1'));
     }
     source.serve(
       fakeTypes.routeConfig,

@@ -50,7 +50,7 @@ describe('pick_first', () => {
     const lines: string[] = [];
     const log = jest.spyOn(harness.environment.logger, 'error');
     log.mockImplementation((text) => void lines.push(text()));
-    const addresses = Array.from({ length: 1500 }, (__, i) => `10.0.0.1:${1000 + i}`);
+    const addresses = Array.from({ length: 1500 }, (__, i) => `127.0.0.1:${1000 + i}`);
     harness.updateEndpoints(policy, config, singleLocality(...addresses));
     harness.updateEndpoints(policy, config, singleLocality(...addresses.slice(1)));
     log.mockRestore();
